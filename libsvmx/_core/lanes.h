@@ -1,0 +1,403 @@
+/* Hot loops, in plain C that the compiler vectorises.
+ *
+ * Every lane is another row or another variable, so each sum keeps its own order and a
+ * wider vector changes no bit; with -ffp-contract=off the clones of one function give
+ * equal results on every CPU. Notation: V_i = -y_i G_i, beta_i = y_i alpha_i, K without labels
+ * (Fan, Chen & Lin, JMLR 6, 2005, rewritten in label-free scores).
+ */
+#ifndef SVMX_LANES_H
+#define SVMX_LANES_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef SVMX_FMV
+#define SVMX_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define SVMX_CLONES
+#endif
+#if defined(__GNUC__)
+#define SVMX_INLINE static inline __attribute__((always_inline))
+#define SVMX_RESTRICT __restrict__
+#else
+#define SVMX_INLINE static inline
+#define SVMX_RESTRICT
+#endif
+
+/* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
+#define SVMX_PANEL 16
+/* Variables per chunk of the two selections: the winner is looked for again in one chunk only. */
+#define SVMX_CHUNK 512
+/* Curvature floor of LIBSVM: keeps the pair step finite where K_ii + K_jj - 2 K_ij <= 0. */
+#define SVMX_TAU 1e-12
+
+/* ---- dot products of one row with many ---------------------------------------------- */
+
+/* dots[p*16+r] = sum over k of value[k] * panel_p[index[k]][r], in the order of k.
+ * panels: n_panels blocks of n_features x 16 doubles. Zeros in the panel add +-0: no change. */
+static SVMX_CLONES void svmx_panel_dots(int64_t n_panels, int64_t n_features, const double *SVMX_RESTRICT panels,
+                                        int64_t nnz, const int32_t *index, const double *value,
+                                        double *SVMX_RESTRICT dots)
+{
+    for (int64_t p = 0; p < n_panels; ++p) {
+        const double *panel = panels + p * n_features * SVMX_PANEL;
+        double sum[SVMX_PANEL];
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sum[r] = 0.0;
+        for (int64_t k = 0; k < nnz; ++k) {
+            const double *lane = panel + (int64_t)index[k] * SVMX_PANEL;
+            const double v = value[k];
+            for (int r = 0; r < SVMX_PANEL; ++r)
+                sum[r] += v * lane[r];
+        }
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            dots[p * SVMX_PANEL + r] = sum[r];
+    }
+}
+
+/* dots[row] += v * x for all (row, x) of one feature's postings. */
+static void svmx_postings_axpy(int64_t n, const int32_t *row, const double *x, double v, double *dots)
+{
+    for (int64_t k = 0; k < n; ++k)
+        dots[row[k]] += v * x[k];
+}
+
+/* ---- exp ------------------------------------------------------------------------------ */
+
+/* exp(x) for -87 <= x <= 87 to < 1 ulp: x = k ln2 + r, exp(r) = 1 + r + r^2 P(r) with P the degree-9
+ * Chebyshev interpolant on |r| <= ln2/2 (relative error 1.6e-17 before rounding). */
+SVMX_INLINE double svmx_exp(double x)
+{
+    const double log2e = 0x1.71547652b82fep+0, ln2_hi = 0x1.62e42fefa2000p-1, ln2_lo = 0x1.9ef35793c7673p-41;
+    const double shifter = 0x1.8p52; /* adding it leaves round(x log2e) in the low bits */
+    double shifted = x * log2e + shifter;
+    int64_t k_bits, e_bits;
+    memcpy(&k_bits, &shifted, 8);
+    double k = shifted - shifter;
+    double r = (x - k * ln2_hi) - k * ln2_lo;
+    double p = 0x1.af38d53857513p-26;
+    p = p * r + 0x1.2891a8c1d838dp-22;
+    p = p * r + 0x1.71de0d9c145d0p-19;
+    p = p * r + 0x1.a019b8ef67c6cp-16;
+    p = p * r + 0x1.a01a01a7c8d47p-13;
+    p = p * r + 0x1.6c16c17893833p-10;
+    p = p * r + 0x1.11111111109adp-7;
+    p = p * r + 0x1.5555555553d4fp-5;
+    p = p * r + 0x1.5555555555556p-3;
+    p = p * r + 0x1.0000000000001p-1;
+    double e = 1.0 + (r + r * r * p);
+    memcpy(&e_bits, &e, 8);
+    e_bits += (int64_t)((uint64_t)k_bits << 52);
+    memcpy(&e, &e_bits, 8);
+    return e;
+}
+
+/* A double this close (in double ulps) to the middle between two floats is rounded anew from libm's exp.
+ * svmx_exp and libm are each < 1 ulp off, so everywhere else both round to the same float. */
+#define SVMX_MARGIN 4
+/* Below it float(exp(x)) is 0: exp(-104) < 2^-150, half the least float. */
+#define SVMX_EXP_ZERO (-104.0)
+/* Below it the float would be subnormal, above zero the sum of squares has cancelled: left to libm. */
+#define SVMX_EXP_LOW (-87.0)
+#define SVMX_BLOCK 256
+
+/* out[j] = (float)exp(neg_gamma * (sq_i + sq[j] - 2 dots[j])), the float that LIBSVM rounds to. */
+static SVMX_CLONES void svmx_rbf_row(int64_t n, const double *SVMX_RESTRICT dots, const double *SVMX_RESTRICT sq,
+                                     double sq_i, double neg_gamma, float *SVMX_RESTRICT out)
+{
+    double arg[SVMX_BLOCK];
+    int64_t doubt[SVMX_BLOCK];
+    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
+        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
+        const double *d = dots + start, *s = sq + start;
+        float *o = out + start;
+        int64_t any = 0;
+        for (int64_t k = 0; k < m; ++k) {
+            double x = neg_gamma * (sq_i + s[k] - 2 * d[k]);
+            double in_range = x >= SVMX_EXP_LOW ? x : SVMX_EXP_LOW;
+            in_range = in_range <= 0.0 ? in_range : 0.0;
+            double e = svmx_exp(in_range);
+            int64_t bits;
+            memcpy(&bits, &e, 8);
+            /* the 29 bits that the float drops, as a distance from their middle */
+            int64_t off_middle = (bits & 0x1fffffff) - 0x10000000;
+            int64_t unsure = (off_middle <= SVMX_MARGIN) & (off_middle >= -SVMX_MARGIN);
+            unsure |= !((x >= SVMX_EXP_LOW) & (x <= 0.0)) & !(x < SVMX_EXP_ZERO);
+            arg[k] = x;
+            doubt[k] = unsure;
+            any |= unsure;
+            o[k] = x < SVMX_EXP_ZERO ? 0.0f : (float)e;
+        }
+        if (any)
+            for (int64_t k = 0; k < m; ++k)
+                if (doubt[k])
+                    o[k] = (float)exp(arg[k]);
+    }
+}
+
+/* ---- the other kernel functions, from dot products ------------------------------------- */
+
+static SVMX_CLONES void svmx_linear_row(int64_t n, const double *SVMX_RESTRICT dots, float *SVMX_RESTRICT out)
+{
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = (float)dots[k];
+}
+
+/* Power by squaring, in LIBSVM's order of multiplications. */
+SVMX_INLINE double svmx_powi(double base, int times)
+{
+    double square = base, result = 1.0;
+    for (int t = times; t > 0; t /= 2) {
+        if (t % 2 == 1)
+            result *= square;
+        square = square * square;
+    }
+    return result;
+}
+
+static SVMX_CLONES void svmx_poly_row(int64_t n, const double *SVMX_RESTRICT dots, double gamma, double coef0,
+                                      int degree, float *SVMX_RESTRICT out)
+{
+    double square[SVMX_BLOCK], result[SVMX_BLOCK];
+    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
+        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
+        for (int64_t k = 0; k < m; ++k) {
+            square[k] = gamma * dots[start + k] + coef0;
+            result[k] = 1.0;
+        }
+        for (int t = degree; t > 0; t /= 2) {
+            if (t % 2 == 1)
+                for (int64_t k = 0; k < m; ++k)
+                    result[k] *= square[k];
+            for (int64_t k = 0; k < m; ++k)
+                square[k] *= square[k];
+        }
+        for (int64_t k = 0; k < m; ++k)
+            out[start + k] = (float)result[k];
+    }
+}
+
+static void svmx_sigmoid_row(int64_t n, const double *dots, double gamma, double coef0, float *out)
+{
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = (float)tanh(gamma * dots[k] + coef0);
+}
+
+/* ---- rows seen through an index --------------------------------------------------------- */
+
+static SVMX_CLONES void svmx_gather(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
+                                    float *SVMX_RESTRICT out)
+{
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = row[index[k]];
+}
+
+/* ---- the SMO iteration -------------------------------------------------------------------- */
+
+/* V -= K_i dbeta_i + K_j dbeta_j, LIBSVM's association. */
+static SVMX_CLONES void svmx_update_scores(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
+                                           const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j)
+{
+    for (int64_t k = 0; k < n; ++k)
+        V[k] -= Ki[k] * dbeta_i + Kj[k] * dbeta_j;
+}
+
+static SVMX_CLONES void svmx_axpy_row(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
+{
+    for (int64_t k = 0; k < n; ++k)
+        V[k] += a * K[k];
+}
+
+/* chunk_max[c] = max over the chunk of V + up, where up is 0 inside I_up and -inf outside. */
+static SVMX_CLONES void svmx_chunk_max(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT up,
+                                       double *SVMX_RESTRICT chunk_max)
+{
+    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
+        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
+        double lane[8];
+        for (int r = 0; r < 8; ++r)
+            lane[r] = -HUGE_VAL;
+        int64_t k = start;
+        for (; k + 8 <= end; k += 8)
+            for (int r = 0; r < 8; ++r) {
+                double v = V[k + r] + up[k + r];
+                lane[r] = v > lane[r] ? v : lane[r];
+            }
+        for (; k < end; ++k) {
+            double v = V[k] + up[k];
+            lane[0] = v > lane[0] ? v : lane[0];
+        }
+        double best = lane[0];
+        for (int r = 1; r < 8; ++r)
+            best = lane[r] > best ? lane[r] : best;
+        chunk_max[c] = best;
+    }
+}
+
+/* Last k with V[k] + up[k] equal to the maximum over all chunks, or -1 if I_up is empty. */
+static int64_t svmx_last_max(int64_t n, const double *V, const float *up, const double *chunk_max, double *maximum)
+{
+    const int64_t n_chunks = (n + SVMX_CHUNK - 1) / SVMX_CHUNK;
+    int64_t winner = -1;
+    double best = -HUGE_VAL;
+    for (int64_t c = 0; c < n_chunks; ++c)
+        if (chunk_max[c] >= best) {
+            best = chunk_max[c];
+            winner = c;
+        }
+    *maximum = best;
+    if (winner < 0 || best == -HUGE_VAL)
+        return -1;
+    int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
+    while (--k >= winner * SVMX_CHUNK)
+        if (V[k] + up[k] == best)
+            return k;
+    return -1;
+}
+
+/* -(gain) of pairing i with k: -(V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik), +inf where k is no partner. */
+SVMX_INLINE double svmx_pair_objective(double Vmax, double v, double QD_i, double QD_k, float K_ik)
+{
+    double gap = Vmax - v;
+    double curvature = QD_i + QD_k - 2.0 * K_ik;
+    curvature = curvature > 0 ? curvature : SVMX_TAU;
+    double objective = -(gap * gap) / curvature;
+    return gap > 0 ? objective : HUGE_VAL;
+}
+
+/* chunk_min[c] = min over the chunk of the pair objective over I_low (low is 0 inside, +inf outside);
+ * returns min over I_low of V. */
+static SVMX_CLONES double svmx_chunk_partner(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
+                                             const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki,
+                                             double Vmax, double QD_i, double *SVMX_RESTRICT chunk_min)
+{
+    double vmin[8];
+    for (int r = 0; r < 8; ++r)
+        vmin[r] = HUGE_VAL;
+    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
+        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
+        double lane[8];
+        for (int r = 0; r < 8; ++r)
+            lane[r] = HUGE_VAL;
+        int64_t k = start;
+        for (; k + 8 <= end; k += 8)
+            for (int r = 0; r < 8; ++r) {
+                double v = V[k + r] + low[k + r];
+                double o = svmx_pair_objective(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
+                vmin[r] = v < vmin[r] ? v : vmin[r];
+                lane[r] = o < lane[r] ? o : lane[r];
+            }
+        for (; k < end; ++k) {
+            double v = V[k] + low[k];
+            double o = svmx_pair_objective(Vmax, v, QD_i, QD[k], Ki[k]);
+            vmin[0] = v < vmin[0] ? v : vmin[0];
+            lane[0] = o < lane[0] ? o : lane[0];
+        }
+        double best = lane[0];
+        for (int r = 1; r < 8; ++r)
+            best = lane[r] < best ? lane[r] : best;
+        chunk_min[c] = best;
+    }
+    double least = vmin[0];
+    for (int r = 1; r < 8; ++r)
+        least = vmin[r] < least ? vmin[r] : least;
+    return least;
+}
+
+/* Last k whose pair objective equals the minimum over all chunks, or -1 if there is no partner. */
+static int64_t svmx_last_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
+                                 double Vmax, double QD_i, const double *chunk_min, double *minimum)
+{
+    const int64_t n_chunks = (n + SVMX_CHUNK - 1) / SVMX_CHUNK;
+    int64_t winner = -1;
+    double best = HUGE_VAL;
+    for (int64_t c = 0; c < n_chunks; ++c)
+        if (chunk_min[c] <= best) {
+            best = chunk_min[c];
+            winner = c;
+        }
+    *minimum = best;
+    if (winner < 0 || best == HUGE_VAL)
+        return -1;
+    int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
+    while (--k >= winner * SVMX_CHUNK)
+        if (svmx_pair_objective(Vmax, V[k] + low[k], QD_i, QD[k], Ki[k]) == best)
+            return k;
+    return -1;
+}
+
+/* ---- prediction: panels of test rows against one support vector ------------------------- */
+
+/* Test rows per panel; the lanes of the sums below. */
+#define SVMX_TESTS 8
+
+/* Squared distances of one support vector to a panel of test rows, features ascending in both:
+ * LIBSVM's prediction form, sum of (x_f - z_f)^2 over the features of either row.
+ * slot_feature: ascending features of the panel; lanes: n_slots x 8 values. */
+static SVMX_CLONES void svmx_panel_distances(int64_t n_slots, const int32_t *slot_feature,
+                                             const double *SVMX_RESTRICT lanes, int64_t nnz, const int32_t *index,
+                                             const double *value, double *SVMX_RESTRICT out)
+{
+    double sum[SVMX_TESTS];
+    for (int r = 0; r < SVMX_TESTS; ++r)
+        sum[r] = 0.0;
+    int64_t s = 0, k = 0;
+    while (s < n_slots || k < nnz) {
+        int32_t fs = s < n_slots ? slot_feature[s] : INT32_MAX, fk = k < nnz ? index[k] : INT32_MAX;
+        const double *x = lanes + s * SVMX_TESTS;
+        if (fs == fk) {
+            const double z = value[k];
+            for (int r = 0; r < SVMX_TESTS; ++r)
+                sum[r] += (x[r] - z) * (x[r] - z);
+            ++s, ++k;
+        } else if (fs < fk) {
+            for (int r = 0; r < SVMX_TESTS; ++r)
+                sum[r] += x[r] * x[r];
+            ++s;
+        } else {
+            const double z = value[k] * value[k];
+            for (int r = 0; r < SVMX_TESTS; ++r)
+                sum[r] += z;
+            ++k;
+        }
+    }
+    for (int r = 0; r < SVMX_TESTS; ++r)
+        out[r] = sum[r];
+}
+
+/* Dot products of one support vector with a panel of test rows; slot_of[f] is the panel's slot or -1. */
+static SVMX_CLONES void svmx_panel_products(const int32_t *slot_of, const double *SVMX_RESTRICT lanes, int64_t nnz,
+                                            const int32_t *index, const double *value, double *SVMX_RESTRICT out)
+{
+    double sum[SVMX_TESTS];
+    for (int r = 0; r < SVMX_TESTS; ++r)
+        sum[r] = 0.0;
+    for (int64_t k = 0; k < nnz; ++k) {
+        const int32_t s = slot_of[index[k]];
+        if (s < 0)
+            continue;
+        const double *x = lanes + (int64_t)s * SVMX_TESTS;
+        const double z = value[k];
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            sum[r] += x[r] * z;
+    }
+    for (int r = 0; r < SVMX_TESTS; ++r)
+        out[r] = sum[r];
+}
+
+/* sum[r] += coef[k] * kernel[k][r] for k in [0, n), in the order of k. */
+static SVMX_CLONES void svmx_weighted_sum(int64_t n, const double *coef, const double *SVMX_RESTRICT kernel,
+                                          double *SVMX_RESTRICT sum)
+{
+    double lane[SVMX_TESTS];
+    for (int r = 0; r < SVMX_TESTS; ++r)
+        lane[r] = sum[r];
+    for (int64_t k = 0; k < n; ++k)
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            lane[r] += coef[k] * kernel[k * SVMX_TESTS + r];
+    for (int r = 0; r < SVMX_TESTS; ++r)
+        sum[r] = lane[r];
+}
+
+#endif

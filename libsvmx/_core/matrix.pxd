@@ -1,0 +1,15 @@
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef class CsrMatrix:
+    cdef readonly Py_ssize_t n_rows
+    cdef readonly int max_index
+    cdef readonly object indptr
+    cdef readonly object indices
+    cdef readonly object values
+    cdef const int64_t *ptr
+    cdef const int32_t *index
+    cdef const double *value
+    cdef const int64_t[::1] _indptr
+    cdef const int32_t[::1] _indices
+    cdef const double[::1] _values

@@ -1,0 +1,18 @@
+from libc.stdint cimport int64_t
+
+cdef enum:
+    MARK_STEP       # another min(m, 1000) iterations are done
+    MARK_UNSHRINK   # all variables are active again
+    MARK_FEW_FREE   # unshrinking met few free variables: shrinking costs more than it saves
+
+
+cdef class Control:
+    cdef readonly double eps
+    cdef readonly bint shrinking
+    cdef readonly int64_t max_iter
+    cdef readonly double time_limit
+    cdef object on_progress
+    cdef double deadline
+    cdef bint expired
+    cdef int mark(self, int kind) except -1 nogil
+    cdef int poll(self) except -1 nogil

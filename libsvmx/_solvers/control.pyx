@@ -1,0 +1,42 @@
+"""What every solver is told besides the problem: tolerance, limits, whom to tell of progress."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t
+
+from time import monotonic
+
+# the characters LIBSVM's users know; the reporter decides what becomes of them
+MARKS = (".", "*", "few free")
+
+
+cdef class Control:
+    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None)
+
+    Parameters
+    ----------
+    eps : float              stop at max_{I_up} V - min_{I_low} V < eps
+    shrinking : bool
+    max_iter : int           0: LIBSVM's limit, max(10^7, 100 m)
+    time_limit : float       seconds from now, 0 for none; checked a few times a second
+    on_progress : callable(str) or None      '.', '*' or 'few free'
+    """
+
+    def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None):
+        self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
+        self.on_progress = on_progress
+        self.deadline = monotonic() + time_limit if time_limit > 0 else 0.0
+        self.expired = False
+
+    cdef int mark(self, int kind) except -1 nogil:
+        with gil:
+            if self.on_progress is not None:
+                self.on_progress(MARKS[kind])
+        return 0
+
+    cdef int poll(self) except -1 nogil:
+        """Let signals in (Ctrl-C raises here) and look at the clock."""
+        with gil:
+            PyErr_CheckSignals()
+            if self.deadline > 0 and monotonic() > self.deadline:
+                self.expired = True
+        return 0

@@ -1,0 +1,389 @@
+"""Sequential minimal optimisation along LIBSVM 3.37's own path.
+
+Working set selection by second order information (Fan, Chen & Lin, JMLR 6, 2005, WSS 2),
+shrinking as in LIBSVM (Chang & Lin, ACM TIST 2, 2011, section 5). In label-free scores:
+
+    i = argmax_{I_up} V                    I_up : alpha can grow (y = +1) or fall (y = -1)
+    j = argmin_{I_low, V_j < V_i}  -(V_i - V_j)^2 / (K_ii + K_jj - 2 K_ij)
+    V -= K_i dbeta_i + K_j dbeta_j         until  V_i - min_{I_low} V < eps
+
+Variables live at positions; shrinking swaps positions exactly as LIBSVM does, because the
+last position wins a tie. Every sum below is written in LIBSVM's order for the same reason.
+Split problems (nu-SVC, nu-SVR) do all of it per label: group 0 is y = +1, group 1 is y = -1.
+"""
+
+from libc.math cimport HUGE_VAL
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from libsvmx._core.buffers import zeros
+from libsvmx._core.lanes cimport (SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_chunk_max, svmx_chunk_partner,
+                                  svmx_last_max, svmx_last_partner, svmx_update_scores)
+from libsvmx._kernels.rowstore cimport RowStore, RowView
+from libsvmx._problem.dual cimport DualProblem, DualSolution
+from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
+
+cdef int64_t SHRINK_EVERY = 1000
+# Elements worked on between two looks at signals and clock: a few milliseconds.
+cdef int64_t POLL_WORK = 4000000
+
+
+def solve(DualProblem problem, RowStore store, Control control):
+    """Solve ``problem`` over the kernel rows of ``store``; returns a DualSolution.
+
+    Raises
+    ------
+    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    """
+    solver = Smo(problem, store, control)
+    return solver.run()
+
+
+cdef class Smo:
+    cdef RowStore store
+    cdef RowView view
+    cdef Control control
+    cdef Py_ssize_t size        # variables
+    cdef Py_ssize_t active      # positions [0, active) are not shrunk
+    cdef int groups             # 2 for split problems, else 1
+    cdef bint unshrunk_once
+    cdef int64_t iterations
+    cdef int64_t work
+    cdef int64_t rows_at_start
+    # by position
+    cdef double[::1] V
+    cdef double[::1] alpha
+    cdef double[::1] C
+    cdef double[::1] QD
+    cdef double[::1] linear
+    cdef int8_t[::1] y
+    cdef int32_t[::1] variable
+    cdef float[:, ::1] up       # (groups, size): 0 in I_up of the group, -inf outside
+    cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
+    # by kernel row: scores of the variables at their upper bound alone, -sum_{alpha_j = C_j} beta_j K_j
+    cdef double[::1] V_bound
+    cdef double[:, ::1] chunk   # (groups, chunks): scratch of the selections
+
+    def __cinit__(self, DualProblem problem, RowStore store, Control control):
+        cdef Py_ssize_t p, m = problem.size
+        cdef const int8_t[::1] y = problem.y
+        cdef const double[::1] linear = problem.linear, C = problem.C, alpha = problem.alpha
+        cdef double[::1] diagonal = store.kernel.diagonal
+        cdef const int32_t[::1] index = problem.index
+        self.store, self.control = store, control
+        self.view = RowView(store, index)
+        self.size = self.active = m
+        self.groups = 2 if problem.split else 1
+        self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
+        self.y, self.variable = zeros("b", m), zeros("i", m)
+        self.up = _table("f", self.groups, m)
+        self.low = _table("f", self.groups, m)
+        self.chunk = _table("d", self.groups, m // SVMX_CHUNK + 1)
+        self.V_bound = zeros("d", store.n)
+        self.rows_at_start = store.rows_computed
+        for p in range(m):
+            self.V[p] = self.linear[p] = linear[p]
+            self.alpha[p], self.C[p], self.y[p] = alpha[p], C[p], y[p]
+            self.QD[p] = diagonal[index[p]]
+            self.variable[p] = <int32_t>p
+            self.set_sides(p)
+
+    def run(self):
+        cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
+        cdef bint converged = False
+        with nogil:
+            if self.size:
+                self.add_start()
+                converged = self.iterate(limit)
+        if converged or not self.size:
+            status = "converged"
+        else:
+            status = "time limit" if self.control.expired else "iteration limit"
+        return self.solution(status)
+
+    # ---- the iteration ----------------------------------------------------------------
+
+    cdef int iterate(self, int64_t limit) except -1 nogil:
+        """1 when optimal, 0 when a limit ended it."""
+        cdef Py_ssize_t i = 0, j = 0
+        cdef int64_t counter = min(self.size, SHRINK_EVERY) + 1
+        while self.iterations < limit and not self.control.expired:
+            counter -= 1
+            if counter == 0:
+                counter = min(self.size, SHRINK_EVERY)
+                if self.control.shrinking:
+                    self.shrink()
+                self.control.mark(MARK_STEP)
+            if not self.select(&i, &j):
+                self.reconstruct()
+                self.active = self.size
+                self.control.mark(MARK_UNSHRINK)
+                if not self.select(&i, &j):
+                    return 1
+                counter = 1  # shrink in the next iteration
+            self.iterations += 1
+            self.step(i, j)
+            if self.work > POLL_WORK:
+                self.work = 0
+                self.control.poll()
+        if self.active < self.size:
+            self.reconstruct()
+            self.active = self.size
+            self.control.mark(MARK_UNSHRINK)
+        return 0
+
+    cdef int select(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        """The pair to move: 1 and (i, j), or 0 when the active part is optimal to eps."""
+        cdef int g
+        cdef Py_ssize_t top[2]
+        cdef Py_ssize_t partner = -1, candidate
+        cdef double Vmax, least, best = HUGE_VAL, objective, gap = -HUGE_VAL
+        cdef const float *K
+        for g in range(self.groups):
+            svmx_chunk_max(self.active, &self.V[0], &self.up[g, 0], &self.chunk[g, 0])
+            top[g] = svmx_last_max(self.active, &self.V[0], &self.up[g, 0], &self.chunk[g, 0], &Vmax)
+            if top[g] < 0:
+                continue
+            K = self.view.active_row(top[g], self.active, 0)
+            least = svmx_chunk_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
+                                       self.QD[top[g]], &self.chunk[g, 0])
+            gap = max(gap, Vmax - least)
+            candidate = svmx_last_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
+                                          self.QD[top[g]], &self.chunk[g, 0], &objective)
+            if candidate >= 0 and (objective < best or (objective == best and candidate > partner)):
+                best, partner = objective, candidate
+                i[0] = top[g]
+        self.work += 2 * self.active
+        if gap < self.control.eps or partner < 0:
+            return 0
+        j[0] = partner
+        return 1
+
+    cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, move V."""
+        cdef int64_t rows_before = self.store.rows_computed
+        cdef const float *K_i = self.view.active_row(i, self.active, 0)
+        self.store.pin(self.view.index[i])
+        cdef const float *K_j = self.view.active_row(j, self.active, 1)
+        cdef double C_i = self.C[i], C_j = self.C[j], old_i = self.alpha[i], old_j = self.alpha[j]
+        cdef double new_i = old_i, new_j = old_j, delta, diff, total
+        cdef double curvature = self.QD[i] + self.QD[j] - 2 * K_i[j]
+        cdef bint was_upper_i = old_i >= C_i, was_upper_j = old_j >= C_j
+        if curvature <= 0:
+            curvature = SVMX_TAU
+        if self.y[i] != self.y[j]:
+            delta = (self.y[i] * self.V[i] + self.y[j] * self.V[j]) / curvature
+            diff = old_i - old_j
+            new_i += delta
+            new_j += delta
+            if diff > 0:
+                if new_j < 0:
+                    new_j, new_i = 0, diff
+            elif new_i < 0:
+                new_i, new_j = 0, -diff
+            if diff > C_i - C_j:
+                if new_i > C_i:
+                    new_i, new_j = C_i, C_i - diff
+            elif new_j > C_j:
+                new_j, new_i = C_j, C_j + diff
+        else:
+            delta = (self.y[j] * self.V[j] - self.y[i] * self.V[i]) / curvature
+            total = old_i + old_j
+            new_i -= delta
+            new_j += delta
+            if total > C_i:
+                if new_i > C_i:
+                    new_i, new_j = C_i, total - C_i
+            elif new_j < 0:
+                new_j, new_i = 0, total
+            if total > C_j:
+                if new_j > C_j:
+                    new_j, new_i = C_j, total - C_j
+            elif new_i < 0:
+                new_i, new_j = 0, total
+        self.alpha[i], self.alpha[j] = new_i, new_j
+        svmx_update_scores(self.active, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i), self.y[j] * (new_j - old_j))
+        self.set_sides(i)
+        self.set_sides(j)
+        if self.control.shrinking:
+            self.move_bound(i, was_upper_i)
+            self.move_bound(j, was_upper_j)
+        self.work += self.active + 16 * self.store.n * (self.store.rows_computed - rows_before)
+        return 0
+
+    cdef int move_bound(self, Py_ssize_t p, bint was_upper) except -1 nogil:
+        """Keep V_bound up when position p came to its upper bound or left it."""
+        cdef bint upper = self.alpha[p] >= self.C[p]
+        if upper != was_upper:
+            svmx_axpy_row(self.store.n, -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p],
+                          self.view.full_row(p), &self.V_bound[0])
+        return 0
+
+    cdef int add_start(self) except -1 nogil:
+        """V and V_bound of the given alpha."""
+        cdef Py_ssize_t p
+        for p in range(self.size):
+            if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
+                svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.view.active_row(p, self.size, 0), &self.V[0])
+                if self.control.shrinking:
+                    self.move_bound(p, False)
+                self.work += 16 * self.size
+                if self.work > POLL_WORK:
+                    self.work = 0
+                    self.control.poll()
+        return 0
+
+    # ---- shrinking -----------------------------------------------------------------------
+
+    cdef void set_sides(self, Py_ssize_t p) noexcept nogil:
+        """Membership of position p in I_up and I_low of its group."""
+        cdef bint upper = self.alpha[p] >= self.C[p]
+        cdef bint lower = not upper and self.alpha[p] <= 0
+        cdef bint positive = self.y[p] > 0
+        cdef bint in_up = not upper if positive else not lower
+        cdef bint in_low = not lower if positive else not upper
+        cdef int g, own = 0 if self.groups == 1 or positive else 1
+        for g in range(self.groups):
+            self.up[g, p] = 0 if g == own and in_up else -HUGE_VAL
+            self.low[g, p] = 0 if g == own and in_low else HUGE_VAL
+
+    cdef int shrink(self) except -1 nogil:
+        """Put aside bounded variables that cannot come back soon (LIBSVM's be_shrunk and swap order)."""
+        cdef double Vmax[2]
+        cdef double Vmin[2]
+        cdef double gap = -HUGE_VAL
+        cdef Py_ssize_t p
+        cdef int g
+        for g in range(self.groups):
+            Vmax[g], Vmin[g] = -HUGE_VAL, HUGE_VAL
+            for p in range(self.active):
+                Vmax[g] = max(Vmax[g], self.V[p] + self.up[g, p])
+                Vmin[g] = min(Vmin[g], self.V[p] + self.low[g, p])
+            gap = max(gap, Vmax[g] - Vmin[g])
+        if not self.unshrunk_once and gap <= self.control.eps * 10:
+            self.unshrunk_once = True
+            self.reconstruct()
+            self.active = self.size
+            if self.groups == 1:  # LIBSVM's nu solver is silent here
+                self.control.mark(MARK_UNSHRINK)
+        p = 0
+        while p < self.active:
+            if self.may_go(p, Vmax, Vmin):
+                self.active -= 1
+                while self.active > p:
+                    if not self.may_go(self.active, Vmax, Vmin):
+                        self.swap(p, self.active)
+                        break
+                    self.active -= 1
+            p += 1
+        return 0
+
+    cdef bint may_go(self, Py_ssize_t p, const double *Vmax, const double *Vmin) noexcept nogil:
+        cdef int g = 0 if self.groups == 1 or self.y[p] > 0 else 1
+        if self.up[g, p] != 0:
+            return self.V[p] > Vmax[g]
+        if self.low[g, p] != 0:
+            return self.V[p] < Vmin[g]
+        return False
+
+    cdef void swap(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef int g
+        self.view.swap(a, b)
+        self.V[a], self.V[b] = self.V[b], self.V[a]
+        self.alpha[a], self.alpha[b] = self.alpha[b], self.alpha[a]
+        self.C[a], self.C[b] = self.C[b], self.C[a]
+        self.QD[a], self.QD[b] = self.QD[b], self.QD[a]
+        self.linear[a], self.linear[b] = self.linear[b], self.linear[a]
+        self.y[a], self.y[b] = self.y[b], self.y[a]
+        self.variable[a], self.variable[b] = self.variable[b], self.variable[a]
+        for g in range(self.groups):
+            self.up[g, a], self.up[g, b] = self.up[g, b], self.up[g, a]
+            self.low[g, a], self.low[g, b] = self.low[g, b], self.low[g, a]
+
+    cdef bint is_free(self, Py_ssize_t p) noexcept nogil:
+        return self.alpha[p] > 0 and self.alpha[p] < self.C[p]
+
+    cdef int reconstruct(self) except -1 nogil:
+        """V of the shrunk positions, from V_bound and the free variables."""
+        cdef Py_ssize_t p, q
+        cdef int64_t n_free = 0
+        cdef const float *K
+        cdef const int32_t *row = &self.view.index[0]
+        cdef double beta, score
+        if self.active == self.size:
+            return 0
+        for p in range(self.active, self.size):
+            self.V[p] = self.V_bound[row[p]] + self.linear[p]
+        for p in range(self.active):
+            n_free += self.is_free(p)
+        if 2 * n_free < self.active:
+            self.control.mark(MARK_FEW_FREE)
+        # the cheaper of: a row per shrunk position, a row per free variable. Both add the same
+        # terms in the same order; only a given kernel that is not symmetric can tell them apart.
+        if n_free * self.size > 2 * self.active * (self.size - self.active):
+            for q in range(self.active, self.size):
+                K = self.view.full_row(q)
+                score = self.V[q]
+                for p in range(self.active):
+                    if self.is_free(p):
+                        score -= self.y[p] * self.alpha[p] * K[row[p]]
+                self.V[q] = score
+                self.count_row()
+        else:
+            for p in range(self.active):
+                if self.is_free(p):
+                    K = self.view.full_row(p)
+                    beta = self.y[p] * self.alpha[p]
+                    for q in range(self.active, self.size):
+                        self.V[q] -= beta * K[row[q]]
+                    self.count_row()
+        return 0
+
+    cdef int count_row(self) except -1 nogil:
+        self.work += 16 * self.store.n
+        if self.work > POLL_WORK:
+            self.work = 0
+            self.control.poll()
+        return 0
+
+    # ---- the solution ----------------------------------------------------------------------
+
+    cdef double offset(self, int g, double sign) noexcept nogil:
+        """LIBSVM's rho of one group, over sign * V: mean over free variables, else the middle of the bounds."""
+        cdef double bound_above = HUGE_VAL, bound_below = -HUGE_VAL, total = 0, value
+        cdef int64_t n_free = 0
+        cdef Py_ssize_t p
+        for p in range(self.size):
+            if self.groups == 2 and (self.y[p] > 0) != (g == 0):
+                continue
+            value = sign * self.V[p]
+            if self.is_free(p):
+                n_free += 1
+                total += value
+            elif (self.up[g, p] == 0) == (sign < 0):
+                bound_above = min(bound_above, value)
+            else:
+                bound_below = max(bound_below, value)
+        return total / n_free if n_free > 0 else (bound_above + bound_below) / 2
+
+    cdef object solution(self, str status):
+        cdef Py_ssize_t p
+        cdef double rho, r = 0, r_positive, r_negative, objective = 0
+        alpha, scores = zeros("d", self.size), zeros("d", self.size)
+        cdef double[::1] alpha_out = alpha, scores_out = scores
+        if self.groups == 1:
+            rho = self.offset(0, -1.0)
+        else:
+            r_positive, r_negative = self.offset(0, -1.0), self.offset(1, 1.0)
+            r, rho = (r_positive + r_negative) / 2, (r_positive - r_negative) / 2
+        for p in range(self.size):
+            # alpha (G + p), with G = -y V and p = -y linear
+            objective += self.alpha[p] * (-self.y[p] * self.V[p] - self.y[p] * self.linear[p])
+            alpha_out[self.variable[p]] = self.alpha[p]
+            scores_out[self.variable[p]] = self.V[p]
+        return DualSolution(alpha, scores, rho, r, objective / 2, self.iterations,
+                            self.store.rows_computed - self.rows_at_start, status)
+
+
+def _table(kind, rows, columns):
+    """Zeroed two-dimensional buffer."""
+    return memoryview(zeros(kind, rows * columns)).cast("B").cast(kind, [rows, columns])

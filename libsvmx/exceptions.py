@@ -1,0 +1,39 @@
+"""Errors a caller can act on. All derive from ValueError, so ``except ValueError`` catches them."""
+
+from __future__ import annotations
+
+
+class SvmxError(ValueError):
+    """Base of every error raised for bad input."""
+
+
+class ParameterError(SvmxError):
+    """An option or parameter has a value that no training can use."""
+
+
+class DataError(SvmxError):
+    """The data cannot be used for this training or prediction.
+
+    ``row`` is the 0-based row at fault, or None when no single row is; readers
+    of files turn it into a line number.
+    """
+
+    def __init__(self, cause: str, row: int | None = None):
+        super().__init__(cause if row is None else f"row {row}: {cause}")
+        self.cause = cause
+        self.row = row
+
+
+class FormatError(SvmxError):
+    """A file does not follow its format. ``line`` and ``column`` count from 1; 0 means the whole file or line."""
+
+    def __init__(self, path: str, line: int, column: int, cause: str):
+        where = f"{path}:{line}:{column}" if column else f"{path}:{line}" if line else path
+        super().__init__(f"{where}: {cause}")
+        self.path = path
+        self.line = line
+        self.column = column
+        self.cause = cause
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, int, int, str]]:
+        return type(self), (self.path, self.line, self.column, self.cause)

@@ -1,0 +1,82 @@
+"""What data must be like before anything is computed from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.train.folds import check_labels
+from libsvmx.train.rowchecks import first_not_finite, precomputed_row_length
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer
+    from libsvmx.train.model import Model
+    from libsvmx.train.parameter import Parameter
+    from libsvmx.train.problem import Problem
+
+
+def check_problem(problem: Problem, param: Parameter) -> None:
+    """Raise DataError or ParameterError for data this training cannot use."""
+    if not len(problem):
+        raise DataError("no data: there is not a single row")
+    row = first_not_finite(problem.matrix, problem.rows)
+    if row >= 0:
+        raise DataError("a feature value is not finite", row)
+    if param.svm_type.is_classification:
+        check_labels(problem.targets)
+    elif param.svm_type.is_regression:
+        for i, target in enumerate(problem.targets):
+            if target - target != 0:
+                raise DataError(f"target {target} is not finite", i)
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        check_precomputed(problem)
+    if param.svm_type == SvmType.NU_SVC:
+        check_nu(problem, param)
+
+
+def check_precomputed(problem: Problem) -> None:
+    """Every row needs 0:serial and K(row, s) for every s = 1..l, all the same l, and 1 <= serial <= l."""
+    matrix = problem.matrix
+    columns = matrix.max_index
+    for position, row in enumerate(problem.rows):
+        length = precomputed_row_length(matrix, row)
+        if length < 0:
+            raise DataError(PRECOMPUTED_HELP, position)
+        if length != columns:
+            raise DataError(f"precomputed kernel: the row ends at column {length}, others at {columns}", position)
+        serial = matrix.row(row)[0][1]
+        if serial != int(serial) or not 1 <= serial <= columns:
+            raise DataError(f"precomputed kernel: serial number {serial:g} is not one of 1..{columns}", position)
+
+
+def check_precomputed_tests(model: Model, tests: CsrMatrix, rows: Buffer) -> None:
+    """Test rows need every column up to the largest serial number of a support vector."""
+    needed = max((int(model.vectors.values[i]) for i in range(model.n_sv)), default=0)
+    for position, row in enumerate(rows):
+        length = precomputed_row_length(tests, row)
+        if length < 0:
+            raise DataError(PRECOMPUTED_HELP, position)
+        if length < needed:
+            raise DataError(
+                f"precomputed kernel: the row ends at column {length}, but the model needs column {needed}", position
+            )
+
+
+PRECOMPUTED_HELP = "precomputed kernel: a row must be 0:serial 1:K(row,1) 2:K(row,2) … with no column left out"
+
+
+def check_nu(problem: Problem, param: Parameter) -> None:
+    """nu-SVC is feasible for every pair of classes of n1 and n2 rows only if nu (n1 + n2) / 2 <= min(n1, n2)."""
+    counts: dict[float, int] = {}
+    for label in problem.targets:
+        counts[label] = counts.get(label, 0) + 1
+    for a, n1 in counts.items():
+        for b, n2 in counts.items():
+            if a != b and param.nu * (n1 + n2) / 2 > min(n1, n2):
+                limit = 2 * min(n1, n2) / (n1 + n2)
+                raise ParameterError(
+                    f"nu = {param.nu:g} is infeasible: classes {a:g} and {b:g} have {n1} and {n2} rows, "
+                    f"which allows at most {limit:g}"
+                )

@@ -1,0 +1,121 @@
+"""Grouping rows by class and drawing folds, in LIBSVM's order and with C's rand()."""
+
+from libc.math cimport floor
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.rand cimport Rand
+
+from libsvmx.exceptions import DataError
+
+
+def check_labels(targets):
+    """Raise DataError unless every target is an integer that fits an int, as class labels must be."""
+    cdef const double[::1] y = targets
+    cdef Py_ssize_t i
+    for i in range(y.shape[0]):
+        if y[i] != floor(y[i]) or not -2147483648.0 <= y[i] <= 2147483647.0:
+            raise DataError(f"class label {y[i]!r} is not an integer between -2^31 and 2^31 - 1", i)
+
+
+def group_classes(targets):
+    """Rows grouped by class, classes in the order of their first row.
+
+    Two classes -1, +1 in this order are swapped, so that +1 is the positive class.
+
+    Returns
+    -------
+    labels : list of int
+    start : list of int            first position of each class in ``order``, and the end
+    order : buffer of int32        row numbers, grouped
+    """
+    cdef const double[::1] y = targets
+    cdef Py_ssize_t i, n = y.shape[0]
+    cdef int32_t c, last = -1
+    cdef double last_label = 0
+    number = {}
+    class_of_ = zeros("i", n)
+    cdef int32_t[::1] class_of = class_of_
+    for i in range(n):
+        if last < 0 or y[i] != last_label:  # runs of one class need no look-up
+            last_label = y[i]
+            last = number.setdefault(int(last_label), len(number))
+        class_of[i] = last
+    labels = list(number)
+    if labels == [-1, 1]:
+        labels = [1, -1]
+        for i in range(n):
+            class_of[i] = 1 - class_of[i]
+    start_ = zeros("q", len(labels) + 1)
+    cdef int64_t[::1] start = start_
+    for i in range(n):
+        start[class_of[i] + 1] += 1
+    for c in range(<int32_t>len(labels)):
+        start[c + 1] += start[c]
+    cursor_ = zeros("q", len(labels))
+    cdef int64_t[::1] cursor = cursor_
+    for c in range(<int32_t>len(labels)):
+        cursor[c] = start[c]
+    order_ = zeros("i", n)
+    cdef int32_t[::1] order = order_
+    for i in range(n):
+        order[cursor[class_of[i]]] = <int32_t>i
+        cursor[class_of[i]] += 1
+    return labels, list(start_), order_
+
+
+cdef void shuffle(int32_t[::1] items, Py_ssize_t begin, Py_ssize_t end, Rand rand) noexcept:
+    """Fisher-Yates as LIBSVM walks it."""
+    cdef Py_ssize_t i, j
+    cdef int32_t kept
+    for i in range(begin, end):
+        j = i + rand.next() % (end - i)
+        kept = items[i]
+        items[i] = items[j]
+        items[j] = kept
+
+
+def shuffled(Py_ssize_t n, Rand rand):
+    """0..n-1 in random order, buffer of int32."""
+    order_ = zeros("i", n)
+    cdef int32_t[::1] order = order_
+    cdef Py_ssize_t i
+    for i in range(n):
+        order[i] = <int32_t>i
+    shuffle(order, 0, n, rand)
+    return order_
+
+
+def plain_folds(Py_ssize_t n, Py_ssize_t k, Rand rand):
+    """Folds of shuffled rows. Returns (order, bounds): fold f is order[bounds[f]:bounds[f+1]]."""
+    return shuffled(n, rand), [f * n // k for f in range(k + 1)]
+
+
+def stratified_folds(targets, Py_ssize_t k, Rand rand):
+    """Folds with each class spread evenly; returned as by ``plain_folds``."""
+    labels, start, order_ = group_classes(targets)
+    cdef int32_t[::1] order = order_
+    cdef Py_ssize_t c, f
+    for c in range(len(labels)):
+        shuffle(order, start[c], start[c + 1], rand)
+    mixed = []
+    bounds = [0]
+    for f in range(k):
+        for c in range(len(labels)):
+            size = start[c + 1] - start[c]
+            mixed.extend(order_[start[c] + f * size // k:start[c] + (f + 1) * size // k])
+        bounds.append(len(mixed))
+    return filled("i", mixed), bounds
+
+
+def all_but(order, Py_ssize_t begin, Py_ssize_t end):
+    """``order`` without positions [begin, end), buffer of int32."""
+    cdef const int32_t[::1] source = order
+    cdef Py_ssize_t i, n = source.shape[0]
+    rest_ = zeros("i", n - (end - begin))
+    cdef int32_t[::1] rest = rest_
+    for i in range(begin):
+        rest[i] = source[i]
+    for i in range(end, n):
+        rest[i - (end - begin)] = source[i]
+    return rest_

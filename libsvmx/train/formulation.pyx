@@ -1,0 +1,132 @@
+"""The five formulations as dual problems, and back from alpha to coefficients.
+
+For each one: y, linear = -y p, C and the start of LIBSVM (Chang & Lin 2011, sections 2 and 4.1),
+then coefficients beta over the rows. Variables of regression: l with y = +1, l with y = -1.
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from libsvmx._core.buffers import zeros
+from libsvmx._problem.dual cimport DualProblem, DualSolution
+
+from libsvmx.enums import SvmType
+
+
+def pose(param, targets, double Cp, double Cn):
+    """The dual problem of a binary classification (targets > 0 or not), one-class or regression training.
+
+    Parameters
+    ----------
+    param : Parameter
+    targets : buffer of float64, shape (l,)
+    Cp, Cn : float       upper bounds of the two classes, C-SVC only
+
+    Returns
+    -------
+    DualProblem
+    """
+    cdef const double[::1] z = targets
+    cdef Py_ssize_t l = z.shape[0], i
+    cdef bint regression = param.svm_type.is_regression
+    cdef Py_ssize_t m = 2 * l if regression else l
+    y_, linear_, C_, alpha_, index_ = zeros("b", m), zeros("d", m), zeros("d", m), zeros("d", m), zeros("i", m)
+    cdef int8_t[::1] y = y_
+    cdef double[::1] linear = linear_, C = C_, alpha = alpha_
+    cdef int32_t[::1] index = index_
+    cdef double nu = param.nu, cost = param.C, p = param.p, left, left_negative
+    kind = param.svm_type
+    for i in range(m):
+        index[i] = <int32_t>(i if i < l else i - l)
+        y[i] = 1
+        C[i] = 1.0
+    if kind == SvmType.C_SVC:
+        for i in range(l):
+            y[i] = 1 if z[i] > 0 else -1
+            linear[i] = y[i]
+            C[i] = Cp if y[i] > 0 else Cn
+    elif kind == SvmType.NU_SVC:
+        left = left_negative = nu * l / 2
+        for i in range(l):
+            if z[i] > 0:
+                alpha[i] = min(1.0, left)
+                left -= alpha[i]
+            else:
+                y[i] = -1
+                alpha[i] = min(1.0, left_negative)
+                left_negative -= alpha[i]
+    elif kind == SvmType.ONE_CLASS:
+        for i in range(<Py_ssize_t>(nu * l)):
+            alpha[i] = 1.0
+        if <Py_ssize_t>(nu * l) < l:
+            alpha[<Py_ssize_t>(nu * l)] = nu * l - <Py_ssize_t>(nu * l)
+    else:
+        left = cost * nu * l / 2
+        for i in range(l):
+            y[l + i] = -1
+            C[i] = C[l + i] = cost
+            if kind == SvmType.EPSILON_SVR:
+                linear[i] = -(p - z[i])
+                linear[l + i] = p + z[i]
+            else:
+                alpha[i] = alpha[l + i] = min(left, cost)
+                left -= alpha[i]
+                linear[i] = linear[l + i] = z[i]
+    return DualProblem(y_, linear_, C_, alpha_, index_, kind in (SvmType.NU_SVC, SvmType.NU_SVR))
+
+
+def read_off(param, targets, DualProblem problem, DualSolution solution):
+    """Coefficients and what is reported of them.
+
+    Returns
+    -------
+    beta : buffer of float64, shape (l,)      coefficients of the rows, LIBSVM's sv_coef
+    rho, objective : float
+    n_sv, n_bsv : int                         support vectors, and those at their bound
+    quantity : str or None, value : float     see libsvmx.train.observer.SolveReport
+    """
+    cdef const double[::1] z = targets, alpha = solution.alpha, C = problem.C
+    cdef const int8_t[::1] y = problem.y
+    cdef Py_ssize_t l = z.shape[0], i, n_sv = 0, n_bsv = 0
+    cdef double r, total = 0, bound_positive = 1.0, bound_negative = 1.0, value = 0.0
+    cdef double rho = solution.rho, objective = solution.objective
+    beta_ = zeros("d", l)
+    cdef double[::1] beta = beta_
+    quantity = None
+    kind = param.svm_type
+    if kind == SvmType.C_SVC:
+        for i in range(l):
+            total += alpha[i]
+            beta[i] = alpha[i] * y[i]
+            if y[i] > 0:
+                bound_positive = C[i]
+            else:
+                bound_negative = C[i]
+        if bound_positive == bound_negative:
+            quantity, value = "nu", total / (bound_positive * l)
+    elif kind == SvmType.NU_SVC:
+        r = solution.r
+        for i in range(l):
+            beta[i] = alpha[i] * (y[i] / r)
+        rho /= r
+        objective /= r * r
+        bound_positive = bound_negative = 1 / r
+        quantity, value = "C", 1 / r
+    elif kind == SvmType.ONE_CLASS:
+        for i in range(l):
+            beta[i] = alpha[i]
+    else:
+        bound_positive = bound_negative = param.C
+        for i in range(l):
+            beta[i] = alpha[i] - alpha[l + i]
+            total += fabs(beta[i])
+        if kind == SvmType.EPSILON_SVR:
+            quantity, value = "nu", total / (bound_positive * l)
+        else:
+            quantity, value = "epsilon", -solution.r
+    for i in range(l):
+        if fabs(beta[i]) > 0:
+            n_sv += 1
+            if fabs(beta[i]) >= (bound_positive if z[i] > 0 else bound_negative):
+                n_bsv += 1
+    return beta_, rho, objective, n_sv, n_bsv, quantity, value

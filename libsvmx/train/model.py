@@ -1,0 +1,138 @@
+"""A trained model: arrays only, immutable, the same content as LIBSVM's ``svm_model``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from libsvmx._core.buffers import zeros
+from libsvmx.train.parameter import Parameter
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """Support vectors, coefficients and offsets of all decision functions.
+
+    Classification of k classes has k (k-1) / 2 functions, of the pairs (0,1), (0,2), …, (k-2,k-1);
+    for pair (i, j) the coefficients of the vectors of class i stand in row j-1 of ``sv_coef``,
+    those of class j in row i. Regression and one-class have one function and nr_class = 2.
+
+    The fields hold plain buffers, which need no NumPy; the properties of the same content are
+    read-only ndarrays over the same memory.
+
+    Attributes
+    ----------
+    param : Parameter                  what the model was trained with
+    nr_class : int
+    vectors : CsrMatrix                support vectors, grouped by class, n_sv rows
+    coef : buffer of float64, shape ((nr_class - 1) * n_sv,)
+    offsets : buffer of float64        rho of each function
+    class_labels : tuple of int, or None            classification only
+    class_sv : tuple of int, or None                support vectors of each class
+    sigmoid_a, sigmoid_b : buffer of float64, or None     probability estimates; regression has only a
+    marks : buffer of float64, shape (10,), or None       one-class probability estimates
+    row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
+    statuses : tuple of str            how the solve of each function ended, empty in a loaded model
+    """
+
+    param: Parameter
+    nr_class: int
+    vectors: CsrMatrix
+    coef: Buffer
+    offsets: Buffer
+    class_labels: tuple[int, ...] | None = None
+    class_sv: tuple[int, ...] | None = None
+    sigmoid_a: Buffer | None = None
+    sigmoid_b: Buffer | None = None
+    marks: Buffer | None = None
+    row_numbers: Buffer | None = None
+    statuses: tuple[str, ...] = ()
+
+    @property
+    def n_sv(self) -> int:
+        """Number of support vectors."""
+        return self.vectors.n_rows
+
+    @property
+    def has_probability(self) -> bool:
+        """Whether probability estimates can be given."""
+        if self.param.svm_type.is_classification:
+            return self.sigmoid_a is not None and self.sigmoid_b is not None
+        return (self.sigmoid_a if self.param.svm_type.is_regression else self.marks) is not None
+
+    @property
+    def sv_coef(self) -> FloatArray:
+        """Coefficients, shape (nr_class - 1, n_sv)."""
+        return _ndarray(self.coef).reshape(self.nr_class - 1, self.n_sv)
+
+    @property
+    def rho(self) -> FloatArray:
+        """Offsets, shape (number of functions,): a decision value is sum of coef K minus rho."""
+        array: FloatArray = _ndarray(self.offsets)
+        return array
+
+    @property
+    def labels(self) -> IntArray | None:
+        """Class labels, shape (nr_class,), in the order of the classes; None unless classification."""
+        import numpy as np
+
+        return None if self.class_labels is None else np.array(self.class_labels, dtype=np.int32)
+
+    @property
+    def sv_indices(self) -> IntArray | None:
+        """Training row of each support vector, counted from 1 as in LIBSVM; None in a loaded model."""
+        return None if self.row_numbers is None else _ndarray(self.row_numbers)
+
+    @property
+    def support_vectors(self) -> Any:
+        """Support vectors as scipy.sparse.csr_array, shape (n_sv, largest index + 1); column = LIBSVM index."""
+        from scipy.sparse import csr_array
+
+        v = self.vectors
+        parts = (_ndarray(v.values), _ndarray(v.indices), _ndarray(v.indptr))
+        return csr_array(parts, shape=(v.n_rows, v.max_index + 1))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, value in state.items():
+            if isinstance(value, memoryview):
+                state[name] = (value.format, bytes(value))
+        return {"version": STATE_VERSION, **state}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if state.pop("version", None) != STATE_VERSION:
+            raise ValueError(f"this pickled model is not of version {STATE_VERSION}")
+        for name, value in state.items():
+            if name in BUFFERS and value is not None:
+                kind, content = value
+                value = memoryview(content).cast(kind)
+            object.__setattr__(self, name, value)
+        functions = self.nr_class * (self.nr_class - 1) // 2
+        if len(self.offsets) != functions or len(self.coef) != (self.nr_class - 1) * self.n_sv:
+            raise ValueError("pickled model: arrays do not fit together")
+
+
+STATE_VERSION = 1
+BUFFERS = ("coef", "offsets", "sigmoid_a", "sigmoid_b", "marks", "row_numbers")
+
+
+def _ndarray(buffer: Buffer) -> Any:
+    import numpy as np
+
+    array = np.asarray(buffer)
+    array.flags.writeable = False
+    return array
+
+
+def select_vectors(matrix: CsrMatrix, rows: Buffer, beta: Buffer) -> tuple[CsrMatrix, list[int]]:
+    """The rows with a nonzero coefficient, and their positions."""
+    positions = [i for i, value in enumerate(beta) if value != 0]
+    chosen = zeros("i", len(positions))
+    for k, i in enumerate(positions):
+        chosen[k] = rows[i]
+    return matrix.take(chosen), positions

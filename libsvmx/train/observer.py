@@ -1,0 +1,43 @@
+"""What a training tells of itself while it runs. The train layer prints nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SolveReport:
+    """One solved dual problem.
+
+    ``quantity`` and ``value`` name what the formulation yields besides: nu of C-SVC (None when
+    the classes differ in C) and epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class.
+    """
+
+    iterations: int
+    objective: float
+    rho: float
+    n_sv: int
+    n_bsv: int
+    quantity: str | None
+    value: float
+    status: str
+    rows_computed: int
+
+
+class Observer:
+    """Does nothing; override what is of interest."""
+
+    def mark(self, mark: str) -> None:
+        """'.', '*' or 'few free', see libsvmx._solvers.control."""
+
+    def solved(self, report: SolveReport) -> None:
+        """A dual problem has been solved."""
+
+    def total_sv(self, n_sv: int) -> None:
+        """A classifier is complete, with so many support vectors over all pairs."""
+
+    def laplace_scale(self, sigma: float) -> None:
+        """The noise scale of a regression with probability estimates."""
+
+    def remark(self, kind: str, detail: str = "") -> None:
+        """Something the user should know; kinds are the keys of libsvmx.cli.report.REMARKS."""

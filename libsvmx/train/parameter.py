@@ -1,0 +1,91 @@
+"""Training parameters, LIBSVM's names and defaults, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import ParameterError
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """Everything ``svmx-train`` can be told about a training.
+
+    Attributes
+    ----------
+    svm_type : SvmType            formulation (``-s``)
+    kernel_type : KernelType      kernel (``-t``)
+    degree : int                  polynomial degree (``-d``)
+    gamma : float                 ``-g``; 0 stands for 1 / (largest feature index)
+    coef0 : float                 ``-r``
+    cache_size : float            kernel row budget in MB of 2^20 bytes (``-m``)
+    eps : float                   tolerance of the stopping criterion (``-e``)
+    C : float                     cost of C-SVC, epsilon-SVR and nu-SVR (``-c``)
+    weights : tuple of (label, factor)      C of that class is factor * C, C-SVC only (``-wi``)
+    nu : float                    of nu-SVC, one-class and nu-SVR, 0 < nu <= 1 (``-n``)
+    p : float                     epsilon of the epsilon-SVR loss (``-p``)
+    shrinking : bool              ``-h``
+    probability : bool            ``-b``
+    max_iter : int                iteration limit of each solve, 0 for LIBSVM's
+    time_limit : float            seconds for each solve, 0 for none
+
+    Raises
+    ------
+    ParameterError                a value no training can use, at construction
+    """
+
+    svm_type: SvmType = SvmType.C_SVC
+    kernel_type: KernelType = KernelType.RBF
+    degree: int = 3
+    gamma: float = 0.0
+    coef0: float = 0.0
+    cache_size: float = 100.0
+    eps: float = 0.001
+    C: float = 1.0
+    weights: tuple[tuple[int, float], ...] = ()
+    nu: float = 0.5
+    p: float = 0.1
+    shrinking: bool = True
+    probability: bool = False
+    max_iter: int = 0
+    time_limit: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, kind in (("svm_type", SvmType), ("kernel_type", KernelType)):
+            try:
+                object.__setattr__(self, name, kind(getattr(self, name)))
+            except ValueError:
+                known = ", ".join(f"{k.value} {k.name}" for k in kind)
+                raise ParameterError(f"unknown {name} {getattr(self, name)!r}; known are {known}") from None
+        for name in ("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"):
+            if not isfinite(getattr(self, name)):
+                raise ParameterError(f"{name} must be finite, not {getattr(self, name)}")
+        self._check_values()
+
+    def _check_values(self) -> None:
+        s, t = self.svm_type, self.kernel_type
+        if t in (KernelType.POLY, KernelType.RBF, KernelType.SIGMOID) and self.gamma < 0:
+            raise ParameterError(f"gamma must be >= 0, not {self.gamma}")
+        if t == KernelType.POLY and not 0 <= self.degree <= MAX_DEGREE:
+            raise ParameterError(f"degree must be between 0 and {MAX_DEGREE}, not {self.degree}")
+        if self.cache_size <= 0:
+            raise ParameterError(f"cache_size must be > 0 MB, not {self.cache_size}")
+        if self.eps <= 0:
+            raise ParameterError(f"eps must be > 0, not {self.eps}")
+        if s in (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.NU_SVR) and self.C <= 0:
+            raise ParameterError(f"C must be > 0, not {self.C}")
+        if s in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR) and not 0 < self.nu <= 1:
+            raise ParameterError(f"nu must be > 0 and <= 1, not {self.nu}")
+        if s == SvmType.EPSILON_SVR and self.p < 0:
+            raise ParameterError(f"p must be >= 0, not {self.p}")
+        for label, weight in self.weights:
+            if not (isfinite(weight) and weight >= 0):
+                raise ParameterError(f"the weight of class {label} must be finite and >= 0, not {weight}")
+        if self.max_iter < 0 or self.time_limit < 0:
+            raise ParameterError("max_iter and time_limit must be >= 0")
+
+
+# Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
+MAX_DEGREE = 1_000_000

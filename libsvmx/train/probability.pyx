@@ -1,0 +1,225 @@
+"""Probability estimates from decision values, step by step as LIBSVM computes them.
+
+Sigmoid of binary decision values: Platt (2000) with the Newton method of Lin, Lin & Weng (2007).
+Pairwise coupling: the second method of Wu, Lin & Weng (2004). One-class density marks: Que & Lin (2022).
+"""
+
+from libc.math cimport exp, fabs, log, sqrt
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._core.buffers import filled, zeros
+
+# LIBSVM's constants of the Newton method and the coupling
+cdef int MAX_NEWTON = 100
+cdef double MIN_STEP = 1e-10
+cdef double HESSIAN_RIDGE = 1e-12   # keeps the Hessian positive definite
+cdef double GRADIENT_EPS = 1e-5
+cdef double MIN_PROBABILITY = 1e-7
+N_MARKS = 10
+
+
+cdef double log_loss(const double[::1] dec, const double[::1] t, double A, double B) noexcept nogil:
+    """Negative log likelihood of the targets t under 1 / (1 + exp(A f + B))."""
+    cdef double loss = 0, z
+    cdef Py_ssize_t i
+    for i in range(dec.shape[0]):
+        z = dec[i] * A + B
+        if z >= 0:
+            loss += t[i] * z + log(1 + exp(-z))
+        else:
+            loss += (t[i] - 1) * z + log(1 + exp(z))
+    return loss
+
+
+def fit_sigmoid(decision_values, targets):
+    """A and B of P(y = 1 | f) = 1 / (1 + exp(A f + B)).
+
+    Parameters
+    ----------
+    decision_values, targets : buffers of float64, shape (l,); positive class where target > 0
+
+    Returns
+    -------
+    A, B : float
+    trouble : str or None      'line search' or 'newton limit' if the method gave up
+    """
+    cdef const double[::1] dec = decision_values, y = targets
+    cdef Py_ssize_t i, l = dec.shape[0]
+    cdef int iteration
+    cdef double n1 = 0, n0 = 0, high, low, A = 0, B, loss, new_loss, new_A, new_B, step
+    cdef double z, p, q, w, d, h11, h22, h21, g1, g2, det, dA, dB, slope
+    t_ = zeros("d", l)
+    cdef double[::1] t = t_
+    for i in range(l):
+        if y[i] > 0:
+            n1 += 1
+        else:
+            n0 += 1
+    high, low = (n1 + 1.0) / (n1 + 2.0), 1 / (n0 + 2.0)
+    for i in range(l):
+        t[i] = high if y[i] > 0 else low
+    B = log((n0 + 1.0) / (n1 + 1.0))
+    loss = log_loss(dec, t, A, B)
+    for iteration in range(MAX_NEWTON):
+        h11 = h22 = HESSIAN_RIDGE
+        h21 = g1 = g2 = 0.0
+        for i in range(l):
+            z = dec[i] * A + B
+            if z >= 0:
+                p = exp(-z) / (1.0 + exp(-z))
+                q = 1.0 / (1.0 + exp(-z))
+            else:
+                p = 1.0 / (1.0 + exp(z))
+                q = exp(z) / (1.0 + exp(z))
+            w = p * q
+            h11 += dec[i] * dec[i] * w
+            h22 += w
+            h21 += dec[i] * w
+            d = t[i] - p
+            g1 += dec[i] * d
+            g2 += d
+        if fabs(g1) < GRADIENT_EPS and fabs(g2) < GRADIENT_EPS:
+            return A, B, None
+        det = h11 * h22 - h21 * h21
+        dA = -(h22 * g1 - h21 * g2) / det
+        dB = -(-h21 * g1 + h11 * g2) / det
+        slope = g1 * dA + g2 * dB
+        step = 1
+        while step >= MIN_STEP:
+            new_A, new_B = A + step * dA, B + step * dB
+            new_loss = log_loss(dec, t, new_A, new_B)
+            if new_loss < loss + 0.0001 * step * slope:
+                A, B, loss = new_A, new_B, new_loss
+                break
+            step = step / 2.0
+        if step < MIN_STEP:
+            return A, B, "line search"
+    return A, B, "newton limit"
+
+
+cdef double sigmoid(double f, double A, double B) noexcept nogil:
+    cdef double z = f * A + B
+    if z >= 0:
+        return exp(-z) / (1.0 + exp(-z))
+    return 1.0 / (1 + exp(z))
+
+
+cdef bint couple(int k, double[:, ::1] r, double[::1] p, double[:, ::1] Q, double[::1] Qp) noexcept nogil:
+    """Class probabilities p of pairwise ones r; False if the iteration limit ended it."""
+    cdef int t, j, iteration, limit = max(100, k)
+    cdef double pQp, worst, diff, eps = 0.005 / k
+    for t in range(k):
+        p[t] = 1.0 / k
+        Q[t, t] = 0
+        for j in range(k):
+            if j != t:
+                Q[t, t] += r[j, t] * r[j, t]
+                Q[t, j] = Q[j, t] if j < t else -r[j, t] * r[t, j]
+    for iteration in range(limit):
+        pQp = 0
+        for t in range(k):
+            Qp[t] = 0
+            for j in range(k):
+                Qp[t] += Q[t, j] * p[j]
+            pQp += p[t] * Qp[t]
+        worst = 0
+        for t in range(k):
+            worst = max(worst, fabs(Qp[t] - pQp))
+        if worst < eps:
+            return True
+        for t in range(k):
+            diff = (-Qp[t] + pQp) / Q[t, t]
+            p[t] += diff
+            pQp = (pQp + diff * (diff * Q[t, t] + 2 * Qp[t])) / (1 + diff) / (1 + diff)
+            for j in range(k):
+                Qp[j] = (Qp[j] + diff * Q[t, j]) / (1 + diff)
+                p[j] /= (1 + diff)
+    return False
+
+
+def class_probabilities(decision_values, Py_ssize_t n_rows, int k, prob_a, prob_b):
+    """Probabilities of k classes from pairwise decision values.
+
+    Parameters
+    ----------
+    decision_values : buffer of float64, shape (n_rows * k (k-1) / 2,), row by row
+    prob_a, prob_b : buffers of float64, shape (k (k-1) / 2,)
+
+    Returns
+    -------
+    probabilities : buffer of float64, shape (n_rows * k,)
+    unfinished : int          rows whose coupling met its iteration limit
+    """
+    cdef const double[::1] dec = decision_values, A = prob_a, B = prob_b
+    cdef Py_ssize_t row, pairs = k * (k - 1) // 2, pair, unfinished = 0
+    cdef int i, j
+    cdef double value
+    out_ = zeros("d", n_rows * k)
+    cdef double[::1] out = out_
+    if k == 1:
+        for row in range(n_rows):
+            out[row] = 1.0
+        return out_, 0
+    cdef double[:, ::1] r = memoryview(zeros("d", k * k)).cast("B").cast("d", [k, k])
+    cdef double[:, ::1] Q = memoryview(zeros("d", k * k)).cast("B").cast("d", [k, k])
+    cdef double[::1] p = zeros("d", k), Qp = zeros("d", k)
+    for row in range(n_rows):
+        pair = 0
+        for i in range(k):
+            for j in range(i + 1, k):
+                value = sigmoid(dec[row * pairs + pair], A[pair], B[pair])
+                value = min(max(value, MIN_PROBABILITY), 1 - MIN_PROBABILITY)
+                r[i, j], r[j, i] = value, 1 - value
+                pair += 1
+        if k == 2:
+            p[0], p[1] = r[0, 1], r[1, 0]
+        elif not couple(k, r, p, Q, Qp):
+            unfinished += 1
+        for i in range(k):
+            out[row * k + i] = p[i]
+    return out_, unfinished
+
+
+def density_marks(decision_values):
+    """The ten marks of one-class probability estimates, or None with fewer than five values on a side.
+
+    ``decision_values``: buffer of float64, of the training rows.
+    """
+    ordered = sorted(decision_values)
+    l, middle = len(ordered), N_MARKS // 2
+    negative = next((i for i, value in enumerate(ordered) if value >= 0), 0)
+    positive = l - negative
+    if negative < middle or positive < middle:
+        return None
+    ends = [ordered[i * negative // middle] for i in range(middle)] + [0.0]
+    ends += [ordered[negative - 1 + (i - middle) * positive // middle] for i in range(middle + 1, N_MARKS + 1)]
+    return filled("d", [(ends[i] + ends[i + 1]) / 2 for i in range(N_MARKS)])
+
+
+def normal_probability(double value, marks):
+    """Probability that a row with this one-class decision value is normal."""
+    if value < marks[0]:
+        return 0.001
+    if value > marks[N_MARKS - 1]:
+        return 0.999
+    for i in range(1, N_MARKS):
+        if value < marks[i]:
+            return i / N_MARKS
+    return 0.0
+
+
+def laplace_scale(targets, predictions):
+    """Mean absolute residual after dropping those beyond five standard deviations of a Laplace distribution."""
+    cdef const double[::1] y = targets, f = predictions
+    cdef Py_ssize_t i, l = y.shape[0], dropped = 0
+    cdef double mae = 0, std, kept = 0
+    for i in range(l):
+        mae += fabs(y[i] - f[i])
+    mae /= l
+    std = sqrt(2 * mae * mae)
+    for i in range(l):
+        if fabs(y[i] - f[i]) > 5 * std:
+            dropped += 1
+        else:
+            kept += fabs(y[i] - f[i])
+    return kept / (l - dropped)

@@ -1,0 +1,50 @@
+"""Rows and targets of one training: a selection of the rows of a matrix, in an order of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from libsvmx._core.buffers import zeros
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer
+
+
+class Problem:
+    """Problem(matrix, targets, rows=None)
+
+    Parameters
+    ----------
+    matrix : CsrMatrix
+    targets : buffer of float64, shape (n,)     label or target of each selected row
+    rows : buffer of int32, shape (n,)          rows of ``matrix``; all of them in order by default
+    """
+
+    __slots__ = ("matrix", "rows", "targets")
+
+    def __init__(self, matrix: CsrMatrix, targets: Buffer, rows: Buffer | None = None):
+        if rows is None:
+            rows = zeros("i", matrix.n_rows)
+            for i in range(matrix.n_rows):
+                rows[i] = i
+        if len(targets) != len(rows):
+            raise ValueError(f"{len(targets)} targets for {len(rows)} rows")
+        self.matrix = matrix
+        self.targets = targets
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, positions: Buffer, targets: Buffer | None = None) -> Problem:
+        """The rows at ``positions`` (buffer of int32) of this problem, with their own or other targets."""
+        n = len(positions)
+        rows = zeros("i", n)
+        for k, position in enumerate(positions):
+            rows[k] = self.rows[position]
+        if targets is None:
+            targets = zeros("d", n)
+            for k, position in enumerate(positions):
+                targets[k] = self.targets[position]
+        return Problem(self.matrix, targets, rows)

@@ -1,0 +1,252 @@
+"""Training: one dual problem per pair of classes, or a single one, and a model of the results."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.rowstore import RowStore
+from libsvmx._solvers import smo
+from libsvmx._solvers.control import Control
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.train import folds, prediction, probability
+from libsvmx.train.checks import check_problem
+from libsvmx.train.formulation import pose, read_off
+from libsvmx.train.model import Model, select_vectors
+from libsvmx.train.observer import Observer, SolveReport
+from libsvmx.train.parameter import Parameter
+from libsvmx.train.problem import Problem
+
+if TYPE_CHECKING:
+    from libsvmx._core.rand import Rand
+    from libsvmx._typing import Buffer
+
+MEGABYTE = 1 << 20
+INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
+
+
+def default_gamma(param: Parameter, max_index: int) -> Parameter:
+    """``param`` with gamma = 1 / max_index where it was left 0."""
+    if param.gamma == 0 and max_index > 0:
+        return replace(param, gamma=1.0 / max_index)
+    return param
+
+
+def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
+    """Check, then train. ``rand`` draws the inner folds of probability estimates and is moved on.
+
+    Raises
+    ------
+    DataError, ParameterError      what cannot be trained
+    """
+    check_problem(problem, param)
+    if param.svm_type.is_classification:
+        return train_classifier(problem, param, rand, observer)
+    return train_single(problem, param, rand, observer)
+
+
+def solve_binary(
+    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer
+) -> tuple[Buffer, float, str]:
+    """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
+    kernel = Kernel(problem.matrix, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+    store = RowStore(kernel, param.cache_size * MEGABYTE)
+    control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark)
+    dual = pose(param, problem.targets, Cp, Cn)
+    solution = smo.solve(dual, store, control)
+    if solution.status != "converged":
+        observer.remark(solution.status)
+    beta, rho, objective, n_sv, n_bsv, quantity, value = read_off(param, problem.targets, dual, solution)
+    observer.solved(
+        SolveReport(
+            solution.iterations, objective, rho, n_sv, n_bsv, quantity, value, solution.status, solution.rows_computed
+        )
+    )
+    return beta, rho, solution.status
+
+
+def train_single(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
+    """One-class SVM or regression."""
+    beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer)
+    vectors, positions = select_vectors(problem.matrix, problem.rows, beta)
+    model = Model(
+        param,
+        2,
+        vectors,
+        filled("d", (beta[i] for i in positions)),
+        filled("d", [rho]),
+        row_numbers=filled("i", (i + 1 for i in positions)),
+        statuses=(status,),
+    )
+    if not param.probability:
+        return model
+    if param.svm_type == SvmType.ONE_CLASS:
+        marks = probability.density_marks(prediction.decision_values(model, problem.matrix, problem.rows))
+        if marks is None:
+            observer.remark("few density values")
+        return replace(model, marks=marks)
+    predicted = cross_validate_problem(problem, replace(param, probability=False), INNER_FOLDS, rand, observer)
+    sigma = probability.laplace_scale(problem.targets, predicted)
+    observer.laplace_scale(sigma)
+    return replace(model, sigmoid_a=filled("d", [sigma]))
+
+
+def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
+    """One against one: a dual problem for each pair of classes."""
+    labels, start, order = folds.group_classes(problem.targets)
+    k = len(labels)
+    if k == 1:
+        observer.remark("one class")
+    costs = [param.C] * k
+    for label, weight in param.weights:
+        if label in labels:
+            costs[labels.index(label)] *= weight
+        else:
+            observer.remark("weight without class", str(label))
+
+    betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
+    used = bytearray(len(problem))
+    for i in range(k):
+        for j in range(i + 1, k):
+            pair = pair_problem(problem, order, start, i, j)
+            if param.probability:
+                a, b = sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer)
+                prob_a.append(a)
+                prob_b.append(b)
+            beta, rho, status = solve_binary(pair, param, costs[i], costs[j], observer)
+            betas.append(beta)
+            rhos.append(rho)
+            statuses.append(status)
+            _mark_used(used, beta, start[i], start[i + 1], start[j])
+
+    positions = [p for p, flag in enumerate(used) if flag]
+    observer.total_sv(len(positions))
+    chosen = filled("i", (problem.rows[order[p]] for p in positions))
+    return Model(
+        param,
+        k,
+        problem.matrix.take(chosen),
+        assemble_coefficients(betas, positions, start, k),
+        filled("d", rhos),
+        tuple(labels),
+        tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
+        filled("d", prob_a) if param.probability else None,
+        filled("d", prob_b) if param.probability else None,
+        row_numbers=filled("i", (order[p] + 1 for p in positions)),
+        statuses=tuple(statuses),
+    )
+
+
+def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: int) -> Problem:
+    """Rows of classes i and j, with targets +1 and -1."""
+    n_i, n_j = start[i + 1] - start[i], start[j + 1] - start[j]
+    positions = zeros("i", n_i + n_j)
+    positions[:n_i] = order[start[i] : start[i + 1]]
+    positions[n_i:] = order[start[j] : start[j + 1]]
+    signs = zeros("d", n_i + n_j)
+    for k in range(n_i + n_j):
+        signs[k] = 1.0 if k < n_i else -1.0
+    return problem.take(positions, signs)
+
+
+def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j: int) -> None:
+    n_i = end_i - begin_i
+    for k, value in enumerate(beta):
+        if value != 0:
+            used[begin_i + k if k < n_i else begin_j + k - n_i] = 1
+
+
+def assemble_coefficients(betas: list[Buffer], positions: list[int], start: list[int], k: int) -> Buffer:
+    """LIBSVM's sv_coef, shape ((k-1) * n_sv,): pair (i, j) fills row j-1 for class i and row i for class j."""
+    n_sv = len(positions)
+    coef = zeros("d", max(k - 1, 0) * n_sv)
+    in_class: list[list[int]] = [[] for _ in range(k)]  # columns of sv_coef
+    c = 0
+    for column, p in enumerate(positions):
+        while p >= start[c + 1]:
+            c += 1
+        in_class[c].append(column)
+    pair = 0
+    for i in range(k):
+        for j in range(i + 1, k):
+            beta, n_i = betas[pair], start[i + 1] - start[i]
+            for column in in_class[i]:
+                coef[(j - 1) * n_sv + column] = beta[positions[column] - start[i]]
+            for column in in_class[j]:
+                coef[i * n_sv + column] = beta[n_i + positions[column] - start[j]]
+            pair += 1
+    return coef
+
+
+def sigmoid_of_pair(
+    pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer
+) -> tuple[float, float]:
+    """Sigmoid parameters (A, B) of one pair from decision values of a five-fold cross-validation."""
+    n = len(pair)
+    values = zeros("d", n)
+    order, bounds = folds.plain_folds(n, INNER_FOLDS, rand)
+    inner = replace(param, probability=False, C=1.0, weights=((1, Cp), (-1, Cn)))
+    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        rest = pair.take(folds.all_but(order, begin, end))
+        held_out = pair.take(order[begin:end])
+        n_positive = sum(1 for y in rest.targets if y > 0)
+        if n_positive and n_positive < len(rest):
+            model = train_classifier(rest, inner, rand, observer)
+            assert model.class_labels is not None
+            # labels may come as (-1, 1) from a shuffled first row; values count for +1
+            sign = model.class_labels[0]
+            for p, value in zip(
+                order[begin:end], prediction.decision_values(model, held_out.matrix, held_out.rows), strict=True
+            ):
+                values[p] = value * sign
+        else:
+            constant = 0.0 if not len(rest) else 1.0 if n_positive else -1.0
+            for p in order[begin:end]:
+                values[p] = constant
+    a, b, trouble = probability.fit_sigmoid(values, pair.targets)
+    if trouble:
+        observer.remark(trouble)
+    return a, b
+
+
+def cross_validate_problem(
+    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer
+) -> Buffer:
+    """Prediction of every row by the model trained without its fold: buffer of float64, shape (len(problem),).
+
+    Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out.
+    """
+    check_problem(problem, param)
+    n = len(problem)
+    if n_folds < 2:
+        raise ParameterError(f"cross-validation needs at least 2 folds, not {n_folds}")
+    if n_folds > n:
+        observer.remark("more folds than rows", f"{n_folds} {n}")
+        n_folds = n
+    if n < 2:
+        raise DataError("cross-validation needs at least 2 rows")
+    classify = param.svm_type.is_classification
+    if classify and n_folds < n:
+        order, bounds = folds.stratified_folds(problem.targets, n_folds, rand)
+    else:
+        order, bounds = folds.plain_folds(n, n_folds, rand)
+    predicted = zeros("d", n)
+    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        rest = problem.take(folds.all_but(order, begin, end))
+        held_out = problem.take(order[begin:end])
+        train = train_classifier if classify else train_single
+        model = train(rest, param, rand, observer)
+        if param.probability and classify:
+            values, _, unfinished = prediction.predict_probability(model, held_out.matrix, held_out.rows)
+            if unfinished:
+                observer.remark("coupling limit", str(unfinished))
+        else:
+            values, _ = prediction.predict(model, held_out.matrix, held_out.rows)
+        for p, value in zip(order[begin:end], values, strict=True):
+            predicted[p] = value
+    return predicted
+
+
