@@ -65,17 +65,21 @@ static void svmx_postings_axpy(int64_t n, const int32_t *row, const double *x, d
 
 /* ---- exp ------------------------------------------------------------------------------ */
 
+typedef union {
+    double value;
+    uint64_t bits;
+} svmx_double;
+
 /* exp(x) for -87 <= x <= 87 to < 1 ulp: x = k ln2 + r, exp(r) = 1 + r + r^2 P(r) with P the degree-9
  * Chebyshev interpolant on |r| <= ln2/2 (relative error 1.6e-17 before rounding). */
 SVMX_INLINE double svmx_exp(double x)
 {
     const double log2e = 0x1.71547652b82fep+0, ln2_hi = 0x1.62e42fefa2000p-1, ln2_lo = 0x1.9ef35793c7673p-41;
     const double shifter = 0x1.8p52; /* adding it leaves round(x log2e) in the low bits */
-    double shifted = x * log2e + shifter;
-    int64_t k_bits, e_bits;
-    memcpy(&k_bits, &shifted, 8);
-    double k = shifted - shifter;
-    double r = (x - k * ln2_hi) - k * ln2_lo;
+    svmx_double shifted, e;
+    shifted.value = x * log2e + shifter;
+    const double k = shifted.value - shifter;
+    const double r = (x - k * ln2_hi) - k * ln2_lo;
     double p = 0x1.af38d53857513p-26;
     p = p * r + 0x1.2891a8c1d838dp-22;
     p = p * r + 0x1.71de0d9c145d0p-19;
@@ -86,11 +90,9 @@ SVMX_INLINE double svmx_exp(double x)
     p = p * r + 0x1.5555555553d4fp-5;
     p = p * r + 0x1.5555555555556p-3;
     p = p * r + 0x1.0000000000001p-1;
-    double e = 1.0 + (r + r * r * p);
-    memcpy(&e_bits, &e, 8);
-    e_bits += (int64_t)((uint64_t)k_bits << 52);
-    memcpy(&e, &e_bits, 8);
-    return e;
+    e.value = 1.0 + (r + r * r * p);
+    e.bits += shifted.bits << 52;
+    return e.value;
 }
 
 /* A double this close (in double ulps) to the middle between two floats is rounded anew from libm's exp.
@@ -98,41 +100,49 @@ SVMX_INLINE double svmx_exp(double x)
 #define SVMX_MARGIN 4
 /* Below it float(exp(x)) is 0: exp(-104) < 2^-150, half the least float. */
 #define SVMX_EXP_ZERO (-104.0)
-/* Below it the float would be subnormal, above zero the sum of squares has cancelled: left to libm. */
+/* Below it the float would be subnormal, above zero the squares have cancelled: both left to libm. */
 #define SVMX_EXP_LOW (-87.0)
 #define SVMX_BLOCK 256
 
-/* out[j] = (float)exp(neg_gamma * (sq_i + sq[j] - 2 dots[j])), the float that LIBSVM rounds to. */
+/* Whether (float)e, e = svmx_exp(x), may differ from (float)exp(x). */
+SVMX_INLINE int64_t svmx_exp_in_doubt(double x, double e)
+{
+    svmx_double d;
+    d.value = e;
+    /* the 29 bits that the float drops, counted from just below their middle */
+    const uint64_t dropped = (d.bits - 0x10000000 + SVMX_MARGIN) & 0x1fffffff;
+    int64_t doubt = dropped <= 2 * SVMX_MARGIN ? 1 : 0;
+    doubt = x > 0.0 ? 1 : doubt;
+    doubt = x < SVMX_EXP_LOW ? 1 : doubt;
+    return x < SVMX_EXP_ZERO ? 0 : doubt;
+}
+
+/* out[j] = (float)exp(neg_gamma * (sq_i + sq[j] - 2 dots[j])), the float that LIBSVM rounds to.
+ * In short loops over a block, each of which the compiler turns into vectors. */
 static SVMX_CLONES void svmx_rbf_row(int64_t n, const double *SVMX_RESTRICT dots, const double *SVMX_RESTRICT sq,
                                      double sq_i, double neg_gamma, float *SVMX_RESTRICT out)
 {
-    double arg[SVMX_BLOCK];
-    int64_t doubt[SVMX_BLOCK];
+    double x[SVMX_BLOCK], e[SVMX_BLOCK];
     for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
         const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
         const double *d = dots + start, *s = sq + start;
         float *o = out + start;
-        int64_t any = 0;
+        int64_t doubt = 0;
+        for (int64_t k = 0; k < m; ++k)
+            x[k] = neg_gamma * (sq_i + s[k] - 2 * d[k]);
         for (int64_t k = 0; k < m; ++k) {
-            double x = neg_gamma * (sq_i + s[k] - 2 * d[k]);
-            double in_range = x >= SVMX_EXP_LOW ? x : SVMX_EXP_LOW;
-            in_range = in_range <= 0.0 ? in_range : 0.0;
-            double e = svmx_exp(in_range);
-            int64_t bits;
-            memcpy(&bits, &e, 8);
-            /* the 29 bits that the float drops, as a distance from their middle */
-            int64_t off_middle = (bits & 0x1fffffff) - 0x10000000;
-            int64_t unsure = (off_middle <= SVMX_MARGIN) & (off_middle >= -SVMX_MARGIN);
-            unsure |= !((x >= SVMX_EXP_LOW) & (x <= 0.0)) & !(x < SVMX_EXP_ZERO);
-            arg[k] = x;
-            doubt[k] = unsure;
-            any |= unsure;
-            o[k] = x < SVMX_EXP_ZERO ? 0.0f : (float)e;
+            double in_range = x[k] > SVMX_EXP_LOW ? x[k] : SVMX_EXP_LOW;
+            in_range = in_range < 0.0 ? in_range : 0.0;
+            e[k] = svmx_exp(in_range);
         }
-        if (any)
+        for (int64_t k = 0; k < m; ++k) {
+            doubt |= svmx_exp_in_doubt(x[k], e[k]);
+            o[k] = (float)(x[k] < SVMX_EXP_ZERO ? 0.0 : e[k]);
+        }
+        if (doubt)
             for (int64_t k = 0; k < m; ++k)
-                if (doubt[k])
-                    o[k] = (float)exp(arg[k]);
+                if (svmx_exp_in_doubt(x[k], e[k]))
+                    o[k] = (float)exp(x[k]);
     }
 }
 
@@ -209,121 +219,138 @@ static SVMX_CLONES void svmx_axpy_row(int64_t n, double a, const float *SVMX_RES
         V[k] += a * K[k];
 }
 
-/* chunk_max[c] = max over the chunk of V + up, where up is 0 inside I_up and -inf outside. */
-static SVMX_CLONES void svmx_chunk_max(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT up,
-                                       double *SVMX_RESTRICT chunk_max)
+/* Running maxima, in lanes so that the compiler may compare many at a time; any order gives the same. */
+#define SVMX_LANES 32
+
+SVMX_INLINE void svmx_lanes_clear(double *lane)
 {
+    for (int r = 0; r < SVMX_LANES; ++r)
+        lane[r] = -HUGE_VAL;
+}
+
+SVMX_INLINE double svmx_lanes_max(double *lane)
+{
+    for (int half = SVMX_LANES / 2; half >= 1; half /= 2)
+        for (int r = 0; r < half; ++r)
+            lane[r] = lane[r + half] > lane[r] ? lane[r + half] : lane[r];
+    return lane[0];
+}
+
+/* At most so many variables are scanned one by one: less work than folding lanes. */
+#define SVMX_FEW 48
+
+/* Last k of the maximum of V + up, where up is 0 inside I_up and -inf outside; -1 if I_up is empty.
+ * chunk: scratch, one double per chunk. */
+static SVMX_CLONES int64_t svmx_top(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT up,
+                                    double *SVMX_RESTRICT chunk, double *maximum)
+{
+    double best = -HUGE_VAL;
+    int64_t winner = -1;
+    if (n <= SVMX_FEW) {
+        for (int64_t k = 0; k < n; ++k)
+            if (up[k] == 0 && V[k] >= best) {
+                best = V[k];
+                winner = k;
+            }
+        *maximum = best;
+        return winner;
+    }
+    double lane[SVMX_LANES];
     for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
         const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
-        double lane[8];
-        for (int r = 0; r < 8; ++r)
-            lane[r] = -HUGE_VAL;
-        int64_t k = start;
-        for (; k + 8 <= end; k += 8)
-            for (int r = 0; r < 8; ++r) {
-                double v = V[k + r] + up[k + r];
+        svmx_lanes_clear(lane);
+        for (int64_t k = start; k < end; k += SVMX_LANES) {
+            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+            for (int64_t r = 0; r < m; ++r) {
+                const double v = V[k + r] + up[k + r];
                 lane[r] = v > lane[r] ? v : lane[r];
             }
-        for (; k < end; ++k) {
-            double v = V[k] + up[k];
-            lane[0] = v > lane[0] ? v : lane[0];
         }
-        double best = lane[0];
-        for (int r = 1; r < 8; ++r)
-            best = lane[r] > best ? lane[r] : best;
-        chunk_max[c] = best;
-    }
-}
-
-/* Last k with V[k] + up[k] equal to the maximum over all chunks, or -1 if I_up is empty. */
-static int64_t svmx_last_max(int64_t n, const double *V, const float *up, const double *chunk_max, double *maximum)
-{
-    const int64_t n_chunks = (n + SVMX_CHUNK - 1) / SVMX_CHUNK;
-    int64_t winner = -1;
-    double best = -HUGE_VAL;
-    for (int64_t c = 0; c < n_chunks; ++c)
-        if (chunk_max[c] >= best) {
-            best = chunk_max[c];
+        chunk[c] = svmx_lanes_max(lane);
+        if (chunk[c] >= best) {
+            best = chunk[c];
             winner = c;
         }
+    }
     *maximum = best;
-    if (winner < 0 || best == -HUGE_VAL)
+    if (best == -HUGE_VAL)
         return -1;
     int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
-    while (--k >= winner * SVMX_CHUNK)
-        if (V[k] + up[k] == best)
-            return k;
-    return -1;
+    while (V[--k] + up[k] != best)
+        ;
+    return k;
 }
 
-/* -(gain) of pairing i with k: -(V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik), +inf where k is no partner. */
-SVMX_INLINE double svmx_pair_objective(double Vmax, double v, double QD_i, double QD_k, float K_ik)
+/* Gain of pairing i with k, (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik), -inf where k is no partner. LIBSVM minimises
+ * the negated, which is the same to the last bit. */
+SVMX_INLINE double svmx_pair_gain(double Vmax, double v, double QD_i, double QD_k, float K_ik)
 {
-    double gap = Vmax - v;
+    const double gap = Vmax - v;
     double curvature = QD_i + QD_k - 2.0 * K_ik;
     curvature = curvature > 0 ? curvature : SVMX_TAU;
-    double objective = -(gap * gap) / curvature;
-    return gap > 0 ? objective : HUGE_VAL;
+    const double gain = gap * gap / curvature;
+    return gap > 0 ? gain : -HUGE_VAL;
 }
 
-/* chunk_min[c] = min over the chunk of the pair objective over I_low (low is 0 inside, +inf outside);
- * returns min over I_low of V. */
-static SVMX_CLONES double svmx_chunk_partner(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
-                                             const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki,
-                                             double Vmax, double QD_i, double *SVMX_RESTRICT chunk_min)
+/* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
+ * *largest: that gain; *least: min over I_low of V. chunk: scratch, one double per chunk. */
+static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
+                                        const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax,
+                                        double QD_i, double *SVMX_RESTRICT chunk, double *largest, double *least)
 {
-    double vmin[8];
-    for (int r = 0; r < 8; ++r)
-        vmin[r] = HUGE_VAL;
+    double best = -HUGE_VAL;
+    int64_t winner = -1;
+    if (n <= SVMX_FEW) {
+        double vmin = HUGE_VAL;
+        for (int64_t k = 0; k < n; ++k) {
+            if (low[k] != 0)
+                continue;
+            vmin = V[k] < vmin ? V[k] : vmin;
+            if (!(Vmax - V[k] > 0))
+                continue;
+            const double gain = svmx_pair_gain(Vmax, V[k], QD_i, QD[k], Ki[k]);
+            if (gain >= best) {
+                best = gain;
+                winner = k;
+            }
+        }
+        *largest = best;
+        *least = vmin;
+        return winner;
+    }
+    double gain[SVMX_LANES], lane[SVMX_LANES], neg_score[SVMX_LANES];
+    svmx_lanes_clear(neg_score);
     for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
         const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
-        double lane[8];
-        for (int r = 0; r < 8; ++r)
-            lane[r] = HUGE_VAL;
-        int64_t k = start;
-        for (; k + 8 <= end; k += 8)
-            for (int r = 0; r < 8; ++r) {
-                double v = V[k + r] + low[k + r];
-                double o = svmx_pair_objective(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
-                vmin[r] = v < vmin[r] ? v : vmin[r];
-                lane[r] = o < lane[r] ? o : lane[r];
+        svmx_lanes_clear(lane);
+        for (int64_t k = start; k < end; k += SVMX_LANES) {
+            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+            for (int64_t r = 0; r < m; ++r) {
+                const double v = V[k + r] + low[k + r];
+                const double g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
+                neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
+                lane[r] = g > lane[r] ? g : lane[r];
             }
-        for (; k < end; ++k) {
-            double v = V[k] + low[k];
-            double o = svmx_pair_objective(Vmax, v, QD_i, QD[k], Ki[k]);
-            vmin[0] = v < vmin[0] ? v : vmin[0];
-            lane[0] = o < lane[0] ? o : lane[0];
         }
-        double best = lane[0];
-        for (int r = 1; r < 8; ++r)
-            best = lane[r] < best ? lane[r] : best;
-        chunk_min[c] = best;
-    }
-    double least = vmin[0];
-    for (int r = 1; r < 8; ++r)
-        least = vmin[r] < least ? vmin[r] : least;
-    return least;
-}
-
-/* Last k whose pair objective equals the minimum over all chunks, or -1 if there is no partner. */
-static int64_t svmx_last_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
-                                 double Vmax, double QD_i, const double *chunk_min, double *minimum)
-{
-    const int64_t n_chunks = (n + SVMX_CHUNK - 1) / SVMX_CHUNK;
-    int64_t winner = -1;
-    double best = HUGE_VAL;
-    for (int64_t c = 0; c < n_chunks; ++c)
-        if (chunk_min[c] <= best) {
-            best = chunk_min[c];
+        chunk[c] = svmx_lanes_max(lane);
+        if (chunk[c] >= best) {
+            best = chunk[c];
             winner = c;
         }
-    *minimum = best;
-    if (winner < 0 || best == HUGE_VAL)
+    }
+    *least = -svmx_lanes_max(neg_score);
+    *largest = best;
+    if (best == -HUGE_VAL)
         return -1;
-    int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
-    while (--k >= winner * SVMX_CHUNK)
-        if (svmx_pair_objective(Vmax, V[k] + low[k], QD_i, QD[k], Ki[k]) == best)
-            return k;
+    const int64_t start = winner * SVMX_CHUNK, end = n < start + SVMX_CHUNK ? n : start + SVMX_CHUNK;
+    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r)
+            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
+        for (int64_t r = m; --r >= 0;)
+            if (gain[r] == best)
+                return k + r;
+    }
     return -1;
 }
 

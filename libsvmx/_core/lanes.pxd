@@ -21,12 +21,9 @@ cdef extern from "lanes.h" nogil:
 
     void svmx_update_scores(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j) noexcept
     void svmx_axpy_row(int64_t n, double a, const float *K, double *V) noexcept
-    void svmx_chunk_max(int64_t n, const double *V, const float *up, double *chunk_max) noexcept
-    int64_t svmx_last_max(int64_t n, const double *V, const float *up, const double *chunk_max, double *maximum) noexcept
-    double svmx_chunk_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
-                              double Vmax, double QD_i, double *chunk_min) noexcept
-    int64_t svmx_last_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
-                              double Vmax, double QD_i, const double *chunk_min, double *minimum) noexcept
+    int64_t svmx_top(int64_t n, const double *V, const float *up, double *chunk, double *maximum) noexcept
+    int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki, double Vmax,
+                         double QD_i, double *chunk, double *largest, double *least) noexcept
 
     void svmx_panel_distances(int64_t n_slots, const int32_t *slot_feature, const double *lanes, int64_t nnz,
                               const int32_t *index, const double *value, double *out) noexcept

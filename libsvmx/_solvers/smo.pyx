@@ -16,8 +16,8 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.lanes cimport (SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_chunk_max, svmx_chunk_partner,
-                                  svmx_last_max, svmx_last_partner, svmx_update_scores)
+from libsvmx._core.lanes cimport (SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_partner, svmx_top,
+                                  svmx_update_scores)
 from libsvmx._kernels.rowstore cimport RowStore, RowView
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
@@ -61,7 +61,7 @@ cdef class Smo:
     cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
     # by kernel row: scores of the variables at their upper bound alone, -sum_{alpha_j = C_j} beta_j K_j
     cdef double[::1] V_bound
-    cdef double[:, ::1] chunk   # (groups, chunks): scratch of the selections
+    cdef double[::1] chunk      # scratch of the selections
 
     def __cinit__(self, DualProblem problem, RowStore store, Control control):
         cdef Py_ssize_t p, m = problem.size
@@ -77,7 +77,7 @@ cdef class Smo:
         self.y, self.variable = zeros("b", m), zeros("i", m)
         self.up = _table("f", self.groups, m)
         self.low = _table("f", self.groups, m)
-        self.chunk = _table("d", self.groups, m // SVMX_CHUNK + 1)
+        self.chunk = zeros("d", m // SVMX_CHUNK + 1)
         self.V_bound = zeros("d", store.n)
         self.rows_at_start = store.rows_computed
         for p in range(m):
@@ -136,21 +136,18 @@ cdef class Smo:
         cdef int g
         cdef Py_ssize_t top[2]
         cdef Py_ssize_t partner = -1, candidate
-        cdef double Vmax, least, best = HUGE_VAL, objective, gap = -HUGE_VAL
+        cdef double Vmax, least, best = -HUGE_VAL, gain, gap = -HUGE_VAL
         cdef const float *K
         for g in range(self.groups):
-            svmx_chunk_max(self.active, &self.V[0], &self.up[g, 0], &self.chunk[g, 0])
-            top[g] = svmx_last_max(self.active, &self.V[0], &self.up[g, 0], &self.chunk[g, 0], &Vmax)
+            top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.chunk[0], &Vmax)
             if top[g] < 0:
                 continue
             K = self.view.active_row(top[g], self.active, 0)
-            least = svmx_chunk_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
-                                       self.QD[top[g]], &self.chunk[g, 0])
+            candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
+                                     self.QD[top[g]], &self.chunk[0], &gain, &least)
             gap = max(gap, Vmax - least)
-            candidate = svmx_last_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
-                                          self.QD[top[g]], &self.chunk[g, 0], &objective)
-            if candidate >= 0 and (objective < best or (objective == best and candidate > partner)):
-                best, partner = objective, candidate
+            if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
+                best, partner = gain, candidate
                 i[0] = top[g]
         self.work += 2 * self.active
         if gap < self.control.eps or partner < 0:

@@ -1,0 +1,206 @@
+"""Training options of LIBSVM's Python module: its enumerations, print functions and svm_parameter."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+from typing import Any, ClassVar
+
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import ParameterError
+from libsvmx.train.parameter import Parameter
+
+
+class svm_forms(IntEnum):
+    """Formulations, ``-s``."""
+
+    C_SVC = 0
+    NU_SVC = 1
+    ONE_CLASS = 2
+    EPSILON_SVR = 3
+    NU_SVR = 4
+
+
+class kernel_names(IntEnum):
+    """Kernels, ``-t``."""
+
+    LINEAR = 0
+    POLY = 1
+    RBF = 2
+    SIGMOID = 3
+    PRECOMPUTED = 4
+
+
+class PRINT_STRING_FUN:
+    """Where the training transcript goes: a function of one bytes argument. False without one: standard output."""
+
+    __slots__ = ("function",)
+
+    def __init__(self, function: Callable[[bytes], object] | None = None):
+        self.function = function
+
+    def __bool__(self) -> bool:
+        return self.function is not None
+
+    def __call__(self, text: bytes) -> None:
+        if self.function is not None:
+            self.function(text)
+
+
+def print_null(s: object) -> None:
+    """Prints nothing: what ``-q`` puts in the place of printing."""
+
+
+class svm_parameter:
+    """svm_parameter(options=None)
+
+    Parameters
+    ----------
+    options : str, list of str and numbers, or None      as for ``svm-train``: ``'-s 3 -c 10'``
+
+    Attributes
+    ----------
+    svm_type, kernel_type, degree, shrinking, probability, nr_weight : int
+    gamma, coef0, cache_size, eps, C, nu, p : float
+    weight_label, weight : sequence of int, of float     the first nr_weight entries count
+    cross_validation, nr_fold : int                      ``-v``
+    print_func : PRINT_STRING_FUN                        false for standard output
+
+    Raises
+    ------
+    TypeError               options of another type
+    ValueError              an unknown option, an option without a value or with one of the wrong kind
+    """
+
+    _names = (
+        "svm_type", "kernel_type", "degree", "gamma", "coef0", "cache_size", "eps", "C", "nr_weight",
+        "weight_label", "weight", "nu", "p", "shrinking", "probability",
+    )  # fmt: skip
+    _options: ClassVar[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+        "-s": ("svm_type", lambda value: svm_forms(int(value))),
+        "-t": ("kernel_type", lambda value: kernel_names(int(value))),
+        "-d": ("degree", int),
+        "-g": ("gamma", float),
+        "-r": ("coef0", float),
+        "-c": ("C", float),
+        "-n": ("nu", float),
+        "-p": ("p", float),
+        "-m": ("cache_size", float),
+        "-e": ("eps", float),
+        "-h": ("shrinking", int),
+        "-b": ("probability", int),
+    }
+    _integers = frozenset({"svm_type", "kernel_type", "degree", "shrinking", "probability", "nr_weight", "nr_fold"})
+    _floats = frozenset({"gamma", "coef0", "cache_size", "eps", "C", "nu", "p"})
+
+    svm_type: int
+    kernel_type: int
+    degree: int
+    gamma: float
+    coef0: float
+    cache_size: float
+    eps: float
+    C: float
+    nr_weight: int
+    weight_label: Sequence[int]
+    weight: Sequence[float]
+    nu: float
+    p: float
+    shrinking: int
+    probability: int
+    cross_validation: int
+    nr_fold: int
+    print_func: Any
+
+    def __init__(self, options: str | list[Any] | None = None):
+        self.parse_options("" if options is None else options)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._integers:
+            value = operator.index(value)
+        elif name in self._floats:
+            value = float(value)
+        object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        names = (*self._names, "cross_validation", "nr_fold", "print_func")
+        return "\n ".join(f"{name}: {getattr(self, name)}" for name in names)
+
+    def set_to_default_values(self) -> None:
+        """Every attribute as without any option."""
+        self._take(Parameter())
+        self.cross_validation = False
+        self.nr_fold = 0
+        self.print_func = PRINT_STRING_FUN()
+
+    def _take(self, param: Parameter) -> None:
+        for name in self._integers - {"nr_weight", "nr_fold"} | self._floats:
+            setattr(self, name, int(getattr(param, name)) if name in self._integers else getattr(param, name))
+        self.nr_weight = len(param.weights)
+        self.weight_label = [label for label, _ in param.weights]
+        self.weight = [factor for _, factor in param.weights]
+
+    def parse_options(self, options: str | list[Any]) -> None:
+        """Defaults first, then the options from left to right; errors as for the constructor."""
+        if not isinstance(options, (str, list)):
+            raise TypeError(f"options are a {type(options).__name__}; they must be a str or a list")
+        self.set_to_default_values()
+        labels: list[int] = []
+        factors: list[float] = []
+        argv = iter(options.split() if isinstance(options, str) else options)
+        for option in argv:
+            if option == "-q":
+                self.print_func = PRINT_STRING_FUN(print_null)
+            elif option in self._options:
+                name, convert = self._options[option]
+                setattr(self, name, _convert(option, argv, convert))
+            elif option == "-v":
+                self.nr_fold = _convert(option, argv, int)
+                self.cross_validation = 1
+                if self.nr_fold < 2:
+                    raise ParameterError(f"-v {self.nr_fold}: cross-validation needs at least 2 folds")
+            elif isinstance(option, str) and option.startswith("-w"):
+                labels.append(_convert(option, iter([option[2:]]), int))
+                factors.append(_convert(option, argv, float))
+            else:
+                raise ParameterError(f"unknown option {option!r}")
+        self.nr_weight, self.weight_label, self.weight = len(labels), labels, factors
+
+    def to_parameter(self) -> Parameter:
+        """The same as a checked Parameter. ValueError names what no training can use."""
+        for name in ("shrinking", "probability"):
+            if getattr(self, name) not in (0, 1):
+                raise ParameterError(f"{name} must be 0 or 1, not {getattr(self, name)}")
+        labels = [int(label) for label in self.weight_label[: self.nr_weight]]
+        factors = [float(factor) for factor in self.weight[: self.nr_weight]]
+        if not len(labels) == len(factors) == self.nr_weight:
+            raise ParameterError(f"nr_weight is {self.nr_weight}, but weight_label or weight has fewer entries")
+        given: dict[str, Any] = {name: getattr(self, name) for name in self._floats}
+        return Parameter(
+            svm_type=SvmType(self.svm_type),
+            kernel_type=KernelType(self.kernel_type),
+            degree=self.degree,
+            weights=tuple(zip(labels, factors, strict=True)),
+            shrinking=bool(self.shrinking),
+            probability=bool(self.probability),
+            **given,
+        )
+
+    @classmethod
+    def from_parameter(cls, param: Parameter) -> svm_parameter:
+        """What a model was trained with, as LIBSVM shows it."""
+        out = cls()
+        out._take(param)
+        return out
+
+
+def _convert(option: str, argv: Iterator[Any], convert: Callable[[Any], Any]) -> Any:
+    try:
+        value = next(argv)
+    except StopIteration:
+        raise ParameterError(f"option {option} needs a value") from None
+    try:
+        return convert(value)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"option {option}: {error}") from None

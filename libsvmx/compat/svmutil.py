@@ -1,0 +1,209 @@
+"""Training, prediction and model files in the calls of LIBSVM's Python module."""
+
+from __future__ import annotations
+
+import os
+import sys
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.rand import Rand
+from libsvmx.cli.report import TrainingReport
+from libsvmx.compat import commonutil, svm
+from libsvmx.compat.commonutil import *  # noqa: F403
+from libsvmx.compat.commonutil import evaluations
+from libsvmx.compat.rows import matrix_of, targets_of
+from libsvmx.compat.svm import *  # noqa: F403
+from libsvmx.compat.svm import all_rows, kernel_names, svm_model, svm_parameter, svm_problem, toPyModel
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.io.modelfile import load_model, save_model
+from libsvmx.train.prediction import predict, predict_probability
+from libsvmx.train.training import cross_validate_problem, default_gamma, train_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx.train.model import Model
+    from libsvmx.train.parameter import Parameter
+
+__all__ = ["svm_load_model", "svm_predict", "svm_save_model", "svm_train", *svm.__all__, *commonutil.__all__]
+
+# C's rand() as LIBSVM finds it: seeded once for the process, moved on by every call that draws folds.
+_rand = Rand(1)
+_rand_lock = RLock()  # a print function may train
+
+
+def svm_load_model(model_file_name: str | bytes | os.PathLike[str]) -> svm_model:
+    """Read a model file.
+
+    Raises
+    ------
+    FileNotFoundError, OSError     a file that cannot be read
+    FormatError                    a file that is no model, or a damaged one
+    """
+    return svm_model(load_model(os.fsdecode(model_file_name)), loaded=True)
+
+
+def svm_save_model(model_file_name: str | bytes | os.PathLike[str], model: svm_model | Model) -> None:
+    """Write a model file, the same bytes as LIBSVM writes; OSError if that fails."""
+    save_model(os.fsdecode(model_file_name), toPyModel(model).model)
+
+
+def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | float:
+    """svm_train(y, x[, options]), svm_train(problem[, options]) or svm_train(problem, parameter)
+
+    Parameters
+    ----------
+    y, x : labels, shape (l,), and rows in any form ``svm_problem`` takes
+    problem : svm_problem
+    options : str or list, see ``svm_parameter``
+    parameter : svm_parameter      its gamma, if 0, is set to 1 / (number of features)
+
+    Returns
+    -------
+    svm_model; with ``-v`` the accuracy in percent, or the mean squared error of a regression.
+    Prints what LIBSVM prints: the transcript unless ``-q``, and the result of a cross-validation.
+
+    Raises
+    ------
+    TypeError                      arguments of another form
+    ValueError                     data or options no training can use; DataError names the row
+    """
+    problem, param = _arguments(arg1, arg2, arg3)
+    checked = default_gamma(param.to_parameter(), problem.n)
+    param.gamma = checked.gamma
+    report = TrainingReport(_writer(param.print_func))
+    if param.cross_validation:
+        return _cross_validate(problem, checked, param.nr_fold, report)
+    if not checked.probability:  # draws nothing, so threads need not wait for each other
+        return svm_model(train_problem(problem.to_problem(), checked, Rand(1), report))
+    with _rand_lock:
+        return svm_model(train_problem(problem.to_problem(), checked, _rand, report))
+
+
+def _arguments(arg1: Any, arg2: Any, arg3: Any) -> tuple[svm_problem, svm_parameter]:
+    if isinstance(arg1, svm_problem):
+        return arg1, arg2 if isinstance(arg2, svm_parameter) else svm_parameter(arg2)
+    if not isinstance(arg1, (list, tuple, np.ndarray)):
+        raise TypeError(f"the first argument is a {type(arg1).__name__}; it must be labels or an svm_problem")
+    param = svm_parameter(arg3)
+    return svm_problem(arg1, arg2, isKernel=param.kernel_type == kernel_names.PRECOMPUTED), param
+
+
+def _cross_validate(problem: svm_problem, param: Parameter, n_folds: int, report: TrainingReport) -> float:
+    with _rand_lock:
+        predicted = cross_validate_problem(problem.to_problem(), param, n_folds, _rand, report)
+    accuracy, error, correlation = evaluations(problem.y, list(predicted))
+    if param.svm_type.is_regression:
+        print(f"Cross Validation Mean squared error = {error:g}")
+        print(f"Cross Validation Squared correlation coefficient = {correlation:g}")
+        return error
+    print(f"Cross Validation Accuracy = {accuracy:g}%")
+    return accuracy
+
+
+def _writer(print_func: Any) -> Callable[[str], None]:
+    """Where the transcript goes; a print function gets bytes, as it does from C."""
+    if print_func:
+        return lambda text: print_func(text.encode())
+
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    return write
+
+
+def svm_predict(
+    y: Any, x: Any, m: svm_model, options: str = ""
+) -> tuple[list[float], tuple[float, float, float], list[list[float]]]:
+    """Predict the rows of ``x`` and compare with ``y``.
+
+    Parameters
+    ----------
+    y : list, tuple or 1-d ndarray, shape (l,)     true labels; empty if they are not known
+    x : l rows in any form ``svm_problem`` takes
+    m : svm_model
+    options : '-b 1' for probability estimates, '-q' to print nothing
+
+    Returns
+    -------
+    labels : list of l floats
+    metrics : (accuracy in percent, mean squared error, squared correlation coefficient)
+    values : list of l lists: the k (k - 1) / 2 decision values of k classes, one of regression and one-class.
+        With ``-b 1`` the probability of each class in the order of ``m.label``, of one-class those of
+        normal and outlier, nothing of regression.
+
+    Raises
+    ------
+    TypeError                      arguments of another form
+    ValueError                     no rows, wrong options or data; probabilities of a model without them
+    """
+    probability, quiet = _predict_options(options)
+    precomputed = m.model.param.kernel_type == kernel_names.PRECOMPUTED
+    matrix, _ = matrix_of(x, precomputed)
+    targets = targets_of(y)
+    if not matrix.n_rows:
+        raise DataError("no data: x has no row")
+    if len(targets) and len(targets) != matrix.n_rows:
+        raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one for each, or []")
+    say: Callable[[str], None] = svm.print_null if quiet else print
+    regression = m.model.param.svm_type.is_regression
+    if probability:
+        if not m.is_probability_model():
+            raise ParameterError("the model has no probability estimates; train it with -b 1")
+        if regression:
+            say(LAPLACE % m.get_svr_probability())
+        labels, values = _probabilities(m.model, matrix)
+    else:
+        if m.is_probability_model():
+            say("Model supports probability estimates, but disabled in predicton.")
+        labels, values = _decisions(m.model, matrix)
+    metrics = evaluations(y if len(y) else [0] * len(labels), labels)
+    accuracy, error, correlation = metrics
+    if regression:
+        say(f"Mean squared error = {error:g} (regression)")
+        say(f"Squared correlation coefficient = {correlation:g} (regression)")
+    else:
+        correct = round(len(labels) * accuracy / 100)
+        say(f"Accuracy = {accuracy:g}% ({correct}/{len(labels)}) (classification)")
+    return labels, metrics, values
+
+
+LAPLACE = (
+    "Prob. model for test data: target value = predicted value + z,\n"
+    "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma=%g"
+)
+
+
+def _predict_options(options: str) -> tuple[bool, bool]:
+    probability, quiet = False, False
+    argv = iter(options.split())
+    for option in argv:
+        if option == "-q":
+            quiet = True
+        elif option == "-b":
+            value = next(argv, None)
+            if value not in ("0", "1"):
+                raise ParameterError(f"option -b needs 0 or 1, not {value}")
+            probability = value == "1"
+        else:
+            raise ParameterError(f"unknown option {option!r}; svm_predict knows -b and -q")
+    return probability, quiet
+
+
+def _decisions(model: Model, matrix: CsrMatrix) -> tuple[list[float], list[list[float]]]:
+    labels, values = predict(model, matrix, all_rows(matrix))
+    if model.nr_class == 1:  # no pair, no value: LIBSVM gives a 1
+        return list(labels), [[1]] * len(labels)
+    return list(labels), np.asarray(values).reshape(len(labels), -1).tolist()
+
+
+def _probabilities(model: Model, matrix: CsrMatrix) -> tuple[list[float], list[list[float]]]:
+    labels, values, _ = predict_probability(model, matrix, all_rows(matrix))
+    if model.param.svm_type.is_regression:
+        return list(labels), [[] for _ in labels]
+    return list(labels), np.asarray(values).reshape(len(labels), -1).tolist()
