@@ -3,4 +3,4 @@
 from libsvmx.compat import svmutil as _svmutil
 from libsvmx.compat.svmutil import *  # noqa: F403
 
-__all__ = _svmutil.__all__  # noqa: PLE0605
+__all__ = _svmutil.__all__

@@ -5,7 +5,8 @@ once to float, as LIBSVM's cache holds them. Source of the numbers (panels, post
 given matrix) and kernel function are composed; neither knows labels, C or folds.
 """
 
-from libc.math cimport tanh
+from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
+from libc.math cimport fabs, tanh
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
@@ -14,6 +15,7 @@ from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport Products
 
 from libsvmx._kernels.products import GivenValues, products_of
+from libsvmx.exceptions import DataError
 
 
 cdef class Kernel:
@@ -61,6 +63,11 @@ cdef class Kernel:
                 diagonal[i] = 1.0  # exp(-gamma (s + s - 2 s)), exactly
             else:
                 diagonal[i] = tanh(gamma * square + coef0)
+        for i in range(self.n):
+            # |K_ij| <= max K_ii for these kernels, so this covers the rows as well
+            if not (fabs(diagonal[i]) <= FLOAT_MAX and self.squares[i] <= DOUBLE_MAX):
+                raise DataError("the kernel value of the row with itself overflows: scale the data, "
+                                "or choose smaller kernel parameters", i)
 
     cdef int fill_row(self, Py_ssize_t i, float *out) noexcept nogil:
         """K(i, .) into ``out`` (n floats)."""

@@ -42,7 +42,7 @@ cdef class DualSolution:
     r : float             (r1 + r2)/2 of split problems, else 0
     objective : float     1/2 a'Qa + p'a
     iterations, rows_computed : int
-    status : str          'converged', 'iteration limit' or 'time limit'
+    status : str          'converged', 'iteration limit', 'time limit' or 'interrupted'
     """
 
     def __init__(self, alpha, scores, double rho, double r, double objective, int64_t iterations,

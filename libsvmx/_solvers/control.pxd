@@ -11,7 +11,9 @@ cdef class Control:
     cdef readonly bint shrinking
     cdef readonly int64_t max_iter
     cdef readonly double time_limit
+    cdef readonly str stopped
     cdef object on_progress
+    cdef object should_stop
     cdef double deadline
     cdef bint expired
     cdef int mark(self, int kind) except -1 nogil

@@ -10,7 +10,7 @@ MARKS = (".", "*", "few free")
 
 
 cdef class Control:
-    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None)
+    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None)
 
     Parameters
     ----------
@@ -19,11 +19,15 @@ cdef class Control:
     max_iter : int           0: LIBSVM's limit, max(10^7, 100 m)
     time_limit : float       seconds from now, 0 for none; checked a few times a second
     on_progress : callable(str) or None      '.', '*' or 'few free'
+    should_stop : callable() -> bool, or None      asked whenever the clock is looked at
+
+    ``stopped`` becomes 'time limit' or 'interrupted' when the solver must come to an end.
     """
 
-    def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None):
+    def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
+                  should_stop=None):
         self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
-        self.on_progress = on_progress
+        self.on_progress, self.should_stop = on_progress, should_stop
         self.deadline = monotonic() + time_limit if time_limit > 0 else 0.0
         self.expired = False
 
@@ -38,5 +42,7 @@ cdef class Control:
         with gil:
             PyErr_CheckSignals()
             if self.deadline > 0 and monotonic() > self.deadline:
-                self.expired = True
+                self.stopped, self.expired = "time limit", True
+            elif self.should_stop is not None and self.should_stop():
+                self.stopped, self.expired = "interrupted", True
         return 0

@@ -92,12 +92,13 @@ cdef class Smo:
         cdef bint converged = False
         with nogil:
             if self.size:
+                self.control.poll()
                 self.add_start()
                 converged = self.iterate(limit)
         if converged or not self.size:
             status = "converged"
         else:
-            status = "time limit" if self.control.expired else "iteration limit"
+            status = self.control.stopped or "iteration limit"
         return self.solution(status)
 
     # ---- the iteration ----------------------------------------------------------------

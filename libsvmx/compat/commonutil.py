@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from libsvmx.exceptions import DataError
 from libsvmx.io.svmlight import read_data
+from libsvmx.io.textparse import parse_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,18 +41,21 @@ def svm_read_problem(data_source: Any, return_scipy: bool = False) -> tuple[Any,
     ------
     FormatError             a file that does not follow the format, with file, line and column
     OSError                 a file that cannot be read
+
+    Oddities that are no errors, such as blank lines at the end, are warnings.
     """
-    matrix, targets = _read(data_source)
+    if hasattr(data_source, "read"):
+        content = data_source.read()
+        content = content.encode() if isinstance(content, str) else bytes(content)
+        matrix, targets = parse_data(content, str(getattr(data_source, "name", "stream")), False, False)[:2]
+    else:
+        data = read_data(os.fsdecode(data_source))
+        matrix, targets = data.matrix, data.targets
+        for remark in data.remarks:
+            warnings.warn(remark, stacklevel=2)
     if return_scipy:
         return np.array(targets, dtype=np.float64), _csr_of(matrix)
     return list(targets), [dict(matrix.row(i)) for i in range(matrix.n_rows)]
-
-
-def _read(data_source: Any) -> tuple[CsrMatrix, Any]:
-    if not hasattr(data_source, "read"):
-        data = read_data(os.fspath(data_source))
-        return data.matrix, data.targets
-    raise NotImplementedError
 
 
 def _csr_of(matrix: CsrMatrix) -> Any:

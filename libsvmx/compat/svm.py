@@ -175,7 +175,8 @@ class svm_model:
 
     @cached_property
     def sv_coef(self) -> list[list[float]]:
-        return self.model.sv_coef.tolist()
+        rows: list[list[float]] = self.model.sv_coef.tolist()
+        return rows
 
     @cached_property
     def rho(self) -> list[float]:

@@ -17,6 +17,7 @@ from libsvmx.compat.commonutil import evaluations
 from libsvmx.compat.rows import matrix_of, targets_of
 from libsvmx.compat.svm import *  # noqa: F403
 from libsvmx.compat.svm import all_rows, kernel_names, svm_model, svm_parameter, svm_problem, toPyModel
+from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.train.prediction import predict, predict_probability
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from libsvmx.train.model import Model
     from libsvmx.train.parameter import Parameter
 
-__all__ = ["svm_load_model", "svm_predict", "svm_save_model", "svm_train", *svm.__all__, *commonutil.__all__]
+__all__ = ["svm_load_model", "svm_predict", "svm_save_model", "svm_train"]
+__all__ += svm.__all__
+__all__ += commonutil.__all__
 
 # C's rand() as LIBSVM finds it: seeded once for the process, moved on by every call that draws folds.
 _rand = Rand(1)
@@ -75,7 +78,7 @@ def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | floa
     problem, param = _arguments(arg1, arg2, arg3)
     checked = default_gamma(param.to_parameter(), problem.n)
     param.gamma = checked.gamma
-    report = TrainingReport(_writer(param.print_func))
+    report = TrainingReport(_writer(param.print_func), _warn)
     if param.cross_validation:
         return _cross_validate(problem, checked, param.nr_fold, report)
     if not checked.probability:  # draws nothing, so threads need not wait for each other
@@ -117,6 +120,10 @@ def _writer(print_func: Any) -> Callable[[str], None]:
     return write
 
 
+def _warn(remark: str) -> None:
+    print(f"warning: {remark}", file=sys.stderr)
+
+
 def svm_predict(
     y: Any, x: Any, m: svm_model, options: str = ""
 ) -> tuple[list[float], tuple[float, float, float], list[list[float]]]:
@@ -143,7 +150,7 @@ def svm_predict(
     ValueError                     no rows, wrong options or data; probabilities of a model without them
     """
     probability, quiet = _predict_options(options)
-    precomputed = m.model.param.kernel_type == kernel_names.PRECOMPUTED
+    precomputed = m.model.param.kernel_type == KernelType.PRECOMPUTED
     matrix, _ = matrix_of(x, precomputed)
     targets = targets_of(y)
     if not matrix.n_rows:

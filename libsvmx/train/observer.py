@@ -30,6 +30,10 @@ class Observer:
     def mark(self, mark: str) -> None:
         """'.', '*' or 'few free', see libsvmx._solvers.control."""
 
+    def should_stop(self) -> bool:
+        """Asked now and then; True ends the solve with what it has, status 'interrupted'."""
+        return False
+
     def solved(self, report: SolveReport) -> None:
         """A dual problem has been solved."""
 

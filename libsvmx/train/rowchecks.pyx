@@ -24,3 +24,12 @@ def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
         if matrix.index[k] != k - begin:
             return -1
     return end - begin - 1
+
+
+def has_index_zero(CsrMatrix matrix):
+    """Whether any row has a feature with index 0."""
+    cdef Py_ssize_t i
+    for i in range(matrix.n_rows):
+        if matrix.ptr[i] < matrix.ptr[i + 1] and matrix.index[matrix.ptr[i]] == 0:
+            return True
+    return False

@@ -54,7 +54,9 @@ def solve_binary(
     """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
     kernel = Kernel(problem.matrix, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     store = RowStore(kernel, param.cache_size * MEGABYTE)
-    control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark)
+    control = Control(
+        param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop
+    )
     dual = pose(param, problem.targets, Cp, Cn)
     solution = smo.solve(dual, store, control)
     if solution.status != "converged":
@@ -98,8 +100,15 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
     """One against one: a dual problem for each pair of classes."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
+    weightless = {label for label, weight in param.weights if weight == 0} & set(labels)
+    if weightless:
+        return train_without(problem, param, weightless, rand, observer)
     if k == 1:
         observer.remark("one class")
+    if param.probability:
+        rare = [str(labels[c]) for c in range(k) if start[c + 1] - start[c] < INNER_FOLDS]
+        if rare:
+            observer.remark("few rows for probability", ", ".join(rare))
     costs = [param.C] * k
     for label, weight in param.weights:
         if label in labels:
@@ -138,6 +147,20 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
         row_numbers=filled("i", (order[p] + 1 for p in positions)),
         statuses=tuple(statuses),
     )
+
+
+def train_without(
+    problem: Problem, param: Parameter, weightless: set[int], rand: Rand, observer: Observer
+) -> Model:
+    """A class of weight 0 has C = 0: none of its rows can count, so it is left out."""
+    kept = filled("i", (i for i, y in enumerate(problem.targets) if int(y) not in weightless))
+    if not len(kept):
+        raise DataError("every class has weight 0")
+    for label in sorted(weightless):
+        observer.remark("class dropped", str(label))
+    rest = replace(param, weights=tuple(w for w in param.weights if w[0] not in weightless))
+    model = train_classifier(problem.take(kept), rest, rand, observer)
+    return replace(model, param=param, row_numbers=filled("i", (kept[r - 1] + 1 for r in model.row_numbers or ())))
 
 
 def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: int) -> Problem:
@@ -230,6 +253,10 @@ def cross_validate_problem(
         raise DataError("cross-validation needs at least 2 rows")
     classify = param.svm_type.is_classification
     if classify and n_folds < n:
+        labels, start, _ = folds.group_classes(problem.targets)
+        rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < n_folds]
+        if rare:
+            observer.remark("class smaller than folds", ", ".join(rare))
         order, bounds = folds.stratified_folds(problem.targets, n_folds, rand)
     else:
         order, bounds = folds.plain_folds(n, n_folds, rand)

@@ -1,0 +1,117 @@
+"""LIBSVM's option grammar.
+
+Options come first, each ``-x value`` with only the letter after the dash of any meaning, so that
+``-cost 5`` and ``-c1 5`` are ``-c 5``; the last of equal options counts. What LIBSVM lacks has long
+names, ``--name value`` or ``--name=value``. Unlike LIBSVM, values are checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+
+class UsageError(Exception):
+    """The command line is wrong; the message may be empty when usage alone says enough."""
+
+
+class HelpRequested(Exception):
+    """``--help`` or ``--version``; ``args[0]`` is the text to print."""
+
+
+Setter = Callable[[str, str], None]
+
+
+def parse(
+    argv: list[str],
+    letters: Mapping[str, Setter],
+    flags: Mapping[str, Callable[[], None]],
+    names: Mapping[str, Setter | Callable[[], None]],
+    usage: str,
+    version: str,
+) -> list[str]:
+    """Feed options to their setters; returns the arguments that follow.
+
+    Parameters
+    ----------
+    argv : list of str          without the command
+    letters : dict              letter -> setter(option as written, value)
+    flags : dict                letter -> action without a value
+    names : dict                long name -> setter(option, value), or action for names in ``flags`` style
+
+    Raises
+    ------
+    UsageError, HelpRequested
+    """
+    i = 0
+    while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
+        option = argv[i]
+        if option in ("--help", "--version"):
+            raise HelpRequested(usage if option == "--help" else version)
+        if option.startswith("--"):
+            i += _long(argv, i, names)
+            continue
+        letter = option[1]
+        if letter in flags:
+            # a flag needs something after it, as in LIBSVM: the file it works on
+            flags[letter]()
+            i += 1
+            continue
+        if letter not in letters:
+            raise UsageError(f"unknown option {option}")
+        if i + 1 >= len(argv):
+            raise UsageError(f"option {option} needs a value")
+        letters[letter](option, argv[i + 1])
+        i += 2
+    return argv[i:]
+
+
+def _long(argv: list[str], i: int, names: Mapping[str, Setter | Callable[[], None]]) -> int:
+    """Handle the long option at i; returns how many arguments it took."""
+    name, equals, value = argv[i].partition("=")
+    action = names.get(name)
+    if action is None:
+        raise UsageError(f"unknown option {name}")
+    if name in NO_VALUE:
+        if equals:
+            raise UsageError(f"option {name} takes no value")
+        action()  # type: ignore[call-arg]
+        return 1
+    if equals:
+        action(name, value)  # type: ignore[call-arg]
+        return 1
+    if i + 1 >= len(argv):
+        raise UsageError(f"option {name} needs a value")
+    action(name, argv[i + 1])  # type: ignore[call-arg]
+    return 2
+
+
+# long options that are switches
+NO_VALUE = frozenset({"--lenient", "--unlabeled"})
+
+
+def integer(option: str, text: str) -> int:
+    """A whole number; ``5`` and ``5.0`` will do."""
+    value = real(option, text)
+    if value != int(value):
+        raise UsageError(f"option {option} needs a whole number, not {text!r}")
+    return int(value)
+
+
+def real(option: str, text: str) -> float:
+    """A finite number."""
+    try:
+        value = float(text) if "_" not in text else None
+    except ValueError:
+        value = None
+    if value is None:
+        raise UsageError(f"option {option} needs a number, not {text!r}")
+    if value - value != 0:
+        raise UsageError(f"option {option} needs a finite number, not {text!r}")
+    return value
+
+
+def switch(option: str, text: str) -> bool:
+    """0 or 1."""
+    if text not in ("0", "1"):
+        raise UsageError(f"option {option} needs 0 or 1, not {text!r}")
+    return text == "1"

@@ -1,0 +1,108 @@
+"""How a command lives and ends: exit codes, signals, messages on standard error."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from libsvmx.cli.options import HelpRequested, UsageError
+from libsvmx.exceptions import SvmxError
+
+FAILURE = 1  # LIBSVM's only exit code besides 0
+
+
+def run(command: str, main: Callable[[list[str]], int], usage: str) -> None:
+    """Run ``main`` on the arguments of the process and leave with its exit code."""
+    # die by the signal, at once and without a traceback, as a C program does
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(guarded(command, main, usage, sys.argv[1:]))
+
+
+def guarded(command: str, main: Callable[[list[str]], int], usage: str, argv: list[str]) -> int:
+    """``main(argv)``, with every expected error turned into a message and exit code 1."""
+    try:
+        code = main(argv)
+        sys.stdout.flush()
+        return code
+    except HelpRequested as request:
+        sys.stdout.write(request.args[0])
+    except UsageError as error:
+        if str(error):
+            complain(command, str(error))
+        sys.stdout.write(usage)
+        return FAILURE
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename else ""
+        complain(command, f"{name}{error.strerror or error}")
+        return FAILURE
+    except SvmxError as error:
+        complain(command, str(error))
+        return FAILURE
+    except MemoryError as error:
+        complain(command, f"out of memory{f': {error}' if str(error) else ''}; a smaller -m needs less")
+        return FAILURE
+    except KeyboardInterrupt:
+        die_by(signal.SIGINT)
+    finally:
+        _drop_unwritable_output()
+    return 0
+
+
+def _drop_unwritable_output() -> None:
+    """Keep the interpreter from failing again, with a traceback, on output that could not be written."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def complain(command: str, message: str) -> None:
+    """An error on standard error."""
+    sys.stderr.write(f"{command}: error: {message}\n")
+
+
+def warn(message: str) -> None:
+    """A remark on standard error."""
+    sys.stderr.write(f"warning: {message}\n")
+
+
+def write(text: str) -> None:
+    """To standard output, at once: progress is watched."""
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def die_by(signum: signal.Signals) -> None:
+    """End as the signal would have ended the process, so that a shell sees it."""
+    signal.signal(signum, signal.SIG_DFL)
+    os.kill(os.getpid(), signum)
+
+
+@contextmanager
+def tidy_interrupt() -> Iterator[None]:
+    """While files are being written: Ctrl-C raises, so that temporary files are removed first."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+class StopFlag:
+    """Ctrl-C asks to stop; a second one kills."""
+
+    def __init__(self) -> None:
+        self.raised = False
+
+    def listen(self) -> None:
+        """From now on."""
+        signal.signal(signal.SIGINT, self._raise)
+
+    def _raise(self, signum: int, frame: object) -> None:
+        self.raised = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -1,0 +1,113 @@
+"""Everything the commands print on standard output, and the wording of remarks.
+
+The lines are LIBSVM's, character for character: scripts parse them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isnan
+
+from libsvmx.train.metrics import Scores
+from libsvmx.train.observer import Observer, SolveReport
+
+MARKS = {".": ".", "*": "*", "few free": "\nWARNING: using -h 0 may be faster\n"}
+
+# on standard error, as "warning: …"
+REMARKS = {
+    "iteration limit": "the iteration limit was reached before the tolerance: the model is feasible, not optimal",
+    "time limit": "the time limit was reached before the tolerance: the model is feasible, not optimal",
+    "interrupted": "interrupted before the tolerance was reached: the model is feasible, not optimal",
+    "one class": "the training data has only one class, so there is nothing to tell apart",
+    "weight without class": "a weight is given for class {detail}, which does not occur in the data",
+    "class dropped": "class {detail} has weight 0 and is left out",
+    "few density values": (
+        "fewer than 5 positive or negative decision values: too few for one-class probability estimates"
+    ),
+    "few rows for probability": "too few rows for reliable probability estimates of class {detail}",
+    "class smaller than folds": "there are fewer rows than folds in class {detail}",
+    "more folds than rows": "more folds than rows ({detail}): every row becomes a fold of its own",
+    "coupling limit": "pairwise coupling met its iteration limit for {detail} rows",
+}
+
+# in LIBSVM these are part of the transcript
+TRANSCRIPT_REMARKS = {
+    "line search": "Line search fails in two-class probability estimates\n",
+    "newton limit": "Reaching maximal iterations in two-class probability estimates\n",
+}
+
+LAPLACE = (
+    "Prob. model for test data: target value = predicted value + z,\n"
+    "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma={space}{sigma:g}\n"
+)
+
+
+class TrainingReport(Observer):
+    """LIBSVM's transcript of a training.
+
+    Parameters
+    ----------
+    write : callable(str)       takes text for standard output
+    warn : callable(str)        takes remarks, one line each without its end; by default they are dropped
+    """
+
+    def __init__(self, write: Callable[[str], object], warn: Callable[[str], object] | None = None):
+        self.write = write
+        self.warn = warn
+
+    def mark(self, mark: str) -> None:
+        self.write(MARKS[mark])
+
+    def solved(self, report: SolveReport) -> None:
+        self.write(f"\noptimization finished, #iter = {report.iterations}\n")
+        if report.quantity:
+            self.write(f"{report.quantity} = {fixed(report.value)}\n")
+        self.write(f"obj = {fixed(report.objective)}, rho = {fixed(report.rho)}\n")
+        self.write(f"nSV = {report.n_sv}, nBSV = {report.n_bsv}\n")
+
+    def total_sv(self, n_sv: int) -> None:
+        self.write(f"Total nSV = {n_sv}\n")
+
+    def laplace_scale(self, sigma: float) -> None:
+        self.write(LAPLACE.format(space=" ", sigma=sigma))
+
+    def remark(self, kind: str, detail: str = "") -> None:
+        if kind in TRANSCRIPT_REMARKS:
+            self.write(TRANSCRIPT_REMARKS[kind])
+        elif self.warn:
+            self.warn(REMARKS[kind].format(detail=detail))
+
+
+def fixed(value: float) -> str:
+    """%f"""
+    return "-nan" if isnan(value) else f"{value:f}"
+
+
+def general(value: float) -> str:
+    """%g; x86 machines make 0/0 a negative nan, and C prints its sign."""
+    return "-nan" if isnan(value) else f"{value:g}"
+
+
+def cross_validation(scores: Scores, regression: bool) -> str:
+    """Result lines of ``-v``."""
+    if not regression:
+        return f"Cross Validation Accuracy = {general(scores.accuracy)}%\n"
+    return (
+        f"Cross Validation Mean squared error = {general(scores.mean_squared_error)}\n"
+        f"Cross Validation Squared correlation coefficient = {general(scores.squared_correlation)}\n"
+    )
+
+
+def prediction(scores: Scores, regression: bool) -> str:
+    """Result lines of a prediction."""
+    if not regression:
+        # LIBSVM divides first here
+        percent = scores.correct / scores.total * 100 if scores.total else 0.0
+        return f"Accuracy = {general(percent)}% ({scores.correct}/{scores.total}) (classification)\n"
+    return (
+        f"Mean squared error = {general(scores.mean_squared_error)} (regression)\n"
+        f"Squared correlation coefficient = {general(scores.squared_correlation)} (regression)\n"
+    )
+
+
+PROBABILITY_UNUSED = "Model supports probability estimates, but disabled in prediction.\n"

@@ -1,0 +1,172 @@
+"""svmx-train: svm-train's options, output and model files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from libsvmx._core.rand import Rand
+from libsvmx.cli import report
+from libsvmx.cli.options import UsageError, integer, parse, real, switch
+from libsvmx.cli.process import StopFlag, run, tidy_interrupt, warn, write
+from libsvmx.cli.version import version_text
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.io.files import check_target, same_file
+from libsvmx.io.modelfile import save_model
+from libsvmx.io.svmlight import read_data
+from libsvmx.train.metrics import Scores
+from libsvmx.train.observer import Observer
+from libsvmx.train.parameter import Parameter
+from libsvmx.train.problem import Problem
+from libsvmx.train.rowchecks import has_index_zero
+from libsvmx.train.training import cross_validate_problem, default_gamma, train_problem
+
+USAGE = """\
+usage: svmx-train [options] training_file [model_file]
+
+Trains a support vector machine on LIBSVM data (plain, .gz, .xz, .bz2, or - for standard input)
+and writes a LIBSVM model, by default <name of training_file>.model in the current folder.
+
+options, LIBSVM's (only the letter counts, the last of equal options wins):
+  -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR
+  -t kernel   0 linear u'v, 1 polynomial (gamma u'v + coef0)^degree, 2 RBF exp(-gamma |u-v|^2) (default),
+              3 sigmoid tanh(gamma u'v + coef0), 4 precomputed (rows 0:serial 1:K(row,1) 2:K(row,2) ...)
+  -d degree   of the polynomial kernel (3)
+  -g gamma    (1 / largest feature index)
+  -r coef0    (0)
+  -c C        cost of C-SVC, epsilon-SVR and nu-SVR (1)
+  -n nu       of nu-SVC, one-class and nu-SVR (0.5)
+  -p epsilon  width of the insensitive zone of epsilon-SVR (0.1)
+  -m MB       memory for kernel rows, an upper bound (100)
+  -e eps      tolerance of the stopping criterion (0.001)
+  -h 0|1      shrinking (1)
+  -b 0|1      probability estimates (0)
+  -wL weight  multiply C by weight for class L, C-SVC only
+  -v n        n-fold cross-validation instead of a model
+  -q          quiet
+
+more:
+  --max-iter N             stop each solve after N iterations
+  --time-limit SECONDS     stop each solve after that time
+  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
+  --lenient                skip blank lines and comment lines in the data
+  --help, --version
+"""
+
+
+@dataclass
+class Job:
+    """What the command line asks for."""
+
+    values: dict[str, object] = field(default_factory=dict)
+    weights: list[tuple[int, float]] = field(default_factory=list)
+    folds: int = 0
+    quiet: bool = False
+    lenient: bool = False
+    save_on_interrupt: bool = False
+
+    def set_weight(self, option: str, text: str) -> None:
+        label = option[2:]
+        self.weights.append((integer(option, label) if label else 0, real(option, text)))
+
+    def set_folds(self, option: str, text: str) -> None:
+        self.folds = integer(option, text)
+        if self.folds < 2:
+            raise UsageError(f"option {option}: cross-validation needs at least 2 folds, not {text}")
+
+    def set_interrupt(self, option: str, text: str) -> None:
+        if text not in ("save", "die"):
+            raise UsageError(f"option {option} needs save or die, not {text!r}")
+        self.save_on_interrupt = text == "save"
+
+    def parameter(self) -> Parameter:
+        try:
+            return Parameter(weights=tuple(self.weights), **self.values)  # type: ignore[arg-type]
+        except ParameterError as error:
+            raise UsageError(str(error)) from None
+
+
+def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
+    """Job, parameters, training file and model file of a command line."""
+    job = Job()
+
+    def number(name: str):  # type: ignore[no-untyped-def]
+        return lambda option, text: job.values.__setitem__(name, real(option, text))
+
+    def whole(name: str):  # type: ignore[no-untyped-def]
+        return lambda option, text: job.values.__setitem__(name, integer(option, text))
+
+    def toggle(name: str):  # type: ignore[no-untyped-def]
+        return lambda option, text: job.values.__setitem__(name, switch(option, text))
+
+    letters = {
+        "s": whole("svm_type"),
+        "t": whole("kernel_type"),
+        "d": whole("degree"),
+        "g": number("gamma"),
+        "r": number("coef0"),
+        "n": number("nu"),
+        "m": number("cache_size"),
+        "c": number("C"),
+        "e": number("eps"),
+        "p": number("p"),
+        "h": toggle("shrinking"),
+        "b": toggle("probability"),
+        "v": job.set_folds,
+        "w": job.set_weight,
+    }
+    names = {
+        "--max-iter": whole("max_iter"),
+        "--time-limit": number("time_limit"),
+        "--on-interrupt": job.set_interrupt,
+        "--lenient": lambda: setattr(job, "lenient", True),
+    }
+    flags = {"q": lambda: setattr(job, "quiet", True)}
+    files = parse(argv, letters, flags, names, USAGE, version_text("svmx-train"))
+    if not files:
+        raise UsageError("no training file" if argv else "")
+    default_model = ("stdin" if files[0] == "-" else os.path.basename(files[0])) + ".model"
+    return job, job.parameter(), files[0], files[1] if len(files) > 1 else default_model
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    job, param, training_file, model_file = parse_arguments(argv)
+    if not job.folds:
+        check_target(model_file)
+        if same_file(training_file, model_file):
+            raise UsageError(f"the model file {model_file} is the training file itself")
+    data = read_data(training_file, lenient=job.lenient)
+    for remark in data.remarks:
+        warn(remark)
+    if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
+        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
+    problem = Problem(data.matrix, data.targets)
+    param = default_gamma(param, data.matrix.max_index)
+    observer: Observer = report.TrainingReport((lambda text: None) if job.quiet else write, warn)
+    if job.save_on_interrupt:
+        flag = StopFlag()
+        flag.listen()
+        observer.should_stop = lambda: flag.raised  # type: ignore[method-assign]
+    try:
+        if job.folds:
+            predicted = cross_validate_problem(problem, param, job.folds, Rand(1), observer)
+            scores = Scores()
+            scores.add(predicted, data.targets)
+            # one-class counts as classification, as in LIBSVM
+            write(report.cross_validation(scores, param.svm_type.is_regression))
+            return 0
+        model = train_problem(problem, param, Rand(1), observer)
+    except DataError as error:
+        raise data.locate(error) from error
+    with tidy_interrupt():
+        save_model(model_file, model)
+    return 0
+
+
+def entry() -> None:
+    """The console script."""
+    run("svmx-train", main, USAGE)
+
+

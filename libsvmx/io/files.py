@@ -1,0 +1,117 @@
+"""Files in, files out: whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO
+
+from libsvmx.exceptions import FormatError
+
+STANDARD_INPUT = "-"
+
+
+def read_bytes(path: str) -> bytes:
+    """Content of a file, decompressed if it is gzip, xz or bzip2 by its first bytes; ``-`` is standard input.
+
+    The file is read once, so pipes will do.
+
+    Raises
+    ------
+    OSError          it cannot be read (directories included)
+    FormatError      its compression is damaged
+    """
+    if path == STANDARD_INPUT:
+        content = sys.stdin.buffer.read()
+    else:
+        with open(path, "rb") as file:
+            content = file.read()
+    return _decompress(content, path)
+
+
+def _decompress(content: bytes, path: str) -> bytes:
+    # imported where needed: plain files should not pay for it at start-up
+    try:
+        if content.startswith(b"\x1f\x8b"):
+            import gzip
+
+            return gzip.decompress(content)
+        if content.startswith(b"\xfd7zXZ\x00"):
+            import lzma
+
+            return lzma.decompress(content)
+        if content.startswith(b"BZh") and content[4:10] == b"1AY&SY":
+            import bz2
+
+            return bz2.decompress(content)
+    except Exception as error:  # each module has its own family of errors
+        raise FormatError(path, 0, 0, f"damaged compressed file: {error}") from error
+    return content
+
+
+def check_target(path: str) -> None:
+    """Raise OSError now if ``path`` could not be written later: better before a long training than after it."""
+    target = os.path.realpath(path)
+    if os.path.isdir(target):
+        raise IsADirectoryError(21, "Is a directory", path)
+    folder = os.path.dirname(target) or "."
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(2, "No such file or directory", folder)
+    if os.path.exists(target) and not os.path.isfile(target):
+        return  # a device or a pipe: written directly
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(13, "Permission denied", folder)
+
+
+def same_file(a: str, b: str) -> bool:
+    """Whether two names lead to one regular file. A name that does not exist leads nowhere."""
+    try:
+        return os.path.samefile(a, b) and os.path.isfile(a)
+    except OSError:
+        return False
+
+
+@contextmanager
+def atomic_write(path: str) -> Iterator[IO[bytes]]:
+    """A binary file that becomes ``path`` when the block ends, and leaves no trace if it ends by an error.
+
+    It is written beside the target, synced, then renamed over it, so a reader sees the old content
+    or the new, never a part. Links are followed. Devices and pipes are written directly.
+
+    Raises
+    ------
+    OSError          also for an error that only shows on closing, such as a full disk
+    """
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        with open(target, "wb") as direct:
+            yield direct
+        return
+    file, temporary = _open_beside(target)
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(OSError):  # keep the rights of a file that is replaced
+            os.chmod(temporary, os.stat(target).st_mode & 0o7777)
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _open_beside(target: str) -> tuple[IO[bytes], str]:
+    folder, name = os.path.split(target)
+    for attempt in range(1000):
+        # the name is cut so that a long target name does not exceed the limit of the file system
+        temporary = os.path.join(folder, f".{name[:200]}.{os.getpid()}.{attempt}.tmp")
+        try:
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:
+            continue
+        return os.fdopen(handle, "wb"), temporary
+    raise FileExistsError(17, "too many temporary files beside it", target)

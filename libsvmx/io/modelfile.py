@@ -1,0 +1,240 @@
+"""Model files of LIBSVM 3.37: text, a header of ``key value…`` lines, then one line per support vector."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from libsvmx._core.buffers import filled
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import FormatError, ParameterError
+from libsvmx.io.files import atomic_write, read_bytes
+from libsvmx.io.textparse import parse_vectors
+from libsvmx.io.textwrite import vectors_text
+from libsvmx.train.model import Model
+from libsvmx.train.parameter import Parameter
+
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
+
+SVM_NAMES = {kind: kind.name.lower() for kind in SvmType}
+KERNEL_NAMES = {
+    KernelType.LINEAR: "linear",
+    KernelType.POLY: "polynomial",
+    KernelType.RBF: "rbf",
+    KernelType.SIGMOID: "sigmoid",
+    KernelType.PRECOMPUTED: "precomputed",
+}
+KEYS = (
+    "svm_type",
+    "kernel_type",
+    "degree",
+    "gamma",
+    "coef0",
+    "nr_class",
+    "total_sv",
+    "rho",
+    "label",
+    "probA",
+    "probB",
+    "prob_density_marks",
+    "nr_sv",
+)
+# kernels that need each parameter
+NEEDS = {
+    "degree": (KernelType.POLY,),
+    "gamma": (KernelType.POLY, KernelType.RBF, KernelType.SIGMOID),
+    "coef0": (KernelType.POLY, KernelType.SIGMOID),
+}
+N_MARKS = 10
+
+
+def model_text(model: Model) -> bytes:
+    """The bytes LIBSVM writes for this model."""
+    p = model.param
+    lines = [f"svm_type {SVM_NAMES[p.svm_type]}", f"kernel_type {KERNEL_NAMES[p.kernel_type]}"]
+    if p.kernel_type in NEEDS["degree"]:
+        lines.append(f"degree {p.degree}")
+    if p.kernel_type in NEEDS["gamma"]:
+        lines.append(f"gamma {p.gamma:.17g}")
+    if p.kernel_type in NEEDS["coef0"]:
+        lines.append(f"coef0 {p.coef0:.17g}")
+    lines += [f"nr_class {model.nr_class}", f"total_sv {model.n_sv}"]
+    for key, values in (
+        ("rho", model.offsets),
+        ("label", model.class_labels),
+        ("probA", model.sigmoid_a),
+        ("probB", model.sigmoid_b),
+        ("prob_density_marks", model.marks),
+        ("nr_sv", model.class_sv),
+    ):
+        if values is not None:
+            lines.append(key + "".join(f" {v:.17g}" if isinstance(v, float) else f" {v}" for v in values))
+    head = "\n".join([*lines, "SV\n"]).encode("ascii")
+    return head + vectors_text(model.vectors, model.coef, p.kernel_type == KernelType.PRECOMPUTED)
+
+
+def save_model(path: str, model: Model) -> None:
+    """Write a model file, whole or not at all.
+
+    Raises
+    ------
+    OSError
+    """
+    content = model_text(model)
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def load_model(path: str) -> Model:
+    """Read a model file of LIBSVM or libsvmx.
+
+    Raises
+    ------
+    OSError          it cannot be read
+    FormatError      anything about it is missing, repeated, contradictory or not finite
+    """
+    text = read_bytes(path)
+    header = Header(text, path)
+    param = header.parameter()
+    nr_class, n_sv = header.integer("nr_class", 1, 2**31 - 1), header.integer("total_sv", 0, len(text))
+    classify = param.svm_type.is_classification
+    if not classify and nr_class != 2:
+        raise header.error("nr_class", f"must be 2 for {SVM_NAMES[param.svm_type]}")
+    functions = nr_class * (nr_class - 1) // 2
+    rho = header.floats("rho", functions)
+    labels = class_sv = None
+    if classify:
+        labels = header.integers("label", nr_class)
+        class_sv = header.integers("nr_sv", nr_class)
+        if min(class_sv) < 0 or sum(class_sv) != n_sv:
+            raise header.error("nr_sv", f"counts must be >= 0 and add up to total_sv = {n_sv}")
+        if len(set(labels)) != nr_class:
+            raise header.error("label", "a label is repeated")
+    elif "label" in header.lines or "nr_sv" in header.lines:
+        raise header.error("label" if "label" in header.lines else "nr_sv", "belongs to classification only")
+    if n_sv * (nr_class - 1) * 2 > len(text):  # a coefficient and its blank take two bytes: check before allocating
+        raise header.error("total_sv", f"the file is too short for {n_sv} support vectors of {nr_class} classes")
+    prob_a, prob_b, marks = header.probabilities(param, functions)
+    coef, vectors = parse_vectors(text, path, header.end, header.n_lines, n_sv, nr_class - 1)
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        check_serials(path, header, vectors)
+    return Model(param, nr_class, vectors, coef, rho, labels, class_sv, prob_a, prob_b, marks)
+
+
+class Header:
+    """The header lines, each key once, with typed access that names the line of what is wrong."""
+
+    def __init__(self, text: bytes, path: str):
+        self.path = path
+        self.lines: dict[str, tuple[int, list[str]]] = {}
+        position = 3 if text.startswith(b"\xef\xbb\xbf") else 0
+        self.n_lines = 0
+        while True:
+            newline = text.find(b"\n", position)
+            if newline < 0:
+                raise FormatError(path, 0, 0, "not a model file: there is no line 'SV' after the header")
+            line = text[position:newline]
+            position = newline + 1
+            self.n_lines += 1
+            words = line.decode("ascii", "replace").split()
+            if words == ["SV"]:
+                break
+            self.add(words)
+        self.end = position
+
+    def add(self, words: list[str]) -> None:
+        if not words:
+            raise FormatError(self.path, self.n_lines, 0, "blank line in the header")
+        key = words[0]
+        if key not in KEYS:
+            raise FormatError(self.path, self.n_lines, 1, f"unknown key in the model header: {key[:40]!r}")
+        if key in self.lines:
+            raise FormatError(self.path, self.n_lines, 1, f"{key} is given twice")
+        self.lines[key] = (self.n_lines, words[1:])
+
+    def error(self, key: str, cause: str) -> FormatError:
+        return FormatError(self.path, self.lines[key][0] if key in self.lines else 0, 0, f"{key}: {cause}")
+
+    def words(self, key: str, n: int) -> list[str]:
+        if key not in self.lines:
+            raise self.error(key, "missing in the model header")
+        words = self.lines[key][1]
+        if len(words) != n:
+            raise self.error(key, f"{n} values expected, {len(words)} found")
+        return words
+
+    def integers(self, key: str, n: int) -> tuple[int, ...]:
+        try:
+            values = tuple(int(word) for word in self.words(key, n) if plain_integer(word))
+        except ValueError as error:
+            raise self.error(key, str(error)) from None
+        return values
+
+    def integer(self, key: str, least: int, most: int) -> int:
+        value = self.integers(key, 1)[0]
+        if not least <= value <= most:
+            raise self.error(key, f"{value} is not between {least} and {most}")
+        return value
+
+    def floats(self, key: str, n: int) -> Buffer:
+        values = []
+        for word in self.words(key, n):
+            try:
+                values.append(float(word) if "_" not in word else float("nan"))
+            except ValueError:
+                raise self.error(key, f"not a number: {word[:40]!r}") from None
+            if not isfinite(values[-1]):
+                raise self.error(key, f"not a finite number: {word[:40]!r}")
+        return filled("d", values)
+
+    def name(self, key: str, names: dict[SvmType, str] | dict[KernelType, str]) -> int:
+        word = self.words(key, 1)[0]
+        for kind, name in names.items():
+            if name == word:
+                return kind
+        raise self.error(key, f"unknown: {word[:40]!r}; known are {', '.join(names.values())}")
+
+    def parameter(self) -> Parameter:
+        """The part of the parameters that a model file keeps."""
+        values: dict[str, float] = {}
+        kernel = KernelType(self.name("kernel_type", KERNEL_NAMES))
+        for key, kernels in NEEDS.items():
+            if kernel in kernels:
+                values[key] = self.integer(key, 0, 2**31 - 1) if key == "degree" else self.floats(key, 1)[0]
+        try:
+            return Parameter(SvmType(self.name("svm_type", SVM_NAMES)), kernel, **values)  # type: ignore[arg-type]
+        except ParameterError as error:
+            raise FormatError(self.path, 0, 0, str(error)) from None
+
+    def probabilities(
+        self, param: Parameter, functions: int
+    ) -> tuple[Buffer | None, Buffer | None, Buffer | None]:
+        """probA, probB and density marks, which must be the ones that the formulation has."""
+        a = self.floats("probA", functions) if "probA" in self.lines else None
+        b = self.floats("probB", functions) if "probB" in self.lines else None
+        marks = self.floats("prob_density_marks", N_MARKS) if "prob_density_marks" in self.lines else None
+        if param.svm_type.is_classification and (a is None) != (b is None):
+            raise self.error("probA" if b is None else "probB", "probA and probB belong together")
+        if b is not None and not param.svm_type.is_classification:
+            raise self.error("probB", "belongs to classification only")
+        if a is not None and param.svm_type == SvmType.ONE_CLASS:
+            raise self.error("probA", "does not belong to one_class")
+        if marks is not None and param.svm_type != SvmType.ONE_CLASS:
+            raise self.error("prob_density_marks", "belongs to one_class only")
+        return a, b, marks
+
+
+def plain_integer(word: str) -> bool:
+    """True, or ValueError for what int() would take but C would not."""
+    if not word.lstrip("+-").isascii() or not word.lstrip("+-").isdigit() or not -(2**31) <= int(word) < 2**31:
+        raise ValueError(f"not an integer between -2^31 and 2^31 - 1: {word[:40]!r}")
+    return True
+
+
+def check_serials(path: str, header: Header, vectors: Buffer) -> None:
+    """Support vectors of a precomputed kernel are ``0:serial`` with a serial number of at least 1."""
+    for i in range(vectors.n_rows):
+        pairs = vectors.row(i)
+        if len(pairs) != 1 or pairs[0][0] != 0 or pairs[0][1] != int(pairs[0][1]) or not 1 <= pairs[0][1] < 2**31:
+            raise FormatError(path, header.n_lines + i + 1, 0, "precomputed kernel: expected 0:serial with serial >= 1")

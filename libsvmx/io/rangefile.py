@@ -1,0 +1,155 @@
+"""Range files: the scaling factors of one data set, for use on another (``-s`` and ``-r`` of svm-scale).
+
+    y                           these three lines only if labels are scaled
+    y_lower y_upper
+    y_min y_max
+    x
+    lower upper
+    index min max               one line per feature that is not constant, ascending, index >= 1
+
+Numbers are written by %.17g, so that reading gives the same doubles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from libsvmx._core.buffers import filled
+from libsvmx.exceptions import FormatError
+from libsvmx.io.files import atomic_write
+
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
+
+MAX_INDEX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranges:
+    """What a range file holds.
+
+    Attributes
+    ----------
+    lower, upper : float                                     limits of scaled values, lower < upper
+    indices : buffer of int32, shape (n_features,)           ascending, >= 1
+    lows, highs : buffers of float64, shape (n_features,)    smallest and largest value of each, low <= high
+    label : None or (y_lower, y_upper, y_min, y_max)         y_lower < y_upper, y_min <= y_max
+    """
+
+    lower: float
+    upper: float
+    indices: Buffer
+    lows: Buffer
+    highs: Buffer
+    label: tuple[float, float, float, float] | None = None
+
+
+def write_ranges(path: str, ranges: Ranges) -> None:
+    """Write a range file, whole or not at all.
+
+    Raises
+    ------
+    OSError
+    """
+    lines = []
+    if ranges.label is not None:
+        lines.append("y\n%.17g %.17g\n%.17g %.17g\n" % ranges.label)
+    lines.append(f"x\n{ranges.lower:.17g} {ranges.upper:.17g}\n")
+    for entry in zip(ranges.indices, ranges.lows, ranges.highs, strict=True):
+        lines.append("%d %.17g %.17g\n" % entry)
+    with atomic_write(path) as file:
+        file.write("".join(lines).encode("ascii"))
+
+
+def read_ranges(path: str) -> Ranges:
+    """Read a range file.
+
+    Raises
+    ------
+    OSError          it cannot be read
+    FormatError      it is not a range file; names the line
+    """
+    with open(path, "rb") as file:
+        reader = _Reader(path, file.read())
+    label = None
+    if reader.peek() == [b"y"]:
+        reader.take("")
+        label = (*reader.limits("y_lower y_upper"), *reader.interval("y_min y_max"))
+    if reader.take("a line 'x'") != [b"x"]:
+        raise reader.error("not a range file: expected a line 'x'")
+    lower, upper = reader.limits("lower upper")
+    indices: list[int] = []
+    lows: list[float] = []
+    highs: list[float] = []
+    while reader.peek():
+        index, low, high = reader.feature()
+        if indices and index <= indices[-1]:
+            raise reader.error(f"feature {index} follows feature {indices[-1]}: indices must ascend")
+        indices.append(index)
+        lows.append(low)
+        highs.append(high)
+    return Ranges(lower, upper, filled("i", indices), filled("d", lows), filled("d", highs), label)
+
+
+class _Reader:
+    """Lines as lists of words; blank lines are skipped. Errors name the line taken last."""
+
+    def __init__(self, path: str, content: bytes):
+        self.path = path
+        self.lines = [(n, words) for n, line in enumerate(content.split(b"\n"), 1) if (words := line.split())]
+        self.next = 0
+        self.line = 0
+
+    def error(self, cause: str) -> FormatError:
+        return FormatError(self.path, self.line, 0, cause)
+
+    def peek(self) -> list[bytes]:
+        return self.lines[self.next][1] if self.next < len(self.lines) else []
+
+    def take(self, what: str) -> list[bytes]:
+        if self.next == len(self.lines):
+            # the line after the last one that says something; 1 in an empty file
+            self.line += 1
+            raise self.error(f"not a range file: it is empty, expected {what}" if not self.lines
+                             else f"the file ends where {what} should follow")
+        self.line, words = self.lines[self.next]
+        self.next += 1
+        return words
+
+    def number(self, word: bytes) -> float:
+        try:
+            value = float(word)
+        except ValueError:
+            value = float("nan")
+        if not isfinite(value) or b"_" in word:
+            raise self.error(f"{word.decode('ascii', 'backslashreplace')!r} is not a finite number")
+        return value
+
+    def interval(self, names: str) -> tuple[float, float]:
+        words = self.take(f"'{names}'")
+        if len(words) != 2:
+            raise self.error(f"expected two numbers, '{names}'")
+        low, high = self.number(words[0]), self.number(words[1])
+        if low > high:
+            raise self.error(f"{low:.17g} is greater than {high:.17g}")
+        return low, high
+
+    def limits(self, names: str) -> tuple[float, float]:
+        low, high = self.interval(names)
+        if low == high:
+            raise self.error(f"both limits are {low:.17g}: nothing can be scaled to them")
+        return low, high
+
+    def feature(self) -> tuple[int, float, float]:
+        words = self.take("")
+        if len(words) != 3:
+            raise self.error("expected 'index min max'")
+        if not words[0].isdigit() or not 1 <= int(words[0][:20]) <= MAX_INDEX:
+            raise self.error(f"{words[0].decode('ascii', 'backslashreplace')!r} is not a feature index, "
+                             f"1 to {MAX_INDEX}")
+        low, high = self.number(words[1]), self.number(words[2])
+        if low > high:
+            raise self.error(f"feature {int(words[0])}: {low:.17g} is greater than {high:.17g}")
+        return int(words[0]), low, high

@@ -1,0 +1,68 @@
+"""Data files in LIBSVM's (SVMlight's) text format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from libsvmx.exceptions import DataError, FormatError
+from libsvmx.io.files import atomic_write, read_bytes
+from libsvmx.io.textparse import parse_data
+from libsvmx.io.textwrite import data_text
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DataFile:
+    """What a data file holds.
+
+    Attributes
+    ----------
+    path : str
+    matrix : CsrMatrix
+    targets : buffer of float64, shape (n_rows,)
+    line_numbers : buffer of int32, shape (n_rows,)     line of each row, from 1
+    remarks : tuple of str                              oddities that are no errors
+    """
+
+    path: str
+    matrix: CsrMatrix
+    targets: Buffer
+    line_numbers: Buffer
+    remarks: tuple[str, ...]
+
+    def locate(self, error: DataError) -> FormatError:
+        """``error`` as one that names file and line."""
+        line = 0 if error.row is None else self.line_numbers[error.row]
+        return FormatError(self.path, line, 0, error.cause)
+
+
+def read_data(path: str, *, lenient: bool = False, unlabeled: bool = False) -> DataFile:
+    """Read a data file: plain, gzip, xz or bzip2; ``-`` is standard input.
+
+    Raises
+    ------
+    OSError          it cannot be read
+    FormatError      it is not LIBSVM data; says line and column
+    """
+    text = read_bytes(path)
+    name = "standard input" if path == "-" else path
+    matrix, targets, line_numbers, blank_from = parse_data(text, name, lenient, unlabeled)
+    remarks = []
+    if blank_from and not lenient and matrix.n_rows:
+        remarks.append(f"{name}:{blank_from}: blank line at the end of the file is ignored")
+    return DataFile(name, matrix, targets, line_numbers, tuple(remarks))
+
+
+def write_data(path: str, matrix: CsrMatrix, targets: Buffer) -> None:
+    """Write a data file, whole or not at all; reading it gives the same doubles.
+
+    Raises
+    ------
+    OSError
+    """
+    with atomic_write(path) as file:
+        file.write(data_text(matrix, targets))

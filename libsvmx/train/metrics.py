@@ -1,0 +1,53 @@
+"""Figures of merit, summed row by row in LIBSVM's order so that printed digits agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import copysign, inf, nan
+
+
+class Scores:
+    """Running sums over pairs of prediction and target.
+
+    Attributes
+    ----------
+    total, correct : int
+    """
+
+    def __init__(self) -> None:
+        self.total = self.correct = 0
+        self.error = self.sum_v = self.sum_y = self.sum_vv = self.sum_yy = self.sum_vy = 0.0
+
+    def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
+        """Take in more rows."""
+        for v, y in zip(predictions, targets, strict=True):
+            self.total += 1
+            self.correct += v == y
+            self.error += (v - y) * (v - y)
+            self.sum_v += v
+            self.sum_y += y
+            self.sum_vv += v * v
+            self.sum_yy += y * y
+            self.sum_vy += v * y
+
+    @property
+    def accuracy(self) -> float:
+        """Correct predictions in percent, 0 without rows."""
+        return 100.0 * self.correct / self.total if self.total else 0.0
+
+    @property
+    def mean_squared_error(self) -> float:
+        """0 without rows."""
+        return self.error / self.total if self.total else 0.0
+
+    @property
+    def squared_correlation(self) -> float:
+        """Squared correlation coefficient; 0 without rows, not a number if either side is constant."""
+        n = self.total
+        if n == 0:
+            return 0.0
+        covariance = n * self.sum_vy - self.sum_v * self.sum_y
+        spread = (n * self.sum_vv - self.sum_v * self.sum_v) * (n * self.sum_yy - self.sum_y * self.sum_y)
+        if spread == 0:
+            return copysign(inf, spread) if covariance else nan
+        return covariance * covariance / spread
