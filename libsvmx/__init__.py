@@ -1,1 +1,90 @@
-"""libsvmx"""
+"""libsvmx: a drop-in, LIBSVM-compatible support vector machine solver.
+
+    L7  cli/  compat/  api.py      faces: commands, LIBSVM's Python interface, functions over arrays
+    L6  io/                        text in and out; knows models and parameters
+    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation
+    L4  _solvers/                  one algorithm per file
+    L3  _problem/                  the dual problem, its solution, its KKT certificate
+    L2  _kernels/                  kernel rows, row store, kernel of test rows
+    L1  _core/                     buffers, sparse rows, SIMD loops, rand()
+    L0  enums.py  exceptions.py  _typing.py
+
+Imports point down, or to files named earlier in the same layer; tools/check_layers.py keeps that.
+Public names load on first use: the commands import neither NumPy nor SciPy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._version import VERSION as __version__
+    from libsvmx.api import (
+        CrossValidation,
+        cross_validate,
+        decision_values,
+        load_model,
+        predict,
+        predict_probability,
+        read_problem,
+        save_model,
+        train,
+    )
+    from libsvmx.enums import KernelType, SvmType
+    from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+
+__all__ = [
+    "CrossValidation",
+    "CsrMatrix",
+    "DataError",
+    "FormatError",
+    "KernelType",
+    "Model",
+    "Observer",
+    "Parameter",
+    "ParameterError",
+    "SvmType",
+    "SvmxError",
+    "__version__",
+    "cross_validate",
+    "decision_values",
+    "load_model",
+    "predict",
+    "predict_probability",
+    "read_problem",
+    "save_model",
+    "train",
+]
+
+_HOME = {
+    "CsrMatrix": "_core.matrix",
+    "DataError": "exceptions",
+    "FormatError": "exceptions",
+    "KernelType": "enums",
+    "Model": "_train.model",
+    "Observer": "_train.observer",
+    "Parameter": "_train.parameter",
+    "ParameterError": "exceptions",
+    "SvmType": "enums",
+    "SvmxError": "exceptions",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "__version__":
+        return import_module("libsvmx._version").VERSION
+    if name not in __all__:
+        raise AttributeError(f"module 'libsvmx' has no attribute {name!r}")
+    value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -16,13 +16,13 @@ from libsvmx.io.files import atomic_write, check_target, same_file
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.svmlight import read_data
 from libsvmx.io.textwrite import numbers_text
-from libsvmx.train.metrics import Scores
-from libsvmx.train.prediction import predict, predict_probability
-from libsvmx.train.problem import Problem
+from libsvmx._train.metrics import Scores
+from libsvmx._train.prediction import predict, predict_probability
+from libsvmx._train.problem import Problem
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
-    from libsvmx.train.model import Model
+    from libsvmx._train.model import Model
 
 USAGE = """\
 usage: svmx-predict [options] test_file model_file output_file

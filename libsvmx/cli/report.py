@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isnan
 
-from libsvmx.train.metrics import Scores
-from libsvmx.train.observer import Observer, SolveReport
+from libsvmx._train.metrics import Scores
+from libsvmx._train.observer import Observer, SolveReport
 
 MARKS = {".": ".", "*": "*", "few free": "\nWARNING: using -h 0 may be faster\n"}
 

@@ -15,12 +15,12 @@ from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
-from libsvmx.train.metrics import Scores
-from libsvmx.train.observer import Observer
-from libsvmx.train.parameter import Parameter
-from libsvmx.train.problem import Problem
-from libsvmx.train.rowchecks import has_index_zero
-from libsvmx.train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.metrics import Scores
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.rowchecks import has_index_zero
+from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 
 USAGE = """\
 usage: svmx-train [options] training_file [model_file]

@@ -100,7 +100,7 @@ def evaluations(
         sum_yy += y * y
         sum_vy += v * y
     scc = _squared_correlation(l, sum_v, sum_y, sum_vy, sum_vv, sum_yy)
-    return 100.0 * correct / l, float(errors / l), scc
+    return float(100.0 * correct / l), float(errors / l), scc
 
 
 def evaluations_scipy(ty: NDArray[Any], pv: NDArray[Any]) -> tuple[float, float, float]:

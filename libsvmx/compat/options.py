@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
-from libsvmx.train.parameter import Parameter
+from libsvmx._train.parameter import Parameter
 
 
 class svm_forms(IntEnum):

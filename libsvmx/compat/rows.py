@@ -182,7 +182,7 @@ def _checked(indptr: NDArray[np.int64], indices: NDArray[np.int64], values: NDAr
             raise DataError(
                 f"the value of feature {indices[k]} is {values[k]}; remove the row or fill in a finite value", row
             )
-    return CsrMatrix(indptr, indices.astype(np.int32), values)
+    return CsrMatrix(indptr.data, indices.astype(np.int32).data, values.data)
 
 
 RENUMBER = "renumber the features from 1"

@@ -19,11 +19,12 @@ import numpy as np
 from libsvmx.compat.options import PRINT_STRING_FUN, kernel_names, print_null, svm_forms, svm_parameter
 from libsvmx.compat.rows import matrix_of, pairs_of, targets_of
 from libsvmx.exceptions import DataError
-from libsvmx.train.model import Model
-from libsvmx.train.problem import Problem
+from libsvmx._train.model import Model
+from libsvmx._train.problem import Problem
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer
 
 __all__ = [
     "PRINT_STRING_FUN",
@@ -131,7 +132,7 @@ class svm_problem:
 
     def to_problem(self) -> Problem:
         """All rows with the labels of now."""
-        return Problem(self.matrix, targets_of(self.y))
+        return Problem(self.matrix, targets_of(self.y).data)
 
 
 class svm_model:
@@ -249,6 +250,6 @@ def toPyModel(model_ptr: svm_model | Model | None) -> svm_model:
     return svm_model(model_ptr) if isinstance(model_ptr, Model) else model_ptr
 
 
-def all_rows(matrix: CsrMatrix) -> Any:
-    """Row numbers 0 .. n_rows - 1, int32."""
-    return np.arange(matrix.n_rows, dtype=np.int32)
+def all_rows(matrix: CsrMatrix) -> Buffer:
+    """Row numbers 0 .. n_rows - 1, buffer of int32."""
+    return np.arange(matrix.n_rows, dtype=np.int32).data

@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._core.rand import Rand
-from libsvmx.cli.report import TrainingReport
 from libsvmx.compat import commonutil, svm
 from libsvmx.compat.commonutil import *  # noqa: F403
 from libsvmx.compat.commonutil import evaluations
+from libsvmx.compat.library import cross_validate, libsvm, train, with_default_gamma
 from libsvmx.compat.rows import matrix_of, targets_of
 from libsvmx.compat.svm import *  # noqa: F403
-from libsvmx.compat.svm import all_rows, kernel_names, svm_model, svm_parameter, svm_problem, toPyModel
+from libsvmx.compat.svm import all_rows, kernel_names, svm_model, svm_parameter, svm_problem
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-from libsvmx.io.modelfile import load_model, save_model
-from libsvmx.train.prediction import predict, predict_probability
-from libsvmx.train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.prediction import predict, predict_probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx.train.model import Model
-    from libsvmx.train.parameter import Parameter
+    from libsvmx.compat.library import FileName
+    from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
 
-__all__ = ["svm_load_model", "svm_predict", "svm_save_model", "svm_train"]
+__all__ = ["libsvm", "svm_load_model", "svm_predict", "svm_save_model", "svm_train"]
 __all__ += svm.__all__
 __all__ += commonutil.__all__
 
-# C's rand() as LIBSVM finds it: seeded once for the process, moved on by every call that draws folds.
-_rand = Rand(1)
-_rand_lock = RLock()  # a print function may train
 
-
-def svm_load_model(model_file_name: str | bytes | os.PathLike[str]) -> svm_model:
+def svm_load_model(model_file_name: FileName) -> svm_model:
     """Read a model file.
 
     Raises
@@ -47,12 +38,12 @@ def svm_load_model(model_file_name: str | bytes | os.PathLike[str]) -> svm_model
     FileNotFoundError, OSError     a file that cannot be read
     FormatError                    a file that is no model, or a damaged one
     """
-    return svm_model(load_model(os.fsdecode(model_file_name)), loaded=True)
+    return libsvm.svm_load_model(model_file_name)
 
 
-def svm_save_model(model_file_name: str | bytes | os.PathLike[str], model: svm_model | Model) -> None:
+def svm_save_model(model_file_name: FileName, model: svm_model | Model) -> None:
     """Write a model file, the same bytes as LIBSVM writes; OSError if that fails."""
-    save_model(os.fsdecode(model_file_name), toPyModel(model).model)
+    libsvm.svm_save_model(model_file_name, model)
 
 
 def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | float:
@@ -76,15 +67,10 @@ def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | floa
     ValueError                     data or options no training can use; DataError names the row
     """
     problem, param = _arguments(arg1, arg2, arg3)
-    checked = default_gamma(param.to_parameter(), problem.n)
-    param.gamma = checked.gamma
-    report = TrainingReport(_writer(param.print_func), _warn)
+    checked = with_default_gamma(problem, param)
     if param.cross_validation:
-        return _cross_validate(problem, checked, param.nr_fold, report)
-    if not checked.probability:  # draws nothing, so threads need not wait for each other
-        return svm_model(train_problem(problem.to_problem(), checked, Rand(1), report))
-    with _rand_lock:
-        return svm_model(train_problem(problem.to_problem(), checked, _rand, report))
+        return _cross_validate(problem, checked, param.nr_fold, param.print_func)
+    return train(problem, checked, param.print_func)
 
 
 def _arguments(arg1: Any, arg2: Any, arg3: Any) -> tuple[svm_problem, svm_parameter]:
@@ -96,9 +82,8 @@ def _arguments(arg1: Any, arg2: Any, arg3: Any) -> tuple[svm_problem, svm_parame
     return svm_problem(arg1, arg2, isKernel=param.kernel_type == kernel_names.PRECOMPUTED), param
 
 
-def _cross_validate(problem: svm_problem, param: Parameter, n_folds: int, report: TrainingReport) -> float:
-    with _rand_lock:
-        predicted = cross_validate_problem(problem.to_problem(), param, n_folds, _rand, report)
+def _cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> float:
+    predicted = cross_validate(problem, param, n_folds, print_func)
     accuracy, error, correlation = evaluations(problem.y, list(predicted))
     if param.svm_type.is_regression:
         print(f"Cross Validation Mean squared error = {error:g}")
@@ -106,22 +91,6 @@ def _cross_validate(problem: svm_problem, param: Parameter, n_folds: int, report
         return error
     print(f"Cross Validation Accuracy = {accuracy:g}%")
     return accuracy
-
-
-def _writer(print_func: Any) -> Callable[[str], None]:
-    """Where the transcript goes; a print function gets bytes, as it does from C."""
-    if print_func:
-        return lambda text: print_func(text.encode())
-
-    def write(text: str) -> None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-
-    return write
-
-
-def _warn(remark: str) -> None:
-    print(f"warning: {remark}", file=sys.stderr)
 
 
 def svm_predict(

@@ -11,8 +11,8 @@ from libsvmx.exceptions import FormatError, ParameterError
 from libsvmx.io.files import atomic_write, read_bytes
 from libsvmx.io.textparse import parse_vectors
 from libsvmx.io.textwrite import vectors_text
-from libsvmx.train.model import Model
-from libsvmx.train.parameter import Parameter
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer

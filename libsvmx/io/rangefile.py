@@ -55,12 +55,16 @@ def write_ranges(path: str, ranges: Ranges) -> None:
     """
     lines = []
     if ranges.label is not None:
-        lines.append("y\n%.17g %.17g\n%.17g %.17g\n" % ranges.label)
+        lines.append("y\n{:.17g} {:.17g}\n{:.17g} {:.17g}\n".format(*ranges.label))
     lines.append(f"x\n{ranges.lower:.17g} {ranges.upper:.17g}\n")
-    for entry in zip(ranges.indices, ranges.lows, ranges.highs, strict=True):
-        lines.append("%d %.17g %.17g\n" % entry)
-    with atomic_write(path) as file:
-        file.write("".join(lines).encode("ascii"))
+    for index, low, high in zip(ranges.indices, ranges.lows, ranges.highs, strict=True):
+        lines.append(f"{index} {low:.17g} {high:.17g}\n")
+    try:
+        with atomic_write(path) as file:
+            file.write("".join(lines).encode("ascii"))
+    except OSError as error:
+        # a full disk does not say whose
+        raise OSError(error.errno, error.strerror, error.filename or path) from error
 
 
 def read_ranges(path: str) -> Ranges:
@@ -112,8 +116,9 @@ class _Reader:
         if self.next == len(self.lines):
             # the line after the last one that says something; 1 in an empty file
             self.line += 1
-            raise self.error(f"not a range file: it is empty, expected {what}" if not self.lines
-                             else f"the file ends where {what} should follow")
+            if not self.lines:
+                raise self.error(f"not a range file: it is empty, expected {what}")
+            raise self.error(f"the file ends where {what} should follow")
         self.line, words = self.lines[self.next]
         self.next += 1
         return words
@@ -124,7 +129,7 @@ class _Reader:
         except ValueError:
             value = float("nan")
         if not isfinite(value) or b"_" in word:
-            raise self.error(f"{word.decode('ascii', 'backslashreplace')!r} is not a finite number")
+            raise self.error(f"'{word.decode('ascii', 'backslashreplace')}' is not a finite number")
         return value
 
     def interval(self, names: str) -> tuple[float, float]:
@@ -134,6 +139,8 @@ class _Reader:
         low, high = self.number(words[0]), self.number(words[1])
         if low > high:
             raise self.error(f"{low:.17g} is greater than {high:.17g}")
+        if not isfinite(high - low):
+            raise self.error(f"{low:.17g} and {high:.17g} are too far apart")
         return low, high
 
     def limits(self, names: str) -> tuple[float, float]:
@@ -147,8 +154,8 @@ class _Reader:
         if len(words) != 3:
             raise self.error("expected 'index min max'")
         if not words[0].isdigit() or not 1 <= int(words[0][:20]) <= MAX_INDEX:
-            raise self.error(f"{words[0].decode('ascii', 'backslashreplace')!r} is not a feature index, "
-                             f"1 to {MAX_INDEX}")
+            word = words[0].decode("ascii", "backslashreplace")
+            raise self.error(f"'{word}' is not a feature index, 1 to {MAX_INDEX}")
         low, high = self.number(words[1]), self.number(words[2])
         if low > high:
             raise self.error(f"feature {int(words[0])}: {low:.17g} is greater than {high:.17g}")

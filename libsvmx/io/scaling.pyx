@@ -7,8 +7,9 @@ A feature with values v in [low, high], low < high, is mapped onto [lower, upper
            lower + (upper - lower) * (v - low) / (high - low)       otherwise
 
 evaluated in this order, so that the digits are LIBSVM's. An entry that a row leaves out is a
-zero: it takes part in low and high, and s(0) is written where it is not zero. Features whose
-low equals high carry no information and are left out.
+zero: it takes part in low and high, and s(0) is written where it is not zero. Index 0 is the
+exception, as in LIBSVM: features count from 1, so a row without index 0 lacks nothing. Features
+whose low equals high carry no information and are left out.
 
 Nothing here has the size of the largest index: arrays have one element per *distinct* feature.
 """
@@ -130,7 +131,7 @@ def feature_ranges(CsrMatrix matrix):
             count[at] += 1
             at += 1
     for at in range(index.shape[0]):
-        if count[at] < matrix.n_rows:
+        if count[at] < matrix.n_rows and index[at] != 0:
             low[at] = min(low[at], 0.0)
             high[at] = max(high[at], 0.0)
     return indices, lows, highs
@@ -334,6 +335,8 @@ cdef class RowScaler:
             v = _scale(0.0, self._low[p], self._high[p], self._lower, self._upper)
             if not isfinite(v):
                 raise DataError(f"feature {self._index[p]}: zero is scaled to {v}")
+            if self._index[p] == 0:
+                v = 0.0
             if v != 0:
                 length = prefix + _put_value(text + prefix, v)
                 text[length] = c" "

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from libsvmx._core.buffers import zeros
-from libsvmx.train.parameter import Parameter
+from libsvmx._core.buffers import filled
+from libsvmx.enums import KernelType
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.rowchecks import serials_only
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer, FloatArray, IntArray
+    from libsvmx._train.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,10 +134,10 @@ def _ndarray(buffer: Buffer) -> Any:
     return array
 
 
-def select_vectors(matrix: CsrMatrix, rows: Buffer, beta: Buffer) -> tuple[CsrMatrix, list[int]]:
-    """The rows with a nonzero coefficient, and their positions."""
-    positions = [i for i, value in enumerate(beta) if value != 0]
-    chosen = zeros("i", len(positions))
-    for k, i in enumerate(positions):
-        chosen[k] = rows[i]
-    return matrix.take(chosen), positions
+def vectors_of(problem: Problem, positions: Iterable[int], param: Parameter) -> CsrMatrix:
+    """Copies of the rows at ``positions``; of a precomputed kernel only their serial numbers."""
+    rows = filled("i", (problem.rows[i] for i in positions))
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        cut: CsrMatrix = serials_only(problem.matrix, rows)
+        return cut
+    return problem.matrix.take(rows)

@@ -83,7 +83,7 @@ def read_off(param, targets, DualProblem problem, DualSolution solution):
     beta : buffer of float64, shape (l,)      coefficients of the rows, LIBSVM's sv_coef
     rho, objective : float
     n_sv, n_bsv : int                         support vectors, and those at their bound
-    quantity : str or None, value : float     see libsvmx.train.observer.SolveReport
+    quantity : str or None, value : float     see libsvmx._train.observer.SolveReport
     """
     cdef const double[::1] z = targets, alpha = solution.alpha, C = problem.C
     cdef const int8_t[::1] y = problem.y

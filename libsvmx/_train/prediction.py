@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from libsvmx._core.buffers import zeros
 from libsvmx._kernels.cross import CrossKernel
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.train import probability
-from libsvmx.train.checks import check_precomputed_tests
-from libsvmx.train.decision import DecisionFunction
+from libsvmx._train import probability
+from libsvmx._train.checks import check_precomputed_tests
+from libsvmx._train.decision import DecisionFunction
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
-    from libsvmx.train.model import Model
+    from libsvmx._train.model import Model
 
 
 def decision_function(model: Model) -> DecisionFunction:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
-from libsvmx.train.folds import check_labels
-from libsvmx.train.rowchecks import first_not_finite, precomputed_row_length
+from libsvmx._train.folds import check_labels
+from libsvmx._train.rowchecks import first_not_finite, largest_serial, precomputed_row_length
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
-    from libsvmx.train.model import Model
-    from libsvmx.train.parameter import Parameter
-    from libsvmx.train.problem import Problem
+    from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
 
 
 def check_problem(problem: Problem, param: Parameter) -> None:
@@ -53,7 +53,7 @@ def check_precomputed(problem: Problem) -> None:
 
 def check_precomputed_tests(model: Model, tests: CsrMatrix, rows: Buffer) -> None:
     """Test rows need every column up to the largest serial number of a support vector."""
-    needed = max((int(model.vectors.values[i]) for i in range(model.n_sv)), default=0)
+    needed = largest_serial(model.vectors)
     for position, row in enumerate(rows):
         length = precomputed_row_length(tests, row)
         if length < 0:

@@ -12,13 +12,13 @@ from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
-from libsvmx.train import folds, prediction, probability
-from libsvmx.train.checks import check_problem
-from libsvmx.train.formulation import pose, read_off
-from libsvmx.train.model import Model, select_vectors
-from libsvmx.train.observer import Observer, SolveReport
-from libsvmx.train.parameter import Parameter
-from libsvmx.train.problem import Problem
+from libsvmx._train import folds, prediction, probability
+from libsvmx._train.checks import check_problem
+from libsvmx._train.formulation import pose, read_off
+from libsvmx._train.model import Model, vectors_of
+from libsvmx._train.observer import Observer, SolveReport
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
@@ -73,11 +73,11 @@ def solve_binary(
 def train_single(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
     """One-class SVM or regression."""
     beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer)
-    vectors, positions = select_vectors(problem.matrix, problem.rows, beta)
+    positions = [i for i, value in enumerate(beta) if value != 0]
     model = Model(
         param,
         2,
-        vectors,
+        vectors_of(problem, positions, param),
         filled("d", (beta[i] for i in positions)),
         filled("d", [rho]),
         row_numbers=filled("i", (i + 1 for i in positions)),
@@ -133,11 +133,10 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
 
     positions = [p for p, flag in enumerate(used) if flag]
     observer.total_sv(len(positions))
-    chosen = filled("i", (problem.rows[order[p]] for p in positions))
     return Model(
         param,
         k,
-        problem.matrix.take(chosen),
+        vectors_of(problem, (order[p] for p in positions), param),
         assemble_coefficients(betas, positions, start, k),
         filled("d", rhos),
         tuple(labels),

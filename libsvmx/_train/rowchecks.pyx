@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
 
 
@@ -33,3 +34,25 @@ def has_index_zero(CsrMatrix matrix):
         if matrix.ptr[i] < matrix.ptr[i + 1] and matrix.index[matrix.ptr[i]] == 0:
             return True
     return False
+
+
+def largest_serial(CsrMatrix vectors):
+    """Largest serial number of precomputed support vectors, whose rows start with 0:serial; 0 without rows."""
+    cdef Py_ssize_t i
+    cdef double largest = 0
+    for i in range(vectors.n_rows):
+        largest = max(largest, vectors.value[vectors.ptr[i]])
+    return int(largest)
+
+
+def serials_only(CsrMatrix matrix, rows):
+    """The given rows (buffer of int32) cut down to 0:serial, all a precomputed model needs of them."""
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t i, n = chosen.shape[0]
+    indptr_, values_ = zeros("q", n + 1), zeros("d", n)
+    cdef int64_t[::1] indptr = indptr_
+    cdef double[::1] values = values_
+    for i in range(n):
+        indptr[i + 1] = i + 1
+        values[i] = matrix.value[matrix.ptr[chosen[i]]]
+    return CsrMatrix(indptr_, zeros("i", n), values_)

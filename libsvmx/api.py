@@ -1,0 +1,249 @@
+"""The Python API: functions over arrays, the same computations as the commands.
+
+Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left out, as in a data file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.rand import Rand
+from libsvmx._typing import FloatArray
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError
+from libsvmx.io import modelfile, svmlight
+from libsvmx._train import prediction
+from libsvmx._train.metrics import Scores
+from libsvmx._train.model import Model
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+
+MAX_INDEX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """Result of a cross-validation.
+
+    Attributes
+    ----------
+    predictions : ndarray, shape (n,)       of each row by the model trained without its fold
+    accuracy : float                        percent of predictions equal to the target
+    mean_squared_error, squared_correlation : float
+    """
+
+    predictions: FloatArray
+    accuracy: float
+    mean_squared_error: float
+    squared_correlation: float
+
+
+def train(
+    X: Any, y: Any, param: Parameter | None = None, *, seed: int = 1, observer: Observer | None = None, **options: Any
+) -> Model:
+    """Train a model.
+
+    Parameters
+    ----------
+    X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
+        With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n).
+    y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
+    param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``
+    seed : int                           of the folds behind probability estimates; 1 is LIBSVM's
+    observer : Observer                  is told of progress
+
+    Returns
+    -------
+    Model
+
+    Raises
+    ------
+    ParameterError, DataError            both are ValueErrors
+    """
+    param = _parameter(param, options)
+    problem, param = _problem(X, y, param)
+    return train_problem(problem, param, Rand(seed), observer or Observer())
+
+
+def cross_validate(
+    X: Any,
+    y: Any,
+    n_folds: int,
+    param: Parameter | None = None,
+    *,
+    seed: int = 1,
+    observer: Observer | None = None,
+    **options: Any,
+) -> CrossValidation:
+    """Cross-validate, with LIBSVM's folds for seed 1; arguments as of ``train``."""
+    param = _parameter(param, options)
+    problem, param = _problem(X, y, param)
+    predictions = cross_validate_problem(problem, param, n_folds, Rand(seed), observer or Observer())
+    scores = Scores()
+    scores.add(predictions, problem.targets)
+    return CrossValidation(
+        np.asarray(predictions), scores.accuracy, scores.mean_squared_error, scores.squared_correlation
+    )
+
+
+def predict(model: Model, X: Any) -> FloatArray:
+    """Labels, targets, or +1 / -1 of one-class: float64, shape (n,). X as for ``train``.
+
+    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows).
+
+    Raises
+    ------
+    DataError
+    """
+    tests = _tests(model, X)
+    return np.asarray(prediction.predict(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)[0])
+
+
+def decision_values(model: Model, X: Any) -> FloatArray:
+    """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …"""
+    tests = _tests(model, X)
+    values = prediction.decision_values(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)
+    return np.asarray(values).reshape(tests.n_rows, len(model.offsets))
+
+
+def predict_probability(model: Model, X: Any) -> tuple[FloatArray, FloatArray]:
+    """Labels, shape (n,), and probabilities, shape (n, nr_class), columns as ``model.labels``.
+
+    One-class has columns normal, outlier.
+
+    Raises
+    ------
+    DataError        also for a model without probability estimates, and for regression
+    """
+    if not model.has_probability or model.param.svm_type.is_regression:
+        raise DataError("the model has no class probabilities; train with probability=True")
+    tests = _tests(model, X)
+    rows = Problem(tests, np.zeros(tests.n_rows)).rows
+    labels, estimates, _ = prediction.predict_probability(model, tests, rows)
+    return np.asarray(labels), np.asarray(estimates).reshape(tests.n_rows, model.nr_class)
+
+
+def read_problem(path: str, *, lenient: bool = False) -> tuple[CsrMatrix, FloatArray]:
+    """Rows and targets of a LIBSVM data file (plain, gzip, xz, bzip2; ``-`` is standard input).
+
+    Raises
+    ------
+    OSError, FormatError
+    """
+    data = svmlight.read_data(path, lenient=lenient)
+    return data.matrix, np.asarray(data.targets)
+
+
+def load_model(path: str) -> Model:
+    """Read a model file of LIBSVM or libsvmx. Raises OSError, FormatError."""
+    return modelfile.load_model(path)
+
+
+def save_model(path: str, model: Model) -> None:
+    """Write a LIBSVM model file, whole or not at all. Raises OSError."""
+    modelfile.save_model(path, model)
+
+
+def as_matrix(X: Any) -> CsrMatrix:
+    """X as sparse rows with LIBSVM's indices. CsrMatrix is taken as it is.
+
+    Raises
+    ------
+    DataError        wrong shape, type, index, or a value that is not finite
+    """
+    if isinstance(X, CsrMatrix):
+        return X
+    if hasattr(X, "tocsr"):
+        return _from_scipy(X)
+    if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
+        return _from_mappings(X)
+    try:
+        dense = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X cannot be read as rows of numbers: {error}") from None
+    if dense.ndim != 2:
+        raise DataError(f"X must have rows and columns, but its shape is {dense.shape}")
+    _check_finite(dense)
+    rows, columns = np.nonzero(dense)
+    indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])
+    return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]))
+
+
+def _from_scipy(X: Any) -> CsrMatrix:
+    csr = X.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if csr.shape[1] >= MAX_INDEX:
+        raise DataError(f"X has {csr.shape[1]} columns, at most {MAX_INDEX - 1} are possible")
+    values = np.ascontiguousarray(csr.data, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        row = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
+        raise DataError(f"the value of column {csr.indices[bad[0]]} is not finite", row)
+    # explicit zeros would be features with value 0: the same kernel, but another file
+    keep = values != 0
+    indptr = np.concatenate([[0], np.cumsum(keep)])[csr.indptr].astype(np.int64)
+    return CsrMatrix(indptr, (csr.indices[keep] + 1).astype(np.int32), values[keep])
+
+
+def _from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
+    indptr, indices, values = [0], [], []
+    for i, row in enumerate(X):
+        for index in sorted(row):
+            value = float(row[index])
+            if not (isinstance(index, int | np.integer) and 0 <= index <= MAX_INDEX):
+                raise DataError(f"index {index!r} is not a whole number between 0 and {MAX_INDEX}", i)
+            if not np.isfinite(value):
+                raise DataError(f"the value of index {index} is not finite", i)
+            if value != 0:
+                indices.append(int(index))
+                values.append(value)
+        indptr.append(len(indices))
+    return CsrMatrix(
+        np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), np.array(values, dtype=np.float64)
+    )
+
+
+def _check_finite(dense: FloatArray) -> None:
+    bad = np.argwhere(~np.isfinite(dense))
+    if len(bad):
+        raise DataError(f"the value of column {bad[0][1]} is not finite", int(bad[0][0]))
+
+
+def _precomputed(K: Any) -> CsrMatrix:
+    """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use."""
+    if isinstance(K, CsrMatrix):
+        return K
+    values = np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=np.float64)
+    if values.ndim != 2:
+        raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
+    _check_finite(values)
+    n, m = values.shape
+    table = np.column_stack([np.arange(1, n + 1, dtype=np.float64), values])
+    indices = np.tile(np.arange(m + 1, dtype=np.int32), n)
+    return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel())
+
+
+def _parameter(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:
+    return replace(param or Parameter(), **options)
+
+
+def _problem(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
+    matrix = _precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+    targets = np.ascontiguousarray(y, dtype=np.float64)
+    if targets.shape != (matrix.n_rows,):
+        raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
+    return Problem(matrix, memoryview(targets)), default_gamma(param, matrix.max_index)
+
+
+def _tests(model: Model, X: Any) -> CsrMatrix:
+    return _precomputed(X) if model.param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)

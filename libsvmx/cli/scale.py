@@ -1,0 +1,242 @@
+"""svmx-scale: svm-scale's options, output and range files."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from dataclasses import dataclass
+from math import isfinite
+
+from libsvmx._core.buffers import filled
+from libsvmx.cli.options import UsageError, parse, real
+from libsvmx.cli.process import run, tidy_interrupt, warn
+from libsvmx.cli.version import version_text
+from libsvmx.exceptions import DataError, FormatError, ParameterError
+from libsvmx.io.files import check_target, same_file
+from libsvmx.io.rangefile import Ranges, read_ranges, write_ranges
+from libsvmx.io.scaling import RowScaler, feature_ranges, label_range
+from libsvmx.io.svmlight import DataFile, read_data
+
+USAGE = """\
+usage: svmx-scale [options] data_file
+
+Scales each feature of a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) to
+[lower, upper] and writes the data to standard output. Features with a single value are left out.
+
+options, LIBSVM's:
+  -l lower             lower limit of features (-1); 0 keeps sparse data sparse
+  -u upper             upper limit of features (1)
+  -y lower upper       scale the labels too, to these limits
+  -s range_file        save the ranges found, for -r
+  -r range_file        scale by the ranges and limits of this file, not by those of the data
+
+more:
+  --lenient            skip blank lines and comment lines in the data
+  --help, --version
+"""
+
+# Unseen features can be as many as a test set has words; the reader of the warnings needs the first few.
+SHOWN_UNSEEN = 10
+
+
+@dataclass
+class Job:
+    """What the command line asks for."""
+
+    lower: float = -1.0
+    upper: float = 1.0
+    label_limits: tuple[float, float] | None = None
+    save: str | None = None
+    restore: str | None = None
+    lenient: bool = False
+
+    def set_lower(self, option: str, text: str) -> None:
+        self.lower = real(option, text)
+
+    def set_upper(self, option: str, text: str) -> None:
+        self.upper = real(option, text)
+
+    def set_label_limits(self, option: str, text: str) -> None:
+        lower, _, upper = text.partition(LABEL_SEPARATOR)
+        self.label_limits = real(option, lower), real(option, upper)
+
+    def set_save(self, option: str, text: str) -> None:
+        self.save = text
+
+    def set_restore(self, option: str, text: str) -> None:
+        self.restore = text
+
+    def check(self) -> None:
+        """Raise ParameterError for values that do not go together."""
+        for what, lower, upper in (("-l and -u", self.lower, self.upper), ("-y", *(self.label_limits or (0, 1)))):
+            if not lower < upper:
+                raise ParameterError(f"the limits of {what} do not fit: {lower:g} is not below {upper:g}")
+            if not isfinite(upper - lower):
+                raise ParameterError(f"the limits of {what} are too far apart")
+        if self.save is not None and self.restore is not None:
+            raise ParameterError("-s and -r cannot be used together")
+
+
+LABEL_SEPARATOR = "\0"  # cannot occur in an argument
+
+
+def join_label_limits(argv: list[str]) -> list[str]:
+    """``-y a b`` as an option with one value, which is the grammar of ``parse``."""
+    out, i = [], 0
+    while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
+        if argv[i].startswith("--"):
+            out.append(argv[i])
+            i += 1
+        elif argv[i][1] == "y":
+            if i + 2 >= len(argv):
+                raise UsageError(f"option {argv[i]} needs two values")
+            out += [argv[i], argv[i + 1] + LABEL_SEPARATOR + argv[i + 2]]
+            i += 3
+        else:
+            out += argv[i : i + 2]
+            i += 2
+    return out + argv[i:]
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    job = Job()
+    files = parse(
+        join_label_limits(argv),
+        {
+            "l": job.set_lower,
+            "u": job.set_upper,
+            "y": job.set_label_limits,
+            "s": job.set_save,
+            "r": job.set_restore,
+        },
+        {},
+        {"--lenient": lambda: setattr(job, "lenient", True)},
+        USAGE,
+        version_text("svmx-scale"),
+    )
+    job.check()
+    if len(files) != 1:
+        raise UsageError("one data file is needed" if argv else "")
+    if job.save is not None:
+        check_target(job.save)
+        if same_file(job.save, files[0]):
+            raise UsageError(f"the range file is the same as {files[0]}, which would be lost")
+    ranges = None if job.restore is None else read_ranges(job.restore)
+    data = read_data(files[0], lenient=job.lenient)
+    for remark in data.remarks:
+        warn(remark)
+    if data.matrix.n_rows == 0:
+        raise FormatError(data.path, 0, 0, "no data")
+    try:
+        scale(job, ranges, data)
+    except DataError as error:
+        raise data.locate(error) from error
+    return 0
+
+
+def scale(job: Job, given: Ranges | None, data: DataFile) -> None:
+    """Find the ranges or take those ``given``, save them if asked to, and write the scaled data.
+
+    Raises
+    ------
+    DataError        values that are not finite, before or after scaling
+    OSError
+    """
+    seen = data_ranges(job, data)
+    if given is None:
+        active = seen
+    else:
+        warn_unseen(seen, given, data.path, job.restore or "")
+        active = restored(seen, given)
+    scaler = RowScaler(active.indices, active.lows, active.highs, active.lower, active.upper, active.label)
+    if job.save is not None:  # only now: ranges that nothing can be scaled by must not replace others
+        with tidy_interrupt():
+            write_ranges(job.save, positive(seen, job.save))
+    begin = 0
+    while begin < data.matrix.n_rows:
+        begin, text = scaler.block(data.matrix, data.targets, begin)
+        write_output(text)
+    if scaler.n_written > data.matrix.nnz:
+        warn(
+            f"the scaled data has {scaler.n_written} nonzeros, the data had {data.matrix.nnz} entries; "
+            "for sparse data without negative values use -l 0"
+        )
+
+
+def data_ranges(job: Job, data: DataFile) -> Ranges:
+    """Ranges of the data itself, of the features that are not constant, with the limits of the command line."""
+    y_min, y_max = label_range(data.targets)
+    label = None
+    if job.label_limits is not None:
+        if not isfinite(y_max - y_min):
+            raise DataError(f"the range of the labels is too wide: {y_min:g} to {y_max:g}")
+        label = (*job.label_limits, y_min, y_max)
+    found = list(zip(*feature_ranges(data.matrix), strict=True))
+    if found and found[0][0] == 0:
+        warn(f"{data.path}: features should count from 1, but there is an index 0")
+    return from_entries(job.lower, job.upper, [entry for entry in found if entry[1] != entry[2]], label)
+
+
+def from_entries(
+    lower: float, upper: float, entries: list[tuple[int, float, float]], label: tuple[float, float, float, float] | None
+) -> Ranges:
+    """Ranges of (index, low, high) triples."""
+    return Ranges(
+        lower,
+        upper,
+        filled("i", (entry[0] for entry in entries)),
+        filled("d", (entry[1] for entry in entries)),
+        filled("d", (entry[2] for entry in entries)),
+        label,
+    )
+
+
+def positive(ranges: Ranges, path: str) -> Ranges:
+    """What a range file can hold: index 0 is left out, with a warning."""
+    entries = list(zip(ranges.indices, ranges.lows, ranges.highs, strict=True))
+    if not entries or entries[0][0] >= 1:
+        return ranges
+    warn(f"{path}: the range of index 0 is not saved")
+    return from_entries(ranges.lower, ranges.upper, entries[1:], ranges.label)
+
+
+def restored(seen: Ranges, given: Ranges) -> Ranges:
+    """The ranges to scale by with ``-r``.
+
+    All that were saved, also of features the data lacks: their zeros may have to be written. As in
+    LIBSVM, index 0, which range files do not hold, is scaled by its range in the data, and label
+    limits of the command line count if the file has none.
+    """
+    own = zip(seen.indices, seen.lows, seen.highs, strict=True)
+    saved = zip(given.indices, given.lows, given.highs, strict=True)
+    entries = [entry for entry in own if entry[0] == 0]
+    entries += [entry for entry in saved if entry[1] != entry[2]]
+    return from_entries(given.lower, given.upper, entries, given.label or seen.label)
+
+
+def warn_unseen(seen: Ranges, given: Ranges, data_path: str, range_path: str) -> None:
+    """Warn of features that vary in the data and have no range to scale them by."""
+    known = frozenset(given.indices)
+    unseen = [index for index in seen.indices if index >= 1 and index not in known]
+    for index in unseen[:SHOWN_UNSEEN]:
+        warn(f"feature {index} of {data_path} has no range in {range_path} and is left out")
+    if len(unseen) > SHOWN_UNSEEN:
+        warn(f"{len(unseen) - SHOWN_UNSEEN} more features of {data_path} have no range in {range_path}")
+
+
+def write_output(text: bytes | bytearray) -> None:
+    """To standard output, past its buffer. Raises OSError that names it."""
+    if sys.stdout is None:  # closed by the caller
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF), "standard output")
+    try:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "standard output") from error
+
+
+def entry() -> None:
+    """The console script."""
+    run("svmx-scale", main, USAGE)

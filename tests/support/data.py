@@ -1,0 +1,71 @@
+"""Data sets for tests: real ones from the project's data folder, cut or relabelled in a stated way."""
+
+import email
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from libsvmx._core.buffers import filled
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx.io.svmlight import read_data
+
+DATA = Path(__file__).parents[2] / "data"
+
+
+def from_rows(rows):
+    """CsrMatrix of lists of (index, value)."""
+    indptr, indices, values = [0], [], []
+    for row in rows:
+        for index, value in row:
+            indices.append(index)
+            values.append(value)
+        indptr.append(len(indices))
+    return CsrMatrix(filled("q", indptr), filled("i", indices), filled("d", values))
+
+
+@cache
+def load(name, n=None, relabel=None, only_above=0, factor=1.0):
+    """(matrix, targets): every (N/n)-th row of a set; labels mapped; features up to ``only_above`` dropped; times factor."""
+    if name == "text":
+        return standard_library_text()
+    data = read_data(str(DATA / name))
+    step = max(1, data.matrix.n_rows // n) if n else 1
+    chosen = range(0, data.matrix.n_rows, step)[: n or data.matrix.n_rows]
+    rows = [[(j, v * factor) for j, v in data.matrix.row(i) if j > only_above] for i in chosen]
+    targets = [data.targets[i] for i in chosen]
+    if relabel:
+        targets = [dict(relabel)[y] for y in targets]
+    return from_rows(rows), targets
+
+
+def standard_library_text():
+    """Real sparse text: word counts of the functions in two packages of Python's standard library."""
+    bags, targets = [], []
+    for target, package in ((1.0, email), (-1.0, json)):
+        for path in sorted(Path(package.__file__).parent.glob("*.py")):
+            for block in re.split(r"\n(?=\s*def )", path.read_text(encoding="utf-8")):
+                bags.append(re.findall(r"[a-z]{3,}", block.lower()))
+                targets.append(target)
+    bags, targets = bags[::2], targets[::2]
+    number = {word: k + 1 for k, word in enumerate(sorted({w for bag in bags for w in bag}))}
+    rows = []
+    for bag in bags:
+        counts = {}
+        for word in bag:
+            counts[number[word]] = counts.get(number[word], 0) + 1
+        norm = np.sqrt(sum(c * c for c in counts.values())) or 1.0
+        rows.append([(j, counts[j] / norm) for j in sorted(counts)])
+    return from_rows(rows), targets
+
+
+def precomputed(matrix):
+    """Linear kernel values of a matrix as rows 0:serial 1:K(row, 1) …"""
+    dense = np.zeros((matrix.n_rows, matrix.max_index + 1))
+    for i in range(matrix.n_rows):
+        for j, v in matrix.row(i):
+            dense[i, j] = v
+    K = dense @ dense.T
+    return from_rows([[(0, i + 1.0), *((j + 1, K[i, j]) for j in range(len(K)))] for i in range(len(K))])

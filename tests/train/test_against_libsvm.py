@@ -1,0 +1,187 @@
+"""The matrix: formulations x kernels x shrinking x probability x weights on real sets, bytes against bytes."""
+
+import pytest
+from support import data
+from support.oracle import Oracle
+
+from libsvmx._core.rand import Rand
+from libsvmx.cli.report import TrainingReport
+from libsvmx.io.modelfile import load_model, model_text, save_model
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.prediction import predict, predict_probability
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+
+# name -> (arguments of support.data.load, class labels for -w)
+CLASSIFICATION = {
+    "heart_scale, +1 first": (("heart_scale", 120), (1, -1)),
+    "heart_scale, 0 and 1": (("heart_scale", 100, ((1.0, 1.0), (-1.0, 0.0))), (0, 1)),
+    "a1a, -1 first, sparse": (("a1a.xz", 150), (1, -1)),
+    "a1a, rows without features": (("a1a.xz", 120, None, 70), (1, -1)),
+    "breast-cancer, 2 and 4": (("breast-cancer.xz", 120, None, 0, 0.1), (2, 4)),
+    "ionosphere": (("ionosphere_scale.xz", 110), (1, -1)),
+    "splice": (("splice.xz", 120), (1, -1)),
+    "mushrooms, 1 and 2": (("mushrooms.xz", 130), (1, 2)),
+    "iris, 3 classes": (("iris.scale", 90), (1, 3)),
+    "wine, 3 classes": (("wine.scale", 90), (2, 3)),
+    "glass, 6 classes": (("glass.scale", 100), (1, 7)),
+    "vowel, 11 classes": (("vowel.scale.xz", 132), (0, 5)),
+    "text": (("text",), (1, -1)),
+}
+REGRESSION = {
+    "pyrim": ("pyrim",),
+    "abalone": ("abalone_scale.xz", 120),
+    "iris labels as targets": ("iris.scale", 80),
+    "heart": ("heart_scale", 90),
+}
+KERNELS = {
+    "linear": "-t 0",
+    "polynomial": "-t 1 -g 0.3 -r 0.5 -d 3",
+    "rbf": "-t 2",
+    "sigmoid": "-t 3 -g 0.05 -r -0.2",
+    "precomputed": "-t 4",
+}
+FORMULATIONS = {"c-svc": "-s 0 -c 2", "nu-svc": "-s 1 -n 0.2", "one-class": "-s 2 -n 0.3"}
+REGRESSIONS = {"epsilon-svr": "-s 3 -c 2 -p 0.05", "nu-svr": "-s 4 -c 2 -n 0.4"}
+LETTERS = {"s": "svm_type", "t": "kernel_type", "d": "degree", "g": "gamma", "r": "coef0", "c": "C", "n": "nu", "p": "p",
+           "e": "eps", "h": "shrinking", "b": "probability", "m": "cache_size"}  # fmt: skip
+
+
+def parameter(options):
+    """A Parameter of an option string, read independently of the command line parser."""
+    words = options.split()
+    values, weights = {}, []
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        if option.startswith("-w"):
+            weights.append((int(option[2:]), float(value)))
+        else:
+            name = LETTERS[option[1]]
+            whole = name in ("svm_type", "kernel_type", "degree", "shrinking", "probability")
+            values[name] = int(value) if whole else float(value)
+    for name in ("shrinking", "probability"):
+        if name in values:
+            values[name] = bool(values[name])
+    return Parameter(weights=tuple(weights), **values)
+
+
+def compare(arguments, options, folder):
+    """Train both; assert equal transcript, model bytes, predictions; returns the two models' texts."""
+    matrix, targets = data.load(*arguments)
+    if "-t 4" in options:
+        matrix = data.precomputed(matrix)
+    oracle = Oracle(matrix, targets, options)
+    param = default_gamma(parameter(options), matrix.max_index)
+    if oracle.complaint():
+        with pytest.raises(ValueError, match="infeasible"):
+            train_problem(Problem(matrix, data.filled("d", targets)), param, Rand(1), TrainingReport(len))
+        return
+    oracle.train()
+    parts = []
+    problem = Problem(matrix, data.filled("d", targets))
+    model = train_problem(problem, param, Rand(1), TrainingReport(parts.append))
+    assert "".join(parts) == oracle.transcript
+    assert model_text(model) == oracle.model_bytes(folder)
+    assert [*model.row_numbers] == oracle.model.get_sv_indices()
+    labels, values = predict(model, matrix, problem.rows)
+    expected_labels, expected_values = oracle.predict(matrix)
+    assert list(labels) == expected_labels
+    assert list(values) == [v for row in expected_values for v in row]
+    if param.probability and model.has_probability and not param.svm_type.is_regression:
+        labels, estimates, _ = predict_probability(model, matrix, problem.rows)
+        expected_labels, expected_estimates = oracle.predict_probability(matrix)
+        assert list(labels) == expected_labels
+        assert list(estimates) == [v for row in expected_estimates for v in row]
+
+
+@pytest.mark.parametrize("probability", [0, 1])
+@pytest.mark.parametrize("shrinking", [0, 1])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("name", CLASSIFICATION)
+def test_classification(name, formulation, kernel, shrinking, probability, tmp_path):
+    arguments, (a, b) = CLASSIFICATION[name]
+    options = f"{FORMULATIONS[formulation]} {KERNELS[kernel]} -h {shrinking} -b {probability}"
+    compare(arguments, options, tmp_path)
+    if formulation == "c-svc":
+        compare(arguments, f"{options} -w{a} 3 -w{b} 0.4", tmp_path)
+
+
+@pytest.mark.parametrize("probability", [0, 1])
+@pytest.mark.parametrize("shrinking", [0, 1])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("formulation", REGRESSIONS)
+@pytest.mark.parametrize("name", REGRESSION)
+def test_regression(name, formulation, kernel, shrinking, probability, tmp_path):
+    compare(
+        REGRESSION[name], f"{REGRESSIONS[formulation]} {KERNELS[kernel]} -h {shrinking} -b {probability}", tmp_path
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (("splice.xz",), "-c 1000 -g 0.01"),
+        (("a1a.xz",), "-c 100 -g 0.5 -m 0.05"),  # three rows of cache, thousands of iterations, shrinking
+        (("a1a.xz",), "-c 1 -g 0.05 -e 1e-6"),
+        (("mushrooms.xz",), "-c 10 -g 0.05 -m 1"),
+        (("vowel.scale.xz",), "-c 16 -g 2"),
+        (("abalone_scale.xz", 1500), "-s 4 -c 10 -n 0.6 -g 0.5"),
+        (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3"),
+        (("a1a.xz",), "-s 1 -n 0.4 -g 0.03"),
+        (("a1a.xz",), "-s 2 -n 0.5 -g 0.03"),
+        (("mpg",), "-s 3 -g 0.0001 -c 10"),
+        (("heart_scale",), "-t 1 -d 0 -g 1 -r 1"),
+        (("iris.scale",), "-t 1 -d 7 -g 0.5 -r 1"),
+    ],
+)
+def test_longer_paths(arguments, options, tmp_path):
+    compare(arguments, options, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "n_folds"),
+    [
+        (("heart_scale",), "-c 3", 5),
+        (("heart_scale", 60), "", 60),
+        (("heart_scale", 60), "", 100),
+        (("glass.scale",), "-c 8 -g 0.5", 4),
+        (("vowel.scale.xz", 200), "-s 1 -n 0.1", 7),
+        (("iris.scale",), "-b 1", 5),
+        (("abalone_scale.xz", 300), "-s 3", 5),
+        (("abalone_scale.xz", 300), "-s 4", 3),
+        (("heart_scale",), "-s 2 -n 0.4", 5),
+        (("pyrim",), "-s 3 -b 1", 4),
+        (("text",), "-t 0", 5),
+    ],
+)
+def test_cross_validation(arguments, options, n_folds):
+    matrix, targets = data.load(*arguments)
+    oracle = Oracle(matrix, targets, options)
+    expected = oracle.cross_validate(n_folds)
+    param = default_gamma(parameter(options), matrix.max_index)
+    parts = []
+    problem = Problem(matrix, data.filled("d", targets))
+    predicted = cross_validate_problem(problem, param, n_folds, Rand(1), TrainingReport(parts.append))
+    assert list(predicted) == expected
+    assert "".join(parts) == oracle.transcript
+
+
+@pytest.mark.parametrize("options", ["", "-b 1", "-s 1 -n 0.2", "-t 1", "-t 3 -g 0.1", "-t 0"])
+def test_model_files_go_both_ways(options, tmp_path):
+    """Ours is read by LIBSVM, LIBSVM's is read by us; a second save changes no byte."""
+    from support import oracle as libsvm
+
+    matrix, targets = data.load("glass.scale")
+    oracle = Oracle(matrix, targets, options).train()
+    text = oracle.model_bytes(tmp_path)
+    theirs = tmp_path / "oracle.model"
+    model = load_model(str(theirs))
+    assert model_text(model) == text
+    ours = tmp_path / "ours.model"
+    save_model(str(ours), model)
+    assert libsvm.predict(libsvm.load(ours), matrix) == libsvm.predict(libsvm.load(theirs), matrix)
+    problem = Problem(matrix, data.filled("d", targets))
+    labels, values = predict(model, matrix, problem.rows)
+    expected_labels, expected_values = libsvm.predict(libsvm.load(theirs), matrix)
+    assert list(labels) == expected_labels
+    assert list(values) == [v for row in expected_values for v in row]
