@@ -19,6 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
     from libsvmx._version import VERSION as __version__
     from libsvmx.api import (
         CrossValidation,
@@ -33,9 +36,6 @@ if TYPE_CHECKING:
     )
     from libsvmx.enums import KernelType, SvmType
     from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
-    from libsvmx._train.model import Model
-    from libsvmx._train.observer import Observer
-    from libsvmx._train.parameter import Parameter
 
 __all__ = [
     "CrossValidation",

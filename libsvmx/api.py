@@ -13,10 +13,6 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
-from libsvmx._typing import FloatArray
-from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError
-from libsvmx.io import modelfile, svmlight
 from libsvmx._train import prediction
 from libsvmx._train.metrics import Scores
 from libsvmx._train.model import Model
@@ -24,6 +20,10 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._typing import FloatArray
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError
+from libsvmx.io import modelfile, svmlight
 
 MAX_INDEX = 2**31 - 1
 
@@ -242,7 +242,7 @@ def _problem(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
     targets = np.ascontiguousarray(y, dtype=np.float64)
     if targets.shape != (matrix.n_rows,):
         raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
-    return Problem(matrix, memoryview(targets)), default_gamma(param, matrix.max_index)
+    return Problem(matrix, targets.data), default_gamma(param, matrix.max_index)
 
 
 def _tests(model: Model, X: Any) -> CsrMatrix:

@@ -7,15 +7,20 @@ buffers; ``numpy.asarray`` turns each of them into an ndarray without a copy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from libsvmx._typing import Buffer
 
 
-def zeros(kind: str, n: int) -> memoryview:
+def zeros(kind: str, n: int) -> Buffer:
     """Writable memoryview of ``n`` zeros; ``kind`` is a struct code: 'd' float64, 'i' int32, 'q' int64, 'b' int8."""
-    return memoryview(bytearray(n * SIZE_OF[kind])).cast(kind)  # type: ignore[call-overload, no-any-return]
+    return memoryview(bytearray(n * SIZE_OF[kind])).cast(kind)  # type: ignore[call-overload]
 
 
-def filled(kind: str, values: Iterable[float]) -> memoryview:
+def filled(kind: str, values: Iterable[float]) -> Buffer:
     """Writable memoryview holding ``values``."""
     items = list(values)
     out = zeros(kind, len(items))

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import DataError, ParameterError
 from libsvmx._train.folds import check_labels
 from libsvmx._train.rowchecks import first_not_finite, largest_serial, precomputed_row_length
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import Buffer
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer
 
 
 def check_problem(problem: Problem, param: Parameter) -> None:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.buffers import filled
-from libsvmx.enums import KernelType
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.rowchecks import serials_only
+from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import Buffer, FloatArray, IntArray
     from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +72,8 @@ class Model:
     @property
     def sv_coef(self) -> FloatArray:
         """Coefficients, shape (nr_class - 1, n_sv)."""
-        return _ndarray(self.coef).reshape(self.nr_class - 1, self.n_sv)
+        table: FloatArray = _ndarray(self.coef).reshape(self.nr_class - 1, self.n_sv)
+        return table
 
     @property
     def rho(self) -> FloatArray:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import zeros
 from libsvmx._kernels.cross import CrossKernel
-from libsvmx.enums import KernelType, SvmType
 from libsvmx._train import probability
 from libsvmx._train.checks import check_precomputed_tests
 from libsvmx._train.decision import DecisionFunction
+from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._typing import Buffer
     from libsvmx._train.model import Model
+    from libsvmx._typing import Buffer
 
 
 def decision_function(model: Model) -> DecisionFunction:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled, zeros
@@ -10,8 +12,6 @@ from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.rowstore import RowStore
 from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
-from libsvmx.enums import SvmType
-from libsvmx.exceptions import DataError, ParameterError
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import pose, read_off
@@ -19,6 +19,8 @@ from libsvmx._train.model import Model, vectors_of
 from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
@@ -54,14 +56,17 @@ def solve_binary(
     """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
     kernel = Kernel(problem.matrix, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     store = RowStore(kernel, param.cache_size * MEGABYTE)
-    control = Control(
-        param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop
-    )
+    control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
     solution = smo.solve(dual, store, control)
     if solution.status != "converged":
         observer.remark(solution.status)
     beta, rho, objective, n_sv, n_bsv, quantity, value = read_off(param, problem.targets, dual, solution)
+    if not (isfinite(rho) and isfinite(objective)):
+        raise ParameterError(
+            "the solution degenerates: its coefficients are not finite "
+            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose another nu or other kernel parameters"
+        )
     observer.solved(
         SolveReport(
             solution.iterations, objective, rho, n_sv, n_bsv, quantity, value, solution.status, solution.rows_computed
@@ -73,7 +78,7 @@ def solve_binary(
 def train_single(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
     """One-class SVM or regression."""
     beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer)
-    positions = [i for i, value in enumerate(beta) if value != 0]
+    positions = [i for i, value in enumerate(beta) if abs(value) > 0]
     model = Model(
         param,
         2,
@@ -148,9 +153,7 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
     )
 
 
-def train_without(
-    problem: Problem, param: Parameter, weightless: set[int], rand: Rand, observer: Observer
-) -> Model:
+def train_without(problem: Problem, param: Parameter, weightless: set[int], rand: Rand, observer: Observer) -> Model:
     """A class of weight 0 has C = 0: none of its rows can count, so it is left out."""
     kept = filled("i", (i for i, y in enumerate(problem.targets) if int(y) not in weightless))
     if not len(kept):
@@ -177,7 +180,7 @@ def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: i
 def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j: int) -> None:
     n_i = end_i - begin_i
     for k, value in enumerate(beta):
-        if value != 0:
+        if abs(value) > 0:
             used[begin_i + k if k < n_i else begin_j + k - n_i] = 1
 
 
@@ -211,7 +214,7 @@ def sigmoid_of_pair(
     values = zeros("d", n)
     order, bounds = folds.plain_folds(n, INNER_FOLDS, rand)
     inner = replace(param, probability=False, C=1.0, weights=((1, Cp), (-1, Cn)))
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds):
         rest = pair.take(folds.all_but(order, begin, end))
         held_out = pair.take(order[begin:end])
         n_positive = sum(1 for y in rest.targets if y > 0)
@@ -234,9 +237,7 @@ def sigmoid_of_pair(
     return a, b
 
 
-def cross_validate_problem(
-    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer
-) -> Buffer:
+def cross_validate_problem(problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer) -> Buffer:
     """Prediction of every row by the model trained without its fold: buffer of float64, shape (len(problem),).
 
     Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out.
@@ -260,7 +261,7 @@ def cross_validate_problem(
     else:
         order, bounds = folds.plain_folds(n, n_folds, rand)
     predicted = zeros("d", n)
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds):
         rest = problem.take(folds.all_but(order, begin, end))
         held_out = problem.take(order[begin:end])
         train = train_classifier if classify else train_single
@@ -274,5 +275,3 @@ def cross_validate_problem(
         for p, value in zip(order[begin:end], values, strict=True):
             predicted[p] = value
     return predicted
-
-

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import zeros
+from libsvmx._train.metrics import Scores
+from libsvmx._train.prediction import predict, predict_probability
+from libsvmx._train.problem import Problem
 from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, parse, switch
 from libsvmx.cli.process import run, tidy_interrupt, warn, write
@@ -16,13 +19,10 @@ from libsvmx.io.files import atomic_write, check_target, same_file
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.svmlight import read_data
 from libsvmx.io.textwrite import numbers_text
-from libsvmx._train.metrics import Scores
-from libsvmx._train.prediction import predict, predict_probability
-from libsvmx._train.problem import Problem
 
 if TYPE_CHECKING:
-    from libsvmx._typing import Buffer
     from libsvmx._train.model import Model
+    from libsvmx._typing import Buffer
 
 USAGE = """\
 usage: svmx-predict [options] test_file model_file output_file

@@ -6,6 +6,12 @@ import os
 from dataclasses import dataclass, field
 
 from libsvmx._core.rand import Rand
+from libsvmx._train.metrics import Scores
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.rowchecks import has_index_zero
+from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_interrupt, warn, write
@@ -15,12 +21,6 @@ from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
-from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import Parameter
-from libsvmx._train.problem import Problem
-from libsvmx._train.rowchecks import has_index_zero
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 
 USAGE = """\
 usage: svmx-train [options] training_file [model_file]
@@ -168,5 +168,3 @@ def main(argv: list[str]) -> int:
 def entry() -> None:
     """The console script."""
     run("svmx-train", main, USAGE)
-
-

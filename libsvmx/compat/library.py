@@ -8,20 +8,22 @@ from collections.abc import Callable, MutableSequence, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
+from libsvmx._train.checks import check_problem
+from libsvmx._train.prediction import predict, predict_probability
+from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.cli.report import TrainingReport
 from libsvmx.compat.options import PRINT_STRING_FUN, svm_parameter
 from libsvmx.compat.rows import matrix_of
 from libsvmx.compat.svm import all_rows, svm_model, svm_node, svm_problem, toPyModel
+from libsvmx.enums import KernelType
 from libsvmx.io.modelfile import load_model, save_model
-from libsvmx._train.checks import check_problem
-from libsvmx._train.prediction import predict, predict_probability
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 
 if TYPE_CHECKING:
-    from libsvmx._typing import Buffer
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import Buffer
 
 FileName = str | bytes | os.PathLike[str]
 
@@ -34,9 +36,16 @@ def train(problem: svm_problem, param: Parameter, print_func: Any) -> svm_model:
     """Train with the process-wide rand() stream; ValueError for what cannot be trained."""
     report = TrainingReport(_writer(print_func), _warn)
     if not param.probability:  # draws nothing, so threads need not wait for each other
-        return svm_model(train_problem(problem.to_problem(), param, Rand(1), report))
+        return _with_rows(problem, train_problem(problem.to_problem(), param, Rand(1), report))
     with _rand_lock:
-        return svm_model(train_problem(problem.to_problem(), param, _rand, report))
+        return _with_rows(problem, train_problem(problem.to_problem(), param, _rand, report))
+
+
+def _with_rows(problem: svm_problem, model: Model) -> svm_model:
+    if model.param.kernel_type != KernelType.PRECOMPUTED or model.row_numbers is None:
+        return svm_model(model)
+    rows = filled("i", (number - 1 for number in model.row_numbers))
+    return svm_model(model, vectors=problem.to_problem().matrix.take(rows))
 
 
 def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> Buffer:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar
 
+from libsvmx._train.parameter import Parameter
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
-from libsvmx._train.parameter import Parameter
 
 
 class svm_forms(IntEnum):

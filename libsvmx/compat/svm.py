@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from libsvmx._train.model import Model
+from libsvmx._train.problem import Problem
 from libsvmx.compat.options import PRINT_STRING_FUN, kernel_names, print_null, svm_forms, svm_parameter
 from libsvmx.compat.rows import matrix_of, pairs_of, targets_of
 from libsvmx.exceptions import DataError
-from libsvmx._train.model import Model
-from libsvmx._train.problem import Problem
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -151,12 +151,14 @@ class svm_model:
     free_sv : int                       1 in a loaded model
     """
 
-    def __init__(self, model: Model, loaded: bool = False):
+    def __init__(self, model: Model, loaded: bool = False, vectors: CsrMatrix | None = None):
+        # a precomputed model keeps only serial numbers of its vectors; LIBSVM shows the rows it was trained on
         self.model = model
+        self.vectors = vectors or model.vectors
         self.free_sv = int(loaded)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "free_sv": self.free_sv}
+        return {"model": self.model, "vectors": self.vectors, "free_sv": self.free_sv}
 
     @property
     def nr_class(self) -> int:
@@ -172,7 +174,7 @@ class svm_model:
 
     @property
     def SV(self) -> Sequence[list[svm_node]]:
-        return _NodeRows(self.model.vectors)
+        return _NodeRows(self.vectors)
 
     @cached_property
     def sv_coef(self) -> list[list[float]]:
@@ -240,7 +242,7 @@ class svm_model:
 
     def get_SV(self) -> list[dict[int, float]]:
         """Support vectors, each a dict of index to value."""
-        return [dict(self.model.vectors.row(i)) for i in range(self.l)]
+        return [dict(self.vectors.row(i)) for i in range(self.l)]
 
 
 def toPyModel(model_ptr: svm_model | Model | None) -> svm_model:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._train.prediction import predict, predict_probability
 from libsvmx.compat import commonutil, svm
 from libsvmx.compat.commonutil import *  # noqa: F403
 from libsvmx.compat.commonutil import evaluations
@@ -15,15 +16,14 @@ from libsvmx.compat.svm import *  # noqa: F403
 from libsvmx.compat.svm import all_rows, kernel_names, svm_model, svm_parameter, svm_problem
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
-from libsvmx._train.prediction import predict, predict_probability
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx.compat.library import FileName
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
+    from libsvmx.compat.library import FileName
 
 __all__ = ["libsvm", "svm_load_model", "svm_predict", "svm_save_model", "svm_train"]
 __all__ += svm.__all__

@@ -6,13 +6,13 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError
 from libsvmx.io.files import atomic_write, read_bytes
 from libsvmx.io.textparse import parse_vectors
 from libsvmx.io.textwrite import vectors_text
-from libsvmx._train.model import Model
-from libsvmx._train.parameter import Parameter
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
@@ -207,9 +207,7 @@ class Header:
         except ParameterError as error:
             raise FormatError(self.path, 0, 0, str(error)) from None
 
-    def probabilities(
-        self, param: Parameter, functions: int
-    ) -> tuple[Buffer | None, Buffer | None, Buffer | None]:
+    def probabilities(self, param: Parameter, functions: int) -> tuple[Buffer | None, Buffer | None, Buffer | None]:
         """probA, probB and density marks, which must be the ones that the formulation has."""
         a = self.floats("probA", functions) if "probA" in self.lines else None
         b = self.floats("probB", functions) if "probB" in self.lines else None

@@ -28,7 +28,7 @@ def from_rows(rows):
 
 @cache
 def load(name, n=None, relabel=None, only_above=0, factor=1.0):
-    """(matrix, targets): every (N/n)-th row of a set; labels mapped; features up to ``only_above`` dropped; times factor."""
+    """(matrix, targets): every (N/n)-th row; labels mapped; features up to ``only_above`` dropped; values scaled."""
     if name == "text":
         return standard_library_text()
     data = read_data(str(DATA / name))

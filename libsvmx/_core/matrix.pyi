@@ -1,0 +1,13 @@
+from libsvmx._typing import Buffer
+
+class CsrMatrix:
+    n_rows: int
+    max_index: int
+    indptr: Buffer
+    indices: Buffer
+    values: Buffer
+    def __init__(self, indptr: Buffer, indices: Buffer, values: Buffer) -> None: ...
+    @property
+    def nnz(self) -> int: ...
+    def take(self, rows: Buffer) -> CsrMatrix: ...
+    def row(self, i: int) -> list[tuple[int, float]]: ...

@@ -1,0 +1,19 @@
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._typing import Buffer
+
+DENSE_FROM: float
+
+class Products:
+    n: int
+    padded: int
+
+class PanelProducts(Products):
+    def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...
+
+class PostingProducts(Products):
+    def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...
+
+class GivenValues(Products):
+    def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...
+
+def products_of(matrix: CsrMatrix, rows: Buffer) -> Products: ...

@@ -1,0 +1,32 @@
+from libsvmx._typing import Buffer
+
+class DualProblem:
+    size: int
+    split: bool
+    y: Buffer
+    linear: Buffer
+    C: Buffer
+    alpha: Buffer
+    index: Buffer
+    def __init__(self, y: Buffer, linear: Buffer, C: Buffer, alpha: Buffer, index: Buffer, split: bool) -> None: ...
+
+class DualSolution:
+    alpha: Buffer
+    scores: Buffer
+    rho: float
+    r: float
+    objective: float
+    iterations: int
+    rows_computed: int
+    status: str
+    def __init__(
+        self,
+        alpha: Buffer,
+        scores: Buffer,
+        rho: float,
+        r: float,
+        objective: float,
+        iterations: int,
+        rows_computed: int,
+        status: str,
+    ) -> None: ...

@@ -1,0 +1,19 @@
+from collections.abc import Callable
+
+MARKS: tuple[str, ...]
+
+class Control:
+    eps: float
+    shrinking: bool
+    max_iter: int
+    time_limit: float
+    stopped: str | None
+    def __init__(
+        self,
+        eps: float,
+        shrinking: bool = True,
+        max_iter: int = 0,
+        time_limit: float = 0.0,
+        on_progress: Callable[[str], object] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+    ) -> None: ...

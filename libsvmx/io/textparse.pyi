@@ -1,0 +1,11 @@
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._typing import Buffer
+
+CAUSES: dict[int, str]
+
+def parse_data(
+    text: bytes, path: str, lenient: bool = False, unlabeled: bool = False
+) -> tuple[CsrMatrix, Buffer, Buffer, int]: ...
+def parse_vectors(
+    text: bytes, path: str, offset: int, line: int, n_sv: int, n_coef: int
+) -> tuple[Buffer, CsrMatrix]: ...
