@@ -7,12 +7,15 @@ row) and, over a shared store, folds and pairs.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport calloc, free
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.lanes cimport svmx_gather
 from libsvmx._kernels.kernel cimport Kernel
 
+
+cdef extern from "svmx_memory.h" nogil:
+    void *svmx_allocate(size_t bytes) noexcept
 
 # Rows are allocated in slabs of about this size: no malloc per row, and memory is
 # touched only as rows come in.
@@ -79,7 +82,8 @@ cdef class RowStore:
             return self.slot(s)
         if self.used < self.capacity:
             if self.slabs[self.used // self.per_slab] == NULL:
-                self.slabs[self.used // self.per_slab] = <float *>malloc(self.per_slab * self.stride * sizeof(float))
+                self.slabs[self.used // self.per_slab] = <float *>svmx_allocate(
+                    self.per_slab * self.stride * sizeof(float))
                 if self.slabs[self.used // self.per_slab] == NULL:
                     if self.used < 3:
                         with gil:
