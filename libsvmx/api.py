@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,10 +20,12 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
-from libsvmx._typing import FloatArray
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
+
+if TYPE_CHECKING:
+    from libsvmx._typing import FloatArray
 
 MAX_INDEX = 2**31 - 1
 

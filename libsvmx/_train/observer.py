@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class SolveReport:
     """One solved dual problem.
 
-    ``quantity`` and ``value`` name what the formulation yields besides: nu of C-SVC (None when
+    ``gap`` is the KKT gap over all variables, ``rows_computed`` counts kernel rows. ``quantity`` and ``value`` name what the formulation yields besides: nu of C-SVC (None when
     the classes differ in C) and epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class.
     """
 
@@ -22,6 +22,7 @@ class SolveReport:
     value: float
     status: str
     rows_computed: int
+    gap: float
 
 
 class Observer:

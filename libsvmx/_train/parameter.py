@@ -78,13 +78,17 @@ class Parameter:
             raise ParameterError(f"C must be > 0, not {self.C}")
         if s in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR) and not 0 < self.nu <= 1:
             raise ParameterError(f"nu must be > 0 and <= 1, not {self.nu}")
+        if not -(2**31) <= self.degree < 2**31:
+            raise ParameterError(f"degree {self.degree} does not fit 32 bits")
         if s == SvmType.EPSILON_SVR and self.p < 0:
             raise ParameterError(f"p must be >= 0, not {self.p}")
         for label, weight in self.weights:
             if not (isfinite(weight) and weight >= 0):
                 raise ParameterError(f"the weight of class {label} must be finite and >= 0, not {weight}")
-        if self.max_iter < 0 or self.time_limit < 0:
-            raise ParameterError("max_iter and time_limit must be >= 0")
+        if not 0 <= self.max_iter < 2**63:
+            raise ParameterError(f"max_iter must be between 0 and 2^63 - 1, not {self.max_iter}")
+        if self.time_limit < 0:
+            raise ParameterError(f"time_limit must be >= 0, not {self.time_limit}")
 
 
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.rowstore import RowStore
+from libsvmx._problem.kkt import kkt_gap
 from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
@@ -69,7 +70,16 @@ def solve_binary(
         )
     observer.solved(
         SolveReport(
-            solution.iterations, objective, rho, n_sv, n_bsv, quantity, value, solution.status, solution.rows_computed
+            solution.iterations,
+            objective,
+            rho,
+            n_sv,
+            n_bsv,
+            quantity,
+            value,
+            solution.status,
+            solution.rows_computed,
+            kkt_gap(dual, solution.alpha, solution.scores),
         )
     )
     return beta, rho, solution.status

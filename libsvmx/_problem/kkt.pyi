@@ -1,0 +1,4 @@
+from libsvmx._problem.dual import DualProblem
+from libsvmx._typing import Buffer
+
+def kkt_gap(problem: DualProblem, alpha: Buffer, scores: Buffer) -> float: ...

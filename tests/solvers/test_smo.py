@@ -1,0 +1,147 @@
+"""The solver against a NumPy oracle and by properties; its bytes are tested against LIBSVM elsewhere."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import data
+
+from libsvmx._core.buffers import filled
+from libsvmx._core.rand import Rand
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.rowstore import RowStore
+from libsvmx._problem.dual import DualProblem
+from libsvmx._problem.kkt import kkt_gap
+from libsvmx._solvers import smo
+from libsvmx._solvers.control import Control
+from libsvmx._train.formulation import pose
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import train_problem
+from libsvmx.enums import SvmType
+
+FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
+
+
+def build(kind, n=90, cache=1e6, **options):
+    """(dual problem, row store, kernel matrix as the solver sees it, over variables)"""
+    matrix, targets = data.load("heart_scale", n)
+    param = Parameter(svm_type=kind, gamma=0.2, nu=0.3, **options)
+    kernel = Kernel(matrix, filled("i", range(n)), 2, 0, 0.2, 0.0)
+    dual = pose(param, filled("d", targets), param.C, param.C)
+    index = np.asarray(dual.index)
+    K = np.array([kernel.row(i) for i in range(n)], dtype=np.float64)[np.ix_(index, index)]
+    return dual, RowStore(kernel, cache), K
+
+
+def recomputed(dual, K, alpha):
+    """(scores V, objective) of alpha from the whole kernel matrix."""
+    y, linear = np.asarray(dual.y, dtype=float), np.asarray(dual.linear)
+    beta = y * alpha
+    V = linear - K @ beta
+    return V, 0.5 * beta @ K @ beta - beta @ linear
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+@pytest.mark.parametrize("eps", [1e-3, 1e-8])
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_optimum(kind, eps, shrinking):
+    dual, store, K = build(kind)
+    solution = smo.solve(dual, store, Control(eps, shrinking))
+    alpha, C, y = np.asarray(solution.alpha), np.asarray(dual.C), np.asarray(dual.y)
+    start = np.asarray(dual.alpha)
+    assert solution.status == "converged"
+    assert np.all(alpha >= 0)
+    assert np.all(alpha <= C)
+    assert y @ alpha == pytest.approx(y @ start, abs=1e-9)
+    if dual.split:
+        assert alpha.sum() == pytest.approx(start.sum(), abs=1e-9)
+    V, objective = recomputed(dual, K, alpha)
+    assert np.asarray(solution.scores) == pytest.approx(V, abs=1e-9)
+    assert solution.objective == pytest.approx(objective, rel=1e-9)
+    assert kkt_gap(dual, alpha, V) <= eps + 1e-9
+    # no feasible direction from alpha to a random feasible point goes down
+    tight = objective
+    if eps == 1e-8:
+        loose = smo.solve(dual, store, Control(1e-1, shrinking)).objective
+        assert tight <= loose + 1e-12
+
+
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_rho_is_the_offset_of_free_variables(kind):
+    dual, store, K = build(kind)
+    solution = smo.solve(dual, store, Control(1e-9))
+    alpha, C, y = np.asarray(solution.alpha), np.asarray(dual.C), np.asarray(dual.y)
+    V, _ = recomputed(dual, K, alpha)
+    free = (alpha > 1e-6) & (alpha < C - 1e-6)
+    assert free.any()
+    # V_i = -rho - y_i r at a free variable, r = 0 unless split
+    assert pytest.approx(-solution.rho - y[free] * solution.r, abs=1e-6) == V[free]
+
+
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_cache_size_changes_nothing(kind):
+    """Three rows of room or all of them: the same bits."""
+    small, store_small, _ = build(kind, cache=1.0)
+    large, store_large, _ = build(kind, cache=1e9)
+    a = smo.solve(small, store_small, Control(1e-4))
+    b = smo.solve(large, store_large, Control(1e-4))
+    assert store_small.capacity == 3
+    assert bytes(a.alpha) == bytes(b.alpha)
+    assert a.iterations == b.iterations
+    assert a.rows_computed > b.rows_computed
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(0.01, 1e4), st.sampled_from([0, 2]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_random_problems(seed, n, C, kernel, duplicated):
+    """C-SVC on random rows, duplicates and collinear rows included: feasible, KKT from the kernel matrix."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3)).round(1)
+    if duplicated:
+        X[n // 2 :] = X[: n - n // 2]
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()]
+    k = Kernel(data.from_rows(rows), filled("i", range(n)), kernel, 0, 0.7, 0.0)
+    dual = pose(Parameter(C=C), filled("d", y), C, C)
+    solution = smo.solve(dual, RowStore(k, 1e6), Control(1e-3, True, max_iter=200000))
+    K = np.array([k.row(i) for i in range(n)], dtype=np.float64)
+    V, objective = recomputed(dual, K, np.asarray(solution.alpha))
+    alpha = np.asarray(solution.alpha)
+    assert alpha.min() >= 0
+    assert alpha.max() <= C
+    assert abs(y @ alpha) <= 1e-9 * max(1.0, C * n)
+    assert objective <= 1e-9  # no worse than the start, alpha = 0
+    if solution.status == "converged":
+        assert kkt_gap(dual, alpha, V) <= 1e-3 + 1e-7 * C * n
+
+
+def test_limits_are_kept_and_reported():
+    dual, store, _ = build(SvmType.C_SVC, C=100.0)
+    solution = smo.solve(dual, store, Control(1e-9, True, max_iter=7))
+    assert (solution.status, solution.iterations) == ("iteration limit", 7)
+    V, _ = np.asarray(solution.scores), None
+    assert np.isfinite(V).all()
+
+
+def test_observer_can_stop():
+    matrix, targets = data.load("a1a.xz")
+
+    reports = []
+
+    class Stop(Observer):
+        def should_stop(self):
+            return True
+
+        def solved(self, report):
+            reports.append(report)
+
+    model = train_problem(Problem(matrix, filled("d", targets)), Parameter(gamma=0.5, C=1000.0), Rand(1), Stop())
+    assert model.statuses == ("interrupted",)
+    assert reports[0].gap > 1e-3
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="length"):
+        DualProblem(filled("b", [1]), filled("d", [1, 2]), filled("d", [1]), filled("d", [0]), filled("i", [0]), False)
