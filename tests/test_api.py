@@ -152,7 +152,7 @@ def test_the_model_owns_its_data(heart):
         ([[1.0], [2.0]], [1, -1], {"C": -1.0}, "C must be > 0"),
         ([[1.0], [2.0]], [1, -1], {"C": np.nan}, "C must be finite"),
         ([[1.0], [2.0]], [1, -1], {"svm_type": 9}, "unknown svm_type"),
-        ([[1.0], [2.0], [3.0]], [1, 1, -1], {"svm_type": 1, "nu": 0.9}, "infeasible.*at most 0.666667"),
+        ([[1.0], [2.0], [3.0]], [1, 1, -1], {"svm_type": 1, "nu": 0.9}, "infeasible.*at most 0.66666"),
     ],
 )
 def test_bad_input(X, y, options, message):

@@ -29,18 +29,19 @@ cdef class CrossKernel:
     def __cinit__(self, CsrMatrix vectors, int kind, int degree, double gamma, double coef0):
         self.vectors = vectors
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
+        self.slot_of, self.slot_feature, self.lanes = zeros("i", 0), zeros("i", 0), zeros("d", 0)
 
     def prepare(self, CsrMatrix tests):
         """Make room for panels of ``tests``; once per test matrix, before ``fill``."""
         cdef Py_ssize_t width = max(tests.max_index, self.vectors.max_index) + 1
-        if self.slot_of is None or self.slot_of.shape[0] < width:
+        if self.slot_of.shape[0] < width:
             self.slot_of = zeros("i", width)
             self.slot_of[:] = -1
             self.n_slots = 0
         cdef Py_ssize_t i, longest = 1
         for i in range(tests.n_rows):
             longest = max(longest, tests.ptr[i + 1] - tests.ptr[i])
-        if self.slot_feature is None or self.slot_feature.shape[0] < min(width, SVMX_TESTS * longest):
+        if self.slot_feature.shape[0] < min(width, SVMX_TESTS * longest):
             for i in range(self.n_slots):
                 self.slot_of[self.slot_feature[i]] = -1
             self.n_slots = 0

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Build with AddressSanitizer and UndefinedBehaviorSanitizer into a folder of its own and run the tests on it.
+# Usage: bash tools/sanitize.sh [pytest arguments]      needs GCC, and the build and test requirements installed
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$(realpath -m "${SVMX_SANITIZE_BUILD:-build/sanitize}")
+prefix=$build/prefix
+[ -d "$build" ] || meson setup "$build" . -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
+    -Dbounds_checks=true --prefix="$prefix" >/dev/null
+meson install -C "$build" >/dev/null
+site=$(dirname "$(find "$prefix" -path '*/libsvmx/__init__.py' | head -n 1)")/..
+# CPython is not instrumented, so the runtime must come first, and its leaks are not ours.
+LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
+    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc \
+    PYTHONSAFEPATH=1 PYTHONPATH="$site" python -m pytest -s -q "$@"
