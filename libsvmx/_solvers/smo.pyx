@@ -345,22 +345,27 @@ cdef class Smo:
 
     # ---- the solution ----------------------------------------------------------------------
 
-    cdef double offset(self, int g, double sign) noexcept nogil:
-        """LIBSVM's rho of one group, over sign * V: mean over free variables, else the middle of the bounds."""
+    cdef double offset(self, int g) noexcept nogil:
+        """LIBSVM's rho of one group: the mean over free variables of y G (of G, in split problems), else the
+        middle of the bounds."""
         cdef double bound_above = HUGE_VAL, bound_below = -HUGE_VAL, total = 0, value
         cdef int64_t n_free = 0
         cdef Py_ssize_t p
         for p in range(self.size):
             if self.groups == 2 and (self.y[p] > 0) != (g == 0):
                 continue
-            value = sign * self.V[p]
+            # V cancels to +0 where G does, so the sign of a zero G is lost in -y V; adding 0 makes it LIBSVM's
+            value = -self.y[p] * self.V[p] + 0.0
+            if self.groups == 1:
+                value = self.y[p] * value
             if self.is_free(p):
                 n_free += 1
                 total += value
-            elif (self.up[g, p] == 0) == (sign < 0):
-                bound_above = min(bound_above, value)
+            # ties keep the later value: +0 and -0 are equal, but are written differently
+            elif (self.up[g, p] == 0) == (self.groups == 1 or g == 0):
+                bound_above = bound_above if bound_above < value else value
             else:
-                bound_below = max(bound_below, value)
+                bound_below = bound_below if bound_below > value else value
         return total / n_free if n_free > 0 else (bound_above + bound_below) / 2
 
     cdef object solution(self, str status):
@@ -369,9 +374,9 @@ cdef class Smo:
         alpha, scores = zeros("d", self.size), zeros("d", self.size)
         cdef double[::1] alpha_out = alpha, scores_out = scores
         if self.groups == 1:
-            rho = self.offset(0, -1.0)
+            rho = self.offset(0)
         else:
-            r_positive, r_negative = self.offset(0, -1.0), self.offset(1, 1.0)
+            r_positive, r_negative = self.offset(0), self.offset(1)
             r, rho = (r_positive + r_negative) / 2, (r_positive - r_negative) / 2
         for p in range(self.size):
             # alpha (G + p), with G = -y V and p = -y linear

@@ -18,7 +18,7 @@ CLASSIFICATION = {
     "heart_scale, 0 and 1": (("heart_scale", 100, ((1.0, 1.0), (-1.0, 0.0))), (0, 1)),
     "a1a, -1 first, sparse": (("a1a.xz", 150), (1, -1)),
     "a1a, rows without features": (("a1a.xz", 120, None, 70), (1, -1)),
-    "breast-cancer, 2 and 4": (("breast-cancer.xz", 120, None, 0, 0.1), (2, 4)),
+    "breast-cancer, 2 and 4": (("breast-cancer.xz", 120, None, 1, 0.1), (2, 4)),  # without column 1, the sample number
     "ionosphere": (("ionosphere_scale.xz", 110), (1, -1)),
     "splice": (("splice.xz", 120), (1, -1)),
     "mushrooms, 1 and 2": (("mushrooms.xz", 130), (1, 2)),
@@ -144,6 +144,7 @@ def test_regression(name, formulation, kernel, shrinking, probability, tmp_path)
         (("abalone_scale.xz", 1500), "-s 3 -c 100 -p 0.5 -g 0.3"),
         (("a1a.xz",), "-s 1 -n 0.4 -g 0.03"),
         (("a1a.xz",), "-s 2 -n 0.5 -g 0.03"),
+        (("vowel.scale.xz",), "-g 1e6"),  # kernel of zeros and ones: rho is 0, and its sign is written
         (("mpg",), "-s 3 -g 0.0001 -c 10"),
         (("heart_scale",), "-t 1 -d 0 -g 1 -r 1"),
         (("iris.scale",), "-t 1 -d 7 -g 0.5 -r 1"),
