@@ -1,0 +1,141 @@
+"""The commands as a shell sees them, against LIBSVM: output, files, exit codes, and what scripts parse."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from support import data, oracle
+
+import libsvmx.cli.predict
+import libsvmx.cli.train
+from libsvmx.cli.process import guarded
+from libsvmx.io.svmlight import read_data
+
+HEART = str(data.DATA / "heart_scale")
+IRIS = str(data.DATA / "iris.scale")
+ABALONE = str(data.DATA / "abalone_scale.xz")
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, capfd):
+    """Run a command in an empty folder; returns (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(name, *arguments):
+        module = {"svmx-train": libsvmx.cli.train, "svmx-predict": libsvmx.cli.predict}[name]
+        code = guarded(name, module.main, module.USAGE, list(arguments))
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return run
+
+
+def reference(path, options):
+    file = read_data(path)
+    return oracle.Oracle(file.matrix, file.targets, options)
+
+
+@pytest.mark.parametrize(
+    ("path", "options"), [(HEART, ""), (IRIS, "-b 1"), (ABALONE, "-s 3 -c 4 -b 1"), (HEART, "-s 2 -n 0.3 -b 1")]
+)
+def test_train_prints_and_writes_what_libsvm_does(path, options, command, tmp_path):
+    libsvm = reference(path, options).train()
+    code, out, err = command("svmx-train", *options.split(), path)
+    assert (code, err) == (0, "")
+    assert out == libsvm.transcript
+    name = path.rpartition("/")[2]
+    assert (tmp_path / f"{name}.model").read_bytes() == libsvm.model_bytes(tmp_path)
+
+
+def test_quiet_prints_nothing(command):
+    assert command("svmx-train", "-q", HEART, "m") == (0, "", "")
+    assert command("svmx-predict", "-q", HEART, "m", "o") == (0, "", "")
+
+
+def test_cross_validation_line_as_grid_py_reads_it(command):
+    """grid.py takes the last word of the line that holds 'Cross' and cuts the percent sign."""
+    code, out, err = command("svmx-train", "-v", "5", "-q", "-c", "2", HEART)
+    libsvm = reference(HEART, "-c 2")
+    file = read_data(HEART)
+    correct = sum(p == y for p, y in zip(libsvm.cross_validate(5), file.targets, strict=True))
+    assert (code, err) == (0, "")
+    assert out == f"Cross Validation Accuracy = {100.0 * correct / 270:g}%\n"
+    rates = [float(line.split()[-1][0:-1]) for line in out.splitlines() if line.find("Cross") != -1]
+    assert rates == [pytest.approx(100 * correct / 270, abs=1e-3)]
+
+
+def test_cross_validation_lines_of_regression(command):
+    _, out, _ = command("svmx-train", "-s", "3", "-v", "3", "-q", ABALONE)
+    libsvm = reference(ABALONE, "-s 3")
+    y = list(read_data(ABALONE).targets)
+    v = libsvm.cross_validate(3)
+    n = len(y)
+    error = 0.0
+    for a, b in zip(v, y, strict=True):
+        error += (a - b) * (a - b)
+    first, second = out.splitlines()
+    assert first == f"Cross Validation Mean squared error = {error / n:g}"
+    assert second.startswith("Cross Validation Squared correlation coefficient = 0.")
+
+
+def test_probability_output_and_accuracy_line(command, tmp_path):
+    command("svmx-train", "-q", "-b", "1", IRIS, "m")
+    code, out, _ = command("svmx-predict", "-b", "1", IRIS, "m", "o")
+    file = read_data(IRIS)
+    libsvm = reference(IRIS, "-b 1").train()
+    labels, estimates = libsvm.predict_probability(file.matrix)
+    correct = sum(a == b for a, b in zip(labels, file.targets, strict=True))
+    assert (code, out) == (0, f"Accuracy = {correct / 150 * 100:g}% ({correct}/150) (classification)\n")
+    expected = ["labels 1 2 3", *(" ".join(f"{v:g}" for v in [y, *p]) for y, p in zip(labels, estimates, strict=True))]
+    assert (tmp_path / "o").read_text().splitlines() == expected
+    code, out, _ = command("svmx-predict", IRIS, "m", "o")
+    assert out.splitlines()[0] == "Model supports probability estimates, but disabled in prediction."
+
+
+def test_regression_lines(command, tmp_path):
+    command("svmx-train", "-q", "-s", "4", "-b", "1", ABALONE, "m")
+    code, out, _ = command("svmx-predict", "-b", "1", ABALONE, "m", "o")
+    file = read_data(ABALONE)
+    libsvm = reference(ABALONE, "-s 4 -b 1").train()
+    labels, _ = libsvm.predict(file.matrix)
+    assert [float(line) for line in (tmp_path / "o").read_text().split()] == labels
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0] == "Prob. model for test data: target value = predicted value + z,"
+    assert lines[1] == f"z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma={libsvm.model.probA[0]:g}"
+    assert lines[2].startswith("Mean squared error = ")
+    assert lines[2].endswith(" (regression)")
+    assert lines[3].startswith("Squared correlation coefficient = 0.")
+
+
+@pytest.mark.skipif(not shutil.which("svm-predict"), reason="LIBSVM's own svm-predict is not installed")
+@pytest.mark.parametrize(
+    ("path", "options"), [(HEART, ""), (IRIS, "-b 1"), (ABALONE, "-s 3"), (IRIS, "-t 1"), (HEART, "-s 1 -t 3")]
+)
+def test_svm_predict_reads_our_models(path, options, command, tmp_path):
+    file = read_data(path)
+    from libsvmx.io.svmlight import write_data
+
+    write_data("plain", file.matrix, file.targets)
+    command("svmx-train", "-q", *options.split(), "plain", "m")
+    flags = options.split() if "-b" in options else []
+    theirs = subprocess.run(["svm-predict", *flags, "plain", "m", "theirs"], capture_output=True, text=True, check=True)
+    _, out, _ = command("svmx-predict", *flags, "plain", "m", "ours")
+    assert out == theirs.stdout
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["train", "predict", "scale"])
+def test_help_version_and_bare_usage(name, tmp_path):
+    def run(*arguments):
+        call = f"from libsvmx.cli.{name} import entry; entry()"
+        return subprocess.run([sys.executable, "-c", call, *arguments], capture_output=True, text=True, cwd=tmp_path)
+
+    bare, helped, version = run(), run("--help"), run("--version")
+    assert (bare.returncode, helped.returncode, version.returncode) == (1, 0, 0)
+    assert bare.stdout == helped.stdout
+    assert helped.stdout.startswith(f"usage: svmx-{name} ")
+    assert version.stdout.startswith(f"svmx-{name} ")
+    assert bare.stderr == helped.stderr == version.stderr == ""
+    assert list(tmp_path.iterdir()) == []
