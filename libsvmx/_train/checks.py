@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import floor
 from typing import TYPE_CHECKING
 
 from libsvmx._train.folds import check_labels
@@ -75,7 +76,7 @@ def check_nu(problem: Problem, param: Parameter) -> None:
     for a, n1 in counts.items():
         for b, n2 in counts.items():
             if a != b and param.nu * (n1 + n2) / 2 > min(n1, n2):
-                limit = 2 * min(n1, n2) / (n1 + n2)
+                limit = floor(2e6 * min(n1, n2) / (n1 + n2)) / 1e6  # rounded down, so that it is feasible itself
                 raise ParameterError(
                     f"nu = {param.nu:g} is infeasible: classes {a:g} and {b:g} have {n1} and {n2} rows, "
                     f"which allows at most {limit:g}"

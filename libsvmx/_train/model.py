@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from libsvmx._core.buffers import filled
+from libsvmx._core.arrays import take_int32
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.rowchecks import serials_only
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, FloatArray, IntArray
@@ -135,9 +133,9 @@ def _ndarray(buffer: Buffer) -> Any:
     return array
 
 
-def vectors_of(problem: Problem, positions: Iterable[int], param: Parameter) -> CsrMatrix:
-    """Copies of the rows at ``positions``; of a precomputed kernel only their serial numbers."""
-    rows = filled("i", (problem.rows[i] for i in positions))
+def vectors_of(problem: Problem, positions: Buffer, param: Parameter) -> CsrMatrix:
+    """Copies of the rows at ``positions`` (buffer of int32); of a precomputed kernel only their serial numbers."""
+    rows = take_int32(problem.rows, positions)
     if param.kernel_type == KernelType.PRECOMPUTED:
         cut: CsrMatrix = serials_only(problem.matrix, rows)
         return cut

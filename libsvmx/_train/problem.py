@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.arrays import ramp, take_float64, take_int32
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -25,9 +25,7 @@ class Problem:
 
     def __init__(self, matrix: CsrMatrix, targets: Buffer, rows: Buffer | None = None):
         if rows is None:
-            rows = zeros("i", matrix.n_rows)
-            for i in range(matrix.n_rows):
-                rows[i] = i
+            rows = ramp(matrix.n_rows)
         if len(targets) != len(rows):
             raise ValueError(f"{len(targets)} targets for {len(rows)} rows")
         self.matrix = matrix
@@ -39,12 +37,6 @@ class Problem:
 
     def take(self, positions: Buffer, targets: Buffer | None = None) -> Problem:
         """The rows at ``positions`` (buffer of int32) of this problem, with their own or other targets."""
-        n = len(positions)
-        rows = zeros("i", n)
-        for k, position in enumerate(positions):
-            rows[k] = self.rows[position]
         if targets is None:
-            targets = zeros("d", n)
-            for k, position in enumerate(positions):
-                targets[k] = self.targets[position]
-        return Problem(self.matrix, targets, rows)
+            targets = take_float64(self.targets, positions)
+        return Problem(self.matrix, targets, take_int32(self.rows, positions))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import replace
 from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from libsvmx._core.arrays import nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.rowstore import RowStore
@@ -88,12 +90,12 @@ def solve_binary(
 def train_single(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
     """One-class SVM or regression."""
     beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer)
-    positions = [i for i, value in enumerate(beta) if abs(value) > 0]
+    positions = nonzero(beta)
     model = Model(
         param,
         2,
         vectors_of(problem, positions, param),
-        filled("d", (beta[i] for i in positions)),
+        take_float64(beta, positions),
         filled("d", [rho]),
         row_numbers=filled("i", (i + 1 for i in positions)),
         statuses=(status,),
@@ -146,12 +148,12 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
             statuses.append(status)
             _mark_used(used, beta, start[i], start[i + 1], start[j])
 
-    positions = [p for p, flag in enumerate(used) if flag]
+    positions = filled("i", (p for p, flag in enumerate(used) if flag))
     observer.total_sv(len(positions))
     return Model(
         param,
         k,
-        vectors_of(problem, (order[p] for p in positions), param),
+        vectors_of(problem, take_int32(order, positions), param),
         assemble_coefficients(betas, positions, start, k),
         filled("d", rhos),
         tuple(labels),
@@ -181,20 +183,17 @@ def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: i
     positions = zeros("i", n_i + n_j)
     positions[:n_i] = order[start[i] : start[i + 1]]
     positions[n_i:] = order[start[j] : start[j + 1]]
-    signs = zeros("d", n_i + n_j)
-    for k in range(n_i + n_j):
-        signs[k] = 1.0 if k < n_i else -1.0
+    signs = memoryview(array("d", [1.0]) * n_i + array("d", [-1.0]) * n_j)
     return problem.take(positions, signs)
 
 
 def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j: int) -> None:
     n_i = end_i - begin_i
-    for k, value in enumerate(beta):
-        if abs(value) > 0:
-            used[begin_i + k if k < n_i else begin_j + k - n_i] = 1
+    for k in nonzero(beta):
+        used[begin_i + k if k < n_i else begin_j + k - n_i] = 1
 
 
-def assemble_coefficients(betas: list[Buffer], positions: list[int], start: list[int], k: int) -> Buffer:
+def assemble_coefficients(betas: list[Buffer], positions: Buffer, start: list[int], k: int) -> Buffer:
     """LIBSVM's sv_coef, shape ((k-1) * n_sv,): pair (i, j) fills row j-1 for class i and row i for class j."""
     n_sv = len(positions)
     coef = zeros("d", max(k - 1, 0) * n_sv)

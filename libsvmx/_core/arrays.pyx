@@ -1,0 +1,52 @@
+"""Loops over plain buffers that Python would be slow at."""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t
+
+from libsvmx._core.buffers import zeros
+
+
+def ramp(Py_ssize_t n):
+    """0, 1, …, n-1: buffer of int32."""
+    out_ = zeros("i", n)
+    cdef int32_t[::1] out = out_
+    cdef Py_ssize_t i
+    for i in range(n):
+        out[i] = <int32_t>i
+    return out_
+
+
+def take_int32(values, positions):
+    """values[positions], buffers of int32."""
+    cdef const int32_t[::1] v = values, p = positions
+    cdef Py_ssize_t i
+    out_ = zeros("i", p.shape[0])
+    cdef int32_t[::1] out = out_
+    for i in range(p.shape[0]):
+        out[i] = v[p[i]]
+    return out_
+
+
+def take_float64(values, positions):
+    """values[positions], float64 by int32."""
+    cdef const double[::1] v = values
+    cdef const int32_t[::1] p = positions
+    cdef Py_ssize_t i
+    out_ = zeros("d", p.shape[0])
+    cdef double[::1] out = out_
+    for i in range(p.shape[0]):
+        out[i] = v[p[i]]
+    return out_
+
+
+def nonzero(values):
+    """Positions of the values that are not 0 (nor nan): buffer of int32."""
+    cdef const double[::1] v = values
+    cdef Py_ssize_t i, n = 0
+    out_ = zeros("i", v.shape[0])
+    cdef int32_t[::1] out = out_
+    for i in range(v.shape[0]):
+        if fabs(v[i]) > 0:
+            out[n] = <int32_t>i
+            n += 1
+    return out_[:n]
