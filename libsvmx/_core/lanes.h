@@ -276,8 +276,9 @@ static SVMX_CLONES int64_t svmx_top(int64_t n, const double *SVMX_RESTRICT V, co
     if (best == -HUGE_VAL)
         return -1;
     int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
-    while (V[--k] + up[k] != best)
-        ;
+    do
+        --k;
+    while (V[k] + up[k] != best);
     return k;
 }
 
