@@ -18,15 +18,15 @@ from pathlib import Path
 os.environ["OMP_NUM_THREADS"] = "1"
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from support.oracle import Oracle  # noqa: E402
+from support.oracle import Oracle
 
-from libsvmx._core.rand import Rand  # noqa: E402
-from libsvmx._train.observer import Observer  # noqa: E402
-from libsvmx._train.problem import Problem  # noqa: E402
-from libsvmx._train.training import default_gamma, train_problem  # noqa: E402
-from libsvmx.cli.train import parse_arguments  # noqa: E402
-from libsvmx.io.modelfile import model_text  # noqa: E402
-from libsvmx.io.svmlight import read_data  # noqa: E402
+from libsvmx._core.rand import Rand
+from libsvmx._train.observer import Observer
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import default_gamma, train_problem
+from libsvmx.cli.train import parse_arguments
+from libsvmx.io.modelfile import model_text
+from libsvmx.io.svmlight import read_data
 
 # set, options; the first group is the one every release must show
 CASES = [

@@ -1,0 +1,69 @@
+"""The commands as processes and in this process, each in a folder of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from libsvmx.cli import predict, scale, train
+from libsvmx.cli.process import guarded
+
+MODULES = {"svmx-train": train, "svmx-predict": predict, "svmx-scale": scale}
+
+
+def arguments(command, *args, before="pass"):
+    """What starts ``command`` as a process; ``before`` is a statement run there when all is imported."""
+    module = MODULES[command].__name__
+    return [sys.executable, "-c", f"from {module} import entry\n{before}\nentry()", *map(str, args)]
+
+
+def process(command, *args, before="pass", **options):
+    """A finished process; output and errors are kept as bytes unless told otherwise."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 300, **options}
+    return subprocess.run(arguments(command, *args, before=before), **options)
+
+
+class Folder:
+    """The current folder of a test, where commands run in this process.
+
+    ``kept`` is a file that no failing command may touch: it stands where the output would go.
+    """
+
+    KEPT = b"kept from an earlier run\n"
+
+    def __init__(self, path, capfd):
+        self.path, self.capfd = Path(path), capfd
+
+    def put(self, name, content):
+        """A file; returns its name."""
+        (self.path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return name
+
+    def get(self, name):
+        return (self.path / name).read_bytes()
+
+    def call(self, command, *args):
+        """(exit code, standard output, standard error)."""
+        module = MODULES[command]
+        self.capfd.readouterr()
+        code = guarded(command, module.main, module.USAGE, [str(a) for a in args])
+        return code, *self.capfd.readouterr()
+
+    def snapshot(self):
+        """Names and contents of all files, temporary ones included."""
+        return {p.name: p.read_bytes() for p in self.path.iterdir() if p.is_file()}
+
+    def refuses(self, command, *args):
+        """Run a command that must fail with exit code 1 and change no file; returns its message and output."""
+        before = self.snapshot()
+        code, out, err = self.call(command, *args)
+        assert code == 1, (out, err)
+        assert self.snapshot() == before
+        assert "Traceback" not in err
+        return err, out
+
+    def accepts(self, command, *args):
+        """Run a command that must succeed; returns its remarks and output."""
+        code, out, err = self.call(command, *args)
+        assert code == 0, err
+        assert not [name for name in self.snapshot() if name.endswith(".tmp")]
+        return err, out
