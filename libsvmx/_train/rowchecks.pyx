@@ -1,9 +1,13 @@
 """Checks that look at every value."""
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
+
+# Pairs looked at by first_asymmetry.
+cdef Py_ssize_t SYMMETRY_PAIRS = 1000
 
 
 def first_not_finite(CsrMatrix matrix, rows):
@@ -34,6 +38,31 @@ def has_index_zero(CsrMatrix matrix):
         if matrix.ptr[i] < matrix.ptr[i + 1] and matrix.index[matrix.ptr[i]] == 0:
             return True
     return False
+
+
+def first_asymmetry(CsrMatrix matrix, rows):
+    """Looks for K(i, j) != K(j, i) among about a thousand pairs of precomputed rows (buffer of int32).
+
+    Returns
+    -------
+    (i, j) : positions in ``rows`` of the first pair found, or None. Kernel values may differ by rounding:
+        only a difference beyond 1e-6 of their size counts.
+    """
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t n = chosen.shape[0], i, j, step = max(1, n * n // SYMMETRY_PAIRS), at = 0
+    cdef int64_t row_i, row_j
+    cdef double a, b
+    if n and step > 1 and step % n == 0:
+        step += 1  # so that columns vary
+    while at < n * n:
+        i, j = at // n, at % n
+        row_i, row_j = matrix.ptr[chosen[i]], matrix.ptr[chosen[j]]
+        a = matrix.value[row_i + <int64_t>matrix.value[row_j]]
+        b = matrix.value[row_j + <int64_t>matrix.value[row_i]]
+        if fabs(a - b) > 1e-6 * max(fabs(a), fabs(b)):
+            return min(i, j), max(i, j)
+        at += step
+    return None
 
 
 def largest_serial(CsrMatrix vectors):

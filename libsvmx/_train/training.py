@@ -22,7 +22,8 @@ from libsvmx._train.model import Model, vectors_of
 from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx.enums import SvmType
+from libsvmx._train.rowchecks import first_asymmetry
+from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -48,6 +49,10 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
     DataError, ParameterError      what cannot be trained
     """
     check_problem(problem, param)
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        pair = first_asymmetry(problem.matrix, problem.rows)
+        if pair:
+            observer.remark("not symmetric", f"{pair[0] + 1} and {pair[1] + 1}")
     if param.svm_type.is_classification:
         return train_classifier(problem, param, rand, observer)
     return train_single(problem, param, rand, observer)
@@ -272,6 +277,11 @@ def cross_validate_problem(problem: Problem, param: Parameter, n_folds: int, ran
     predicted = zeros("d", n)
     for begin, end in pairwise(bounds):
         rest = problem.take(folds.all_but(order, begin, end))
+        if not len(rest):
+            raise DataError(
+                f"one of {n_folds} stratified folds holds all {n} rows: with so few rows of each class, "
+                f"take {n} folds (leave-one-out)"
+            )
         held_out = problem.take(order[begin:end])
         train = train_classifier if classify else train_single
         model = train(rest, param, rand, observer)

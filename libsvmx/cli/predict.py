@@ -15,7 +15,7 @@ from libsvmx.cli.process import run, tidy_interrupt, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, SvmxError
-from libsvmx.io.files import atomic_write, check_target, same_file
+from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.svmlight import read_data
 from libsvmx.io.textwrite import numbers_text
@@ -71,6 +71,8 @@ def main(argv: list[str]) -> int:
     if len(files) < 3:
         raise UsageError("a test file, a model file and an output file are needed" if argv else "")
     test_file, model_file, output_file = files[:3]
+    if test_file == model_file == STANDARD_INPUT:
+        raise UsageError("standard input can be the test file or the model file, not both")
     check_target(output_file)
     for name in (test_file, model_file):
         if same_file(name, output_file):

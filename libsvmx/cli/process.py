@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from libsvmx.cli.options import HelpRequested, UsageError
 from libsvmx.exceptions import SvmxError
@@ -17,7 +17,8 @@ FAILURE = 1  # LIBSVM's only exit code besides 0
 def run(command: str, main: Callable[[list[str]], int], usage: str) -> None:
     """Run ``main`` on the arguments of the process and leave with its exit code."""
     # die by the signal, at once and without a traceback, as a C program does
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if not _ignored(signal.SIGINT):
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(guarded(command, main, usage, sys.argv[1:]))
@@ -26,16 +27,9 @@ def run(command: str, main: Callable[[list[str]], int], usage: str) -> None:
 def guarded(command: str, main: Callable[[list[str]], int], usage: str, argv: list[str]) -> int:
     """``main(argv)``, with every expected error turned into a message and exit code 1."""
     try:
-        code = main(argv)
-        sys.stdout.flush()
+        code, text = _answered(command, main, usage, argv)
+        write(text)
         return code
-    except HelpRequested as request:
-        sys.stdout.write(request.args[0])
-    except UsageError as error:
-        if str(error):
-            complain(command, str(error))
-        sys.stdout.write(usage)
-        return FAILURE
     except OSError as error:
         name = f"{error.filename}: " if error.filename else ""
         complain(command, f"{name}{error.strerror or error}")
@@ -44,37 +38,64 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: str, argv: li
         complain(command, str(error))
         return FAILURE
     except MemoryError as error:
-        complain(command, f"out of memory{f': {error}' if str(error) else ''}; a smaller -m needs less")
+        complain(command, f"out of memory{f': {error}' if str(error) else ''}")
         return FAILURE
     except KeyboardInterrupt:
         die_by(signal.SIGINT)
     finally:
         _drop_unwritable_output()
-    return 0
+    return FAILURE
+
+
+def _answered(command: str, main: Callable[[list[str]], int], usage: str, argv: list[str]) -> tuple[int, str]:
+    """Exit code and what is still to be printed on standard output: help, usage or nothing."""
+    try:
+        return main(argv), ""
+    except HelpRequested as request:
+        return 0, request.args[0]
+    except UsageError as error:
+        if str(error):
+            complain(command, str(error))
+        return FAILURE, usage
 
 
 def _drop_unwritable_output() -> None:
     """Keep the interpreter from failing again, with a traceback, on output that could not be written."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def complain(command: str, message: str) -> None:
     """An error on standard error."""
-    sys.stderr.write(f"{command}: error: {message}\n")
+    _say(f"{command}: error: {message}\n")
 
 
 def warn(message: str) -> None:
     """A remark on standard error."""
-    sys.stderr.write(f"warning: {message}\n")
+    _say(f"warning: {message}\n")
+
+
+def _say(text: str) -> None:
+    # where standard error is closed or full, the exit code has to do
+    if sys.stderr is not None:
+        with suppress(OSError):
+            sys.stderr.write(text)
 
 
 def write(text: str) -> None:
-    """To standard output, at once: progress is watched."""
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    """To standard output, at once: progress is watched. Nowhere if the caller closed it."""
+    if sys.stdout is None:
+        return
+    try:
+        if text:  # writing nothing, unbuffered, would still fail on a full disk
+            sys.stdout.write(text)
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
 
 
 def die_by(signum: signal.Signals) -> None:
@@ -83,9 +104,17 @@ def die_by(signum: signal.Signals) -> None:
     os.kill(os.getpid(), signum)
 
 
+def _ignored(signum: signal.Signals) -> bool:
+    """Whether the caller wants it ignored, as a shell script does for what it starts with ``&``."""
+    return signal.getsignal(signum) is signal.SIG_IGN
+
+
 @contextmanager
 def tidy_interrupt() -> Iterator[None]:
     """While files are being written: Ctrl-C raises, so that temporary files are removed first."""
+    if _ignored(signal.SIGINT):
+        yield
+        return
     previous = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield

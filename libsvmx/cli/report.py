@@ -21,6 +21,7 @@ REMARKS = {
     "one class": "the training data has only one class, so there is nothing to tell apart",
     "weight without class": "a weight is given for class {detail}, which does not occur in the data",
     "class dropped": "class {detail} has weight 0 and is left out",
+    "not symmetric": "the precomputed kernel is not symmetric: see rows {detail}",
     "few density values": (
         "fewer than 5 positive or negative decision values: too few for one-class probability estimates"
     ),

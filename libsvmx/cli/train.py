@@ -160,6 +160,8 @@ def main(argv: list[str]) -> int:
         model = train_problem(problem, param, Rand(1), observer)
     except DataError as error:
         raise data.locate(error) from error
+    except MemoryError as error:
+        raise MemoryError(f"{str(error) or 'training'}; a smaller -m needs less") from error
     with tidy_interrupt():
         save_model(model_file, model)
     return 0

@@ -11,6 +11,7 @@ from typing import IO
 from libsvmx.exceptions import FormatError
 
 STANDARD_INPUT = "-"
+BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, behind "BZh" and the level
 
 
 def read_bytes(path: str) -> bytes:
@@ -24,6 +25,8 @@ def read_bytes(path: str) -> bytes:
     FormatError      its compression is damaged
     """
     if path == STANDARD_INPUT:
+        if sys.stdin is None:  # closed by the caller
+            raise OSError(9, "Bad file descriptor", "standard input")
         content = sys.stdin.buffer.read()
     else:
         with open(path, "rb") as file:
@@ -42,10 +45,12 @@ def _decompress(content: bytes, path: str) -> bytes:
             import lzma
 
             return lzma.decompress(content)
-        if content.startswith(b"BZh") and content[4:10] == b"1AY&SY":
+        if content.startswith(b"BZh") and content[4:10] in BZIP2_BLOCK_OR_END:
             import bz2
 
             return bz2.decompress(content)
+    except MemoryError:
+        raise
     except Exception as error:  # each module has its own family of errors
         raise FormatError(path, 0, 0, f"damaged compressed file: {error}") from error
     return content
@@ -63,6 +68,8 @@ def check_target(path: str) -> None:
         return  # a device or a pipe: written directly
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(13, "Permission denied", folder)
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise PermissionError(13, "Permission denied", path)  # renaming would get round its protection
 
 
 def same_file(a: str, b: str) -> bool:
@@ -82,9 +89,19 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 
     Raises
     ------
-    OSError          also for an error that only shows on closing, such as a full disk
+    OSError          also for an error that only shows on closing, such as a full disk; names the file
     """
-    target = os.path.realpath(path)
+    try:
+        with _replacing(os.path.realpath(path)) as file:
+            yield file
+    except OSError as error:
+        if error.filename is None:  # writing knows only a descriptor
+            error.filename = path
+        raise
+
+
+@contextmanager
+def _replacing(target: str) -> Iterator[IO[bytes]]:
     if os.path.exists(target) and not os.path.isfile(target):
         with open(target, "wb") as direct:
             yield direct
@@ -107,8 +124,8 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 def _open_beside(target: str) -> tuple[IO[bytes], str]:
     folder, name = os.path.split(target)
     for attempt in range(1000):
-        # the name is cut so that a long target name does not exceed the limit of the file system
-        temporary = os.path.join(folder, f".{name[:200]}.{os.getpid()}.{attempt}.tmp")
+        # the name is cut so that a long one, at up to four bytes a character, stays within the file system's limit
+        temporary = os.path.join(folder, f".{name[:50]}.{os.getpid()}.{attempt}.tmp")
         try:
             handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:

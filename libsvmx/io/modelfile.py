@@ -165,8 +165,9 @@ class Header:
         return words
 
     def integers(self, key: str, n: int) -> tuple[int, ...]:
+        words = self.words(key, n)
         try:
-            values = tuple(int(word) for word in self.words(key, n) if plain_integer(word))
+            values = tuple(int(word) for word in words if plain_integer(word))
         except ValueError as error:
             raise self.error(key, str(error)) from None
         return values
@@ -205,7 +206,8 @@ class Header:
         try:
             return Parameter(SvmType(self.name("svm_type", SVM_NAMES)), kernel, **values)  # type: ignore[arg-type]
         except ParameterError as error:
-            raise FormatError(self.path, 0, 0, str(error)) from None
+            line, _ = self.lines.get(str(error).split()[0], (0, []))  # these messages begin with the name
+            raise FormatError(self.path, line, 0, str(error)) from None
 
     def probabilities(self, param: Parameter, functions: int) -> tuple[Buffer | None, Buffer | None, Buffer | None]:
         """probA, probB and density marks, which must be the ones that the formulation has."""

@@ -16,7 +16,8 @@ from libsvmx.exceptions import FormatError
 
 
 cdef extern from "Python.h":
-    double PyOS_string_to_double(const char *s, char **endptr, object overflow_exception) except? -1.0
+    # without an exception for overflow it returns an infinity
+    double PyOS_string_to_double(const char *s, char **endptr, void *overflow_exception) except? -1.0
 
 cdef enum Fault:
     OK = 0
@@ -36,6 +37,7 @@ cdef enum Fault:
     NUL_BYTE
     CARRIAGE_RETURN
     QUERY_ID
+    NO_COEFFICIENT
 
 CAUSES = {
     NO_NUMBER: "value is not a number: {token}",
@@ -54,6 +56,7 @@ CAUSES = {
     NUL_BYTE: "NUL byte: this is not a text file",
     CARRIAGE_RETURN: "carriage return inside the line: lines must end with \\n or \\r\\n",
     QUERY_ID: "query ids (qid) are not supported: remove {token}",
+    NO_COEFFICIENT: "coefficient of the support vector is missing: found {token}",
 }
 
 cdef double[23] POWERS_OF_TEN
@@ -100,7 +103,7 @@ cdef int slow_number(const char *start, const char *token_end, double *value, co
             stop[0] = token_end
             return OK
         try:
-            value[0] = PyOS_string_to_double(start, &end, None)
+            value[0] = PyOS_string_to_double(start, &end, NULL)
         except ValueError:
             return NO_NUMBER
     if not isfinite(value[0]):
@@ -121,14 +124,14 @@ cdef int number(const char *start, const char *token_end, double *value) except 
         p += 1
     while is_digit(p[0]):
         mantissa = mantissa * 10 + <uint64_t>(p[0] - c"0")
-        digits += mantissa != 0
+        digits += digits > 0 or mantissa != 0  # the first condition, as mantissa may wrap to 0
         any_digit = True
         p += 1
     if p[0] == c".":
         p += 1
         while is_digit(p[0]):
             mantissa = mantissa * 10 + <uint64_t>(p[0] - c"0")
-            digits += mantissa != 0
+            digits += digits > 0 or mantissa != 0
             exponent -= 1
             any_digit = True
             p += 1
@@ -403,6 +406,9 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
                     at += 1
                 if fault == OK:
                     stop = token_end_from(at, lines.stop)
+                    if at == stop or memchr(at, c":", stop - at) != NULL:
+                        fault = NO_COEFFICIENT
+                        break
                     fault = number(at, stop, &coef[k * n_sv + n])
                     at = stop if fault == OK else at
             last = -1

@@ -246,6 +246,14 @@ def test_row_47_a_class_smaller_than_the_folds(folder):
     assert err == "warning: there are fewer rows than folds in class -1, 3\n"
 
 
+@pytest.mark.parametrize("options", ["", "-b 1"])
+def test_row_47_a_fold_that_holds_every_row_ends_cleanly(folder, options):
+    folder.put("data", "1 1:1\n2 1:2\n3 1:3\n")
+    code, _, err = folder.call("svmx-train", *options.split(), "-v", "2", "data")
+    assert code == 1
+    assert "svmx-train: error: data: one of 2 stratified folds holds all 3 rows" in err
+
+
 def test_cross_validation_prints_its_line_even_when_quiet_and_writes_nothing(folder):
     err, out = folder.accepts("svmx-train", "-q", "-v", "5", HEART)
     matrix, targets = data.load("heart_scale")
@@ -281,3 +289,12 @@ def test_a_lone_dash_is_standard_input_and_no_option(folder):
     done = process("svmx-train", "-q", "-g", "2", "-", "model", input=TINY.encode())
     assert (done.returncode, done.stderr) == (0, b"")
     assert b"gamma 2\n" in folder.get("model")
+
+
+def test_row_40_a_kernel_that_is_not_symmetric_is_remarked(folder):
+    symmetric = "1 0:1 1:2 2:1\n-1 0:2 1:1 2:2\n"
+    folder.put("data", symmetric)
+    assert folder.accepts("svmx-train", "-q", "-t", "4", "data")[0] == ""
+    folder.put("data", symmetric.replace("2:1\n-1", "2:0.5\n-1"))
+    err, _ = folder.accepts("svmx-train", "-q", "-t", "4", "data")
+    assert err == "warning: the precomputed kernel is not symmetric: see rows 1 and 2\n"
