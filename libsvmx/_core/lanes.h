@@ -237,7 +237,7 @@ SVMX_INLINE double svmx_lanes_max(double *lane)
 }
 
 /* At most so many variables are scanned one by one: less work than folding lanes. */
-#define SVMX_FEW 48
+#define SVMX_FEW 96
 
 /* Last k of the maximum of V + up, where up is 0 inside I_up and -inf outside; -1 if I_up is empty.
  * chunk: scratch, one double per chunk. */

@@ -77,8 +77,9 @@ cdef class RowStore:
         """Row i of the kernel, n floats; computed if it is not here."""
         cdef int32_t s = self.slot_of[i]
         if s >= 0:
-            self.unlink(s)
-            self.make_newest(s)
+            if self.older[self.capacity] != s:  # else it is the newest already
+                self.unlink(s)
+                self.make_newest(s)
             return self.slot(s)
         if self.used < self.capacity:
             if self.slabs[self.used // self.per_slab] == NULL:
@@ -112,7 +113,7 @@ cdef class RowStore:
         return self.slot(s)
 
     cdef void pin(self, int32_t i) noexcept nogil:
-        """Keep row i, which must be here, until another row is pinned."""
+        """Keep row i, if it is here, until another row is pinned."""
         self.pinned = self.slot_of[i]
 
     def fetch(self, Py_ssize_t i):
@@ -154,11 +155,10 @@ cdef class RowView:
 
     cdef const float *active_row(self, Py_ssize_t position, Py_ssize_t n_active, int buffer) except NULL nogil:
         """K(index[position], index[0..n_active))."""
-        cdef const float *row = self.store.row(self.index[position])
         if self.identity:
-            return row
+            return self.store.row(self.index[position])
         if self.held_position[buffer] != position or self.held_active[buffer] != n_active:
-            svmx_gather(n_active, row, &self.index[0], &self.gathered[buffer, 0])
+            svmx_gather(n_active, self.store.row(self.index[position]), &self.index[0], &self.gathered[buffer, 0])
             self.held_position[buffer], self.held_active[buffer] = position, n_active
         return &self.gathered[buffer, 0]
 
