@@ -14,23 +14,18 @@ whose low equals high carry no information and are left out.
 Nothing here has the size of the largest index: arrays have one element per *distinct* feature.
 """
 
-from cpython.mem cimport PyMem_Free
-from libc.math cimport fabs, isfinite, signbit
+from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, strlen
+from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx.io.numbers cimport NUMBER_ROOM, put_17, put_6, put_integer
 from libsvmx.exceptions import DataError
 
 
-cdef extern from "Python.h":
-    char *PyOS_double_to_string(double value, char code, int precision, int flags, int *kind) except NULL
-
-# Longest text of one number: sign, 17 digits, point, exponent (e-308), blank; an index has ten digits and a colon.
 cdef enum:
-    NUMBER_ROOM = 32
     BLOCK_BYTES = 1 << 20     # one write call's worth of text: large enough that calls cost nothing, small in memory
     # A table of one byte per possible index is used while it stays near the size of the data itself.
     TABLE_PER_ENTRY = 4
@@ -149,113 +144,6 @@ def label_range(targets):
     return low, high
 
 
-# ---------------------------------------------------------------- numbers as text
-
-cdef int _put_integer(char *out, int64_t value) noexcept nogil:
-    """%d; returns the length."""
-    cdef char digits[20]
-    cdef int n = 0, length = 0
-    if value < 0:
-        out[0] = c"-"
-        length = 1
-        value = -value
-    while True:
-        digits[n] = <char>(48 + value % 10)
-        n += 1
-        value = value // 10
-        if value == 0:
-            break
-    while n > 0:
-        n -= 1
-        out[length] = digits[n]
-        length += 1
-    return length
-
-
-cdef int _put_general(char *out, double value, int precision) except -1:
-    """%.<precision>g without a look at the locale; returns the length."""
-    cdef char *text = PyOS_double_to_string(value, c"g", precision, 0, NULL)
-    cdef size_t length = strlen(text)
-    memcpy(out, text, length)
-    PyMem_Free(text)
-    return <int>length
-
-
-cdef int _put_label(char *out, double value) except -1:
-    """%.17g. Integers below 1e15 have no more than 17 digits, so they are written as such."""
-    if fabs(value) < 1e15 and value == <double><int64_t>value and not (value == 0 and signbit(value)):
-        return _put_integer(out, <int64_t>value)
-    return _put_general(out, value, 17)
-
-
-cdef double[10] POWER = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]
-# Smallest magnitude of each decade. The doubles nearest to 0.1, 0.01, 0.001 and 0.0001 all lie above
-# them, so comparing with the double decides as comparing with the decimal number would.
-cdef double[10] DECADE = [1e5, 1e4, 1e3, 1e2, 1e1, 1.0, 0.1, 0.01, 0.001, 0.0001]
-
-
-cdef int _put_value(char *out, double value) except -1:
-    """%g: six significant digits; returns the length.
-
-    For 1e-4 <= |v| < 1e6, let k be such that 1e5 <= |v| 10^k < 1e6. The power is an exact double
-    (k <= 9), so the product is off by at most half a unit in its last place, 2^-34 below 2^20.
-    Where its fraction is farther than that from one half, the nearest integer is that of the
-    exact product and its digits are the answer. The rest (ties, near ties, a carry to 1e6, other
-    magnitudes) goes the slow way.
-    """
-    cdef double size = fabs(value), product, fraction
-    cdef int k = 0, length = 0, digits = 6, before, i
-    cdef int64_t n
-    cdef char text[20]
-    if not (size >= 1e-4 and size < 1e6):
-        return _put_general(out, value, 6)
-    while size < DECADE[k]:
-        k += 1
-    product = size * POWER[k]
-    n = <int64_t>product
-    fraction = product - <double>n
-    if fabs(fraction - 0.5) < 1e-9:     # 2^-34 is 6e-11
-        return _put_general(out, value, 6)
-    n += fraction > 0.5
-    if not 100000 <= n < 1000000:
-        return _put_general(out, value, 6)
-    for i in range(5, -1, -1):
-        text[i] = <char>(48 + n % 10)
-        n = n // 10
-    while text[digits - 1] == c"0":
-        digits -= 1
-    if value < 0:
-        out[0] = c"-"
-        length = 1
-    before = 6 - k                      # digits before the decimal point, if positive
-    if before <= 0:
-        out[length] = c"0"
-        out[length + 1] = c"."
-        length += 2
-        for i in range(-before):
-            out[length] = c"0"
-            length += 1
-    for i in range(digits if digits > before else before):
-        if i == before and before > 0:
-            out[length] = c"."
-            length += 1
-        out[length] = text[i]
-        length += 1
-    return length
-
-
-def format_value(double value):
-    """The text of a scaled value, %g. For the tests."""
-    cdef char out[NUMBER_ROOM]
-    return out[:_put_value(out, value)].decode("ascii")
-
-
-def format_label(double value):
-    """The text of a label, %.17g. For the tests."""
-    cdef char out[NUMBER_ROOM]
-    return out[:_put_label(out, value)].decode("ascii")
-
-
 # ---------------------------------------------------------------- rows as text
 
 cdef double _scale(double v, double low, double high, double lower, double upper) noexcept nogil:
@@ -312,8 +200,8 @@ cdef class RowScaler:
             for p in range(4):
                 self._label[p] = label[p]
         self.n_written = 0
-        self._lower_length = _put_value(self._lower_text, lower)
-        self._upper_length = _put_value(self._upper_text, upper)
+        self._lower_length = put_6(self._lower_text, lower)
+        self._upper_length = put_6(self._upper_text, upper)
         self._fill_tables()
 
     cdef int _fill_tables(self) except -1:
@@ -327,7 +215,7 @@ cdef class RowScaler:
             if not isfinite(self._high[p] - self._low[p]):
                 raise DataError(f"the range of feature {self._index[p]} is too wide: "
                                 f"{self._low[p]} to {self._high[p]}")
-            prefix = _put_integer(text, self._index[p])
+            prefix = put_integer(text, self._index[p])
             text[prefix] = c":"
             prefix += 1
             self._prefix += text[:prefix]
@@ -338,7 +226,7 @@ cdef class RowScaler:
             if self._index[p] == 0:
                 v = 0.0
             if v != 0:
-                length = prefix + _put_value(text + prefix, v)
+                length = prefix + put_6(text + prefix, v)
                 text[length] = c" "
                 self._zeros += text[:length + 1]
             self._zero_at[p + 1] = len(self._zeros)
@@ -402,7 +290,7 @@ cdef class RowScaler:
             value = _scale(value, self._label[2], self._label[3], self._label[0], self._label[1])
             if not isfinite(value):
                 raise DataError(f"the label is scaled to {value}", i)
-        length = _put_label(out, value)
+        length = put_17(out, value)
         out[length] = c" "
         return length + 1
 
@@ -429,7 +317,7 @@ cdef class RowScaler:
             memcpy(out + length, self._upper_text, self._upper_length)
             length += self._upper_length
         else:
-            length += _put_value(out + length, scaled)
+            length += put_6(out + length, scaled)
         out[length] = c" "
         self.n_written += 1
         return length + 1

@@ -1,15 +1,10 @@
-"""Numbers as C's printf writes them, whatever the locale of the process."""
+"""Text of data files, model files and predictions, number by number."""
 
-from cpython.mem cimport PyMem_Free
-from libc.math cimport signbit
-from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy, strlen
+from libc.stdint cimport int64_t
 
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx.io.numbers cimport NUMBER_ROOM, put_17, put_6, put_8, put_integer
 
-
-cdef extern from "Python.h":
-    char *PyOS_double_to_string(double value, char code, int precision, int flags, int *kind) except NULL
 
 cdef class Text:
     """A growing byte string."""
@@ -34,42 +29,13 @@ cdef class Text:
 
     cdef int integer(self, int64_t value) except -1:
         """%d"""
-        cdef char digits[24]
-        cdef int n = 0
-        cdef char *out = self.reserve(24)
-        cdef bint negative = value < 0
-        if negative:
-            value = -value
-        while True:
-            digits[n] = <char>(48 + value % 10)
-            n += 1
-            value = value // 10
-            if value == 0:
-                break
-        if negative:
-            digits[n] = c"-"
-            n += 1
-        self.size += n
-        while n > 0:
-            n -= 1
-            out[0] = digits[n]
-            out += 1
+        self.size += put_integer(self.reserve(NUMBER_ROOM), value)
         return 0
 
     cdef int general(self, double value, int precision) except -1:
-        """%.<precision>g, precision >= 6"""
-        cdef char *text
-        cdef Py_ssize_t n
-        # an integer of up to six digits is written as such by %.6g and beyond
-        if -1e6 < value < 1e6 and value == <double><int64_t>value and not (value == 0 and signbit(value)):
-            return self.integer(<int64_t>value)
-        text = PyOS_double_to_string(value, c"g", precision, 0, NULL)
-        try:
-            n = strlen(text)
-            memcpy(self.reserve(n), text, n)
-            self.size += n
-        finally:
-            PyMem_Free(text)
+        """%.<precision>g, precision 6, 8 or 17"""
+        cdef char *out = self.reserve(NUMBER_ROOM)
+        self.size += put_6(out, value) if precision == 6 else put_8(out, value) if precision == 8 else put_17(out, value)
         return 0
 
     cdef bytes done(self):
@@ -122,7 +88,7 @@ def data_text(CsrMatrix matrix, targets):
 
 
 def numbers_text(values, Py_ssize_t per_line, int precision):
-    """Lines of ``per_line`` numbers by %.<precision>g separated by blanks; precision >= 6."""
+    """Lines of ``per_line`` numbers by %.<precision>g separated by blanks; precision 6, 8 or 17."""
     cdef const double[::1] v = values
     cdef Py_ssize_t i
     cdef Text text = Text()

@@ -20,6 +20,7 @@ from libsvmx.cli.process import guarded
 from libsvmx.cli.scale import SHOWN_UNSEEN, USAGE, main
 from libsvmx.exceptions import DataError
 from libsvmx.io import scaling
+from libsvmx.io.numbers import format_number
 
 RECORDED = Path(__file__).with_name("expected_scale")
 CASES = [line.split() for line in (RECORDED / "commands.txt").read_text().splitlines()]
@@ -121,13 +122,13 @@ def numbers() -> list[float]:
 
 
 def test_values_are_written_as_printf_writes_them():
-    wrong = [v for v in numbers() if scaling.format_value(v) != "%g" % v]  # noqa: UP031
+    wrong = [v for v in numbers() if format_number(v, 6) != "%g" % v]  # noqa: UP031
     assert wrong == []
 
 
 def test_labels_are_written_as_printf_writes_them():
     values = [*numbers(), 1e15, 1e15 - 1, 1e16, 12345678901234567.0, 1e17, -123456789012345.0]
-    wrong = [v for v in values if scaling.format_label(v) != "%.17g" % v]  # noqa: UP031
+    wrong = [v for v in values if format_number(v, 17) != "%.17g" % v]  # noqa: UP031
     assert wrong == []
 
 
