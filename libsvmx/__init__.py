@@ -81,7 +81,15 @@ def __getattr__(name: str) -> Any:
         return import_module("libsvmx._version").VERSION
     if name not in __all__:
         raise AttributeError(f"module 'libsvmx' has no attribute {name!r}")
-    value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api')}"), name)
+    try:
+        value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api')}"), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("libsvmx."):
+            raise
+        raise ImportError(
+            f"{error.name} is not compiled: Python has found the source folder {__path__[0]} instead of the installed "
+            "package. Run it from another folder, or as python -P"
+        ) from error
     globals()[name] = value
     return value
 

@@ -176,7 +176,7 @@ def as_matrix(X: Any) -> CsrMatrix:
     rows, columns = np.nonzero(dense)
     indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])
-    return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]))
+    return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]), copy=False)
 
 
 def _from_scipy(X: Any) -> CsrMatrix:
@@ -194,7 +194,7 @@ def _from_scipy(X: Any) -> CsrMatrix:
     # explicit zeros would be features with value 0: the same kernel, but another file
     keep = values != 0
     indptr = np.concatenate([[0], np.cumsum(keep)])[csr.indptr].astype(np.int64)
-    return CsrMatrix(indptr, (csr.indices[keep] + 1).astype(np.int32), values[keep])
+    return CsrMatrix(indptr, (csr.indices[keep] + 1).astype(np.int32), values[keep], copy=False)
 
 
 def _from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
@@ -232,7 +232,7 @@ def _precomputed(K: Any) -> CsrMatrix:
     n, m = values.shape
     table = np.column_stack([np.arange(1, n + 1, dtype=np.float64), values])
     indices = np.tile(np.arange(m + 1, dtype=np.int32), n)
-    return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel())
+    return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
 
 
 def _parameter(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:

@@ -1,6 +1,7 @@
 """Functions over arrays: the same models as the commands, whatever form the rows come in."""
 
 import copy
+import dataclasses
 import pickle
 import subprocess
 import sys
@@ -109,6 +110,11 @@ def test_models_are_immutable_and_copied(heart, tmp_path):
         model.nr_class = 3
     with pytest.raises(ValueError, match="read-only"):
         model.rho[0] = 1.0
+    for buffer in (model.coef, model.offsets, model.vectors.values, model.vectors.indices, X.values):
+        with pytest.raises(TypeError, match="read-only"):
+            buffer[0] = 1
+    with pytest.raises(ValueError, match="class_sv"):
+        dataclasses.replace(model, class_sv=(10**6, 10**6))
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), copy.copy(model)):
         assert model_text(other) == model_text(model)
         assert other.param == model.param
@@ -120,9 +126,14 @@ def test_models_are_immutable_and_copied(heart, tmp_path):
 def test_pickles_of_another_version_are_refused(heart):
     X, _, y = heart
     model = libsvmx.train(X, y)
-    state = model.__getstate__() | {"version": 99}
+    restore, (version, state) = model.__reduce__()
+    assert model_text(restore(version, state)) == model_text(model)
     with pytest.raises(ValueError, match="version"):
-        copy.copy(model).__setstate__(state)
+        restore(version + 1, state)
+    with pytest.raises(ValueError, match="class_sv"):
+        restore(version, state | {"class_sv": (10**6, 1)})
+    with pytest.raises(ValueError, match="offsets"):
+        restore(version, state | {"offsets": ("d", bytes(16))})
 
 
 def test_the_model_owns_its_data(heart):
@@ -188,3 +199,47 @@ def test_public_names():
     assert callable(libsvmx.train)
     with pytest.raises(AttributeError):
         _ = libsvmx.nonsense
+
+
+def test_sparse_rows_keep_no_view_of_the_arrays_they_are_made_of():
+    indptr, indices, values = np.array([0, 1, 2]), np.array([1, 2], dtype=np.int32), np.array([0.5, 0.25])
+    matrix = libsvmx.CsrMatrix(indptr, indices, values)
+    indices[:] = 2**31 - 1
+    values[:] = np.nan
+    assert matrix.row(0) == [(1, 0.5)]
+    assert matrix.row(1) == [(2, 0.25)]
+
+
+def test_huge_indices_cost_no_memory_of_their_size():
+    """Hashed features: the model and the predictions are those of the same rows with small indices."""
+    rng = np.random.default_rng(3)
+    small = [{int(j): float(v) for j, v in enumerate(row) if v} for row in rng.integers(0, 3, size=(60, 9))]
+    names = np.sort(rng.choice(2**31 - 1, 9, replace=False))
+    large = [{int(names[j]): v for j, v in row.items()} for row in small]
+    y = rng.integers(0, 3, size=60)
+    for kernel in range(4):
+        options = {"kernel_type": kernel, "gamma": 0.2, "C": 2.0}
+        a, b = libsvmx.train(small, y, **options), libsvmx.train(large, y, **options)
+        assert bytes(a.coef) == bytes(b.coef)
+        assert b.vectors.max_index > 2**20
+        assert np.array_equal(libsvmx.decision_values(a, small), libsvmx.decision_values(b, large))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"degree": 2.5}, "degree must be a whole number"),
+        ({"C": "1"}, "C must be a number"),
+        ({"gamma": "scale"}, "gamma must be a number"),
+        ({"probability": "no"}, "probability must be True or False"),
+        ({"weights": (("1", 5.0),)}, "weights must be pairs"),
+        ({"weights": 3}, "weights must be pairs"),
+    ],
+)
+def test_parameters_of_the_wrong_type(options, message):
+    with pytest.raises(libsvmx.ParameterError, match=message):
+        libsvmx.Parameter(**options)
+
+
+def test_weights_may_be_a_mapping():
+    assert libsvmx.Parameter(weights={1: 2, -1: 0.5}).weights == ((1, 2.0), (-1, 0.5))

@@ -20,9 +20,9 @@ LAYERS = [
     {"io"},
     {"api", "cli", "compat", "svmutil", "__init__"},
 ]
-# the lowest face: what others of layer 7 may import from it
+SOURCES = (".py", ".pyx", ".pxd")
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-IMPORT = re.compile(r"^\s*(?:from|import|cimport)\s+(libsvmx[\w.]*)(?:\s+c?import\s+(.*))?", re.M)
+IMPORT = re.compile(r"^\s*(?:from|import|cimport)\s+(libsvmx[\w.]*)(?:\s+c?import\s+(\([^)]*\)|.*))?", re.M)
 RELATIVE = re.compile(r"^\s*from\s+\.", re.M)
 
 
@@ -46,7 +46,10 @@ def problems():
             yield f"{name}: relative import"
         for module, names in IMPORT.findall(text):
             parts = module.split(".")[1:]
-            targets = [parts] if parts else [[n.strip()] for n in (names or "").strip("()").split(",") if n.strip()]
+            imported = [n.split(" as ")[0].strip() for n in (names or "").strip("()").split(",") if n.strip(" ()")]
+            # "from libsvmx.package import module" leads to the module, not to the package
+            modules = [[*parts, n] for n in imported if any(ROOT.joinpath(*parts, n + e).exists() for e in SOURCES)]
+            targets = modules or ([parts] if parts else [])
             for target in targets:
                 if name == "__init__":
                     continue  # the public names, loaded on first use

@@ -372,7 +372,7 @@ static SVMX_CLONES void svmx_panel_distances(int64_t n_slots, const int32_t *slo
         sum[r] = 0.0;
     int64_t s = 0, k = 0;
     while (s < n_slots || k < nnz) {
-        int32_t fs = s < n_slots ? slot_feature[s] : INT32_MAX, fk = k < nnz ? index[k] : INT32_MAX;
+        const int64_t fs = s < n_slots ? slot_feature[s] : INT64_MAX, fk = k < nnz ? index[k] : INT64_MAX;
         const double *x = lanes + s * SVMX_TESTS;
         if (fs == fk) {
             const double z = value[k];

@@ -13,3 +13,6 @@ cdef class CsrMatrix:
     cdef const int64_t[::1] _indptr
     cdef const int32_t[::1] _indices
     cdef const double[::1] _values
+
+
+cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index, Py_ssize_t begin) noexcept nogil

@@ -6,35 +6,44 @@ is allowed (a precomputed kernel keeps its serial number there).
 """
 
 from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
 
 
 cdef class CsrMatrix:
-    """CsrMatrix(indptr, indices, values)
+    """CsrMatrix(indptr, indices, values, copy=True)
 
     Parameters
     ----------
-    indptr : buffer of int64, shape (n_rows + 1,)     not copied
-    indices : buffer of int32, shape (nnz,)           not copied; ascending in each row, >= 0
-    values : buffer of float64, shape (nnz,)          not copied
+    indptr : buffer of int64, shape (n_rows + 1,)
+    indices : buffer of int32, shape (nnz,)           ascending in each row, >= 0
+    values : buffer of float64, shape (nnz,)
+    copy : bool          False only for buffers that nobody will change: they are checked once
 
     Attributes
     ----------
     n_rows : int
     max_index : int      largest index of any entry, 0 for a matrix without entries
+    indptr, indices, values : read-only buffers
 
     Raises
     ------
     ValueError           lengths that do not fit, or indices that are negative or not ascending
     """
 
-    def __cinit__(self, indptr, indices, values):
+    def __cinit__(self, indptr, indices, values, bint copy=True):
         cdef int64_t i, k, begin, end
         cdef int32_t last
-        self._indptr, self._indices, self._values = indptr, indices, values
-        self.indptr, self.indices, self.values = indptr, indices, values
+        self._indptr, self._indices, self._values = indptr, indices, values  # checks the types
+        if copy:
+            self._indptr = indptr = memoryview(bytes(memoryview(indptr))).cast("q")
+            self._indices = indices = memoryview(bytes(memoryview(indices))).cast("i")
+            self._values = values = memoryview(bytes(memoryview(values))).cast("d")
+        self.indptr = memoryview(indptr).toreadonly()
+        self.indices = memoryview(indices).toreadonly()
+        self.values = memoryview(values).toreadonly()
         self.n_rows = self._indptr.shape[0] - 1
         if self.n_rows < 0 or self._indptr[0] != 0 or self._indptr[self.n_rows] != self._indices.shape[0] \
                 or self._indices.shape[0] != self._values.shape[0]:
@@ -81,7 +90,7 @@ cdef class CsrMatrix:
                 memcpy(&index[at], self.index + begin, size * sizeof(int32_t))
                 memcpy(&value[at], self.value + begin, size * sizeof(double))
             at += size
-        return CsrMatrix(indptr, indices, values)
+        return CsrMatrix(indptr, indices, values, copy=False)
 
     def row(self, Py_ssize_t i):
         """Row i as a list of (index, value) pairs."""
@@ -97,4 +106,102 @@ cdef class CsrMatrix:
 
 
 def _unpickle(indptr, indices, values):
-    return CsrMatrix(memoryview(indptr).cast("q"), memoryview(indices).cast("i"), memoryview(values).cast("d"))
+    return CsrMatrix(memoryview(indptr).cast("q"), memoryview(indices).cast("i"), memoryview(values).cast("d"), copy=False)
+
+
+# Arrays of one element per possible index are used while they stay near the size of the data itself.
+cdef int64_t ROOM_PER_ENTRY = 4
+cdef int64_t ROOM_FREE = 1 << 16
+
+
+cdef int ascending(const void *a, const void *b) noexcept nogil:
+    cdef int32_t x = (<const int32_t *>a)[0], y = (<const int32_t *>b)[0]
+    return (x > y) - (x < y)
+
+
+def distinct_features(CsrMatrix matrix):
+    """Ascending indices of the features that have an entry: buffer of int32."""
+    cdef int64_t k, n = 0, nnz = matrix.nnz
+    cdef Py_ssize_t size = <Py_ssize_t>matrix.max_index + 1
+    cdef unsigned char[::1] seen
+    cdef int32_t[::1] found, every
+    if size <= ROOM_PER_ENTRY * nnz + ROOM_FREE:
+        seen = bytearray(size)
+        for k in range(nnz):
+            n += not seen[matrix.index[k]]
+            seen[matrix.index[k]] = 1
+        out = zeros("i", n)
+        found = out
+        n = 0
+        for k in range(size):
+            if seen[k]:
+                found[n] = <int32_t>k
+                n += 1
+        return out
+    every = zeros("i", nnz)
+    memcpy(&every[0], matrix.index, nnz * sizeof(int32_t))
+    qsort(&every[0], nnz, sizeof(int32_t), ascending)
+    n = 1
+    for k in range(1, nnz):
+        if every[k] != every[k - 1]:
+            every[n] = every[k]
+            n += 1
+    out = zeros("i", n)
+    found = out
+    memcpy(&found[0], &every[0], n * sizeof(int32_t))
+    return out
+
+
+cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index, Py_ssize_t begin) noexcept nogil:
+    """First position p >= begin with sorted_indices[p] >= index, or the length.
+
+    Rows are ascending as well, so ``begin`` is where the previous entry was found; in dense
+    data the answer is the first position looked at.
+    """
+    cdef Py_ssize_t end = sorted_indices.shape[0], middle
+    if begin < end and sorted_indices[begin] >= index:
+        return begin
+    while begin < end:
+        middle = begin + (end - begin) // 2
+        if sorted_indices[middle] < index:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin
+
+
+def compacted(CsrMatrix a, CsrMatrix b=None):
+    """a and b with features renumbered 0, 1, … in their order, where largest indices dwarf the data; else as they are.
+
+    Only what the indices are called changes, so every sum over ascending features keeps its order.
+    Hashed features reach 2^31 - 1 with a handful of entries, and loops keep arrays as long as the largest index.
+    """
+    cdef int64_t entries = a.nnz + (b.nnz if b is not None else 0)
+    cdef int64_t width = 1 + <int64_t>max(a.max_index, b.max_index if b is not None else 0)
+    if width <= ROOM_PER_ENTRY * entries + ROOM_FREE:
+        return a, b
+    if b is None:
+        return _renumbered(a, distinct_features(a)), None
+    both = zeros("q", a.n_rows + b.n_rows + 1)
+    indices, values = zeros("i", entries), zeros("d", entries)
+    both[:a.n_rows + 1] = a.indptr
+    for i in range(b.n_rows):
+        both[a.n_rows + 1 + i] = a.nnz + b.ptr[i + 1]
+    indices[:a.nnz], indices[a.nnz:] = a.indices, b.indices
+    features = distinct_features(CsrMatrix(both, indices, values, copy=False))
+    return _renumbered(a, features), _renumbered(b, features)
+
+
+cdef CsrMatrix _renumbered(CsrMatrix matrix, features):
+    cdef const int32_t[::1] feature = features
+    indices_ = zeros("i", matrix.nnz)
+    cdef int32_t[::1] indices = indices_
+    cdef Py_ssize_t i, at
+    cdef int64_t k
+    for i in range(matrix.n_rows):
+        at = 0
+        for k in range(matrix.ptr[i], matrix.ptr[i + 1]):
+            at = first_at_least(feature, matrix.index[k], at)
+            indices[k] = <int32_t>at
+            at += 1
+    return CsrMatrix(matrix.indptr, indices_, matrix.values, copy=False)

@@ -5,6 +5,7 @@ from libsvmx._core.matrix cimport CsrMatrix
 
 cdef class CrossKernel:
     cdef readonly CsrMatrix vectors
+    cdef CsrMatrix numbered     # the vectors, features numbered as in the tests
     cdef readonly int kind
     cdef int degree
     cdef double gamma

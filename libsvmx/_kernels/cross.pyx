@@ -11,6 +11,7 @@ from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.matrix import compacted
 from libsvmx._core.lanes cimport SVMX_TESTS, svmx_panel_distances, svmx_panel_products, svmx_powi
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.kernel cimport LINEAR, POLY, PRECOMPUTED, RBF
@@ -27,13 +28,16 @@ cdef class CrossKernel:
     """CrossKernel(vectors, kind, degree, gamma, coef0): ``vectors`` is the CsrMatrix of support vectors."""
 
     def __cinit__(self, CsrMatrix vectors, int kind, int degree, double gamma, double coef0):
-        self.vectors = vectors
+        self.vectors = self.numbered = vectors
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
         self.slot_of, self.slot_feature, self.lanes = zeros("i", 0), zeros("i", 0), zeros("d", 0)
 
     def prepare(self, CsrMatrix tests):
-        """Make room for panels of ``tests``; once per test matrix, before ``fill``."""
-        cdef Py_ssize_t width = max(tests.max_index, self.vectors.max_index) + 1
+        """Make room for panels of ``tests``; returns what to give to ``fill``: ``tests`` or its renumbered likeness."""
+        if self.kind == PRECOMPUTED:
+            return tests
+        self.numbered, tests = compacted(self.vectors, tests)
+        cdef Py_ssize_t width = 1 + <Py_ssize_t>max(tests.max_index, self.numbered.max_index)
         if self.slot_of.shape[0] < width:
             self.slot_of = zeros("i", width)
             self.slot_of[:] = -1
@@ -47,6 +51,7 @@ cdef class CrossKernel:
             self.n_slots = 0
             self.slot_feature = zeros("i", min(width, SVMX_TESTS * longest))
             self.lanes = zeros("d", SVMX_TESTS * self.slot_feature.shape[0])
+        return tests
 
     cdef int load(self, CsrMatrix tests, const int32_t *rows, Py_ssize_t n) noexcept nogil:
         """Scatter up to eight test rows into lanes[slot][row], slots by ascending feature."""
@@ -86,18 +91,18 @@ cdef class CrossKernel:
                                                           + <int64_t>self.vectors.value[self.vectors.ptr[s]]]
             return 0
         self.load(tests, rows, n)
-        for s in range(self.vectors.n_rows):
-            begin = self.vectors.ptr[s]
-            nnz = self.vectors.ptr[s + 1] - begin
+        for s in range(self.numbered.n_rows):
+            begin = self.numbered.ptr[s]
+            nnz = self.numbered.ptr[s + 1] - begin
             lane = out + s * SVMX_TESTS
             if self.kind == RBF:
                 svmx_panel_distances(self.n_slots, &self.slot_feature[0], &self.lanes[0], nnz,
-                                     self.vectors.index + begin, self.vectors.value + begin, lane)
+                                     self.numbered.index + begin, self.numbered.value + begin, lane)
                 for r in range(n):
                     lane[r] = exp(-self.gamma * lane[r])
             else:
-                svmx_panel_products(&self.slot_of[0], &self.lanes[0], nnz, self.vectors.index + begin,
-                                    self.vectors.value + begin, lane)
+                svmx_panel_products(&self.slot_of[0], &self.lanes[0], nnz, self.numbered.index + begin,
+                                    self.numbered.value + begin, lane)
                 if self.kind == POLY:
                     for r in range(n):
                         lane[r] = svmx_powi(self.gamma * lane[r] + self.coef0, self.degree)

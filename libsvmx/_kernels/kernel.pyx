@@ -64,8 +64,9 @@ cdef class Kernel:
             else:
                 diagonal[i] = tanh(gamma * square + coef0)
         for i in range(self.n):
-            # |K_ij| <= max K_ii for these kernels, so this covers the rows as well
-            if not (fabs(diagonal[i]) <= FLOAT_MAX and self.squares[i] <= DOUBLE_MAX):
+            # |<x, z>| <= max |x|^2, which bounds the rows too, but for a polynomial kernel with coef0 < 0.
+            # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF.
+            if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and self.squares[i] <= DOUBLE_MAX / 4):
                 raise DataError("the kernel value of the row with itself overflows: scale the data, "
                                 "or choose smaller kernel parameters", i)
 

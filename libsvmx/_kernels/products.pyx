@@ -26,7 +26,7 @@ def products_of(CsrMatrix matrix, rows):
     cdef Py_ssize_t i, n = chosen.shape[0]
     for i in range(n):
         nnz += matrix.ptr[chosen[i] + 1] - matrix.ptr[chosen[i]]
-    if nnz >= DENSE_FROM * n * (matrix.max_index + 1):
+    if nnz >= DENSE_FROM * n * (1.0 + matrix.max_index):
         return PanelProducts(matrix, rows)
     return PostingProducts(matrix, rows)
 
@@ -48,7 +48,7 @@ cdef class PanelProducts(Products):
         self._rows = rows
         self.n = self._rows.shape[0]
         self.rows = &self._rows[0] if self.n else NULL
-        self.width = matrix.max_index + 1
+        self.width = 1 + <Py_ssize_t>matrix.max_index
         self.padded = (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL
         self.panels = zeros("d", self.padded * self.width)
         for i in range(self.n):
@@ -68,7 +68,7 @@ cdef class PostingProducts(Products):
 
     def __cinit__(self, CsrMatrix matrix, rows):
         cdef Py_ssize_t i
-        cdef int64_t k, at, width = matrix.max_index + 1
+        cdef int64_t k, at, width = 1 + <int64_t>matrix.max_index
         self.matrix = matrix
         self._rows = rows
         self.n = self.padded = self._rows.shape[0]

@@ -47,7 +47,7 @@ def check_precomputed(problem: Problem) -> None:
             raise DataError(PRECOMPUTED_HELP, position)
         if length != columns:
             raise DataError(f"precomputed kernel: the row ends at column {length}, others at {columns}", position)
-        serial = matrix.row(row)[0][1]
+        serial = matrix.values[matrix.indptr[row]]
         if serial != int(serial) or not 1 <= serial <= columns:
             raise DataError(f"precomputed kernel: serial number {serial:g} is not one of 1..{columns}", position)
 

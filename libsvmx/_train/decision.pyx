@@ -49,7 +49,7 @@ cdef class DecisionFunction:
             return out_
         cdef double[::1] out = out_
         cdef double[::1] values = zeros("d", max(l, 1) * SVMX_TESTS)
-        self.kernel.prepare(tests)
+        tests = self.kernel.prepare(tests)
         for at in range(0, n, SVMX_TESTS):
             lanes = min(SVMX_TESTS, n - at)
             with nogil:

@@ -100,37 +100,60 @@ class Model:
         parts = (_ndarray(v.values), _ndarray(v.indices), _ndarray(v.indptr))
         return csr_array(parts, shape=(v.n_rows, v.max_index + 1))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __post_init__(self) -> None:
+        """Read-only buffers, and lengths that fit together: predictions rely on both. Raises ValueError."""
+        for name in BUFFERS:
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, memoryview(value).toreadonly())
+        k, functions = self.nr_class, self.nr_class * (self.nr_class - 1) // 2
+        lengths = {
+            "coef": (k - 1) * self.n_sv,
+            "offsets": functions,
+            "class_labels": k,
+            "class_sv": k,
+            "sigmoid_a": functions,
+            "sigmoid_b": functions,
+            "marks": N_MARKS,
+            "row_numbers": self.n_sv,
+        }
+        for name, length in lengths.items():
+            value = getattr(self, name)
+            if value is not None and len(value) != length:
+                raise ValueError(f"{name} of a model has length {len(value)}, {length} would fit")
+        if self.param.svm_type.is_classification:
+            if self.class_labels is None or self.class_sv is None:
+                raise ValueError("a classification model needs class_labels and class_sv")
+            if min(self.class_sv) < 0 or sum(self.class_sv) != self.n_sv:
+                raise ValueError(f"class_sv of a model must be >= 0 and add up to {self.n_sv}")
+        elif k != 2 or self.class_sv is not None:
+            raise ValueError("a model that does not classify has nr_class 2 and no class_sv")
+
+    def __reduce__(self) -> tuple[Any, ...]:
         state = {f.name: getattr(self, f.name) for f in fields(self)}
-        for name, value in state.items():
-            if isinstance(value, memoryview):
-                state[name] = (value.format, bytes(value))
-        return {"version": STATE_VERSION, **state}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        state = dict(state)
-        if state.pop("version", None) != STATE_VERSION:
-            raise ValueError(f"this pickled model is not of version {STATE_VERSION}")
-        for name, value in state.items():
-            if name in BUFFERS and value is not None:
-                kind, content = value
-                value = memoryview(content).cast(kind)
-            object.__setattr__(self, name, value)
-        functions = self.nr_class * (self.nr_class - 1) // 2
-        if len(self.offsets) != functions or len(self.coef) != (self.nr_class - 1) * self.n_sv:
-            raise ValueError("pickled model: arrays do not fit together")
+        for name in BUFFERS:
+            if state[name] is not None:
+                state[name] = (state[name].format, bytes(state[name]))
+        return _restore, (STATE_VERSION, state)
 
 
+N_MARKS = 10
 STATE_VERSION = 1
 BUFFERS = ("coef", "offsets", "sigmoid_a", "sigmoid_b", "marks", "row_numbers")
+
+
+def _restore(version: int, state: dict[str, Any]) -> Model:
+    """A pickled model, checked as any other."""
+    if version != STATE_VERSION:
+        raise ValueError(f"this pickled model is of version {version}, not {STATE_VERSION}")
+    buffers = {name: memoryview(state[name][1]).cast(state[name][0]) for name in BUFFERS if state[name] is not None}
+    return Model(**{**state, **buffers})
 
 
 def _ndarray(buffer: Buffer) -> Any:
     import numpy as np
 
-    array = np.asarray(buffer)
-    array.flags.writeable = False
-    return array
+    return np.asarray(buffer)
 
 
 def vectors_of(problem: Problem, positions: Buffer, param: Parameter) -> CsrMatrix:

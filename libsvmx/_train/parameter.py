@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from operator import index
+from typing import TYPE_CHECKING, Any
 
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class Parameter:
     cache_size : float            kernel row budget in MB of 2^20 bytes (``-m``)
     eps : float                   tolerance of the stopping criterion (``-e``)
     C : float                     cost of C-SVC, epsilon-SVR and nu-SVR (``-c``)
-    weights : tuple of (label, factor)      C of that class is factor * C, C-SVC only (``-wi``)
+    weights : tuple of (label, factor), or mapping      C of that class is factor * C, C-SVC only (``-wi``)
     nu : float                    of nu-SVC, one-class and nu-SVR, 0 < nu <= 1 (``-n``)
     p : float                     epsilon of the epsilon-SVR loss (``-p``)
     shrinking : bool              ``-h``
@@ -60,9 +65,27 @@ class Parameter:
                 known = ", ".join(f"{k.value} {k.name}" for k in kind)
                 raise ParameterError(f"unknown {name} {getattr(self, name)!r}; known are {known}") from None
         for name in ("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"):
+            self._set(name, float)
             if not isfinite(getattr(self, name)):
                 raise ParameterError(f"{name} must be finite, not {getattr(self, name)}")
+        for name in ("degree", "max_iter"):
+            self._set(name, index)
+        for name in ("shrinking", "probability"):
+            if getattr(self, name) not in (0, 1):
+                raise ParameterError(f"{name} must be True or False, not {getattr(self, name)!r}")
+            self._set(name, bool)
+        self._set("weights", _pairs)
         self._check_values()
+
+    def _set(self, name: str, kind: Callable[[Any], object]) -> None:
+        """Convert a field, which must be exact."""
+        value = getattr(self, name)
+        try:
+            if isinstance(value, str):
+                raise TypeError
+            object.__setattr__(self, name, kind(value))
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError(f"{name} must be {KINDS[kind]}, not {value!r}") from None
 
     def _check_values(self) -> None:
         s, t = self.svm_type, self.kernel_type
@@ -93,3 +116,17 @@ class Parameter:
 
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
+
+
+def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
+    """Weights of classes, given as pairs or as a mapping."""
+    items = weights.items() if hasattr(weights, "items") else weights
+    return tuple((index(label), float(weight)) for label, weight in items)
+
+
+KINDS: dict[Any, str] = {
+    float: "a number",
+    index: "a whole number",
+    bool: "True or False",
+    _pairs: "pairs of a class label and a factor",
+}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
+from libsvmx._core.matrix import compacted
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -19,11 +20,14 @@ class Problem:
     matrix : CsrMatrix
     targets : buffer of float64, shape (n,)     label or target of each selected row
     rows : buffer of int32, shape (n,)          rows of ``matrix``; all of them in order by default
+    features : CsrMatrix                        ``matrix`` as kernels see it: huge indices renumbered
     """
 
-    __slots__ = ("matrix", "rows", "targets")
+    __slots__ = ("features", "matrix", "rows", "targets")
 
-    def __init__(self, matrix: CsrMatrix, targets: Buffer, rows: Buffer | None = None):
+    def __init__(
+        self, matrix: CsrMatrix, targets: Buffer, rows: Buffer | None = None, features: CsrMatrix | None = None
+    ):
         if rows is None:
             rows = ramp(matrix.n_rows)
         if len(targets) != len(rows):
@@ -31,6 +35,7 @@ class Problem:
         self.matrix = matrix
         self.targets = targets
         self.rows = rows
+        self.features = features or compacted(matrix)[0]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -39,4 +44,4 @@ class Problem:
         """The rows at ``positions`` (buffer of int32) of this problem, with their own or other targets."""
         if targets is None:
             targets = take_float64(self.targets, positions)
-        return Problem(self.matrix, targets, take_int32(self.rows, positions))
+        return Problem(self.matrix, targets, take_int32(self.rows, positions), self.features)

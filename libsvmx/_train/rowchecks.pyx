@@ -84,4 +84,4 @@ def serials_only(CsrMatrix matrix, rows):
     for i in range(n):
         indptr[i + 1] = i + 1
         values[i] = matrix.value[matrix.ptr[chosen[i]]]
-    return CsrMatrix(indptr_, zeros("i", n), values_)
+    return CsrMatrix(indptr_, zeros("i", n), values_, copy=False)

@@ -53,28 +53,34 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
         pair = first_asymmetry(problem.matrix, problem.rows)
         if pair:
             observer.remark("not symmetric", f"{pair[0] + 1} and {pair[1] + 1}")
-    if param.svm_type.is_classification:
-        return train_classifier(problem, param, rand, observer)
-    return train_single(problem, param, rand, observer)
+    train = train_classifier if param.svm_type.is_classification else train_single
+    model = train(problem, param, rand, observer)
+    numbers = (*(model.sigmoid_a or ()), *(model.sigmoid_b or ()))
+    if "degenerate" in model.statuses or not all(isfinite(number) for number in numbers):
+        raise ParameterError(
+            "the solution degenerates: its coefficients are not finite "
+            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose other kernel parameters, "
+            "another nu, or scale the data"
+        )
+    return model
 
 
 def solve_binary(
     problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer
 ) -> tuple[Buffer, float, str]:
     """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
-    kernel = Kernel(problem.matrix, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+    kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     store = RowStore(kernel, param.cache_size * MEGABYTE)
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
     solution = smo.solve(dual, store, control)
-    if solution.status != "converged":
-        observer.remark(solution.status)
+    status = solution.status
+    if status != "converged":
+        observer.remark(status)
     beta, rho, objective, n_sv, n_bsv, quantity, value = read_off(param, problem.targets, dual, solution)
     if not (isfinite(rho) and isfinite(objective)):
-        raise ParameterError(
-            "the solution degenerates: its coefficients are not finite "
-            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose another nu or other kernel parameters"
-        )
+        status = "degenerate"
+        observer.remark(status)
     observer.solved(
         SolveReport(
             solution.iterations,
@@ -84,12 +90,12 @@ def solve_binary(
             n_bsv,
             quantity,
             value,
-            solution.status,
+            status,
             solution.rows_computed,
             kkt_gap(dual, solution.alpha, solution.scores),
         )
     )
-    return beta, rho, solution.status
+    return beta, rho, status
 
 
 def train_single(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
@@ -123,7 +129,7 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
     weightless = {label for label, weight in param.weights if weight == 0} & set(labels)
-    if weightless:
+    if weightless and param.svm_type == SvmType.C_SVC:  # nu-SVC has no C to weight
         return train_without(problem, param, weightless, rand, observer)
     if k == 1:
         observer.remark("one class")

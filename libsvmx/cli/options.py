@@ -52,7 +52,6 @@ def parse(
             continue
         letter = option[1]
         if letter in flags:
-            # a flag needs something after it, as in LIBSVM: the file it works on
             flags[letter]()
             i += 1
             continue

@@ -18,6 +18,7 @@ REMARKS = {
     "iteration limit": "the iteration limit was reached before the tolerance: the model is feasible, not optimal",
     "time limit": "the time limit was reached before the tolerance: the model is feasible, not optimal",
     "interrupted": "interrupted before the tolerance was reached: the model is feasible, not optimal",
+    "degenerate": "a solution degenerates: its coefficients are not finite, and predictions from it mean nothing",
     "one class": "the training data has only one class, so there is nothing to tell apart",
     "weight without class": "a weight is given for class {detail}, which does not occur in the data",
     "class dropped": "class {detail} has weight 0 and is left out",
@@ -55,6 +56,7 @@ class TrainingReport(Observer):
     def __init__(self, write: Callable[[str], object], warn: Callable[[str], object] | None = None):
         self.write = write
         self.warn = warn
+        self.warned: set[tuple[str, str]] = set()
 
     def mark(self, mark: str) -> None:
         self.write(MARKS[mark])
@@ -73,9 +75,12 @@ class TrainingReport(Observer):
         self.write(LAPLACE.format(space=" ", sigma=sigma))
 
     def remark(self, kind: str, detail: str = "") -> None:
-        if kind in TRANSCRIPT_REMARKS:
+        if kind == "coupling limit":  # in LIBSVM, a line for each row
+            self.write("Exceeds max_iter in multiclass_prob\n" * int(detail))
+        elif kind in TRANSCRIPT_REMARKS:
             self.write(TRANSCRIPT_REMARKS[kind])
-        elif self.warn:
+        elif self.warn and (kind, detail) not in self.warned:  # once, not once for every pair and fold
+            self.warned.add((kind, detail))
             self.warn(REMARKS[kind].format(detail=detail))
 
 

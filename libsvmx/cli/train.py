@@ -17,7 +17,7 @@ from libsvmx.cli.options import UsageError, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_interrupt, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
@@ -152,6 +152,8 @@ def main(argv: list[str]) -> int:
     try:
         if job.folds:
             predicted = cross_validate_problem(problem, param, job.folds, Rand(1), observer)
+            if observer.should_stop():
+                raise SvmxError("interrupted: the cross-validation has no result")
             scores = Scores()
             scores.add(predicted, data.targets)
             # one-class counts as classification, as in LIBSVM

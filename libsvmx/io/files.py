@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -58,18 +59,34 @@ def _decompress(content: bytes, path: str) -> bytes:
 
 def check_target(path: str) -> None:
     """Raise OSError now if ``path`` could not be written later: better before a long training than after it."""
+    direct = _written_directly(path)
+    if direct is not None:
+        if isinstance(direct, int):
+            os.close(direct)
+        return
     target = os.path.realpath(path)
     if os.path.isdir(target):
         raise IsADirectoryError(21, "Is a directory", path)
     folder = os.path.dirname(target) or "."
     if not os.path.isdir(folder):
         raise FileNotFoundError(2, "No such file or directory", folder)
-    if os.path.exists(target) and not os.path.isfile(target):
-        return  # a device or a pipe: written directly
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(13, "Permission denied", folder)
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied", path)  # renaming would get round its protection
+
+
+def _written_directly(path: str) -> str | int | None:
+    """What to open for a device, a pipe, or the file that standard output or error is; None if it can be replaced."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    for descriptor in (1, 2):
+        with suppress(OSError):
+            if os.path.samestat(status, os.fstat(descriptor)):
+                return os.dup(descriptor)  # shares its position with the lines that are printed
+    return None if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) else path
 
 
 def same_file(a: str, b: str) -> bool:
@@ -92,8 +109,14 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     OSError          also for an error that only shows on closing, such as a full disk; names the file
     """
     try:
-        with _replacing(os.path.realpath(path)) as file:
-            yield file
+        direct = _written_directly(path)
+        if direct is not None:
+            sys.stdout.flush()
+            with open(direct, "wb") as file:
+                yield file
+        else:
+            with _replacing(os.path.realpath(path)) as file:
+                yield file
     except OSError as error:
         if error.filename is None:  # writing knows only a descriptor
             error.filename = path
@@ -102,10 +125,6 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def _replacing(target: str) -> Iterator[IO[bytes]]:
-    if os.path.exists(target) and not os.path.isfile(target):
-        with open(target, "wb") as direct:
-            yield direct
-        return
     file, temporary = _open_beside(target)
     try:
         with file:

@@ -16,79 +16,20 @@ Nothing here has the size of the largest index: arrays have one element per *dis
 
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.matrix import distinct_features
+from libsvmx._core.matrix cimport CsrMatrix, first_at_least
 from libsvmx.io.numbers cimport NUMBER_ROOM, put_17, put_6, put_integer
 from libsvmx.exceptions import DataError
 
 
 cdef enum:
     BLOCK_BYTES = 1 << 20     # one write call's worth of text: large enough that calls cost nothing, small in memory
-    # A table of one byte per possible index is used while it stays near the size of the data itself.
-    TABLE_PER_ENTRY = 4
-    TABLE_FREE = 1 << 16
 
 
 # ---------------------------------------------------------------- features and their ranges
-
-cdef int _compare(const void *a, const void *b) noexcept nogil:
-    cdef int32_t x = (<const int32_t *>a)[0], y = (<const int32_t *>b)[0]
-    return (x > y) - (x < y)
-
-
-cdef _distinct(CsrMatrix matrix):
-    """Ascending indices of the features that have an entry: buffer of int32."""
-    cdef int64_t k, n = 0, nnz = matrix.nnz
-    cdef Py_ssize_t size = <Py_ssize_t>matrix.max_index + 1
-    cdef unsigned char[::1] seen
-    cdef int32_t[::1] found, every
-    if size <= TABLE_PER_ENTRY * nnz + TABLE_FREE:
-        seen = bytearray(size)
-        for k in range(nnz):
-            n += not seen[matrix.index[k]]
-            seen[matrix.index[k]] = 1
-        out = zeros("i", n)
-        found = out
-        n = 0
-        for k in range(size):
-            if seen[k]:
-                found[n] = <int32_t>k
-                n += 1
-        return out
-    every = zeros("i", nnz)
-    memcpy(&every[0], matrix.index, nnz * sizeof(int32_t))
-    qsort(&every[0], nnz, sizeof(int32_t), _compare)
-    n = 1
-    for k in range(1, nnz):
-        if every[k] != every[k - 1]:
-            every[n] = every[k]
-            n += 1
-    out = zeros("i", n)
-    found = out
-    memcpy(&found[0], &every[0], n * sizeof(int32_t))
-    return out
-
-
-cdef Py_ssize_t _slot(const int32_t[::1] sorted_indices, int32_t index, Py_ssize_t begin) noexcept nogil:
-    """First position p >= begin with sorted_indices[p] >= index, or the length.
-
-    Rows are ascending as well, so ``begin`` is where the previous entry was found; in dense
-    data the answer is the first position looked at.
-    """
-    cdef Py_ssize_t end = sorted_indices.shape[0], middle
-    if begin < end and sorted_indices[begin] >= index:
-        return begin
-    while begin < end:
-        middle = begin + (end - begin) // 2
-        if sorted_indices[middle] < index:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
-
 
 def feature_ranges(CsrMatrix matrix):
     """Smallest and largest value of every feature that has an entry, zeros left out included.
@@ -102,7 +43,7 @@ def feature_ranges(CsrMatrix matrix):
     ------
     DataError        a value is nan or infinite; names the row
     """
-    indices = _distinct(matrix)
+    indices = distinct_features(matrix)
     lows, highs = zeros("d", len(indices)), zeros("d", len(indices))
     cdef const int32_t[::1] index = indices
     cdef double[::1] low = lows, high = highs
@@ -116,7 +57,7 @@ def feature_ranges(CsrMatrix matrix):
             v = matrix.value[k]
             if not isfinite(v):
                 raise DataError(f"the value of feature {matrix.index[k]} is not finite: {v}", i)
-            at = _slot(index, matrix.index[k], at)
+            at = first_at_least(index, matrix.index[k], at)
             if count[at] == 0:
                 low[at] = high[at] = v
             elif v < low[at]:
@@ -271,7 +212,7 @@ cdef class RowScaler:
         cdef char *start = out
         out += self._put_target(out, target, i)
         for k in range(matrix.ptr[i], matrix.ptr[i + 1]):
-            at = _slot(self._index, matrix.index[k], at)
+            at = first_at_least(self._index, matrix.index[k], at)
             if at == n_features:
                 break
             if self._index[at] != matrix.index[k]:

@@ -340,7 +340,7 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False):
         raise FormatError(path, blank_from, 0, CAUSES[BLANK_LINE])
     if fault != OK:
         raise fault_error(path, fault, &lines, at)
-    matrix = CsrMatrix(indptr_[:n + 1], indices_[:nnz], values_[:nnz])
+    matrix = CsrMatrix(indptr_[:n + 1], indices_[:nnz], values_[:nnz], copy=False)
     return matrix, targets_[:n], numbers_[:n], blank_from
 
 
@@ -433,4 +433,4 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
     if n_sv and PyBytes_GET_SIZE(text) and text[PyBytes_GET_SIZE(text) - 1] not in b"\n\r \t":
         # LIBSVM ends each vector with a blank and a newline: without them digits may be missing
         raise FormatError(path, lines.number, 0, "the last line is cut off: it does not end with a blank or a newline")
-    return coef_, CsrMatrix(indptr_, indices_[:nnz], values_[:nnz])
+    return coef_, CsrMatrix(indptr_, indices_[:nnz], values_[:nnz], copy=False)

@@ -139,3 +139,16 @@ def test_help_version_and_bare_usage(name, tmp_path):
     assert version.stdout.startswith(f"svmx-{name} ")
     assert bare.stderr == helped.stderr == version.stderr == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_output_to_where_standard_output_goes(tmp_path):
+    """Through a pipe, and into the file that standard output is."""
+    libsvmx_train = "from libsvmx.cli.train import entry; entry()"
+    predict = [sys.executable, "-c", "from libsvmx.cli.predict import entry; entry()", HEART, "m", "/dev/stdout"]
+    subprocess.run([sys.executable, "-c", libsvmx_train, "-q", HEART, "m"], cwd=tmp_path, check=True)
+    piped = subprocess.run(predict, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert piped.splitlines()[-1].startswith("Accuracy = ")
+    assert len(piped.splitlines()) == 271
+    with open(tmp_path / "out", "w") as file:
+        subprocess.run(predict, cwd=tmp_path, stdout=file, check=True)
+    assert (tmp_path / "out").read_text() == piped
