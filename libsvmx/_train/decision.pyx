@@ -81,23 +81,26 @@ cdef class DecisionFunction:
             svmx_weighted_sum(end - begin, &self.coef[line * self.kernel.vectors.n_rows + begin],
                               &values[begin * SVMX_TESTS], total)
 
-    def votes(self, decision_values, Py_ssize_t n):
-        """Class number with most pairwise votes, the first of equals: buffer of int32, shape (n,)."""
-        cdef const double[::1] dec = decision_values
-        cdef Py_ssize_t row, p
-        cdef int i, j, best
-        won_, vote_ = zeros("i", n), zeros("i", max(self.k, 1))
-        cdef int32_t[::1] won = won_, vote = vote_
-        for row in range(n):
-            p = row * self.n_functions
-            vote[:] = 0
-            for i in range(self.k):
-                for j in range(i + 1, self.k):
-                    vote[i if dec[p] > 0 else j] += 1
-                    p += 1
-            best = 0
-            for i in range(1, self.k):
-                if vote[i] > vote[best]:
-                    best = i
-            won[row] = best
-        return won_
+
+def votes(decision_values, Py_ssize_t n, int k):
+    """Class with most pairwise votes, the first of equals: buffer of int32, shape (n,).
+
+    ``decision_values``: buffer of float64, shape (n * k (k-1) / 2,), row by row.
+    """
+    cdef const double[::1] dec = decision_values
+    cdef Py_ssize_t row, p = 0
+    cdef int i, j, best
+    won_, vote_ = zeros("i", n), zeros("i", max(k, 1))
+    cdef int32_t[::1] won = won_, vote = vote_
+    for row in range(n):
+        vote[:] = 0
+        for i in range(k):
+            for j in range(i + 1, k):
+                vote[i if dec[p] > 0 else j] += 1
+                p += 1
+        best = 0
+        for i in range(1, k):
+            if vote[i] > vote[best]:
+                best = i
+        won[row] = best
+    return won_

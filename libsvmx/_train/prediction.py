@@ -8,7 +8,7 @@ from libsvmx._core.buffers import zeros
 from libsvmx._kernels.cross import CrossKernel
 from libsvmx._train import probability
 from libsvmx._train.checks import check_precomputed_tests
-from libsvmx._train.decision import DecisionFunction
+from libsvmx._train.decision import DecisionFunction, votes
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def labels_of(model: Model, values: Buffer, n: int) -> Buffer:
             out[i] = 1.0 if value > 0 else -1.0
         return out
     labels = model.class_labels or ()
-    for i, c in enumerate(decision_function(model).votes(values, n)):
+    for i, c in enumerate(votes(values, n, model.nr_class)):
         out[i] = labels[c]
     return out
 

@@ -81,9 +81,7 @@ cdef int slow_number(const char *start, const char *token_end, double *value, co
     """Correctly rounded, any length; also hexadecimal floats."""
     cdef char *end = NULL
     cdef const char *p = start
-    cdef bint negative = False
     if p[0] == c"+" or p[0] == c"-":
-        negative = p[0] == c"-"
         p += 1
     if (p[0] == c"n" or p[0] == c"N") or (p[0] == c"i" or p[0] == c"I"):
         with gil:
