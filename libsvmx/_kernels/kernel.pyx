@@ -68,7 +68,7 @@ cdef class Kernel:
             # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF.
             if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and self.squares[i] <= DOUBLE_MAX / 4):
                 raise DataError("the kernel value of the row with itself overflows: scale the data, "
-                                "or choose smaller kernel parameters", i)
+                                "or choose smaller kernel parameters", chosen[i])
 
     cdef int fill_row(self, Py_ssize_t i, float *out) noexcept nogil:
         """K(i, .) into ``out`` (n floats)."""

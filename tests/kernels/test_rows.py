@@ -126,6 +126,8 @@ def test_overflow_is_refused(kind):
     matrix = data.from_rows([[(1, 1.0)], [(1, 1e200)]])
     with pytest.raises(DataError, match=r"row 1: .*overflows"):
         Kernel(matrix, rows_of(2), kind, 3, 1.0, 0.0)
+    with pytest.raises(DataError, match=r"row 1: .*overflows"):  # the row of the matrix, not of the selection
+        Kernel(matrix, filled("i", [1, 0]), kind, 3, 1.0, 0.0)
 
 
 @given(st.lists(st.integers(0, 29), min_size=1, max_size=400), st.integers(3, 31))
