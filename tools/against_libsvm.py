@@ -50,6 +50,7 @@ CASES = [
     ("cpusmall", "-s 3 -g 1e-8 -c 100"),
     ("space_ga", "-s 3 -c 10"),
     ("housing", "-s 3 -g 0.0001 -c 10"),
+    ("housing", "-s 4 -t 0"),  # 10^7 iterations over a few dozen active variables
     ("svmguide1", "-s 2 -n 0.1 -b 1"),
     ("elec2", ""),
 ]

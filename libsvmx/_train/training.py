@@ -240,13 +240,10 @@ def sigmoid_of_pair(
         n_positive = sum(1 for y in rest.targets if y > 0)
         if n_positive and n_positive < len(rest):
             model = train_classifier(rest, inner, rand, observer)
-            assert model.class_labels is not None
-            # labels may come as (-1, 1) from a shuffled first row; values count for +1
-            sign = model.class_labels[0]
-            for p, value in zip(
-                order[begin:end], prediction.decision_values(model, held_out.matrix, held_out.rows), strict=True
-            ):
-                values[p] = value * sign
+            # classes -1 and +1 are always ordered +1 first, so the values count for the positive class
+            decided = prediction.decision_values(model, held_out.matrix, held_out.rows)
+            for p, value in zip(order[begin:end], decided, strict=True):
+                values[p] = value
         else:
             constant = 0.0 if not len(rest) else 1.0 if n_positive else -1.0
             for p in order[begin:end]:

@@ -25,7 +25,8 @@ def parse(
     argv: list[str],
     letters: Mapping[str, Setter],
     flags: Mapping[str, Callable[[], None]],
-    names: Mapping[str, Setter | Callable[[], None]],
+    names: Mapping[str, Setter],
+    switches: Mapping[str, Callable[[], None]],
     usage: str,
     version: str,
 ) -> list[str]:
@@ -36,7 +37,8 @@ def parse(
     argv : list of str          without the command
     letters : dict              letter -> setter(option as written, value)
     flags : dict                letter -> action without a value
-    names : dict                long name -> setter(option, value), or action for names in ``flags`` style
+    names : dict                long name -> setter(option, value)
+    switches : dict             long name -> action without a value
 
     Raises
     ------
@@ -48,7 +50,7 @@ def parse(
         if option in ("--help", "--version"):
             raise HelpRequested(usage if option == "--help" else version)
         if option.startswith("--"):
-            i += _long(argv, i, names)
+            i += _long(argv, i, names, switches)
             continue
         letter = option[1]
         if letter in flags:
@@ -64,28 +66,23 @@ def parse(
     return argv[i:]
 
 
-def _long(argv: list[str], i: int, names: Mapping[str, Setter | Callable[[], None]]) -> int:
+def _long(argv: list[str], i: int, names: Mapping[str, Setter], switches: Mapping[str, Callable[[], None]]) -> int:
     """Handle the long option at i; returns how many arguments it took."""
     name, equals, value = argv[i].partition("=")
-    action = names.get(name)
-    if action is None:
-        raise UsageError(f"unknown option {name}")
-    if name in NO_VALUE:
+    if name in switches:
         if equals:
             raise UsageError(f"option {name} takes no value")
-        action()  # type: ignore[call-arg]
+        switches[name]()
         return 1
+    if name not in names:
+        raise UsageError(f"unknown option {name}")
     if equals:
-        action(name, value)  # type: ignore[call-arg]
+        names[name](name, value)
         return 1
     if i + 1 >= len(argv):
         raise UsageError(f"option {name} needs a value")
-    action(name, argv[i + 1])  # type: ignore[call-arg]
+    names[name](name, argv[i + 1])
     return 2
-
-
-# long options that are switches
-NO_VALUE = frozenset({"--lenient", "--unlabeled"})
 
 
 def integer(option: str, text: str) -> int:

@@ -61,6 +61,7 @@ def main(argv: list[str]) -> int:
         argv,
         {"b": job.set_probability},
         {"q": lambda: setattr(job, "quiet", True)},
+        {},
         {
             "--unlabeled": lambda: setattr(job, "unlabeled", True),
             "--lenient": lambda: setattr(job, "lenient", True),

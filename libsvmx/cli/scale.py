@@ -112,6 +112,7 @@ def main(argv: list[str]) -> int:
             "r": job.set_restore,
         },
         {},
+        {},
         {"--lenient": lambda: setattr(job, "lenient", True)},
         USAGE,
         version_text("svmx-scale"),

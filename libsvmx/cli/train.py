@@ -120,10 +120,10 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
         "--on-interrupt": job.set_interrupt,
-        "--lenient": lambda: setattr(job, "lenient", True),
     }
+    switches = {"--lenient": lambda: setattr(job, "lenient", True)}
     flags = {"q": lambda: setattr(job, "quiet", True)}
-    files = parse(argv, letters, flags, names, USAGE, version_text("svmx-train"))
+    files = parse(argv, letters, flags, names, switches, USAGE, version_text("svmx-train"))
     if not files:
         raise UsageError("no training file" if argv else "")
     default_model = ("stdin" if files[0] == "-" else os.path.basename(files[0])) + ".model"

@@ -70,12 +70,11 @@ def test_density_decides_the_storage():
     assert isinstance(products_of(data.load("a1a.xz")[0], rows_of(1605)), PostingProducts)
 
 
-@given(st.lists(st.floats(-103.9, 1e-9), min_size=1, max_size=300), st.integers(0, 2**32))
+@given(st.lists(st.floats(-103.9, 0.0), min_size=1, max_size=300))
 @settings(max_examples=200, deadline=None)
-def test_rbf_rounds_as_libm(exponents, seed):
+def test_rbf_rounds_as_libm(exponents):
     """x = -gamma d^2 anywhere in the range where float(exp(x)) is not 0, on one-feature rows."""
-    del seed
-    values = [math.sqrt(max(-x, 0.0)) for x in exponents]
+    values = [math.sqrt(-x) for x in exponents]
     matrix = data.from_rows([[], *([(1, v)] if v else [] for v in values)])
     row = Kernel(matrix, rows_of(len(values) + 1), RBF, 0, 1.0, 0.0).row(0)
     assert list(row) == [1.0] + [float(np.float32(math.exp(-(v * v)))) for v in values]

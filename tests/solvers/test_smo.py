@@ -61,11 +61,8 @@ def test_optimum(kind, eps, shrinking):
     assert np.asarray(solution.scores) == pytest.approx(V, abs=1e-9)
     assert solution.objective == pytest.approx(objective, rel=1e-9)
     assert kkt_gap(dual, alpha, V) <= eps + 1e-9
-    # no feasible direction from alpha to a random feasible point goes down
-    tight = objective
-    if eps == 1e-8:
-        loose = smo.solve(dual, store, Control(1e-1, shrinking)).objective
-        assert tight <= loose + 1e-12
+    # a looser tolerance ends no lower
+    assert objective <= smo.solve(dual, store, Control(1e-1, shrinking)).objective + 1e-12
 
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
@@ -121,8 +118,7 @@ def test_limits_are_kept_and_reported():
     dual, store, _ = build(SvmType.C_SVC, C=100.0)
     solution = smo.solve(dual, store, Control(1e-9, True, max_iter=7))
     assert (solution.status, solution.iterations) == ("iteration limit", 7)
-    V, _ = np.asarray(solution.scores), None
-    assert np.isfinite(V).all()
+    assert np.isfinite(np.asarray(solution.scores)).all()
 
 
 def test_observer_can_stop():
