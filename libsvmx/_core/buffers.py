@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def zeros(kind: str, n: int) -> Buffer:
-    """Writable memoryview of ``n`` zeros; ``kind`` is a struct code: 'd' float64, 'i' int32, 'q' int64, 'b' int8."""
+    """Writable memoryview of ``n`` zeros; ``kind`` is a struct code: 'd' float64, 'i' int32, 'q' int64, 'f' float32,
+    'b' int8, 'H' uint16, 'Q' uint64."""
     return memoryview(bytearray(n * SIZE_OF[kind])).cast(kind)  # type: ignore[call-overload]
 
 
@@ -29,4 +30,4 @@ def filled(kind: str, values: Iterable[float]) -> Buffer:
     return out
 
 
-SIZE_OF = {"d": 8, "q": 8, "i": 4, "f": 4, "b": 1}
+SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "H": 2, "b": 1}

@@ -2,8 +2,7 @@
  *
  * Every lane is another row or another variable, so each sum keeps its own order and a
  * wider vector changes no bit; with -ffp-contract=off the clones of one function give
- * equal results on every CPU. Notation: V_i = -y_i G_i, beta_i = y_i alpha_i, K without labels
- * (Fan, Chen & Lin, JMLR 6, 2005, rewritten in label-free scores).
+ * equal results on every CPU.
  */
 #ifndef SVMX_LANES_H
 #define SVMX_LANES_H
@@ -13,6 +12,7 @@
 #include <string.h>
 
 #ifdef SVMX_FMV
+#include <immintrin.h>
 #define SVMX_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define SVMX_CLONES
@@ -25,12 +25,22 @@
 #define SVMX_RESTRICT
 #endif
 
+#if defined(__GNUC__)
+#define svmx_popcount(x) ((int32_t)__builtin_popcountll(x))
+#else
+static int32_t svmx_popcount(uint64_t x)
+{
+    int32_t count = 0;
+    for (; x != 0; x &= x - 1)
+        ++count;
+    return count;
+}
+#endif
+
 /* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
 #define SVMX_PANEL 16
-/* Variables per chunk of the two selections: the winner is looked for again in one chunk only. */
-#define SVMX_CHUNK 512
-/* Curvature floor of LIBSVM: keeps the pair step finite where K_ii + K_jj - 2 K_ij <= 0. */
-#define SVMX_TAU 1e-12
+/* Values per block of the loops that go over their data in several short passes. */
+#define SVMX_BLOCK 256
 
 /* ---- dot products of one row with many ---------------------------------------------- */
 
@@ -56,11 +66,11 @@ static SVMX_CLONES void svmx_panel_dots(int64_t n_panels, int64_t n_features, co
     }
 }
 
-/* dots[row] += v * x for all (row, x) of one feature's postings. */
-static void svmx_postings_axpy(int64_t n, const int32_t *row, const double *x, double v, double *dots)
+/* dots[place] += v * x for all (place, x) of one feature's postings. */
+static void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots)
 {
     for (int64_t k = 0; k < n; ++k)
-        dots[row[k]] += v * x[k];
+        dots[place[k]] += v * x[k];
 }
 
 /* ---- exp ------------------------------------------------------------------------------ */
@@ -102,7 +112,6 @@ SVMX_INLINE double svmx_exp(double x)
 #define SVMX_EXP_ZERO (-104.0)
 /* Below it the float would be subnormal, above zero the squares have cancelled: both left to libm. */
 #define SVMX_EXP_LOW (-87.0)
-#define SVMX_BLOCK 256
 
 /* Whether (float)e, e = svmx_exp(x), may differ from (float)exp(x). */
 SVMX_INLINE int64_t svmx_exp_in_doubt(double x, double e)
@@ -194,165 +203,73 @@ static void svmx_sigmoid_row(int64_t n, const double *dots, double gamma, double
         out[k] = (float)tanh(gamma * dots[k] + coef0);
 }
 
-/* ---- rows seen through an index --------------------------------------------------------- */
+/* ---- rows of 0 and 1 ----------------------------------------------------------------------- */
 
-static SVMX_CLONES void svmx_gather(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
-                                    float *SVMX_RESTRICT out)
+/* out[k] = table[base + offset[k] - 2 c_k], c_k the number of ones that target k shares with the row: every
+ * kernel of rows of 0 and 1 is a function of c_k and of the ones of each row, all exact integers.
+ * bits: n_words x stride words, word w of target k at [w][k]; stride and offset cover n rounded up to 16. */
+SVMX_INLINE void svmx_bit_row_plain(int64_t n, int64_t n_words, int64_t stride, const uint64_t *SVMX_RESTRICT bits,
+                                    const uint64_t *row, const int32_t *SVMX_RESTRICT offset, int32_t base,
+                                    const float *SVMX_RESTRICT table, float *SVMX_RESTRICT out)
 {
-    for (int64_t k = 0; k < n; ++k)
-        out[k] = row[index[k]];
-}
-
-/* ---- the SMO iteration -------------------------------------------------------------------- */
-
-/* V -= K_i dbeta_i + K_j dbeta_j, LIBSVM's association. */
-static SVMX_CLONES void svmx_update_scores(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
-                                           const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j)
-{
-    for (int64_t k = 0; k < n; ++k)
-        V[k] -= Ki[k] * dbeta_i + Kj[k] * dbeta_j;
-}
-
-static SVMX_CLONES void svmx_axpy_row(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
-{
-    for (int64_t k = 0; k < n; ++k)
-        V[k] += a * K[k];
-}
-
-/* Running maxima, in lanes so that the compiler may compare many at a time; any order gives the same. */
-#define SVMX_LANES 32
-
-SVMX_INLINE void svmx_lanes_clear(double *lane)
-{
-    for (int r = 0; r < SVMX_LANES; ++r)
-        lane[r] = -HUGE_VAL;
-}
-
-SVMX_INLINE double svmx_lanes_max(double *lane)
-{
-    for (int half = SVMX_LANES / 2; half >= 1; half /= 2)
-        for (int r = 0; r < half; ++r)
-            lane[r] = lane[r + half] > lane[r] ? lane[r + half] : lane[r];
-    return lane[0];
-}
-
-/* At most so many variables are scanned one by one: less work than folding lanes. */
-#define SVMX_FEW 96
-
-/* Last k of the maximum of V + up, where up is 0 inside I_up and -inf outside; -1 if I_up is empty.
- * chunk: scratch, one double per chunk. */
-static SVMX_CLONES int64_t svmx_top(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT up,
-                                    double *SVMX_RESTRICT chunk, double *maximum)
-{
-    double best = -HUGE_VAL;
-    int64_t winner = -1;
-    if (n <= SVMX_FEW) {
-        for (int64_t k = 0; k < n; ++k)
-            if (up[k] == 0 && V[k] >= best) {
-                best = V[k];
-                winner = k;
-            }
-        *maximum = best;
-        return winner;
-    }
-    double lane[SVMX_LANES];
-    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
-        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
-        svmx_lanes_clear(lane);
-        for (int64_t k = start; k < end; k += SVMX_LANES) {
-            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-            for (int64_t r = 0; r < m; ++r) {
-                const double v = V[k + r] + up[k + r];
-                lane[r] = v > lane[r] ? v : lane[r];
-            }
+    int32_t at[SVMX_BLOCK];
+    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
+        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
+        for (int64_t k = 0; k < m; ++k)
+            at[k] = base + offset[start + k];
+        for (int64_t w = 0; w < n_words; ++w) {
+            const uint64_t *word = bits + w * stride + start;
+            if (row[w] != 0)
+                for (int64_t k = 0; k < m; ++k)
+                    at[k] -= 2 * svmx_popcount(word[k] & row[w]);
         }
-        chunk[c] = svmx_lanes_max(lane);
-        if (chunk[c] >= best) {
-            best = chunk[c];
-            winner = c;
-        }
+        for (int64_t k = 0; k < m; ++k)
+            out[start + k] = table[at[k]];
     }
-    *maximum = best;
-    if (best == -HUGE_VAL)
-        return -1;
-    int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
-    do
-        --k;
-    while (V[k] + up[k] != best);
-    return k;
 }
 
-/* Gain of pairing i with k, (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik), -inf where k is no partner. LIBSVM minimises
- * the negated, which is the same to the last bit. */
-SVMX_INLINE double svmx_pair_gain(double Vmax, double v, double QD_i, double QD_k, float K_ik)
+static SVMX_CLONES void svmx_bit_row_portable(int64_t n, int64_t n_words, int64_t stride, const uint64_t *bits,
+                                              const uint64_t *row, const int32_t *offset, int32_t base,
+                                              const float *table, float *out)
 {
-    const double gap = Vmax - v;
-    double curvature = QD_i + QD_k - 2.0 * K_ik;
-    curvature = curvature > 0 ? curvature : SVMX_TAU;
-    const double gain = gap * gap / curvature;
-    return gap > 0 ? gain : -HUGE_VAL;
+    svmx_bit_row_plain(n, n_words, stride, bits, row, offset, base, table, out);
 }
 
-/* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
- * *largest: that gain; *least: min over I_low of V. chunk: scratch, one double per chunk. */
-static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
-                                        const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax,
-                                        double QD_i, double *SVMX_RESTRICT chunk, double *largest, double *least)
+#ifdef SVMX_FMV
+/* The same with vector popcount and gather, which the compiler does not find by itself. */
+__attribute__((target("arch=x86-64-v4,avx512vpopcntdq"))) static void
+svmx_bit_row_vpopcnt(int64_t n, int64_t n_words, int64_t stride, const uint64_t *bits, const uint64_t *row,
+                     const int32_t *offset, int32_t base, const float *table, float *out)
 {
-    double best = -HUGE_VAL;
-    int64_t winner = -1;
-    if (n <= SVMX_FEW) {
-        double vmin = HUGE_VAL;
-        for (int64_t k = 0; k < n; ++k) {
-            if (low[k] != 0)
-                continue;
-            vmin = V[k] < vmin ? V[k] : vmin;
-            if (!(Vmax - V[k] > 0))
-                continue;
-            const double gain = svmx_pair_gain(Vmax, V[k], QD_i, QD[k], Ki[k]);
-            if (gain >= best) {
-                best = gain;
-                winner = k;
-            }
+    const int64_t whole = n / 16 * 16;
+    for (int64_t k = 0; k < whole; k += 16) {
+        __m512i low = _mm512_setzero_si512(), high = low;
+        for (int64_t w = 0; w < n_words; ++w) {
+            const uint64_t *word = bits + w * stride + k;
+            const __m512i r = _mm512_set1_epi64((long long)row[w]);
+            low = _mm512_add_epi64(low, _mm512_popcnt_epi64(_mm512_and_si512(r, _mm512_loadu_si512(word))));
+            high = _mm512_add_epi64(high, _mm512_popcnt_epi64(_mm512_and_si512(r, _mm512_loadu_si512(word + 8))));
         }
-        *largest = best;
-        *least = vmin;
-        return winner;
+        const __m512i shared = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(low)),
+                                                  _mm512_cvtepi64_epi32(high), 1);
+        const __m512i own = _mm512_add_epi32(_mm512_set1_epi32(base), _mm512_loadu_si512(offset + k));
+        const __m512i at = _mm512_sub_epi32(own, _mm512_add_epi32(shared, shared));
+        _mm512_storeu_ps(out + k, _mm512_i32gather_ps(at, table, 4));
     }
-    double gain[SVMX_LANES], lane[SVMX_LANES], neg_score[SVMX_LANES];
-    svmx_lanes_clear(neg_score);
-    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
-        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
-        svmx_lanes_clear(lane);
-        for (int64_t k = start; k < end; k += SVMX_LANES) {
-            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-            for (int64_t r = 0; r < m; ++r) {
-                const double v = V[k + r] + low[k + r];
-                const double g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
-                neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
-                lane[r] = g > lane[r] ? g : lane[r];
-            }
-        }
-        chunk[c] = svmx_lanes_max(lane);
-        if (chunk[c] >= best) {
-            best = chunk[c];
-            winner = c;
-        }
+    svmx_bit_row_plain(n - whole, n_words, stride, bits + whole, row, offset + whole, base, table, out + whole);
+}
+#endif
+
+static void svmx_bit_row(int64_t n, int64_t n_words, int64_t stride, const uint64_t *bits, const uint64_t *row,
+                         const int32_t *offset, int32_t base, const float *table, float *out)
+{
+#ifdef SVMX_FMV
+    if (__builtin_cpu_supports("avx512vpopcntdq")) {
+        svmx_bit_row_vpopcnt(n, n_words, stride, bits, row, offset, base, table, out);
+        return;
     }
-    *least = -svmx_lanes_max(neg_score);
-    *largest = best;
-    if (best == -HUGE_VAL)
-        return -1;
-    const int64_t start = winner * SVMX_CHUNK, end = n < start + SVMX_CHUNK ? n : start + SVMX_CHUNK;
-    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
-        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-        for (int64_t r = 0; r < m; ++r)
-            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
-        for (int64_t r = m; --r >= 0;)
-            if (gain[r] == best)
-                return k + r;
-    }
-    return -1;
+#endif
+    svmx_bit_row_portable(n, n_words, stride, bits, row, offset, base, table, out);
 }
 
 /* ---- prediction: panels of test rows against one support vector ------------------------- */

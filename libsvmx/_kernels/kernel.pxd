@@ -1,3 +1,6 @@
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport Products
 
 
@@ -7,11 +10,40 @@ cdef class Kernel:
     cdef readonly int degree
     cdef readonly double gamma
     cdef readonly double coef0
-    cdef Products products
     cdef readonly object diagonal
+    cdef readonly bint binary
+    cdef public int64_t values_computed
+    cdef readonly CsrMatrix matrix
+    cdef const int32_t[::1] rows
+    cdef double[::1] squares
+    # binary rows only
+    cdef Py_ssize_t n_words
+    cdef uint64_t[::1] bits         # row by row
+    cdef int32_t[::1] ones
+    cdef float[::1] table
+    cdef int keep_bits(self) except -1
+    cdef double value_of_shared(self, int64_t shared) noexcept nogil
+
+
+cdef class Targets:
+    cdef readonly Kernel kernel
+    cdef readonly Py_ssize_t n
+    cdef readonly Py_ssize_t tile
+    cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
+
+
+cdef class DotTargets(Targets):
+    cdef Products products
     cdef double[::1] squares
     cdef double[::1] scratch
-    cdef int fill_row(self, Py_ssize_t i, float *out) noexcept nogil
+    cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil
+
+
+cdef class BitTargets(Targets):
+    cdef Py_ssize_t stride
+    cdef int32_t base               # of kernels of the shared ones alone
+    cdef uint64_t[::1] bits         # word by word
+    cdef int32_t[::1] offset
 
 
 cdef enum:

@@ -8,5 +8,20 @@ class Kernel:
     gamma: float
     coef0: float
     diagonal: Buffer
+    binary: bool
+    values_computed: int
+    matrix: CsrMatrix
     def __init__(self, matrix: CsrMatrix, rows: Buffer, kind: int, degree: int, gamma: float, coef0: float) -> None: ...
+    def targets(self, members: Buffer, transposed: bool = False) -> Targets: ...
     def row(self, i: int) -> Buffer: ...
+
+class Targets:
+    kernel: Kernel
+    n: int
+    tile: int
+
+class DotTargets(Targets):
+    def __init__(self, kernel: Kernel, members: Buffer, transposed: bool = False) -> None: ...
+
+class BitTargets(Targets):
+    def __init__(self, kernel: Kernel, members: Buffer) -> None: ...

@@ -1,21 +1,26 @@
 """Kernel rows without labels.
 
-A row is K(i, .) over all rows of the problem, each value computed in double and rounded
-once to float, as LIBSVM's cache holds them. Source of the numbers (panels, postings,
-given matrix) and kernel function are composed; neither knows labels, C or folds.
+K(i, .) over chosen targets, each value computed in double and rounded once to float, as
+LIBSVM's cache holds them. Source of the numbers (panels, postings, given matrix, bits)
+and kernel function are composed; neither knows labels, C or folds.
 """
 
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
-from libc.math cimport fabs, tanh
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport exp, fabs, tanh
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_rbf_row, svmx_sigmoid_row
+from libsvmx._core.lanes cimport (svmx_bit_row, svmx_linear_row, svmx_poly_row, svmx_powi, svmx_rbf_row,
+                                  svmx_sigmoid_row)
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._kernels.products cimport Products
+from libsvmx._kernels.products cimport TILE, Products
 
+from libsvmx._core.arrays import ramp
 from libsvmx._kernels.products import GivenValues, products_of
 from libsvmx.exceptions import DataError
+
+# Rows of 0 and 1 of at most so many features are kept as bits: beyond it the words of a row are mostly empty.
+cdef Py_ssize_t MOST_BITS = 1024
 
 
 cdef class Kernel:
@@ -32,28 +37,34 @@ cdef class Kernel:
     ----------
     n : int
     diagonal : buffer of float64, shape (n,)      K(i, i), not rounded to float
+    binary : bool                                 rows are kept as bits: all values are 0 or 1
+    values_computed : int                         kept by those who compute
+
+    Raises
+    ------
+    DataError            a kernel value that overflows a float
     """
 
     def __cinit__(self, CsrMatrix matrix, rows, int kind, int degree, double gamma, double coef0):
-        cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i
         cdef int64_t k
         cdef double square
-        self.n = chosen.shape[0]
+        cdef bint binary = kind != PRECOMPUTED and 0 <= matrix.max_index < MOST_BITS
+        self.matrix, self.rows = matrix, rows
+        self.n = self.rows.shape[0]
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
-        self.products = GivenValues(matrix, rows) if kind == PRECOMPUTED else products_of(matrix, rows)
-        self.scratch = zeros("d", self.products.padded)
         self.squares = zeros("d", self.n)
         self.diagonal = zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
         for i in range(self.n):
             if kind == PRECOMPUTED:
-                k = matrix.ptr[chosen[i]]
+                k = matrix.ptr[self.rows[i]]
                 diagonal[i] = matrix.value[k + <int64_t>matrix.value[k]]
                 continue
             square = 0.0
-            for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
+            for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):
                 square += matrix.value[k] * matrix.value[k]
+                binary = binary and (matrix.value[k] == 1.0 or matrix.value[k] == 0.0)
             self.squares[i] = square
             if kind == LINEAR:
                 diagonal[i] = square
@@ -68,28 +79,134 @@ cdef class Kernel:
             # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF.
             if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and self.squares[i] <= DOUBLE_MAX / 4):
                 raise DataError("the kernel value of the row with itself overflows: scale the data, "
-                                "or choose smaller kernel parameters", chosen[i])
+                                "or choose smaller kernel parameters", self.rows[i])
+        self.binary = binary
+        if binary:
+            self.keep_bits()
 
-    cdef int fill_row(self, Py_ssize_t i, float *out) noexcept nogil:
-        """K(i, .) into ``out`` (n floats)."""
-        cdef double *dots = &self.scratch[0]
-        self.products.fill(i, dots)
+    cdef int keep_bits(self) except -1:
+        """Rows as bits, and all the values their kernel can take (see svmx_bit_row)."""
+        cdef Py_ssize_t i, most = 0
+        cdef int64_t k, shared
+        self.n_words = self.matrix.max_index // 64 + 1
+        self.bits, self.ones = zeros("Q", self.n * self.n_words), zeros("i", self.n)
+        for i in range(self.n):
+            for k in range(self.matrix.ptr[self.rows[i]], self.matrix.ptr[self.rows[i] + 1]):
+                if self.matrix.value[k] == 1.0:
+                    self.bits[i * self.n_words + self.matrix.index[k] // 64] |= <uint64_t>1 << (self.matrix.index[k] % 64)
+            self.ones[i] = <int32_t>self.squares[i]
+            most = max(most, self.ones[i])
+        self.table = zeros("f", 2 * most + 1)
         if self.kind == RBF:
-            svmx_rbf_row(self.n, dots, &self.squares[0], self.squares[i], -self.gamma, out)
-        elif self.kind == POLY:
-            svmx_poly_row(self.n, dots, self.gamma, self.coef0, self.degree, out)
-        elif self.kind == SIGMOID:
-            svmx_sigmoid_row(self.n, dots, self.gamma, self.coef0, out)
+            for k in range(2 * most + 1):  # by squared distance
+                self.table[k] = <float>exp(-self.gamma * k)
         else:
-            svmx_linear_row(self.n, dots, out)
+            for shared in range(most + 1):
+                self.table[2 * (most - shared)] = <float>self.value_of_shared(shared)
         return 0
 
+    cdef double value_of_shared(self, int64_t shared) noexcept nogil:
+        """The kernel, but RBF, of two rows of 0 and 1 that share so many ones."""
+        if self.kind == POLY:
+            return svmx_powi(self.gamma * shared + self.coef0, self.degree)
+        if self.kind == SIGMOID:
+            return tanh(self.gamma * shared + self.coef0)
+        return shared
+
+    def targets(self, members, bint transposed=False):
+        """Targets of rows to come: ``members``, a buffer of int32, numbers rows of the problem.
+
+        ``transposed``: K(target, i) in place of K(i, target), for a given matrix that is not symmetric.
+        """
+        if self.binary:
+            return BitTargets(self, members)
+        return DotTargets(self, members, transposed)
+
     def row(self, Py_ssize_t i):
-        """K(i, .) as a buffer of float32, shape (n,)."""
+        """K(i, .) over the whole problem as a buffer of float32, shape (n,)."""
         if not 0 <= i < self.n:
             raise IndexError(f"row {i} of {self.n}")
         out = zeros("f", self.n)
         cdef float[::1] values = out
+        cdef Targets targets = self.targets(ramp(self.n))
         with nogil:
-            self.fill_row(i, &values[0])
+            targets.fill(<int32_t>i, 0, self.n, &values[0])
         return out
+
+
+cdef class Targets:
+    """Base: the rows that a kernel row is computed against, in the order of its values.
+
+    ``fill(i, begin, end, out)``: K(i, target) of the targets [begin, end), ``begin`` a multiple of ``tile``.
+    Disjoint ranges of one Targets may be filled by several threads at once.
+    """
+
+    cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
+        return 0
+
+
+cdef class DotTargets(Targets):
+    """Values from dot products (or from a given matrix)."""
+
+    def __cinit__(self, Kernel kernel, members, bint transposed=False):
+        cdef const int32_t[::1] chosen = members
+        cdef Py_ssize_t k
+        self.kernel, self.n = kernel, chosen.shape[0]
+        rows_ = zeros("i", self.n)
+        cdef int32_t[::1] rows = rows_
+        self.squares = zeros("d", self.n)
+        for k in range(self.n):
+            rows[k] = kernel.rows[chosen[k]]
+            self.squares[k] = kernel.squares[chosen[k]]
+        self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.kind == PRECOMPUTED
+                         else products_of(kernel.matrix, rows_))
+        self.tile = self.products.tile
+        self.scratch = zeros("d", self.n if self.tile > TILE else 0)
+
+    cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
+        cdef double near[TILE]
+        cdef double *dots
+        cdef Py_ssize_t stop
+        while begin < end:
+            stop = min(begin + self.tile, end)
+            dots = &near[0] if self.tile == TILE else &self.scratch[begin]
+            self.products.fill(self.kernel.rows[i], begin, stop, dots)
+            self.finish(i, begin, stop, dots, out + begin)
+            begin = stop
+        return 0
+
+    cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
+        """The kernel function of the dot products of one tile."""
+        cdef int kind = self.kernel.kind
+        if kind == RBF:
+            svmx_rbf_row(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
+        elif kind == POLY:
+            svmx_poly_row(end - begin, dots, self.kernel.gamma, self.kernel.coef0, self.kernel.degree, out)
+        elif kind == SIGMOID:
+            svmx_sigmoid_row(end - begin, dots, self.kernel.gamma, self.kernel.coef0, out)
+        else:
+            svmx_linear_row(end - begin, dots, out)
+
+
+cdef class BitTargets(Targets):
+    """Values of rows of 0 and 1, looked up by the number of shared ones."""
+
+    def __cinit__(self, Kernel kernel, members):
+        cdef const int32_t[::1] chosen = members
+        cdef Py_ssize_t k, w
+        self.kernel, self.n, self.tile = kernel, chosen.shape[0], TILE
+        self.stride = (self.n + 15) // 16 * 16
+        self.base = <int32_t>kernel.table.shape[0] - 1
+        self.bits, self.offset = zeros("Q", self.stride * kernel.n_words), zeros("i", self.stride)
+        for k in range(self.n):
+            for w in range(kernel.n_words):
+                self.bits[w * self.stride + k] = kernel.bits[chosen[k] * kernel.n_words + w]
+            if kernel.kind == RBF:
+                self.offset[k] = kernel.ones[chosen[k]]
+
+    cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
+        cdef int32_t base = self.kernel.ones[i] if self.kernel.kind == RBF else self.base
+        svmx_bit_row(end - begin, self.kernel.n_words, self.stride, &self.bits[begin],
+                     &self.kernel.bits[i * self.kernel.n_words], &self.offset[begin], base, &self.kernel.table[0],
+                     out + begin)
+        return 0

@@ -1,32 +1,33 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from libsvmx._core.matrix cimport CsrMatrix
 
 
+cdef enum:
+    TILE = 1024     # targets per tile: their dot products stay in L1
+
+
 cdef class Products:
     cdef readonly Py_ssize_t n
-    cdef readonly Py_ssize_t padded
-    cdef int fill(self, Py_ssize_t i, double *out) noexcept nogil
+    cdef readonly Py_ssize_t tile
+    cdef CsrMatrix matrix
+    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
 
 
 cdef class PanelProducts(Products):
-    cdef CsrMatrix matrix
-    cdef const int32_t *rows
-    cdef const int32_t[::1] _rows
     cdef Py_ssize_t width
     cdef double[::1] panels
 
 
 cdef class PostingProducts(Products):
-    cdef CsrMatrix matrix
-    cdef const int32_t *rows
-    cdef const int32_t[::1] _rows
-    cdef int64_t[::1] column
-    cdef int32_t[::1] row_of
+    cdef Py_ssize_t width
+    cdef int64_t[::1] column        # the postings of (tile, feature): [c + 1] is where cell c = tile * width + feature starts
+    cdef uint16_t[::1] place        # of the target within its tile
     cdef double[::1] value
 
 
 cdef class GivenValues(Products):
-    cdef CsrMatrix matrix
-    cdef const int32_t[::1] _rows
+    cdef const int32_t[::1] rows
+    cdef bint transposed
     cdef int32_t[::1] serial
+    cdef int32_t serial_of(self, int64_t row) noexcept nogil

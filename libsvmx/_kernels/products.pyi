@@ -5,7 +5,7 @@ DENSE_FROM: float
 
 class Products:
     n: int
-    padded: int
+    tile: int
 
 class PanelProducts(Products):
     def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...
@@ -14,6 +14,6 @@ class PostingProducts(Products):
     def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...
 
 class GivenValues(Products):
-    def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...
+    def __init__(self, matrix: CsrMatrix, rows: Buffer, transposed: bool = False) -> None: ...
 
 def products_of(matrix: CsrMatrix, rows: Buffer) -> Products: ...

@@ -1,39 +1,63 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.kernel cimport Kernel, Targets
 
 
 cdef class RowStore:
     cdef readonly Kernel kernel
-    cdef readonly Py_ssize_t n
+    cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t active
     cdef readonly Py_ssize_t capacity
     cdef readonly int64_t rows_computed
+    cdef readonly int64_t rows_found
+    cdef int32_t[::1] index
+    cdef bint unsettled             # the active part has changed since the last row
+    # what rows are computed against
+    cdef Targets targets
+    cdef Py_ssize_t covered         # positions [0, covered) had their rows in targets
+    cdef Py_ssize_t distinct        # kernel rows among the active positions
+    cdef bint injective             # no two positions share a row
+    cdef bint in_order              # position p < active is target p
+    cdef int32_t[::1] place         # target of a position
+    cdef float[::1] scratch
+    cdef double arrange_ns
+    cdef int64_t rows_before        # rows_computed when the positions last changed
+    # slots, and their ring by age: newer[head] is the oldest
     cdef Py_ssize_t stride
+    cdef Py_ssize_t slab_bytes
     cdef Py_ssize_t per_slab
+    cdef Py_ssize_t n_slabs
     cdef Py_ssize_t used
     cdef float **slabs
+    cdef double budget_bytes
+    cdef int32_t head
     cdef int32_t[::1] slot_of
     cdef int32_t[::1] row_in
     cdef int32_t[::1] newer
     cdef int32_t[::1] older
-    cdef int32_t pinned
+    cdef int32_t[::1] length        # values in the slot
+    cdef int64_t[::1] synced        # swaps the slot has seen
+    cdef int32_t *swaps             # pairs of positions
+    cdef int64_t n_swaps
+    cdef int64_t room_for_swaps
+    # what it costs
+    cdef double value_ns
+    cdef double regret_ns
+    cdef unsigned char[::1] was_here
+
+    cdef const float *row(self, Py_ssize_t position) except NULL nogil
+    cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
+    cdef void resize(self, Py_ssize_t active) noexcept nogil
+    cdef int settle(self) except -1 nogil
+    cdef int arrange(self) except -1
+    cdef int compute(self, int32_t i, float *out) noexcept nogil
+    cdef bint sync(self, int32_t s) noexcept nogil
+    cdef int32_t slot_for(self, int32_t i) except -1 nogil
+    cdef bint worth_more_memory(self) noexcept nogil
+    cdef Py_ssize_t fitting(self) noexcept nogil
+    cdef void catch_up(self) noexcept nogil
+    cdef void compress(self) noexcept nogil
+    cdef void forget(self) noexcept nogil
     cdef float *slot(self, Py_ssize_t s) noexcept nogil
     cdef void unlink(self, int32_t s) noexcept nogil
     cdef void make_newest(self, int32_t s) noexcept nogil
-    cdef const float *row(self, int32_t i) except NULL nogil
-    cdef const float *replace(self, int32_t i) noexcept nogil
-    cdef const float *compute(self, int32_t i, int32_t s) noexcept nogil
-    cdef void pin(self, int32_t i) noexcept nogil
-
-
-cdef class RowView:
-    cdef readonly RowStore store
-    cdef readonly Py_ssize_t size
-    cdef int32_t[::1] index
-    cdef bint identity
-    cdef float[:, ::1] gathered
-    cdef Py_ssize_t held_position[2]
-    cdef Py_ssize_t held_active[2]
-    cdef const float *active_row(self, Py_ssize_t position, Py_ssize_t n_active, int buffer) except NULL nogil
-    cdef const float *full_row(self, Py_ssize_t position) except NULL nogil
-    cdef void swap(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil

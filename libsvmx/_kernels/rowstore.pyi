@@ -1,15 +1,15 @@
+from collections.abc import Iterable
+
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._typing import Buffer
 
 class RowStore:
     kernel: Kernel
-    n: int
+    size: int
+    active: int
     capacity: int
     rows_computed: int
-    def __init__(self, kernel: Kernel, budget_bytes: float) -> None: ...
-    def fetch(self, i: int) -> Buffer: ...
-
-class RowView:
-    store: RowStore
-    size: int
-    def __init__(self, store: RowStore, index: Buffer) -> None: ...
+    rows_found: int
+    def __init__(self, kernel: Kernel, budget_bytes: float, index: Buffer | None = None) -> None: ...
+    def fetch(self, position: int) -> Buffer: ...
+    def shrink(self, swaps: Iterable[tuple[int, int]], active: int) -> None: ...

@@ -1,63 +1,321 @@
-"""Kernel rows kept under a byte budget, and views that see them through an index.
+"""Kernel rows over the active variables of a solver, kept where keeping beats computing.
 
-The store holds whole rows in the order of the problem, whatever has been shrunk. A view
-puts the variables of a solver over them: position p of the view is row index[p] of the
-store. The same index serves shrinking (a permutation), regression (two variables to a
-row) and, over a shared store, folds and pairs.
+A solver's variables live at positions; position p stands for row index[p] of the kernel.
+Shrinking swaps positions and then makes the active part [0, active) smaller, and the store
+follows: rows are computed against the active part alone, in its order, and a kept row
+catches up with the swaps it missed when it is asked for again. So rows are read as they
+lie, without a gather, and get shorter, and cheaper, as the problem shrinks.
+
+What is kept is decided by cost. Memory is bounded by the budget, but touched for the first
+time only if the rows are dear or were missed often enough: a row of cheap values is computed
+faster than it is fetched.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memmove
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._core.lanes cimport svmx_gather
-from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._core.smo_lanes cimport svmx_gather
 
 
 cdef extern from "svmx_memory.h" nogil:
     void *svmx_allocate(size_t bytes) noexcept
 
+cdef extern from "svmx_clock.h" nogil:
+    double svmx_nanoseconds() noexcept
+
 # Rows are allocated in slabs of about this size: no malloc per row, and memory is
 # touched only as rows come in.
 cdef Py_ssize_t SLAB_BYTES = 4 << 20
+# So much is used whatever the rows cost: about what the outer caches of one core hold.
+cdef double CHEAP_BYTES = 8 << 20
+# Costs of memory, to be weighed against measured times of rows; nanoseconds per byte.
+cdef double FIRST_TOUCH_NS = 0.5
+cdef double FETCH_NS = 0.1
+# Catching up with one swap, in nanoseconds.
+cdef double SWAP_NS = 2.0
 
 
 cdef class RowStore:
-    """RowStore(kernel, budget_bytes): computed rows, least recently used ones replaced first.
+    """RowStore(kernel, budget_bytes, index=None): rows K(index[p], index[0..active)) of position p.
 
-    ``row(i)`` is valid until the next call, unless pinned: the pinned row stays until
-    another is pinned. At least three rows are kept whatever the budget.
+    ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
+    are kept whatever the budget.
+
+    Parameters
+    ----------
+    kernel : Kernel
+    budget_bytes : float
+    index : buffer of int32, shape (size,)      copied; all rows of the kernel in order by default
 
     Attributes
     ----------
-    rows_computed : int      kernel rows computed so far
+    rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes):
-        cdef Py_ssize_t fit
-        self.kernel = kernel
-        self.n = kernel.n
-        self.stride = (self.n + 15) // 16 * 16  # rows start 64-byte aligned relative to each other
-        fit = <Py_ssize_t>min(budget_bytes / (4.0 * self.stride), <double>self.n) if self.n else 0
-        self.capacity = max(fit, 3)
-        self.per_slab = max(1, min(self.capacity, SLAB_BYTES // (4 * max(self.stride, 1))))
-        self.slabs = <float **>calloc(self.capacity // self.per_slab + 1, sizeof(float *))
+    def __cinit__(self, Kernel kernel, double budget_bytes, index=None):
+        cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
+        cdef Py_ssize_t p
+        self.kernel, self.budget_bytes = kernel, budget_bytes
+        self.size = self.active = given.shape[0]
+        self.index, self.place = zeros("i", self.size), zeros("i", self.size)
+        self.was_here = bytearray(kernel.n)
+        self.injective = True
+        for p in range(self.size):
+            if not 0 <= given[p] < kernel.n:
+                raise IndexError(f"index {given[p]} of {kernel.n} rows")
+            self.index[p] = given[p]
+            self.injective &= not self.was_here[given[p]]
+            self.was_here[given[p]] = 1
+        self.was_here[:] = 0
+        self.slot_of = zeros("i", kernel.n)
+        self.row_in, self.newer, self.older, self.length = (zeros("i", kernel.n + 4) for _ in range(4))
+        self.synced = zeros("q", kernel.n + 4)
+        self.head = <int32_t>kernel.n + 3
+
+        self.stride = _padded(self.size)
+        self.capacity = self.fitting()
+        self.per_slab = max(1, min(self.capacity, SLAB_BYTES // max(4 * self.stride, 1)))
+        self.slab_bytes = self.per_slab * 4 * self.stride
+        self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
+        self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
         if self.slabs == NULL:
             raise MemoryError("kernel row store")
-        self.slot_of = zeros("i", self.n)
-        self.slot_of[:] = -1
-        self.row_in, self.newer, self.older = (zeros("i", self.capacity + 1) for _ in range(3))
-        # a ring of slots; the entry past the last slot is its head: newer[head] is the oldest
-        self.newer[self.capacity] = self.older[self.capacity] = <int32_t>self.capacity
-        self.used = 0
-        self.pinned = -1
+        self.value_ns = 1.0
+        self.forget()
+        self.arrange()
 
     def __dealloc__(self):
         cdef Py_ssize_t s
         if self.slabs != NULL:
-            for s in range(self.capacity // self.per_slab + 1):
+            for s in range(self.n_slabs):
                 free(self.slabs[s])
             free(self.slabs)
+        free(self.swaps)
+
+    # ---- rows ------------------------------------------------------------------------------
+
+    cdef const float *row(self, Py_ssize_t position) except NULL nogil:
+        """K of ``position`` with the active positions: ``active`` floats."""
+        cdef int32_t i = self.index[position], s
+        cdef Py_ssize_t used
+        cdef double start, spent, value_ns
+        if self.unsettled:
+            self.settle()
+        s = self.slot_of[i]
+        used = self.used
+        if s >= 0:
+            if self.older[self.head] != s:  # else it is the newest already
+                self.unlink(s)
+                self.make_newest(s)
+            if self.length[s] >= self.active and (self.synced[s] == self.n_swaps or self.sync(s)):
+                self.rows_found += 1
+                return self.slot(s)
+        else:
+            s = self.slot_for(i)
+        start = svmx_nanoseconds()
+        self.compute(i, self.slot(s))
+        spent = svmx_nanoseconds() - start
+        value_ns = spent / (self.targets.n + 1)
+        if used == self.used:
+            self.value_ns += 0.1 * (value_ns - self.value_ns)
+        elif self.rows_computed == 0 or value_ns < self.value_ns:
+            self.value_ns = value_ns  # a new slot: includes the first touch of memory, so no more than a bound
+        if self.was_here[i]:
+            self.regret_ns += max(0.0, spent - FETCH_NS * 4 * self.active)
+        self.was_here[i] = 1
+        self.length[s], self.synced[s] = <int32_t>self.active, self.n_swaps
+        self.rows_computed += 1
+        return self.slot(s)
+
+    cdef int compute(self, int32_t i, float *out) noexcept nogil:
+        """Row i of the kernel over the active positions."""
+        if self.in_order:
+            self.targets.fill(i, 0, self.active, out)
+            self.kernel.values_computed += self.active
+        else:
+            self.targets.fill(i, 0, self.targets.n, &self.scratch[0])
+            svmx_gather(self.active, &self.scratch[0], &self.place[0], out)
+            self.kernel.values_computed += self.targets.n
+        return 0
+
+    # ---- the active part ----------------------------------------------------------------------
+
+    cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        """Exchange the variables at two positions; ``resize`` must follow before the next row."""
+        cdef int64_t room
+        cdef void *grown
+        self.index[a], self.index[b] = self.index[b], self.index[a]
+        self.place[a], self.place[b] = self.place[b], self.place[a]
+        self.in_order = False
+        if self.used == 0:
+            return 0
+        if self.n_swaps == self.room_for_swaps:
+            room = 2 * self.room_for_swaps + 1024
+            grown = realloc(self.swaps, 2 * room * sizeof(int32_t))
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("swaps of variables")
+            self.swaps, self.room_for_swaps = <int32_t *>grown, room
+        self.swaps[2 * self.n_swaps], self.swaps[2 * self.n_swaps + 1] = <int32_t>a, <int32_t>b
+        self.n_swaps += 1
+        return 0
+
+    cdef void resize(self, Py_ssize_t active) noexcept nogil:
+        """The active part is now [0, active), smaller or larger."""
+        self.active = active
+        self.unsettled = True
+        if active > self.covered:
+            self.covered = 0  # swaps may bring in positions without a target
+
+    cdef int settle(self) except -1 nogil:
+        """Follow a changed active part: order of computation and layout of the slots."""
+        cdef int64_t rows = self.rows_computed - self.rows_before
+        cdef double waste
+        self.unsettled = False
+        self.rows_before = self.rows_computed
+        if self.active > self.covered:
+            with gil:
+                self.arrange()
+        else:
+            # as many rows as in the last period: is their waste worth a new arrangement?
+            self.distinct = self.active if self.injective else min(self.active, self.distinct)
+            waste = self.value_ns * (self.targets.n - self.distinct)
+            if self.injective and not self.in_order:
+                waste += FETCH_NS * 4 * self.active  # the gather
+            if waste * rows > self.arrange_ns:
+                with gil:
+                    self.arrange()
+        if self.active > self.stride:
+            self.stride = _padded(self.size)
+            self.per_slab = self.slab_bytes // (4 * self.stride)
+            self.capacity = self.fitting()
+            self.forget()
+        elif self.n_swaps > 8 * self.size:
+            self.catch_up()
+        elif 2 * self.active <= self.stride and self.used == self.capacity and self.capacity < self.kernel.n:
+            self.compress()
+        return 0
+
+    cdef int arrange(self) except -1:
+        """Targets of the active positions: in their order, each kernel row once."""
+        cdef double start = svmx_nanoseconds()
+        cdef Py_ssize_t p, n = 0
+        members_ = zeros("i", self.active)
+        cdef int32_t[::1] members = members_, seen
+        if self.injective:
+            for p in range(self.active):
+                members[p], self.place[p] = self.index[p], <int32_t>p
+            n = self.active
+        else:
+            seen = zeros("i", self.kernel.n)
+            for p in range(self.active):
+                if not seen[self.index[p]]:
+                    members[n] = self.index[p]
+                    n += 1
+                    seen[self.index[p]] = <int32_t>n
+                self.place[p] = seen[self.index[p]] - 1
+        self.in_order = self.injective
+        self.targets = self.kernel.targets(members_[:n])
+        self.covered, self.distinct = self.active, n
+        self.scratch = zeros("f", n)
+        self.arrange_ns = svmx_nanoseconds() - start
+        return 0
+
+    cdef bint sync(self, int32_t s) noexcept nogil:
+        """Let slot s follow the swaps it has missed; False if the row had better be computed again."""
+        cdef int64_t k
+        cdef int32_t a, b, length = self.length[s]
+        cdef float *values = self.slot(s)
+        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.value_ns * self.targets.n:
+            return False
+        for k in range(self.synced[s], self.n_swaps):
+            a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
+            if a < length and b < length:
+                values[a], values[b] = values[b], values[a]
+            elif a < length or b < length:  # a value that was never computed comes in
+                return False
+        self.synced[s] = self.n_swaps
+        return True
+
+    cdef void catch_up(self) noexcept nogil:
+        """Let all slots follow, and forget the swaps."""
+        cdef int32_t s
+        for s in range(<int32_t>self.used):
+            if not self.sync(s):
+                self.length[s] = 0
+            self.synced[s] = 0
+        self.n_swaps = 0
+
+    cdef void compress(self) noexcept nogil:
+        """Shorter slots, so that more rows fit."""
+        cdef Py_ssize_t s, old_stride = self.stride, old_per_slab = self.per_slab
+        cdef const float *values
+        self.catch_up()
+        self.stride = _padded(self.active)
+        self.per_slab = self.slab_bytes // (4 * self.stride)
+        self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
+        for s in range(self.used):  # never beyond where it was
+            values = self.slabs[s // old_per_slab] + (s % old_per_slab) * old_stride
+            self.length[s] = min(self.length[s], <int32_t>self.stride)
+            memmove(self.slot(s), values, self.length[s] * sizeof(float))
+
+    cdef void forget(self) noexcept nogil:
+        """No row is kept; the memory stays."""
+        cdef Py_ssize_t i
+        for i in range(self.kernel.n):
+            self.slot_of[i] = -1
+        self.newer[self.head] = self.older[self.head] = self.head
+        self.used = 0
+        self.n_swaps = 0
+
+    # ---- slots -------------------------------------------------------------------------------
+
+    cdef int32_t slot_for(self, int32_t i) except -1 nogil:
+        """A slot for row i: a new one, or that of the row not asked for for longest."""
+        cdef int32_t s = -1
+        cdef Py_ssize_t slab = self.used // self.per_slab
+        if self.used < self.capacity and self.worth_more_memory():
+            if self.slabs[slab] == NULL:
+                self.slabs[slab] = <float *>svmx_allocate(self.slab_bytes)
+            if self.slabs[slab] != NULL:
+                s = <int32_t>self.used
+                self.used += 1
+            elif self.used < 3:
+                with gil:
+                    raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
+            else:
+                # carry on with the rows there are: a smaller store is slower, not wrong
+                self.capacity = self.used
+        if s < 0:
+            s = self.newer[self.head]
+            self.unlink(s)
+            self.slot_of[self.row_in[s]] = -1
+        self.slot_of[i], self.row_in[s] = s, i
+        self.make_newest(s)
+        return s
+
+    cdef bint worth_more_memory(self) noexcept nogil:
+        """Whether the next slot will pay: the first touch of memory costs more than computing a cheap row.
+
+        A row is kept on trust if it is dear; else memory is added as fast as time has been lost by computing
+        rows again that a larger store might have kept, so that at most twice the least time is spent.
+        """
+        cdef double touch = FIRST_TOUCH_NS * 4 * self.stride
+        if self.used < 3 or 4.0 * self.stride * self.used < CHEAP_BYTES:
+            return True
+        if self.value_ns * self.targets.n > 2 * touch:
+            return True
+        if self.regret_ns < touch:
+            return False
+        self.regret_ns -= touch
+        return True
+
+    cdef Py_ssize_t fitting(self) noexcept nogil:
+        """Slots that the budget allows."""
+        return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
 
     cdef float *slot(self, Py_ssize_t s) noexcept nogil:
         return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride
@@ -67,108 +325,36 @@ cdef class RowStore:
         self.older[self.newer[s]] = self.older[s]
 
     cdef void make_newest(self, int32_t s) noexcept nogil:
-        cdef int32_t head = <int32_t>self.capacity
-        self.newer[s] = head
-        self.older[s] = self.older[head]
+        self.newer[s] = self.head
+        self.older[s] = self.older[self.head]
         self.newer[self.older[s]] = s
-        self.older[head] = s
+        self.older[self.head] = s
 
-    cdef const float *row(self, int32_t i) except NULL nogil:
-        """Row i of the kernel, n floats; computed if it is not here."""
-        cdef int32_t s = self.slot_of[i]
-        if s >= 0:
-            if self.older[self.capacity] != s:  # else it is the newest already
-                self.unlink(s)
-                self.make_newest(s)
-            return self.slot(s)
-        if self.used < self.capacity:
-            if self.slabs[self.used // self.per_slab] == NULL:
-                self.slabs[self.used // self.per_slab] = <float *>svmx_allocate(
-                    self.per_slab * self.stride * sizeof(float))
-                if self.slabs[self.used // self.per_slab] == NULL:
-                    if self.used < 3:
-                        with gil:
-                            raise MemoryError(f"no room for three kernel rows of {4 * self.n} bytes")
-                    # carry on with the rows there are: a smaller store is slower, not wrong
-                    return self.replace(i)
-            s = <int32_t>self.used
-            self.used += 1
-            return self.compute(i, s)
-        return self.replace(i)
-
-    cdef const float *replace(self, int32_t i) noexcept nogil:
-        cdef int32_t s = self.newer[self.capacity]
-        if s == self.pinned:
-            s = self.newer[s]
-        self.unlink(s)
-        self.slot_of[self.row_in[s]] = -1
-        return self.compute(i, s)
-
-    cdef const float *compute(self, int32_t i, int32_t s) noexcept nogil:
-        self.slot_of[i] = s
-        self.row_in[s] = i
-        self.make_newest(s)
-        self.kernel.fill_row(i, self.slot(s))
-        self.rows_computed += 1
-        return self.slot(s)
-
-    cdef void pin(self, int32_t i) noexcept nogil:
-        """Keep row i, if it is here, until another row is pinned."""
-        self.pinned = self.slot_of[i]
-
-    def fetch(self, Py_ssize_t i):
-        """A copy of row i as a buffer of float32, shape (n,)."""
-        if not 0 <= i < self.n:
-            raise IndexError(f"row {i} of {self.n}")
-        out = zeros("f", self.n)
+    def fetch(self, Py_ssize_t position):
+        """A copy of the row of ``position`` as a buffer of float32, shape (active,)."""
+        if not 0 <= position < self.size:
+            raise IndexError(f"position {position} of {self.size}")
+        out = zeros("f", self.active)
         cdef float[::1] copy = out
-        cdef const float *row
+        cdef const float *values
         cdef Py_ssize_t k
         with nogil:
-            row = self.row(<int32_t>i)
-            for k in range(self.n):
-                copy[k] = row[k]
+            values = self.row(position)
+            for k in range(self.active):
+                copy[k] = values[k]
         return out
 
+    def shrink(self, swaps, Py_ssize_t active):
+        """Exchange pairs of positions, then make [0, active) the active part."""
+        for a, b in swaps:
+            if not (0 <= a < self.size and 0 <= b < self.size):
+                raise IndexError(f"positions {a}, {b} of {self.size}")
+            self.swap(a, b)
+        if not 0 < active <= self.size:
+            raise ValueError(f"{active} active positions of {self.size}")
+        self.resize(active)
 
-cdef class RowView:
-    """RowView(store, index): variables over rows; ``index`` is a buffer of int32, copied.
 
-    ``active_row`` uses one of two buffers, so two active rows can be held at once; both
-    end with the next call for the same buffer. ``full_row`` follows the rule of the store.
-    """
-
-    def __cinit__(self, RowStore store, index):
-        cdef const int32_t[::1] given = index
-        cdef Py_ssize_t p
-        self.store = store
-        self.size = given.shape[0]
-        self.index = zeros("i", self.size)
-        self.identity = self.size <= store.n
-        for p in range(self.size):
-            if not 0 <= given[p] < store.n:
-                raise IndexError(f"index {given[p]} of {store.n} rows")
-            self.index[p] = given[p]
-            self.identity &= given[p] == p
-        self.held_position[0] = self.held_position[1] = -1
-        self.gathered = memoryview(zeros("f", 2 * max(self.size, 1))).cast("B").cast("f", [2, max(self.size, 1)])
-
-    cdef const float *active_row(self, Py_ssize_t position, Py_ssize_t n_active, int buffer) except NULL nogil:
-        """K(index[position], index[0..n_active))."""
-        if self.identity:
-            return self.store.row(self.index[position])
-        if self.held_position[buffer] != position or self.held_active[buffer] != n_active:
-            svmx_gather(n_active, self.store.row(self.index[position]), &self.index[0], &self.gathered[buffer, 0])
-            self.held_position[buffer], self.held_active[buffer] = position, n_active
-        return &self.gathered[buffer, 0]
-
-    cdef const float *full_row(self, Py_ssize_t position) except NULL nogil:
-        """K(index[position], .) in the order of the store."""
-        return self.store.row(self.index[position])
-
-    cdef void swap(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef int32_t kept = self.index[a]
-        self.index[a] = self.index[b]
-        self.index[b] = kept
-        self.identity = False
-        self.held_position[0] = self.held_position[1] = -1
+cdef Py_ssize_t _padded(Py_ssize_t n) noexcept nogil:
+    """Rows start 64-byte aligned relative to each other."""
+    return (n + 15) // 16 * 16

@@ -19,4 +19,5 @@ cdef class DualSolution:
     cdef readonly double objective
     cdef readonly int64_t iterations
     cdef readonly int64_t rows_computed
+    cdef readonly int64_t values_computed
     cdef readonly str status

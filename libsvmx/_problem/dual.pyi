@@ -18,6 +18,7 @@ class DualSolution:
     objective: float
     iterations: int
     rows_computed: int
+    values_computed: int
     status: str
     def __init__(
         self,
@@ -28,5 +29,6 @@ class DualSolution:
         objective: float,
         iterations: int,
         rows_computed: int,
+        values_computed: int,
         status: str,
     ) -> None: ...

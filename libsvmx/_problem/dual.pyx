@@ -41,11 +41,12 @@ cdef class DualSolution:
     rho : float           decision offset, -(mean of V over free variables); for split problems (r1 - r2)/2
     r : float             (r1 + r2)/2 of split problems, else 0
     objective : float     1/2 a'Qa + p'a
-    iterations, rows_computed : int
+    iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
     status : str          'converged', 'iteration limit', 'time limit' or 'interrupted'
     """
 
     def __init__(self, alpha, scores, double rho, double r, double objective, int64_t iterations,
-                 int64_t rows_computed, str status):
+                 int64_t rows_computed, int64_t values_computed, str status):
         self.alpha, self.scores, self.rho, self.r, self.objective = alpha, scores, rho, r, objective
-        self.iterations, self.rows_computed, self.status = iterations, rows_computed, status
+        self.iterations, self.status = iterations, status
+        self.rows_computed, self.values_computed = rows_computed, values_computed

@@ -5,6 +5,9 @@ from libc.stdint cimport int64_t
 
 from time import monotonic
 
+# Elements worked on between two looks at signals and clock: a few milliseconds.
+cdef int64_t POLL_WORK = 4000000
+
 # the characters LIBSVM's users know; the reporter decides what becomes of them
 MARKS = (".", "*", "few free")
 
@@ -35,6 +38,14 @@ cdef class Control:
         with gil:
             if self.on_progress is not None:
                 self.on_progress(MARKS[kind])
+        return 0
+
+    cdef int worked(self, int64_t amount) except -1 nogil:
+        """Note that so many elements were worked on, and poll now and then."""
+        self.work += amount
+        if self.work > POLL_WORK:
+            self.work = 0
+            self.poll()
         return 0
 
     cdef int poll(self) except -1 nogil:

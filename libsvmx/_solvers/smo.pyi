@@ -1,5 +1,5 @@
-from libsvmx._kernels.rowstore import RowStore
+from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.control import Control
 
-def solve(problem: DualProblem, store: RowStore, control: Control) -> DualSolution: ...
+def solve(problem: DualProblem, kernel: Kernel, budget_bytes: float, control: Control) -> DualSolution: ...

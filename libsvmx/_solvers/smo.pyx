@@ -16,39 +16,36 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.lanes cimport (SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_partner, svmx_top,
-                                  svmx_update_scores)
-from libsvmx._kernels.rowstore cimport RowStore, RowView
+from libsvmx._core.smo_lanes cimport SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_partner, svmx_top, svmx_update_top
+from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
+from libsvmx._solvers.terms cimport BoundScores, Terms
 
 cdef int64_t SHRINK_EVERY = 1000
-# Elements worked on between two looks at signals and clock: a few milliseconds.
-cdef int64_t POLL_WORK = 4000000
 
-
-def solve(DualProblem problem, RowStore store, Control control):
-    """Solve ``problem`` over the kernel rows of ``store``; returns a DualSolution.
+def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control):
+    """Solve ``problem`` over the rows of ``kernel``, of which so many bytes may be kept; returns a DualSolution.
 
     Raises
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    solver = Smo(problem, store, control)
+    solver = Smo(problem, kernel, budget_bytes, control)
     return solver.run()
 
 
 cdef class Smo:
     cdef RowStore store
-    cdef RowView view
     cdef Control control
     cdef Py_ssize_t size        # variables
     cdef Py_ssize_t active      # positions [0, active) are not shrunk
     cdef int groups             # 2 for split problems, else 1
     cdef bint unshrunk_once
     cdef int64_t iterations
-    cdef int64_t work
-    cdef int64_t rows_at_start
+    cdef Py_ssize_t top         # of group 0 after the last step, -2 if the variables have moved since
+    cdef double top_score
     # by position
     cdef double[::1] V
     cdef double[::1] alpha
@@ -59,18 +56,16 @@ cdef class Smo:
     cdef int32_t[::1] variable
     cdef float[:, ::1] up       # (groups, size): 0 in I_up of the group, -inf outside
     cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
-    # by kernel row: scores of the variables at their upper bound alone, -sum_{alpha_j = C_j} beta_j K_j
-    cdef double[::1] V_bound
+    cdef BoundScores bound      # -sum_{alpha_j = C_j} beta_j K_j, by kernel row
     cdef double[::1] chunk      # scratch of the selections
 
-    def __cinit__(self, DualProblem problem, RowStore store, Control control):
+    def __cinit__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control):
         cdef Py_ssize_t p, m = problem.size
         cdef const int8_t[::1] y = problem.y
         cdef const double[::1] linear = problem.linear, C = problem.C, alpha = problem.alpha
-        cdef double[::1] diagonal = store.kernel.diagonal
+        cdef double[::1] diagonal = kernel.diagonal
         cdef const int32_t[::1] index = problem.index
-        self.store, self.control = store, control
-        self.view = RowView(store, index)
+        self.store, self.control = RowStore(kernel, budget_bytes, index), control
         self.size = self.active = m
         self.groups = 2 if problem.split else 1
         self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
@@ -78,8 +73,8 @@ cdef class Smo:
         self.up = _table("f", self.groups, m)
         self.low = _table("f", self.groups, m)
         self.chunk = zeros("d", m // SVMX_CHUNK + 1)
-        self.V_bound = zeros("d", store.n)
-        self.rows_at_start = store.rows_computed
+        self.bound = BoundScores(kernel)
+        self.top = -2
         for p in range(m):
             self.V[p] = self.linear[p] = linear[p]
             self.alpha[p], self.C[p], self.y[p] = alpha[p], C[p], y[p]
@@ -115,20 +110,15 @@ cdef class Smo:
                     self.shrink()
                 self.control.mark(MARK_STEP)
             if not self.select(&i, &j):
-                self.reconstruct()
-                self.active = self.size
+                self.unshrink()
                 self.control.mark(MARK_UNSHRINK)
                 if not self.select(&i, &j):
                     return 1
                 counter = 1  # shrink in the next iteration
             self.iterations += 1
             self.step(i, j)
-            if self.work > POLL_WORK:
-                self.work = 0
-                self.control.poll()
         if self.active < self.size:
-            self.reconstruct()
-            self.active = self.size
+            self.unshrink()
             self.control.mark(MARK_UNSHRINK)
         return 0
 
@@ -140,17 +130,19 @@ cdef class Smo:
         cdef double Vmax, least, best = -HUGE_VAL, gain, gap = -HUGE_VAL
         cdef const float *K
         for g in range(self.groups):
-            top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.chunk[0], &Vmax)
+            if g == 0 and self.top >= -1:
+                top[g], Vmax = self.top, self.top_score
+            else:
+                top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.chunk[0], &Vmax)
             if top[g] < 0:
                 continue
-            K = self.view.active_row(top[g], self.active, 0)
+            K = self.store.row(top[g])
             candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
                                      self.QD[top[g]], &self.chunk[0], &gain, &least)
             gap = max(gap, Vmax - least)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate
                 i[0] = top[g]
-        self.work += 2 * self.active
         if gap < self.control.eps or partner < 0:
             return 0
         j[0] = partner
@@ -158,10 +150,9 @@ cdef class Smo:
 
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, move V."""
-        cdef int64_t rows_before = self.store.rows_computed
-        cdef const float *K_i = self.view.active_row(i, self.active, 0)
-        self.store.pin(self.view.index[i])
-        cdef const float *K_j = self.view.active_row(j, self.active, 1)
+        cdef int64_t values_before = self.store.kernel.values_computed
+        cdef const float *K_i = self.store.row(i)
+        cdef const float *K_j = self.store.row(j)
         cdef double C_i = self.C[i], C_j = self.C[j], old_i = self.alpha[i], old_j = self.alpha[j]
         cdef double new_i = old_i, new_j = old_j, delta, diff, total
         cdef double curvature = self.QD[i] + self.QD[j] - 2 * K_i[j]
@@ -199,21 +190,20 @@ cdef class Smo:
             elif new_i < 0:
                 new_i, new_j = 0, total
         self.alpha[i], self.alpha[j] = new_i, new_j
-        svmx_update_scores(self.active, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i), self.y[j] * (new_j - old_j))
         self.set_sides(i)
         self.set_sides(j)
+        self.top = svmx_update_top(self.active, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
+                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.chunk[0], &self.top_score)
         if self.control.shrinking:
             self.move_bound(i, was_upper_i)
             self.move_bound(j, was_upper_j)
-        self.work += self.active + 16 * self.store.n * (self.store.rows_computed - rows_before)
-        return 0
+        return self.control.worked(3 * self.active + 4 * (self.store.kernel.values_computed - values_before))
 
     cdef int move_bound(self, Py_ssize_t p, bint was_upper) except -1 nogil:
         """Keep V_bound up when position p came to its upper bound or left it."""
         cdef bint upper = self.alpha[p] >= self.C[p]
         if upper != was_upper:
-            svmx_axpy_row(self.store.n, -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p],
-                          self.view.full_row(p), &self.V_bound[0])
+            self.bound.add(self.store.index[p], -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p], self.control)
         return 0
 
     cdef int add_start(self) except -1 nogil:
@@ -221,13 +211,10 @@ cdef class Smo:
         cdef Py_ssize_t p
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
-                svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.view.active_row(p, self.size, 0), &self.V[0])
+                svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
                     self.move_bound(p, False)
-                self.work += 16 * self.size
-                if self.work > POLL_WORK:
-                    self.work = 0
-                    self.control.poll()
+                self.control.worked(5 * self.size)
         return 0
 
     # ---- shrinking -----------------------------------------------------------------------
@@ -259,8 +246,7 @@ cdef class Smo:
             gap = max(gap, Vmax[g] - Vmin[g])
         if not self.unshrunk_once and gap <= self.control.eps * 10:
             self.unshrunk_once = True
-            self.reconstruct()
-            self.active = self.size
+            self.unshrink()
             if self.groups == 1:  # LIBSVM's nu solver is silent here
                 self.control.mark(MARK_UNSHRINK)
         p = 0
@@ -273,6 +259,8 @@ cdef class Smo:
                         break
                     self.active -= 1
             p += 1
+        self.store.resize(self.active)
+        self.top = -2
         return 0
 
     cdef bint may_go(self, Py_ssize_t p, const double *Vmax, const double *Vmin) noexcept nogil:
@@ -283,9 +271,9 @@ cdef class Smo:
             return self.V[p] < Vmin[g]
         return False
 
-    cdef void swap(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         cdef int g
-        self.view.swap(a, b)
+        self.store.swap(a, b)
         self.V[a], self.V[b] = self.V[b], self.V[a]
         self.alpha[a], self.alpha[b] = self.alpha[b], self.alpha[a]
         self.C[a], self.C[b] = self.C[b], self.C[a]
@@ -296,52 +284,46 @@ cdef class Smo:
         for g in range(self.groups):
             self.up[g, a], self.up[g, b] = self.up[g, b], self.up[g, a]
             self.low[g, a], self.low[g, b] = self.low[g, b], self.low[g, a]
+        return 0
 
     cdef bint is_free(self, Py_ssize_t p) noexcept nogil:
         return self.alpha[p] > 0 and self.alpha[p] < self.C[p]
 
+    cdef int unshrink(self) except -1 nogil:
+        """All variables are active again."""
+        if self.active < self.size:
+            self.reconstruct()
+        self.active = self.size
+        self.store.resize(self.size)
+        self.top = -2
+        return 0
+
     cdef int reconstruct(self) except -1 nogil:
         """V of the shrunk positions, from V_bound and the free variables."""
-        cdef Py_ssize_t p, q
+        cdef Py_ssize_t p
         cdef int64_t n_free = 0
-        cdef const float *K
-        cdef const int32_t *row = &self.view.index[0]
-        cdef double beta, score
-        if self.active == self.size:
-            return 0
-        for p in range(self.active, self.size):
-            self.V[p] = self.V_bound[row[p]] + self.linear[p]
         for p in range(self.active):
             n_free += self.is_free(p)
         if 2 * n_free < self.active:
             self.control.mark(MARK_FEW_FREE)
-        # the cheaper of: a row per shrunk position, a row per free variable. Both add the same
-        # terms in the same order; only a given kernel that is not symmetric can tell them apart.
-        if n_free * self.size > 2 * self.active * (self.size - self.active):
-            for q in range(self.active, self.size):
-                K = self.view.full_row(q)
-                score = self.V[q]
-                for p in range(self.active):
-                    if self.is_free(p):
-                        score -= self.y[p] * self.alpha[p] * K[row[p]]
-                self.V[q] = score
-                self.count_row()
-        else:
-            for p in range(self.active):
-                if self.is_free(p):
-                    K = self.view.full_row(p)
-                    beta = self.y[p] * self.alpha[p]
-                    for q in range(self.active, self.size):
-                        self.V[q] -= beta * K[row[q]]
-                    self.count_row()
+        with gil:
+            self.add_missed(n_free)
         return 0
 
-    cdef int count_row(self) except -1 nogil:
-        self.work += 16 * self.store.n
-        if self.work > POLL_WORK:
-            self.work = 0
-            self.control.poll()
-        return 0
+    cdef int add_missed(self, int64_t n_free) except -1:
+        cdef Py_ssize_t p, n_shrunk = self.size - self.active
+        cdef const int32_t *row = &self.store.index[0]
+        cdef Terms terms = Terms(self.store.kernel)
+        # LIBSVM takes the cheaper of a row per shrunk position and a row per free variable. Both add the same
+        # terms in the same order; only a given kernel that is not symmetric can tell them apart.
+        cdef bint by_shrunk_row = n_free * self.size > 2 * self.active * n_shrunk
+        self.bound.bring(row + self.active, n_shrunk, self.control)
+        for p in range(self.active, self.size):
+            self.V[p] = self.bound.scores[row[p]] + self.linear[p]
+        for p in range(self.active):
+            if self.is_free(p):
+                terms.add(row[p], -self.y[p] * self.alpha[p])
+        return terms.apply(0, row + self.active, n_shrunk, &self.V[self.active], not by_shrunk_row, self.control)
 
     # ---- the solution ----------------------------------------------------------------------
 
@@ -384,7 +366,7 @@ cdef class Smo:
             alpha_out[self.variable[p]] = self.alpha[p]
             scores_out[self.variable[p]] = self.V[p]
         return DualSolution(alpha, scores, rho, r, objective / 2, self.iterations,
-                            self.store.rows_computed - self.rows_at_start, status)
+                            self.store.rows_computed, self.store.kernel.values_computed, status)
 
 
 def _table(kind, rows, columns):

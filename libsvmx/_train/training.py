@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.rowstore import RowStore
 from libsvmx._problem.kkt import kkt_gap
 from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
@@ -70,10 +69,9 @@ def solve_binary(
 ) -> tuple[Buffer, float, str]:
     """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
-    store = RowStore(kernel, param.cache_size * MEGABYTE)
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
-    solution = smo.solve(dual, store, control)
+    solution = smo.solve(dual, kernel, param.cache_size * MEGABYTE, control)
     status = solution.status
     if status != "converged":
         observer.remark(status)
@@ -92,6 +90,7 @@ def solve_binary(
             value,
             status,
             solution.rows_computed,
+            solution.values_computed,
             kkt_gap(dual, solution.alpha, solution.scores),
         )
     )

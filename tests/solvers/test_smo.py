@@ -9,7 +9,6 @@ from support import data
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.rowstore import RowStore
 from libsvmx._problem.dual import DualProblem
 from libsvmx._problem.kkt import kkt_gap
 from libsvmx._solvers import smo
@@ -24,15 +23,15 @@ from libsvmx.enums import SvmType
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
 
 
-def build(kind, n=90, cache=1e6, **options):
-    """(dual problem, row store, kernel matrix as the solver sees it, over variables)"""
+def build(kind, n=90, **options):
+    """(dual problem, kernel, kernel matrix as the solver sees it, over variables)"""
     matrix, targets = data.load("heart_scale", n)
     param = Parameter(svm_type=kind, gamma=0.2, nu=0.3, **options)
     kernel = Kernel(matrix, filled("i", range(n)), 2, 0, 0.2, 0.0)
     dual = pose(param, filled("d", targets), param.C, param.C)
     index = np.asarray(dual.index)
     K = np.array([kernel.row(i) for i in range(n)], dtype=np.float64)[np.ix_(index, index)]
-    return dual, RowStore(kernel, cache), K
+    return dual, kernel, K
 
 
 def recomputed(dual, K, alpha):
@@ -47,8 +46,8 @@ def recomputed(dual, K, alpha):
 @pytest.mark.parametrize("eps", [1e-3, 1e-8])
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_optimum(kind, eps, shrinking):
-    dual, store, K = build(kind)
-    solution = smo.solve(dual, store, Control(eps, shrinking))
+    dual, kernel, K = build(kind)
+    solution = smo.solve(dual, kernel, 1e6, Control(eps, shrinking))
     alpha, C, y = np.asarray(solution.alpha), np.asarray(dual.C), np.asarray(dual.y)
     start = np.asarray(dual.alpha)
     assert solution.status == "converged"
@@ -62,13 +61,13 @@ def test_optimum(kind, eps, shrinking):
     assert solution.objective == pytest.approx(objective, rel=1e-9)
     assert kkt_gap(dual, alpha, V) <= eps + 1e-9
     # a looser tolerance ends no lower
-    assert objective <= smo.solve(dual, store, Control(1e-1, shrinking)).objective + 1e-12
+    assert objective <= smo.solve(dual, kernel, 1e6, Control(1e-1, shrinking)).objective + 1e-12
 
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_rho_is_the_offset_of_free_variables(kind):
-    dual, store, K = build(kind)
-    solution = smo.solve(dual, store, Control(1e-9))
+    dual, kernel, K = build(kind)
+    solution = smo.solve(dual, kernel, 1e6, Control(1e-9))
     alpha, C, y = np.asarray(solution.alpha), np.asarray(dual.C), np.asarray(dual.y)
     V, _ = recomputed(dual, K, alpha)
     free = (alpha > 1e-6) & (alpha < C - 1e-6)
@@ -80,11 +79,9 @@ def test_rho_is_the_offset_of_free_variables(kind):
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_cache_size_changes_nothing(kind):
     """Three rows of room or all of them: the same bits."""
-    small, store_small, _ = build(kind, cache=1.0)
-    large, store_large, _ = build(kind, cache=1e9)
-    a = smo.solve(small, store_small, Control(1e-4))
-    b = smo.solve(large, store_large, Control(1e-4))
-    assert store_small.capacity == 3
+    dual, kernel, _ = build(kind)
+    a = smo.solve(dual, kernel, 1.0, Control(1e-4))
+    b = smo.solve(dual, kernel, 1e9, Control(1e-4))
     assert bytes(a.alpha) == bytes(b.alpha)
     assert a.iterations == b.iterations
     assert a.rows_computed > b.rows_computed
@@ -102,7 +99,7 @@ def test_random_problems(seed, n, C, kernel, duplicated):
     rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()]
     k = Kernel(data.from_rows(rows), filled("i", range(n)), kernel, 0, 0.7, 0.0)
     dual = pose(Parameter(C=C), filled("d", y), C, C)
-    solution = smo.solve(dual, RowStore(k, 1e6), Control(1e-3, True, max_iter=200000))
+    solution = smo.solve(dual, k, 1e6, Control(1e-3, True, max_iter=200000))
     K = np.array([k.row(i) for i in range(n)], dtype=np.float64)
     V, objective = recomputed(dual, K, np.asarray(solution.alpha))
     alpha = np.asarray(solution.alpha)
@@ -115,8 +112,8 @@ def test_random_problems(seed, n, C, kernel, duplicated):
 
 
 def test_limits_are_kept_and_reported():
-    dual, store, _ = build(SvmType.C_SVC, C=100.0)
-    solution = smo.solve(dual, store, Control(1e-9, True, max_iter=7))
+    dual, kernel, _ = build(SvmType.C_SVC, C=100.0)
+    solution = smo.solve(dual, kernel, 1e6, Control(1e-9, True, max_iter=7))
     assert (solution.status, solution.iterations) == ("iteration limit", 7)
     assert np.isfinite(np.asarray(solution.scores)).all()
 

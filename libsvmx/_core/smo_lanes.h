@@ -1,0 +1,215 @@
+/* Hot loops of the SMO iteration.
+ *
+ * Notation: V_i = -y_i G_i, beta_i = y_i alpha_i, K without labels (Fan, Chen & Lin, JMLR 6, 2005, rewritten in
+ * label-free scores).
+ */
+#ifndef SVMX_SMO_LANES_H
+#define SVMX_SMO_LANES_H
+
+#include "lanes.h"
+
+/* Variables per chunk of the two selections: the winner is looked for again in few chunks only. */
+#define SVMX_CHUNK 512
+/* Curvature floor of LIBSVM: keeps the pair step finite where K_ii + K_jj - 2 K_ij <= 0. */
+#define SVMX_TAU 1e-12
+
+/* ---- rows seen through an index --------------------------------------------------------- */
+
+static SVMX_CLONES void svmx_gather(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
+                                    float *SVMX_RESTRICT out)
+{
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = row[index[k]];
+}
+
+/* ---- the SMO iteration -------------------------------------------------------------------- */
+
+static SVMX_CLONES void svmx_axpy_row(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
+{
+    for (int64_t k = 0; k < n; ++k)
+        V[k] += a * K[k];
+}
+
+/* Rows that are replayed together. */
+#define SVMX_REPLAY 16
+
+/* out[k][r] = rows[r][k], r < SVMX_REPLAY: values that are used together come to lie together. */
+static SVMX_CLONES void svmx_interleave(int64_t n, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
+{
+    for (int64_t k = 0; k < n; ++k)
+        for (int r = 0; r < SVMX_REPLAY; ++r)
+            out[k * SVMX_REPLAY + r] = rows[r * n + k];
+}
+
+/* scores[r] += coef[e] * K[source[e]][r] for e in [0, n), in the order of e. */
+static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const double *coef, const float *SVMX_RESTRICT K,
+                                    double *SVMX_RESTRICT scores)
+{
+    double sum[SVMX_REPLAY];
+    for (int r = 0; r < SVMX_REPLAY; ++r)
+        sum[r] = scores[r];
+    for (int64_t e = 0; e < n; ++e) {
+        const float *row = K + (int64_t)source[e] * SVMX_REPLAY;
+        for (int r = 0; r < SVMX_REPLAY; ++r)
+            sum[r] += coef[e] * row[r];
+    }
+    for (int r = 0; r < SVMX_REPLAY; ++r)
+        scores[r] = sum[r];
+}
+
+/* Running maxima, in lanes so that the compiler may compare many at a time; any order gives the same. */
+#define SVMX_LANES 32
+
+SVMX_INLINE void svmx_lanes_clear(double *lane)
+{
+    for (int r = 0; r < SVMX_LANES; ++r)
+        lane[r] = -HUGE_VAL;
+}
+
+SVMX_INLINE double svmx_lanes_max(double *lane)
+{
+    for (int half = SVMX_LANES / 2; half >= 1; half /= 2)
+        for (int r = 0; r < half; ++r)
+            lane[r] = lane[r + half] > lane[r] ? lane[r + half] : lane[r];
+    return lane[0];
+}
+
+/* At most so many variables are scanned one by one: less work than folding lanes. */
+#define SVMX_FEW 96
+
+/* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, and the last k of the maximum of the new V + up in the
+ * same pass; up is 0 inside I_up and -inf outside. -1 if I_up is empty. chunk: scratch, one double per chunk. */
+SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
+                                  const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
+                                  const float *SVMX_RESTRICT up, double *SVMX_RESTRICT chunk, double *maximum,
+                                  int move)
+{
+    double best = -HUGE_VAL;
+    int64_t winner = -1;
+    if (n <= SVMX_FEW) {
+        if (move)
+            for (int64_t k = 0; k < n; ++k)
+                V[k] -= Ki[k] * dbeta_i + Kj[k] * dbeta_j;
+        for (int64_t k = 0; k < n; ++k)
+            if (up[k] == 0 && V[k] >= best) {
+                best = V[k];
+                winner = k;
+            }
+        *maximum = best;
+        return winner;
+    }
+    double lane[SVMX_LANES];
+    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
+        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
+        svmx_lanes_clear(lane);
+        for (int64_t k = start; k < end; k += SVMX_LANES) {
+            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+            for (int64_t r = 0; r < m; ++r) {
+                double v = V[k + r];
+                if (move)
+                    V[k + r] = v = v - (Ki[k + r] * dbeta_i + Kj[k + r] * dbeta_j);
+                v += up[k + r];
+                lane[r] = v > lane[r] ? v : lane[r];
+            }
+        }
+        chunk[c] = svmx_lanes_max(lane);
+        if (chunk[c] >= best) {
+            best = chunk[c];
+            winner = c;
+        }
+    }
+    *maximum = best;
+    if (best == -HUGE_VAL)
+        return -1;
+    int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
+    do
+        --k;
+    while (V[k] + up[k] != best);
+    return k;
+}
+
+static SVMX_CLONES int64_t svmx_top(int64_t n, double *V, const float *up, double *chunk, double *maximum)
+{
+    return svmx_move_top(n, V, NULL, NULL, 0.0, 0.0, up, chunk, maximum, 0);
+}
+
+static SVMX_CLONES int64_t svmx_update_top(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
+                                           double dbeta_j, const float *up, double *chunk, double *maximum)
+{
+    return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, chunk, maximum, 1);
+}
+
+/* Gain of pairing i with k, (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik), -inf where k is no partner. LIBSVM minimises
+ * the negated, which is the same to the last bit. */
+SVMX_INLINE double svmx_pair_gain(double Vmax, double v, double QD_i, double QD_k, float K_ik)
+{
+    const double gap = Vmax - v;
+    double curvature = QD_i + QD_k - 2.0 * K_ik;
+    curvature = curvature > 0 ? curvature : SVMX_TAU;
+    const double gain = gap * gap / curvature;
+    return gap > 0 ? gain : -HUGE_VAL;
+}
+
+/* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
+ * *largest: that gain; *least: min over I_low of V. chunk: scratch, one double per chunk. */
+static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
+                                        const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax,
+                                        double QD_i, double *SVMX_RESTRICT chunk, double *largest, double *least)
+{
+    double best = -HUGE_VAL;
+    int64_t winner = -1;
+    if (n <= SVMX_FEW) {
+        double vmin = HUGE_VAL;
+        for (int64_t k = 0; k < n; ++k) {
+            if (low[k] != 0)
+                continue;
+            vmin = V[k] < vmin ? V[k] : vmin;
+            if (!(Vmax - V[k] > 0))
+                continue;
+            const double gain = svmx_pair_gain(Vmax, V[k], QD_i, QD[k], Ki[k]);
+            if (gain >= best) {
+                best = gain;
+                winner = k;
+            }
+        }
+        *largest = best;
+        *least = vmin;
+        return winner;
+    }
+    double gain[SVMX_LANES], lane[SVMX_LANES], neg_score[SVMX_LANES];
+    svmx_lanes_clear(neg_score);
+    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
+        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
+        svmx_lanes_clear(lane);
+        for (int64_t k = start; k < end; k += SVMX_LANES) {
+            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+            for (int64_t r = 0; r < m; ++r) {
+                const double v = V[k + r] + low[k + r];
+                const double g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
+                neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
+                lane[r] = g > lane[r] ? g : lane[r];
+            }
+        }
+        chunk[c] = svmx_lanes_max(lane);
+        if (chunk[c] >= best) {
+            best = chunk[c];
+            winner = c;
+        }
+    }
+    *least = -svmx_lanes_max(neg_score);
+    *largest = best;
+    if (best == -HUGE_VAL)
+        return -1;
+    const int64_t start = winner * SVMX_CHUNK, end = n < start + SVMX_CHUNK ? n : start + SVMX_CHUNK;
+    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r)
+            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
+        for (int64_t r = m; --r >= 0;)
+            if (gain[r] == best)
+                return k + r;
+    }
+    return -1;
+}
+
+#endif
