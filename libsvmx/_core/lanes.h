@@ -12,7 +12,6 @@
 #include <string.h>
 
 #ifdef SVMX_FMV
-#include <immintrin.h>
 #define SVMX_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
 #define SVMX_CLONES
@@ -23,18 +22,6 @@
 #else
 #define SVMX_INLINE static inline
 #define SVMX_RESTRICT
-#endif
-
-#if defined(__GNUC__)
-#define svmx_popcount(x) ((int32_t)__builtin_popcountll(x))
-#else
-static int32_t svmx_popcount(uint64_t x)
-{
-    int32_t count = 0;
-    for (; x != 0; x &= x - 1)
-        ++count;
-    return count;
-}
 #endif
 
 /* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
@@ -201,75 +188,6 @@ static void svmx_sigmoid_row(int64_t n, const double *dots, double gamma, double
 {
     for (int64_t k = 0; k < n; ++k)
         out[k] = (float)tanh(gamma * dots[k] + coef0);
-}
-
-/* ---- rows of 0 and 1 ----------------------------------------------------------------------- */
-
-/* out[k] = table[base + offset[k] - 2 c_k], c_k the number of ones that target k shares with the row: every
- * kernel of rows of 0 and 1 is a function of c_k and of the ones of each row, all exact integers.
- * bits: n_words x stride words, word w of target k at [w][k]; stride and offset cover n rounded up to 16. */
-SVMX_INLINE void svmx_bit_row_plain(int64_t n, int64_t n_words, int64_t stride, const uint64_t *SVMX_RESTRICT bits,
-                                    const uint64_t *row, const int32_t *SVMX_RESTRICT offset, int32_t base,
-                                    const float *SVMX_RESTRICT table, float *SVMX_RESTRICT out)
-{
-    int32_t at[SVMX_BLOCK];
-    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
-        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
-        for (int64_t k = 0; k < m; ++k)
-            at[k] = base + offset[start + k];
-        for (int64_t w = 0; w < n_words; ++w) {
-            const uint64_t *word = bits + w * stride + start;
-            if (row[w] != 0)
-                for (int64_t k = 0; k < m; ++k)
-                    at[k] -= 2 * svmx_popcount(word[k] & row[w]);
-        }
-        for (int64_t k = 0; k < m; ++k)
-            out[start + k] = table[at[k]];
-    }
-}
-
-static SVMX_CLONES void svmx_bit_row_portable(int64_t n, int64_t n_words, int64_t stride, const uint64_t *bits,
-                                              const uint64_t *row, const int32_t *offset, int32_t base,
-                                              const float *table, float *out)
-{
-    svmx_bit_row_plain(n, n_words, stride, bits, row, offset, base, table, out);
-}
-
-#ifdef SVMX_FMV
-/* The same with vector popcount and gather, which the compiler does not find by itself. */
-__attribute__((target("arch=x86-64-v4,avx512vpopcntdq"))) static void
-svmx_bit_row_vpopcnt(int64_t n, int64_t n_words, int64_t stride, const uint64_t *bits, const uint64_t *row,
-                     const int32_t *offset, int32_t base, const float *table, float *out)
-{
-    const int64_t whole = n / 16 * 16;
-    for (int64_t k = 0; k < whole; k += 16) {
-        __m512i low = _mm512_setzero_si512(), high = low;
-        for (int64_t w = 0; w < n_words; ++w) {
-            const uint64_t *word = bits + w * stride + k;
-            const __m512i r = _mm512_set1_epi64((long long)row[w]);
-            low = _mm512_add_epi64(low, _mm512_popcnt_epi64(_mm512_and_si512(r, _mm512_loadu_si512(word))));
-            high = _mm512_add_epi64(high, _mm512_popcnt_epi64(_mm512_and_si512(r, _mm512_loadu_si512(word + 8))));
-        }
-        const __m512i shared = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(low)),
-                                                  _mm512_cvtepi64_epi32(high), 1);
-        const __m512i own = _mm512_add_epi32(_mm512_set1_epi32(base), _mm512_loadu_si512(offset + k));
-        const __m512i at = _mm512_sub_epi32(own, _mm512_add_epi32(shared, shared));
-        _mm512_storeu_ps(out + k, _mm512_i32gather_ps(at, table, 4));
-    }
-    svmx_bit_row_plain(n - whole, n_words, stride, bits + whole, row, offset + whole, base, table, out + whole);
-}
-#endif
-
-static void svmx_bit_row(int64_t n, int64_t n_words, int64_t stride, const uint64_t *bits, const uint64_t *row,
-                         const int32_t *offset, int32_t base, const float *table, float *out)
-{
-#ifdef SVMX_FMV
-    if (__builtin_cpu_supports("avx512vpopcntdq")) {
-        svmx_bit_row_vpopcnt(n, n_words, stride, bits, row, offset, base, table, out);
-        return;
-    }
-#endif
-    svmx_bit_row_portable(n, n_words, stride, bits, row, offset, base, table, out);
 }
 
 /* ---- prediction: panels of test rows against one support vector ------------------------- */

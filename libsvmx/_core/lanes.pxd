@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
 cdef extern from "lanes.h" nogil:
     enum: SVMX_PANEL
@@ -15,8 +15,6 @@ cdef extern from "lanes.h" nogil:
     void svmx_linear_row(int64_t n, const double *dots, float *out) noexcept
     void svmx_poly_row(int64_t n, const double *dots, double gamma, double coef0, int degree, float *out) noexcept
     void svmx_sigmoid_row(int64_t n, const double *dots, double gamma, double coef0, float *out) noexcept
-    void svmx_bit_row(int64_t n, int64_t n_words, int64_t stride, const uint64_t *bits, const uint64_t *row,
-                      const int32_t *offset, int32_t base, const float *table, float *out) noexcept
 
     void svmx_panel_distances(int64_t n_slots, const int32_t *slot_feature, const double *lanes, int64_t nnz,
                               const int32_t *index, const double *value, double *out) noexcept

@@ -150,11 +150,108 @@ SVMX_INLINE double svmx_pair_gain(double Vmax, double v, double QD_i, double QD_
     return gap > 0 ? gain : -HUGE_VAL;
 }
 
+/* The largest pair gain among k in [start, end) and its last place, if it is at least *best; low is 0 inside I_low,
+ * +inf outside. neg_score: running maxima of -V over I_low. */
+SVMX_INLINE void svmx_best_in(int64_t start, int64_t end, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
+                              const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax, double QD_i,
+                              double *SVMX_RESTRICT neg_score, double *best, int64_t *winner)
+{
+    double lane[SVMX_LANES], gain[SVMX_LANES];
+    svmx_lanes_clear(lane);
+    for (int64_t k = start; k < end; k += SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r) {
+            const double v = V[k + r] + low[k + r];
+            const double g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
+            neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
+            lane[r] = g > lane[r] ? g : lane[r];
+        }
+    }
+    const double top = svmx_lanes_max(lane);
+    if (!(top >= *best) || top == -HUGE_VAL)
+        return;
+    *best = top;
+    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r)
+            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
+        for (int64_t r = m; --r >= 0;)
+            if (gain[r] == top) {
+                *winner = k + r;
+                return;
+            }
+    }
+}
+
+/* From so many variables on, gains are first looked over in float. */
+#define SVMX_MANY (4 * SVMX_CHUNK)
+
+/* chunk[c] = the largest gain of chunk c, from floats: within SVMX_SLACK of the true one if it lies between SVMX_TINY and
+ * SVMX_HUGE. (Four roundings to float are 2.4e-7; gains whose square of V_i - V_k underflows are below 1e-38 / 1e-14,
+ * since smaller curvatures count as 0 and give an infinite gain.) Division is what a selection spends its time on,
+ * and 16 floats are divided faster than 8 doubles.
+ * unit: QD is 1 throughout. Returns min over I_low of V. */
+#define SVMX_SLACK 1e-6
+#define SVMX_TINY 1e-20
+#define SVMX_HUGE 1e30
+
+SVMX_INLINE double svmx_survey(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
+                               const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax, double QD_i,
+                               const int unit, double *SVMX_RESTRICT chunk)
+{
+    double neg_score[SVMX_LANES];
+    float lane[SVMX_LANES];
+    svmx_lanes_clear(neg_score);
+    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
+        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
+        for (int r = 0; r < SVMX_LANES; ++r)
+            lane[r] = 0.0f;
+        for (int64_t k = start; k < end; k += SVMX_LANES) {
+            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+            for (int64_t r = 0; r < m; ++r) {
+                const double v = V[k + r] + low[k + r];
+                neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
+                float gap = (float)(Vmax - v);
+                gap = gap > 0.0f ? gap : 0.0f;
+                float curvature;
+                if (unit) {
+                    curvature = 2.0f - 2.0f * Ki[k + r];
+                    curvature = curvature > 0.0f ? curvature : (float)SVMX_TAU;
+                } else {
+                    const double exact = QD_i + QD[k + r] - 2.0 * Ki[k + r];
+                    curvature = (float)(exact > 0 ? exact : SVMX_TAU);
+                    curvature = curvature > 1e-14f ? curvature : 0.0f;
+                }
+                const float gain = gap * gap / curvature;
+                lane[r] = gain > lane[r] ? gain : lane[r];
+            }
+        }
+        float top = lane[0];
+        for (int r = 1; r < SVMX_LANES; ++r)
+            top = lane[r] > top ? lane[r] : top;
+        chunk[c] = top;
+    }
+    return -svmx_lanes_max(neg_score);
+}
+
+static SVMX_CLONES double svmx_survey_any(int64_t n, const double *V, const float *low, const double *QD,
+                                          const float *Ki, double Vmax, double QD_i, double *chunk)
+{
+    return svmx_survey(n, V, low, QD, Ki, Vmax, QD_i, 0, chunk);
+}
+
+static SVMX_CLONES double svmx_survey_unit(int64_t n, const double *V, const float *low, const float *Ki, double Vmax,
+                                           double *chunk)
+{
+    return svmx_survey(n, V, low, NULL, Ki, Vmax, 1.0, 1, chunk);
+}
+
 /* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
- * *largest: that gain; *least: min over I_low of V. chunk: scratch, one double per chunk. */
+ * *largest: that gain; *least: min over I_low of V. unit: QD is 1 throughout. chunk: scratch, one double per chunk. */
 static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
                                         const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax,
-                                        double QD_i, double *SVMX_RESTRICT chunk, double *largest, double *least)
+                                        double QD_i, int unit, double *SVMX_RESTRICT chunk, double *largest,
+                                        double *least)
 {
     double best = -HUGE_VAL;
     int64_t winner = -1;
@@ -176,40 +273,22 @@ static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *SVMX_RESTRICT V
         *least = vmin;
         return winner;
     }
-    double gain[SVMX_LANES], lane[SVMX_LANES], neg_score[SVMX_LANES];
+    double bar = 0.0, neg_score[SVMX_LANES]; /* chunks whose gains are surely below the bar are passed over */
     svmx_lanes_clear(neg_score);
-    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
-        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
-        svmx_lanes_clear(lane);
-        for (int64_t k = start; k < end; k += SVMX_LANES) {
-            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-            for (int64_t r = 0; r < m; ++r) {
-                const double v = V[k + r] + low[k + r];
-                const double g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
-                neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
-                lane[r] = g > lane[r] ? g : lane[r];
-            }
-        }
-        chunk[c] = svmx_lanes_max(lane);
-        if (chunk[c] >= best) {
-            best = chunk[c];
-            winner = c;
-        }
+    if (n >= SVMX_MANY) {
+        *least = unit ? svmx_survey_unit(n, V, low, Ki, Vmax, chunk) : svmx_survey_any(n, V, low, QD, Ki, Vmax, QD_i, chunk);
+        for (int64_t c = 0; c * SVMX_CHUNK < n; ++c)
+            bar = chunk[c] > bar ? chunk[c] : bar;
+        bar = bar >= SVMX_TINY && bar <= SVMX_HUGE ? bar * (1 - 2 * SVMX_SLACK) : 0.0;
     }
-    *least = -svmx_lanes_max(neg_score);
+    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c)
+        if (bar == 0.0 || chunk[c] >= bar)
+            svmx_best_in(start, n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK, V, low, QD, Ki, Vmax, QD_i, neg_score,
+                         &best, &winner);
+    if (n < SVMX_MANY)
+        *least = -svmx_lanes_max(neg_score);
     *largest = best;
-    if (best == -HUGE_VAL)
-        return -1;
-    const int64_t start = winner * SVMX_CHUNK, end = n < start + SVMX_CHUNK ? n : start + SVMX_CHUNK;
-    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
-        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-        for (int64_t r = 0; r < m; ++r)
-            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
-        for (int64_t r = m; --r >= 0;)
-            if (gain[r] == best)
-                return k + r;
-    }
-    return -1;
+    return winner;
 }
 
 #endif

@@ -17,11 +17,12 @@ cdef class Kernel:
     cdef const int32_t[::1] rows
     cdef double[::1] squares
     # binary rows only
-    cdef Py_ssize_t n_words
-    cdef uint64_t[::1] bits         # row by row
+    cdef int64_t[::1] ones_from     # where the features of row i start in ones
     cdef int32_t[::1] ones
     cdef float[::1] table
-    cdef int keep_bits(self) except -1
+    cdef int n_table
+    cdef int32_t n_ones(self, Py_ssize_t i) noexcept nogil
+    cdef int keep_ones(self, int64_t most) except -1
     cdef double value_of_shared(self, int64_t shared) noexcept nogil
 
 
@@ -42,7 +43,7 @@ cdef class DotTargets(Targets):
 cdef class BitTargets(Targets):
     cdef Py_ssize_t stride
     cdef int32_t base               # of kernels of the shared ones alone
-    cdef uint64_t[::1] bits         # word by word
+    cdef uint64_t[::1] columns      # feature by feature
     cdef int32_t[::1] offset
 
 

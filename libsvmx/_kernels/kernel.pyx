@@ -10,8 +10,8 @@ from libc.math cimport exp, fabs, tanh
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.lanes cimport (svmx_bit_row, svmx_linear_row, svmx_poly_row, svmx_powi, svmx_rbf_row,
-                                  svmx_sigmoid_row)
+from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
+from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_rbf_row, svmx_sigmoid_row
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport TILE, Products
 
@@ -19,8 +19,9 @@ from libsvmx._core.arrays import ramp
 from libsvmx._kernels.products import GivenValues, products_of
 from libsvmx.exceptions import DataError
 
-# Rows of 0 and 1 of at most so many features are kept as bits: beyond it the words of a row are mostly empty.
-cdef Py_ssize_t MOST_BITS = 1024
+# Rows of 0 and 1 are kept as bits if there is a one for so many of them: then columns take no more room than
+# twice the sparse rows, 12 bytes a one.
+cdef double BITS_PER_ONE = 192
 
 
 cdef class Kernel:
@@ -49,7 +50,8 @@ cdef class Kernel:
         cdef Py_ssize_t i
         cdef int64_t k
         cdef double square
-        cdef bint binary = kind != PRECOMPUTED and 0 <= matrix.max_index < MOST_BITS
+        cdef bint binary = kind != PRECOMPUTED
+        cdef double most = 0.0, total = 0.0
         self.matrix, self.rows = matrix, rows
         self.n = self.rows.shape[0]
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
@@ -66,6 +68,7 @@ cdef class Kernel:
                 square += matrix.value[k] * matrix.value[k]
                 binary = binary and (matrix.value[k] == 1.0 or matrix.value[k] == 0.0)
             self.squares[i] = square
+            most, total = max(most, square), total + square
             if kind == LINEAR:
                 diagonal[i] = square
             elif kind == POLY:
@@ -80,30 +83,40 @@ cdef class Kernel:
             if not (fabs(diagonal[i]) <= FLOAT_MAX / 2 and self.squares[i] <= DOUBLE_MAX / 4):
                 raise DataError("the kernel value of the row with itself overflows: scale the data, "
                                 "or choose smaller kernel parameters", self.rows[i])
-        self.binary = binary
-        if binary:
-            self.keep_bits()
+        self.binary = (binary and most < 1 << SVMX_PLANES
+                       and self.n * (1.0 + matrix.max_index) <= BITS_PER_ONE * total)
+        if self.binary:
+            self.keep_ones(<int64_t>most)
 
-    cdef int keep_bits(self) except -1:
-        """Rows as bits, and all the values their kernel can take (see svmx_bit_row)."""
-        cdef Py_ssize_t i, most = 0
-        cdef int64_t k, shared
-        self.n_words = self.matrix.max_index // 64 + 1
-        self.bits, self.ones = zeros("Q", self.n * self.n_words), zeros("i", self.n)
+    cdef int keep_ones(self, int64_t most) except -1:
+        """The features of each row, and all the values their kernel can take (see svmx_bit_row)."""
+        cdef Py_ssize_t i
+        cdef int64_t k, n = 0
+        self.ones_from = zeros("q", self.n + 1)
+        for i in range(self.n):
+            n += <int64_t>self.squares[i]
+            self.ones_from[i + 1] = n
+        self.ones = zeros("i", n)
+        n = 0
         for i in range(self.n):
             for k in range(self.matrix.ptr[self.rows[i]], self.matrix.ptr[self.rows[i] + 1]):
                 if self.matrix.value[k] == 1.0:
-                    self.bits[i * self.n_words + self.matrix.index[k] // 64] |= <uint64_t>1 << (self.matrix.index[k] % 64)
-            self.ones[i] = <int32_t>self.squares[i]
-            most = max(most, self.ones[i])
-        self.table = zeros("f", 2 * most + 1)
+                    self.ones[n] = self.matrix.index[k]
+                    n += 1
+        self.n_table = <int>(2 * most + 1)
+        self.table = zeros("f", max(self.n_table, 32))
         if self.kind == RBF:
-            for k in range(2 * most + 1):  # by squared distance
+            for k in range(self.table.shape[0]):  # by squared distance
                 self.table[k] = <float>exp(-self.gamma * k)
+            if self.table[31] == 0.0:
+                self.n_table = 32
         else:
-            for shared in range(most + 1):
-                self.table[2 * (most - shared)] = <float>self.value_of_shared(shared)
+            for k in range(most + 1):
+                self.table[2 * (most - k)] = <float>self.value_of_shared(k)
         return 0
+
+    cdef int32_t n_ones(self, Py_ssize_t i) noexcept nogil:
+        return <int32_t>(self.ones_from[i + 1] - self.ones_from[i])
 
     cdef double value_of_shared(self, int64_t shared) noexcept nogil:
         """The kernel, but RBF, of two rows of 0 and 1 that share so many ones."""
@@ -193,20 +206,22 @@ cdef class BitTargets(Targets):
 
     def __cinit__(self, Kernel kernel, members):
         cdef const int32_t[::1] chosen = members
-        cdef Py_ssize_t k, w
+        cdef Py_ssize_t k
+        cdef int64_t at
         self.kernel, self.n, self.tile = kernel, chosen.shape[0], TILE
-        self.stride = (self.n + 15) // 16 * 16
-        self.base = <int32_t>kernel.table.shape[0] - 1
-        self.bits, self.offset = zeros("Q", self.stride * kernel.n_words), zeros("i", self.stride)
+        self.base = 2 * ((kernel.n_table - 1) // 2)
+        self.stride = (self.n + SVMX_BIT_BLOCK - 1) // SVMX_BIT_BLOCK * (SVMX_BIT_BLOCK // 64)
+        self.columns = zeros("Q", self.stride * (1 + <Py_ssize_t>kernel.matrix.max_index))
+        self.offset = zeros("i", self.stride * 64)
         for k in range(self.n):
-            for w in range(kernel.n_words):
-                self.bits[w * self.stride + k] = kernel.bits[chosen[k] * kernel.n_words + w]
+            for at in range(kernel.ones_from[chosen[k]], kernel.ones_from[chosen[k] + 1]):
+                self.columns[kernel.ones[at] * self.stride + k // 64] |= <uint64_t>1 << (k % 64)
             if kernel.kind == RBF:
-                self.offset[k] = kernel.ones[chosen[k]]
+                self.offset[k] = kernel.n_ones(chosen[k])
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        cdef int32_t base = self.kernel.ones[i] if self.kernel.kind == RBF else self.base
-        svmx_bit_row(end - begin, self.kernel.n_words, self.stride, &self.bits[begin],
-                     &self.kernel.bits[i * self.kernel.n_words], &self.offset[begin], base, &self.kernel.table[0],
-                     out + begin)
+        cdef int64_t first = self.kernel.ones_from[i]
+        svmx_bit_row(end - begin, self.kernel.n_ones(i), &self.kernel.ones[0] + first, &self.columns[0] + begin // 64,
+                     self.stride, &self.offset[0] + begin, self.kernel.n_ones(i) if self.kernel.kind == RBF else self.base,
+                     &self.kernel.table[0], self.kernel.n_table, out + begin)
         return 0

@@ -43,7 +43,7 @@ cdef class RowStore:
     # what it costs
     cdef double value_ns
     cdef double regret_ns
-    cdef unsigned char[::1] was_here
+    cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil

@@ -29,10 +29,11 @@ cdef extern from "svmx_clock.h" nogil:
 # Rows are allocated in slabs of about this size: no malloc per row, and memory is
 # touched only as rows come in.
 cdef Py_ssize_t SLAB_BYTES = 4 << 20
-# So much is used whatever the rows cost: about what the outer caches of one core hold.
-cdef double CHEAP_BYTES = 8 << 20
+# So much is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
+cdef double LEAST_BYTES = 8 << 20
+cdef double LEAST_BYTES_CHEAP = 1 << 20
 # Costs of memory, to be weighed against measured times of rows; nanoseconds per byte.
-cdef double FIRST_TOUCH_NS = 0.5
+cdef double FIRST_TOUCH_NS = 1.0
 cdef double FETCH_NS = 0.1
 # Catching up with one swap, in nanoseconds.
 cdef double SWAP_NS = 2.0
@@ -61,15 +62,15 @@ cdef class RowStore:
         self.kernel, self.budget_bytes = kernel, budget_bytes
         self.size = self.active = given.shape[0]
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
-        self.was_here = bytearray(kernel.n)
+        self.last_use = zeros("q", kernel.n)
         self.injective = True
         for p in range(self.size):
             if not 0 <= given[p] < kernel.n:
                 raise IndexError(f"index {given[p]} of {kernel.n} rows")
             self.index[p] = given[p]
-            self.injective &= not self.was_here[given[p]]
-            self.was_here[given[p]] = 1
-        self.was_here[:] = 0
+            self.injective &= not self.last_use[given[p]]
+            self.last_use[given[p]] = 1
+        self.last_use[:] = 0
         self.slot_of = zeros("i", kernel.n)
         self.row_in, self.newer, self.older, self.length = (zeros("i", kernel.n + 4) for _ in range(4))
         self.synced = zeros("q", kernel.n + 4)
@@ -112,6 +113,7 @@ cdef class RowStore:
                 self.make_newest(s)
             if self.length[s] >= self.active and (self.synced[s] == self.n_swaps or self.sync(s)):
                 self.rows_found += 1
+                self.last_use[i] = self.rows_computed
                 return self.slot(s)
         else:
             s = self.slot_for(i)
@@ -123,11 +125,12 @@ cdef class RowStore:
             self.value_ns += 0.1 * (value_ns - self.value_ns)
         elif self.rows_computed == 0 or value_ns < self.value_ns:
             self.value_ns = value_ns  # a new slot: includes the first touch of memory, so no more than a bound
-        if self.was_here[i]:
-            self.regret_ns += max(0.0, spent - FETCH_NS * 4 * self.active)
-        self.was_here[i] = 1
+        # a row that was here before, and not too long ago for any store of this budget, should have been kept
+        if self.last_use[i] > 0 and self.rows_computed - self.last_use[i] <= self.capacity:
+            self.regret_ns += max(0.0, self.value_ns * self.targets.n - FETCH_NS * 4 * self.active)
         self.length[s], self.synced[s] = <int32_t>self.active, self.n_swaps
         self.rows_computed += 1
+        self.last_use[i] = self.rows_computed
         return self.slot(s)
 
     cdef int compute(self, int32_t i, float *out) noexcept nogil:
@@ -304,7 +307,8 @@ cdef class RowStore:
         rows again that a larger store might have kept, so that at most twice the least time is spent.
         """
         cdef double touch = FIRST_TOUCH_NS * 4 * self.stride
-        if self.used < 3 or 4.0 * self.stride * self.used < CHEAP_BYTES:
+        cdef bint cheap = self.value_ns < 4 * FETCH_NS
+        if self.used < 3 or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
             return True
         if self.value_ns * self.targets.n > 2 * touch:
             return True

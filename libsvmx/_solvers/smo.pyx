@@ -43,6 +43,7 @@ cdef class Smo:
     cdef Py_ssize_t active      # positions [0, active) are not shrunk
     cdef int groups             # 2 for split problems, else 1
     cdef bint unshrunk_once
+    cdef bint unit_diagonal     # K_ii = 1 throughout
     cdef int64_t iterations
     cdef Py_ssize_t top         # of group 0 after the last step, -2 if the variables have moved since
     cdef double top_score
@@ -75,10 +76,12 @@ cdef class Smo:
         self.chunk = zeros("d", m // SVMX_CHUNK + 1)
         self.bound = BoundScores(kernel)
         self.top = -2
+        self.unit_diagonal = True
         for p in range(m):
             self.V[p] = self.linear[p] = linear[p]
             self.alpha[p], self.C[p], self.y[p] = alpha[p], C[p], y[p]
             self.QD[p] = diagonal[index[p]]
+            self.unit_diagonal &= diagonal[index[p]] == 1.0
             self.variable[p] = <int32_t>p
             self.set_sides(p)
 
@@ -138,7 +141,7 @@ cdef class Smo:
                 continue
             K = self.store.row(top[g])
             candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
-                                     self.QD[top[g]], &self.chunk[0], &gain, &least)
+                                     self.QD[top[g]], self.unit_diagonal, &self.chunk[0], &gain, &least)
             gap = max(gap, Vmax - least)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate

@@ -1,0 +1,188 @@
+/* Kernel rows of data of 0 and 1.
+ *
+ * Every kernel of two rows of 0 and 1 is a function of how many ones each has and how many they share: exact
+ * integers, so a table of the kernel's values gives LIBSVM's bits in any order of work. Targets are kept feature by
+ * feature, a bit each; the columns of the features that a row has are added up in bit planes, 512 targets at a time:
+ * bit p of target k's count stands in plane p. Only the columns of the row's own ones are read.
+ */
+#ifndef SVMX_BITS_H
+#define SVMX_BITS_H
+
+#include "lanes.h"
+
+#ifdef SVMX_FMV
+#include <immintrin.h>
+#endif
+
+/* Words of 64 targets that are counted together. */
+#define SVMX_WORDS 8
+#define SVMX_BIT_BLOCK (64 * SVMX_WORDS)
+/* A row has less than 2^SVMX_PLANES ones. */
+#define SVMX_PLANES 10
+
+/* Planes needed for counts up to n. */
+static int svmx_planes_for(int64_t n)
+{
+    int planes = 0;
+    while (((int64_t)1 << planes) <= n)
+        ++planes;
+    return planes;
+}
+
+static SVMX_CLONES void svmx_count_planes(int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns,
+                                          int64_t stride, uint64_t (*SVMX_RESTRICT plane)[SVMX_WORDS])
+{
+    for (int p = 0; p < n_planes; ++p)
+        for (int w = 0; w < SVMX_WORDS; ++w)
+            plane[p][w] = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        const uint64_t *column = columns + feature[k] * stride;
+        uint64_t carry[SVMX_WORDS];
+        for (int w = 0; w < SVMX_WORDS; ++w)
+            carry[w] = column[w];
+        for (int p = 0; p < n_planes; ++p)
+            for (int w = 0; w < SVMX_WORDS; ++w) {
+                const uint64_t both = plane[p][w] & carry[w];
+                plane[p][w] ^= carry[w];
+                carry[w] = both;
+            }
+    }
+}
+
+/* out[k] = table[base + offset[k] - 2 count[k]] of one block. */
+static SVMX_CLONES void svmx_look_up(int n_planes, uint64_t (*SVMX_RESTRICT plane)[SVMX_WORDS],
+                                     const int32_t *SVMX_RESTRICT offset, int32_t base, const float *table,
+                                     float *SVMX_RESTRICT out)
+{
+    int32_t at[SVMX_BIT_BLOCK];
+    for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
+        at[k] = base + offset[k];
+    for (int p = 0; p < n_planes; ++p)
+        for (int w = 0; w < 2 * SVMX_WORDS; ++w) {
+            const uint32_t half = (uint32_t)(plane[p][w / 2] >> (w % 2 * 32));
+            for (int k = 0; k < 32; ++k)
+                at[w * 32 + k] -= (int32_t)((half >> k & 1) << (p + 1));
+        }
+    for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
+        out[k] = table[at[k]];
+}
+
+#ifdef SVMX_FMV
+#define SVMX_V4 __attribute__((target("arch=x86-64-v4")))
+
+/* The same in registers; the tables of two registers are looked up by a permutation. */
+SVMX_V4 SVMX_INLINE void svmx_bit_block_v4(const int n_planes, int64_t n, const int32_t *feature,
+                                           const uint64_t *columns, int64_t stride, const int32_t *offset,
+                                           int32_t base, const float *table, int n_table, float *out)
+{
+    __m512i plane[SVMX_PLANES];
+    uint16_t masks[SVMX_PLANES][SVMX_BIT_BLOCK / 16];
+    for (int p = 0; p < n_planes; ++p)
+        plane[p] = _mm512_setzero_si512();
+    int64_t k = 0;
+    for (; k + 2 <= n; k += 2) { /* a full adder for two columns at a time: majority carries, odd parity stays */
+        const __m512i x = _mm512_loadu_si512(columns + feature[k] * stride);
+        const __m512i y = _mm512_loadu_si512(columns + feature[k + 1] * stride);
+        __m512i carry = _mm512_ternarylogic_epi64(plane[0], x, y, 0xE8);
+        plane[0] = _mm512_ternarylogic_epi64(plane[0], x, y, 0x96);
+        for (int p = 1; p < n_planes; ++p) {
+            const __m512i both = _mm512_and_si512(plane[p], carry);
+            plane[p] = _mm512_xor_si512(plane[p], carry);
+            carry = both;
+        }
+    }
+    if (k < n) {
+        __m512i carry = _mm512_loadu_si512(columns + feature[k] * stride);
+        for (int p = 0; p < n_planes; ++p) {
+            const __m512i both = _mm512_and_si512(plane[p], carry);
+            plane[p] = _mm512_xor_si512(plane[p], carry);
+            carry = both;
+        }
+    }
+    for (int p = 0; p < n_planes; ++p)
+        _mm512_storeu_si512(masks[p], plane[p]);
+    const __m512i first = _mm512_set1_epi32(base);
+    if (n_table <= 32) {
+        const __m512 low = _mm512_loadu_ps(table), high = _mm512_loadu_ps(table + 16);
+        for (int g = 0; g < SVMX_BIT_BLOCK / 16; ++g) {
+            __m512i at = _mm512_add_epi32(first, _mm512_loadu_si512(offset + 16 * g));
+            for (int p = 0; p < n_planes; ++p)
+                at = _mm512_mask_sub_epi32(at, masks[p][g], at, _mm512_set1_epi32(2 << p));
+            at = _mm512_min_epi32(at, _mm512_set1_epi32(31)); /* beyond the table all is as its end */
+            _mm512_storeu_ps(out + 16 * g, _mm512_permutex2var_ps(low, at, high));
+        }
+    } else {
+        for (int g = 0; g < SVMX_BIT_BLOCK / 16; ++g) {
+            __m512i at = _mm512_add_epi32(first, _mm512_loadu_si512(offset + 16 * g));
+            for (int p = 0; p < n_planes; ++p)
+                at = _mm512_mask_sub_epi32(at, masks[p][g], at, _mm512_set1_epi32(2 << p));
+            _mm512_storeu_ps(out + 16 * g, _mm512_i32gather_ps(at, table, 4));
+        }
+    }
+}
+
+SVMX_V4 static void svmx_bit_blocks_v4(int n_planes, int64_t n_blocks, int64_t n, const int32_t *feature,
+                                       const uint64_t *columns, int64_t stride, const int32_t *offset, int32_t base,
+                                       const float *table, int n_table, float *out)
+{
+    for (int64_t b = 0; b < n_blocks; ++b) {
+#define SVMX_BLOCK_OF(P)                                                                                               \
+    case P:                                                                                                            \
+        svmx_bit_block_v4(P, n, feature, columns + b * SVMX_WORDS, stride, offset + b * SVMX_BIT_BLOCK, base, table,   \
+                          n_table, out + b * SVMX_BIT_BLOCK);                                                          \
+        break;
+        switch (n_planes) {
+            SVMX_BLOCK_OF(0)
+            SVMX_BLOCK_OF(1)
+            SVMX_BLOCK_OF(2)
+            SVMX_BLOCK_OF(3)
+            SVMX_BLOCK_OF(4)
+            SVMX_BLOCK_OF(5)
+            SVMX_BLOCK_OF(6)
+            SVMX_BLOCK_OF(7)
+            SVMX_BLOCK_OF(8)
+            SVMX_BLOCK_OF(9)
+        default:
+            SVMX_BLOCK_OF(10)
+        }
+#undef SVMX_BLOCK_OF
+    }
+}
+#endif
+
+static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature, const uint64_t *columns,
+                            int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
+                            float *out)
+{
+    const int n_planes = svmx_planes_for(n);
+#ifdef SVMX_FMV
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        svmx_bit_blocks_v4(n_planes, n_blocks, n, feature, columns, stride, offset, base, table, n_table, out);
+        return;
+    }
+#endif
+    for (int64_t b = 0; b < n_blocks; ++b) {
+        uint64_t plane[SVMX_PLANES][SVMX_WORDS];
+        svmx_count_planes(n_planes, n, feature, columns + b * SVMX_WORDS, stride, plane);
+        svmx_look_up(n_planes, plane, offset + b * SVMX_BIT_BLOCK, base, table, out + b * SVMX_BIT_BLOCK);
+    }
+}
+
+/* out[t] = table[base + offset[t] - 2 c_t] for t in [0, n_targets), c_t the number of the n features of a row that
+ * target t has too.
+ * columns: one of ``stride`` words for each feature, offset: an int32 for each target, both up to whole blocks
+ * of SVMX_BIT_BLOCK targets; table: padded to 32 entries with its last, if n_table <= 32. */
+static void svmx_bit_row(int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
+                         const int32_t *offset, int32_t base, const float *table, int n_table, float *out)
+{
+    const int64_t whole = n_targets / SVMX_BIT_BLOCK, rest = n_targets - whole * SVMX_BIT_BLOCK;
+    svmx_bit_blocks(whole, n, feature, columns, stride, offset, base, table, n_table, out);
+    if (rest != 0) {
+        float last[SVMX_BIT_BLOCK];
+        svmx_bit_blocks(1, n, feature, columns + whole * SVMX_WORDS, stride, offset + whole * SVMX_BIT_BLOCK, base,
+                        table, n_table, last);
+        memcpy(out + whole * SVMX_BIT_BLOCK, last, (size_t)rest * sizeof(float));
+    }
+}
+
+#endif

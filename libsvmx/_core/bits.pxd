@@ -1,0 +1,8 @@
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef extern from "bits.h" nogil:
+    enum: SVMX_BIT_BLOCK
+    enum: SVMX_PLANES
+
+    void svmx_bit_row(int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
+                      const int32_t *offset, int32_t base, const float *table, int n_table, float *out) noexcept
