@@ -30,6 +30,14 @@ static SVMX_CLONES void svmx_axpy_row(int64_t n, double a, const float *SVMX_RES
         V[k] += a * K[k];
 }
 
+/* scores[k] += a * K[at[k]]. */
+static SVMX_CLONES void svmx_axpy_at(int64_t n, double a, const float *SVMX_RESTRICT K, const int32_t *SVMX_RESTRICT at,
+                                     double *SVMX_RESTRICT scores)
+{
+    for (int64_t k = 0; k < n; ++k)
+        scores[k] += a * K[at[k]];
+}
+
 /* Rows that are replayed together. */
 #define SVMX_REPLAY 16
 

@@ -12,5 +12,6 @@ cdef extern from "smo_lanes.h" nogil:
                             const float *up, double *chunk, double *maximum) noexcept
     int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki, double Vmax,
                          double QD_i, int unit, double *chunk, double *largest, double *least) noexcept
+    void svmx_axpy_at(int64_t n, double a, const float *K, const int32_t *at, double *scores) noexcept
     void svmx_interleave(int64_t n, const float *rows, float *out) noexcept
     void svmx_replay(int64_t n, const int32_t *source, const double *coef, const float *K, double *scores) noexcept

@@ -30,13 +30,17 @@ cdef class Targets:
     cdef readonly Kernel kernel
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t tile
+    cdef readonly bint blocks
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
+    cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
+                        float **out) noexcept nogil
 
 
 cdef class DotTargets(Targets):
     cdef Products products
     cdef double[::1] squares
     cdef double[::1] scratch
+    cdef double[::1] sources
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil
 
 

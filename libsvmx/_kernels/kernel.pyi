@@ -19,6 +19,7 @@ class Targets:
     kernel: Kernel
     n: int
     tile: int
+    blocks: bool
 
 class DotTargets(Targets):
     def __init__(self, kernel: Kernel, members: Buffer, transposed: bool = False) -> None: ...

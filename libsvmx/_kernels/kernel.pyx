@@ -11,9 +11,10 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
+from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_rbf_row, svmx_sigmoid_row
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._kernels.products cimport TILE, Products
+from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
 
 from libsvmx._core.arrays import ramp
 from libsvmx._kernels.products import GivenValues, products_of
@@ -151,10 +152,18 @@ cdef class Targets:
     """Base: the rows that a kernel row is computed against, in the order of its values.
 
     ``fill(i, begin, end, out)``: K(i, target) of the targets [begin, end), ``begin`` a multiple of ``tile``.
-    Disjoint ranges of one Targets may be filled by several threads at once.
+    ``fill_block(sources, count, begin, end, out)``: the same of up to SVMX_SOURCES rows, row s into out[s]; with
+    ``blocks`` that is less work than one by one.
     """
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
+        return 0
+
+    cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
+                        float **out) noexcept nogil:
+        cdef int s
+        for s in range(count):
+            self.fill(sources[s], begin, end, out[s])
         return 0
 
 
@@ -173,7 +182,8 @@ cdef class DotTargets(Targets):
             self.squares[k] = kernel.squares[chosen[k]]
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.kind == PRECOMPUTED
                          else products_of(kernel.matrix, rows_))
-        self.tile = self.products.tile
+        self.tile, self.blocks = self.products.tile, self.products.blocks
+        self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
         self.scratch = zeros("d", self.n if self.tile > TILE else 0)
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
@@ -185,6 +195,25 @@ cdef class DotTargets(Targets):
             dots = &near[0] if self.tile == TILE else &self.scratch[begin]
             self.products.fill(self.kernel.rows[i], begin, stop, dots)
             self.finish(i, begin, stop, dots, out + begin)
+            begin = stop
+        return 0
+
+    cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
+                        float **out) noexcept nogil:
+        cdef double dots[BLOCK_TILE * SVMX_SOURCES]
+        cdef int64_t rows[SVMX_SOURCES]
+        cdef Py_ssize_t stop
+        cdef int s
+        if not self.blocks:
+            return Targets.fill_block(self, sources, count, begin, end, out)
+        for s in range(count):
+            rows[s] = self.kernel.rows[sources[s]]
+        self.products.lay_sources(rows, count, &self.sources[0])
+        while begin < end:
+            stop = min(begin + BLOCK_TILE, end)
+            self.products.fill_block(&self.sources[0], begin, stop, dots)
+            for s in range(count):
+                self.finish(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
             begin = stop
         return 0
 

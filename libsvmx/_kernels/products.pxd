@@ -5,29 +5,33 @@ from libsvmx._core.matrix cimport CsrMatrix
 
 cdef enum:
     TILE = 1024     # targets per tile: their dot products stay in L1
+    BLOCK_TILE = 128    # targets per tile of blocks
 
 
 cdef class Products:
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t tile
+    cdef readonly bint blocks
     cdef CsrMatrix matrix
+    cdef const int32_t[::1] rows
+    cdef Py_ssize_t width
+    cdef int64_t nnz
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
+    cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil
+    cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
 
 
 cdef class PanelProducts(Products):
-    cdef Py_ssize_t width
     cdef double[::1] panels
 
 
 cdef class PostingProducts(Products):
-    cdef Py_ssize_t width
     cdef int64_t[::1] column        # the postings of (tile, feature): [c + 1] is where cell c = tile * width + feature starts
     cdef uint16_t[::1] place        # of the target within its tile
     cdef double[::1] value
 
 
 cdef class GivenValues(Products):
-    cdef const int32_t[::1] rows
     cdef bint transposed
     cdef int32_t[::1] serial
     cdef int32_t serial_of(self, int64_t row) noexcept nogil

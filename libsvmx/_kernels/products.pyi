@@ -6,6 +6,8 @@ DENSE_FROM: float
 class Products:
     n: int
     tile: int
+    blocks: bool
+    def __init__(self, matrix: CsrMatrix, rows: Buffer, *args: object) -> None: ...
 
 class PanelProducts(Products):
     def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...

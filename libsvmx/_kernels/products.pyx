@@ -10,6 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.blocks cimport SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_stream_dots
 from libsvmx._core.lanes cimport SVMX_PANEL, svmx_panel_dots, svmx_postings_axpy
 from libsvmx._core.matrix cimport CsrMatrix
 
@@ -17,29 +18,59 @@ from libsvmx._core.matrix cimport CsrMatrix
 # At this share of nonzeros and above, a dense panel reads fewer bytes per row than the
 # postings (8 bytes a cell against 10 a nonzero plus a read-modify-write of the sum).
 DENSE_FROM = 0.25
+# Rows are worth computing in blocks from so many nonzeros a target and up to so many features; a block goes over
+# the nonzeros of its targets, or, from this share of nonzeros on, over all features.
+cdef double BLOCK_FROM = 16
+cdef Py_ssize_t BLOCK_WIDTH = 4096
+cdef double FULL_FROM = 0.6
 # Largest tile of postings: a target's place in its tile fits 16 bits.
 cdef int64_t LARGEST_TILE = 1 << 16
 
 
 def products_of(CsrMatrix matrix, rows):
     """The source that suits the density of the targets ``rows`` (buffer of int32) of ``matrix``."""
-    cdef const int32_t[::1] chosen = rows
-    cdef int64_t nnz = 0
-    cdef Py_ssize_t i, n = chosen.shape[0]
-    for i in range(n):
-        nnz += matrix.ptr[chosen[i] + 1] - matrix.ptr[chosen[i]]
-    if nnz >= DENSE_FROM * n * (1.0 + matrix.max_index):
+    cdef Products products = Products(matrix, rows)
+    if products.nnz >= DENSE_FROM * products.n * products.width:
         return PanelProducts(matrix, rows)
     return PostingProducts(matrix, rows)
 
 
 cdef class Products:
-    """Base. ``fill(row, begin, end, out)``: products of row ``row`` of the matrix with the targets [begin, end).
+    """Products(matrix, rows): base of the three.
 
-    ``begin`` is a multiple of ``tile``, ``end`` at most the next one; ``out`` has room for ``tile`` doubles.
+    ``fill(row, begin, end, out)``: products of row ``row`` of the matrix with the targets [begin, end). ``begin`` is a
+    multiple of ``tile``, ``end`` at most the next one; ``out`` has room for ``tile`` doubles.
+
+    ``fill_block(sources, begin, end, out)``: products of the SVMX_SOURCES rows that ``lay_sources`` spread out, at
+    out[s * BLOCK_TILE + k]; ``begin`` is a multiple of BLOCK_TILE, ``end`` at most the next one. Only if ``blocks``.
     """
 
+    def __cinit__(self, CsrMatrix matrix, rows, *args):
+        cdef Py_ssize_t i
+        self.matrix, self.rows, self.tile = matrix, rows, TILE
+        self.n = self.rows.shape[0]
+        self.width = 1 + <Py_ssize_t>matrix.max_index
+        for i in range(self.n):
+            self.nnz += matrix.ptr[self.rows[i] + 1] - matrix.ptr[self.rows[i]]
+        # worth it where a target is long enough to be worth fetching once, and the sources still fit L2
+        self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
+
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        return 0
+
+    cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil:
+        """Up to SVMX_SOURCES rows of the matrix, feature by feature; ``sources`` has width * SVMX_SOURCES doubles."""
+        cdef int s
+        cdef int64_t k
+        memset(sources, 0, self.width * SVMX_SOURCES * sizeof(double))
+        for s in range(n):
+            for k in range(self.matrix.ptr[rows[s]], self.matrix.ptr[rows[s] + 1]):
+                sources[self.matrix.index[k] * SVMX_SOURCES + s] = self.matrix.value[k]
+
+    cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef double dots[BLOCK_TILE * SVMX_SOURCES]
+        svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.index, self.matrix.value, sources, dots)
+        svmx_by_source(end - begin, dots, BLOCK_TILE, out)
         return 0
 
 
@@ -47,11 +78,9 @@ cdef class PanelProducts(Products):
     """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once."""
 
     def __cinit__(self, CsrMatrix matrix, rows):
-        cdef const int32_t[::1] chosen = rows
+        cdef const int32_t[::1] chosen = self.rows
         cdef Py_ssize_t i, panel, lane
         cdef int64_t k
-        self.matrix, self.n, self.tile = matrix, chosen.shape[0], TILE
-        self.width = 1 + <Py_ssize_t>matrix.max_index
         self.panels = zeros("d", (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width)
         for i in range(self.n):
             panel, lane = i // SVMX_PANEL, i % SVMX_PANEL
@@ -64,6 +93,16 @@ cdef class PanelProducts(Products):
                         self.matrix.ptr[row + 1] - first, self.matrix.index + first, self.matrix.value + first, out)
         return 0
 
+    cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t k
+        if self.nnz < FULL_FROM * self.n * self.width:
+            return Products.fill_block(self, sources, begin, end, out)
+        k = begin
+        while k < end:
+            svmx_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
+            k += SVMX_PANEL
+        return 0
+
 
 cdef class PostingProducts(Products):
     """Sparse data: for each feature the targets that have it, so that only meeting nonzeros are touched.
@@ -73,14 +112,10 @@ cdef class PostingProducts(Products):
     """
 
     def __cinit__(self, CsrMatrix matrix, rows):
-        cdef const int32_t[::1] chosen = rows
+        cdef const int32_t[::1] chosen = self.rows
         cdef Py_ssize_t i
-        cdef int64_t k, cell, nnz = 0, n_tiles
-        self.matrix, self.n, self.tile = matrix, chosen.shape[0], TILE
-        self.width = 1 + <Py_ssize_t>matrix.max_index
-        for i in range(self.n):
-            nnz += matrix.ptr[chosen[i] + 1] - matrix.ptr[chosen[i]]
-        while self.tile < LARGEST_TILE and self.width * (self.n // self.tile) > nnz:
+        cdef int64_t k, cell, n_tiles
+        while self.tile < LARGEST_TILE and self.width * (self.n // self.tile) > self.nnz:
             self.tile *= 2
         n_tiles = (self.n + self.tile - 1) // self.tile
         self.column = zeros("q", n_tiles * self.width + 2)
@@ -90,8 +125,8 @@ cdef class PostingProducts(Products):
                 self.column[cell + matrix.index[k]] += 1
         for k in range(n_tiles * self.width + 1):
             self.column[k + 1] += self.column[k]
-        self.place = zeros("H", nnz)
-        self.value = zeros("d", nnz)
+        self.place = zeros("H", self.nnz)
+        self.value = zeros("d", self.nnz)
         # filled from the back: column[c + 1], so far the end of cell c, becomes its start
         for i in range(self.n - 1, -1, -1):
             cell = i // self.tile * self.width + 1
@@ -120,8 +155,7 @@ cdef class GivenValues(Products):
 
     def __cinit__(self, CsrMatrix matrix, rows, bint transposed=False):
         cdef Py_ssize_t i
-        self.matrix, self.rows, self.transposed, self.tile = matrix, rows, transposed, TILE
-        self.n = self.rows.shape[0]
+        self.transposed, self.blocks = transposed, False
         self.serial = zeros("i", self.n)
         for i in range(self.n):
             self.serial[i] = self.serial_of(self.rows[i])

@@ -11,6 +11,8 @@ cdef class RowStore:
     cdef readonly int64_t rows_computed
     cdef readonly int64_t rows_found
     cdef int32_t[::1] index
+    cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
+    cdef readonly bint whole
     cdef bint unsettled             # the active part has changed since the last row
     # what rows are computed against
     cdef Targets targets
@@ -42,15 +44,25 @@ cdef class RowStore:
     cdef int64_t room_for_swaps
     # what it costs
     cdef double value_ns
+    cdef double single_ns
     cdef double regret_ns
     cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never
 
+    # rows computed together with a missing one, on a guess
+    cdef readonly int64_t rows_ahead        # so computed
+    cdef readonly int64_t rows_ahead_used   # and asked for later
+    cdef unsigned char[::1] ahead           # by slot: not asked for yet
+
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
+    cdef const float *row_of(self, int32_t i) except NULL nogil
+    cdef bint missing(self, int32_t i) except -1 nogil
+    cdef int together(self) noexcept nogil
+    cdef int take(self, const int32_t *wanted, int count) except -1 nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef void resize(self, Py_ssize_t active) noexcept nogil
     cdef int settle(self) except -1 nogil
     cdef int arrange(self) except -1
-    cdef int compute(self, int32_t i, float *out) noexcept nogil
+    cdef int compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil
     cdef bint worth_more_memory(self) noexcept nogil

@@ -4,7 +4,9 @@ A solver's variables live at positions; position p stands for row index[p] of th
 Shrinking swaps positions and then makes the active part [0, active) smaller, and the store
 follows: rows are computed against the active part alone, in its order, and a kept row
 catches up with the swaps it missed when it is asked for again. So rows are read as they
-lie, without a gather, and get shorter, and cheaper, as the problem shrinks.
+lie, without a gather, and get shorter, and cheaper, as the problem shrinks. Where rows are
+cheaper by the block, the solver may have those it will probably want next computed with a
+missing one, as long as enough of them are used.
 
 What is kept is decided by cost. Memory is bounded by the budget, but touched for the first
 time only if the rows are dear or were missed often enough: a row of cheap values is computed
@@ -17,6 +19,7 @@ from libc.string cimport memmove
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.smo_lanes cimport svmx_gather
 
 
@@ -35,6 +38,10 @@ cdef double LEAST_BYTES_CHEAP = 1 << 20
 # Costs of memory, to be weighed against measured times of rows; nanoseconds per byte.
 cdef double FIRST_TOUCH_NS = 1.0
 cdef double FETCH_NS = 0.1
+# Rows of dearer values than this, in nanoseconds, are computed whole where a store can hold one in so many: what
+# shrinking saves would be computed when a gradient is reconstructed.
+cdef double DEAR_NS = 2.0
+cdef double KEPT_SHARE = 4
 # Catching up with one swap, in nanoseconds.
 cdef double SWAP_NS = 2.0
 
@@ -60,7 +67,7 @@ cdef class RowStore:
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
         self.kernel, self.budget_bytes = kernel, budget_bytes
-        self.size = self.active = given.shape[0]
+        self.size = self.active = self.extent = given.shape[0]
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
         self.last_use = zeros("q", kernel.n)
         self.injective = True
@@ -73,7 +80,7 @@ cdef class RowStore:
         self.last_use[:] = 0
         self.slot_of = zeros("i", kernel.n)
         self.row_in, self.newer, self.older, self.length = (zeros("i", kernel.n + 4) for _ in range(4))
-        self.synced = zeros("q", kernel.n + 4)
+        self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
         self.head = <int32_t>kernel.n + 3
 
         self.stride = _padded(self.size)
@@ -100,48 +107,112 @@ cdef class RowStore:
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil:
         """K of ``position`` with the active positions: ``active`` floats."""
-        cdef int32_t i = self.index[position], s
-        cdef Py_ssize_t used
-        cdef double start, spent, value_ns
-        if self.unsettled:
-            self.settle()
+        return self.row_of(self.index[position])
+
+    cdef const float *row_of(self, int32_t i) except NULL nogil:
+        """Row i of the kernel with the active positions, and with all of them if rows are kept ``whole``."""
+        cdef int32_t s
+        if self.missing(i):
+            self.take(&i, 1)
         s = self.slot_of[i]
-        used = self.used
-        if s >= 0:
-            if self.older[self.head] != s:  # else it is the newest already
-                self.unlink(s)
-                self.make_newest(s)
-            if self.length[s] >= self.active and (self.synced[s] == self.n_swaps or self.sync(s)):
-                self.rows_found += 1
-                self.last_use[i] = self.rows_computed
-                return self.slot(s)
-        else:
-            s = self.slot_for(i)
-        start = svmx_nanoseconds()
-        self.compute(i, self.slot(s))
-        spent = svmx_nanoseconds() - start
-        value_ns = spent / (self.targets.n + 1)
-        if used == self.used:
-            self.value_ns += 0.1 * (value_ns - self.value_ns)
-        elif self.rows_computed == 0 or value_ns < self.value_ns:
-            self.value_ns = value_ns  # a new slot: includes the first touch of memory, so no more than a bound
-        # a row that was here before, and not too long ago for any store of this budget, should have been kept
-        if self.last_use[i] > 0 and self.rows_computed - self.last_use[i] <= self.capacity:
-            self.regret_ns += max(0.0, self.value_ns * self.targets.n - FETCH_NS * 4 * self.active)
-        self.length[s], self.synced[s] = <int32_t>self.active, self.n_swaps
-        self.rows_computed += 1
+        if self.older[self.head] != s:  # else it is the newest already
+            self.unlink(s)
+            self.make_newest(s)
+        self.rows_found += 1
+        self.rows_ahead_used += self.ahead[s]
+        self.ahead[s] = False
         self.last_use[i] = self.rows_computed
         return self.slot(s)
 
-    cdef int compute(self, int32_t i, float *out) noexcept nogil:
-        """Row i of the kernel over the active positions."""
+    cdef bint missing(self, int32_t i) except -1 nogil:
+        """Whether row i of the kernel would have to be computed."""
+        cdef int32_t s
+        if self.unsettled:
+            self.settle()
+        s = self.slot_of[i]
+        if s < 0 or self.length[s] < self.active:
+            return True
+        if self.synced[s] != self.n_swaps and not self.sync(s):
+            self.length[s] = 0
+            return True
+        return False
+
+    cdef int together(self) noexcept nogil:
+        """How many rows to compute with a missing one, itself included: 1, or what goes into a block.
+
+        Blocks go on while a row of a block, over the share of them that was ever asked for, costs less than a row alone.
+        """
+        cdef int64_t known = self.rows_ahead - 2 * SVMX_SOURCES  # the latest have had no chance yet
+        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < 2:
+            return 1
+        if known > 4 * SVMX_SOURCES and SVMX_SOURCES * self.value_ns > \
+                self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.rows_ahead_used / <double>known)):
+            return 1
+        return SVMX_SOURCES
+
+    cdef int take(self, const int32_t *wanted, int count) except -1 nogil:
+        """Compute up to SVMX_SOURCES rows of the kernel that are missing; the first was asked for."""
+        cdef int32_t rows[SVMX_SOURCES]
+        cdef float *out[SVMX_SOURCES]
+        cdef int k, n = 0
+        cdef int32_t i, s
+        cdef Py_ssize_t used = self.used
+        cdef double start, value_ns
+        for k in range(count):
+            i = wanted[k]
+            s = self.slot_of[i]
+            if s < 0:
+                s = self.slot_for(i)
+            elif self.length[s] < 0:
+                continue  # twice in this very block: two variables of a regression share a row
+            else:
+                self.unlink(s)
+                self.make_newest(s)
+            self.length[s] = -1
+            rows[n], out[n] = i, self.slot(s)
+            n += 1
+        start = svmx_nanoseconds()
+        self.compute(rows, n, out)
+        value_ns = (svmx_nanoseconds() - start) / (n * self.targets.n + 1.0)
+        if used == self.used:
+            self.value_ns += 0.1 * (value_ns - self.value_ns)
+        elif self.rows_computed == 0 or value_ns < self.value_ns:
+            self.value_ns = value_ns  # new slots: includes the first touch of memory, so no more than a bound
+        if n == 1:
+            self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
+        for k in range(n):
+            i = rows[k]
+            s = self.slot_of[i]
+            # a row that was here before, and not too long ago for any store of this budget, should have been kept
+            if self.last_use[i] > 0 and self.rows_computed - self.last_use[i] <= self.capacity:
+                self.regret_ns += max(0.0, self.value_ns * self.targets.n - FETCH_NS * 4 * self.extent)
+            self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
+            self.ahead[s] = k > 0
+        self.rows_computed += n
+        self.rows_found -= 1
+        self.rows_ahead += n - 1
+        return 0
+
+    cdef int compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
+        """Rows of the kernel over ``extent`` positions."""
+        cdef float *whole[SVMX_SOURCES]
+        cdef int k
         if self.in_order:
-            self.targets.fill(i, 0, self.active, out)
-            self.kernel.values_computed += self.active
+            if count == 1:
+                self.targets.fill(rows[0], 0, self.extent, out[0])
+            else:
+                self.targets.fill_block(rows, count, 0, self.extent, out)
+            self.kernel.values_computed += count * self.extent
+            return 0
+        for k in range(count):
+            whole[k] = &self.scratch[0] + k * self.targets.n
+        if count == 1:
+            self.targets.fill(rows[0], 0, self.targets.n, whole[0])
         else:
-            self.targets.fill(i, 0, self.targets.n, &self.scratch[0])
-            svmx_gather(self.active, &self.scratch[0], &self.place[0], out)
-            self.kernel.values_computed += self.targets.n
+            self.targets.fill_block(rows, count, 0, self.targets.n, whole)
+        for k in range(count):
+            svmx_gather(self.extent, whole[k], &self.place[0], out[k])
+        self.kernel.values_computed += count * self.targets.n
         return 0
 
     # ---- the active part ----------------------------------------------------------------------
@@ -170,6 +241,9 @@ cdef class RowStore:
         """The active part is now [0, active), smaller or larger."""
         self.active = active
         self.unsettled = True
+        if self.whole:
+            return
+        self.extent = active
         if active > self.covered:
             self.covered = 0  # swaps may bring in positions without a target
 
@@ -178,43 +252,45 @@ cdef class RowStore:
         cdef int64_t rows = self.rows_computed - self.rows_before
         cdef double waste
         self.unsettled = False
+        if not self.rows_before and self.value_ns > DEAR_NS and KEPT_SHARE * self.capacity >= self.kernel.n:
+            self.whole, self.extent = True, self.size
         self.rows_before = self.rows_computed
-        if self.active > self.covered:
+        if self.extent > self.covered:
             with gil:
                 self.arrange()
         else:
             # as many rows as in the last period: is their waste worth a new arrangement?
-            self.distinct = self.active if self.injective else min(self.active, self.distinct)
+            self.distinct = self.extent if self.injective else min(self.extent, self.distinct)
             waste = self.value_ns * (self.targets.n - self.distinct)
             if self.injective and not self.in_order:
-                waste += FETCH_NS * 4 * self.active  # the gather
+                waste += FETCH_NS * 4 * self.extent  # the gather
             if waste * rows > self.arrange_ns:
                 with gil:
                     self.arrange()
-        if self.active > self.stride:
+        if self.extent > self.stride:
             self.stride = _padded(self.size)
             self.per_slab = self.slab_bytes // (4 * self.stride)
             self.capacity = self.fitting()
             self.forget()
         elif self.n_swaps > 8 * self.size:
             self.catch_up()
-        elif 2 * self.active <= self.stride and self.used == self.capacity and self.capacity < self.kernel.n:
+        elif 2 * self.extent <= self.stride and self.used == self.capacity and self.capacity < self.kernel.n:
             self.compress()
         return 0
 
     cdef int arrange(self) except -1:
-        """Targets of the active positions: in their order, each kernel row once."""
+        """Targets of ``extent`` positions: in their order, each kernel row once."""
         cdef double start = svmx_nanoseconds()
         cdef Py_ssize_t p, n = 0
-        members_ = zeros("i", self.active)
+        members_ = zeros("i", self.extent)
         cdef int32_t[::1] members = members_, seen
         if self.injective:
-            for p in range(self.active):
+            for p in range(self.extent):
                 members[p], self.place[p] = self.index[p], <int32_t>p
-            n = self.active
+            n = self.extent
         else:
             seen = zeros("i", self.kernel.n)
-            for p in range(self.active):
+            for p in range(self.extent):
                 if not seen[self.index[p]]:
                     members[n] = self.index[p]
                     n += 1
@@ -222,8 +298,8 @@ cdef class RowStore:
                 self.place[p] = seen[self.index[p]] - 1
         self.in_order = self.injective
         self.targets = self.kernel.targets(members_[:n])
-        self.covered, self.distinct = self.active, n
-        self.scratch = zeros("f", n)
+        self.covered, self.distinct = self.extent, n
+        self.scratch = zeros("f", n * (SVMX_SOURCES if self.targets.blocks else 1))
         self.arrange_ns = svmx_nanoseconds() - start
         return 0
 
@@ -257,7 +333,7 @@ cdef class RowStore:
         cdef Py_ssize_t s, old_stride = self.stride, old_per_slab = self.per_slab
         cdef const float *values
         self.catch_up()
-        self.stride = _padded(self.active)
+        self.stride = _padded(self.extent)
         self.per_slab = self.slab_bytes // (4 * self.stride)
         self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
         for s in range(self.used):  # never beyond where it was
@@ -297,6 +373,7 @@ cdef class RowStore:
             self.unlink(s)
             self.slot_of[self.row_in[s]] = -1
         self.slot_of[i], self.row_in[s] = s, i
+        self.length[s] = 0
         self.make_newest(s)
         return s
 
@@ -308,7 +385,7 @@ cdef class RowStore:
         """
         cdef double touch = FIRST_TOUCH_NS * 4 * self.stride
         cdef bint cheap = self.value_ns < 4 * FETCH_NS
-        if self.used < 3 or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
+        if self.used < (3 * SVMX_SOURCES if self.targets.blocks else 3) or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
             return True
         if self.value_ns * self.targets.n > 2 * touch:
             return True

@@ -16,7 +16,9 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.smo_lanes cimport SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_partner, svmx_top, svmx_update_top
+from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.smo_lanes cimport (SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_partner, svmx_top,
+                                      svmx_update_top)
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.dual cimport DualProblem, DualSolution
@@ -74,7 +76,7 @@ cdef class Smo:
         self.up = _table("f", self.groups, m)
         self.low = _table("f", self.groups, m)
         self.chunk = zeros("d", m // SVMX_CHUNK + 1)
-        self.bound = BoundScores(kernel)
+        self.bound = BoundScores(kernel.n)
         self.top = -2
         self.unit_diagonal = True
         for p in range(m):
@@ -139,7 +141,7 @@ cdef class Smo:
                 top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.chunk[0], &Vmax)
             if top[g] < 0:
                 continue
-            K = self.store.row(top[g])
+            K = self.row(top[g])
             candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
                                      self.QD[top[g]], self.unit_diagonal, &self.chunk[0], &gain, &least)
             gap = max(gap, Vmax - least)
@@ -151,11 +153,57 @@ cdef class Smo:
         j[0] = partner
         return 1
 
+    cdef const float *row(self, Py_ssize_t p) except NULL nogil:
+        """K of position p with the active part; if it has to be computed, maybe with others that will be wanted."""
+        if self.store.missing(self.store.index[p]) and self.store.together() > 1:
+            self.fetch_with(p)
+        return self.store.row(p)
+
+    cdef int fetch_with(self, Py_ssize_t p) except -1 nogil:
+        """Compute the row of p with those of the variables that violate optimality most, of both sides in turn."""
+        cdef int32_t lists[4][SVMX_SOURCES]
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef int sizes[4]
+        cdef int g, k, n = 1
+        chosen[0] = self.store.index[p]
+        for g in range(self.groups):
+            sizes[2 * g] = self.foremost_missing(p, &self.up[g, 0], 1.0, lists[2 * g])
+            sizes[2 * g + 1] = self.foremost_missing(p, &self.low[g, 0], -1.0, lists[2 * g + 1])
+        for k in range(SVMX_SOURCES):
+            for g in range(2 * self.groups):
+                if n < SVMX_SOURCES and k < sizes[g]:
+                    chosen[n] = self.store.index[lists[g][k]]
+                    n += 1
+        return self.store.take(chosen, n)
+
+    cdef int foremost_missing(self, Py_ssize_t p, const float *side, double sign, int32_t *found) except -1 nogil:
+        """Up to SVMX_SOURCES positions other than p whose rows are missing, those of largest sign * V first.
+
+        ``side`` is 0 for the variables to look at, -sign inf for the others. Returns how many were found.
+        """
+        cdef double values[SVMX_SOURCES]
+        cdef double v, least = -HUGE_VAL
+        cdef Py_ssize_t q
+        cdef int size = 0, at
+        for q in range(self.active - 1, -1, -1):  # the last first among equals, as the selection has it
+            v = sign * (self.V[q] + side[q])
+            if v > least and q != p and self.store.missing(self.store.index[q]):
+                at = size if size < SVMX_SOURCES else SVMX_SOURCES - 1
+                while at > 0 and v > values[at - 1]:
+                    values[at], found[at] = values[at - 1], found[at - 1]
+                    at -= 1
+                values[at], found[at] = v, <int32_t>q
+                if size < SVMX_SOURCES:
+                    size += 1
+                if size == SVMX_SOURCES:
+                    least = values[SVMX_SOURCES - 1]
+        return size
+
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, move V."""
         cdef int64_t values_before = self.store.kernel.values_computed
-        cdef const float *K_i = self.store.row(i)
-        cdef const float *K_j = self.store.row(j)
+        cdef const float *K_i = self.row(i)
+        cdef const float *K_j = self.row(j)
         cdef double C_i = self.C[i], C_j = self.C[j], old_i = self.alpha[i], old_j = self.alpha[j]
         cdef double new_i = old_i, new_j = old_j, delta, diff, total
         cdef double curvature = self.QD[i] + self.QD[j] - 2 * K_i[j]
@@ -206,7 +254,8 @@ cdef class Smo:
         """Keep V_bound up when position p came to its upper bound or left it."""
         cdef bint upper = self.alpha[p] >= self.C[p]
         if upper != was_upper:
-            self.bound.add(self.store.index[p], -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p], self.control)
+            self.bound.add(self.store.index[p], -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p],
+                           self.store, self.control)
         return 0
 
     cdef int add_start(self) except -1 nogil:
@@ -214,11 +263,24 @@ cdef class Smo:
         cdef Py_ssize_t p
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
+                if self.store.missing(self.store.index[p]) and self.store.together() > 1:
+                    self.fetch_next(p)
                 svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
                     self.move_bound(p, False)
                 self.control.worked(5 * self.size)
         return 0
+
+    cdef int fetch_next(self, Py_ssize_t p) except -1 nogil:
+        """Compute the rows of p and the next positions that are not 0."""
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef int n = 0
+        while p < self.size and n < self.store.together():
+            if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.missing(self.store.index[p]):
+                chosen[n] = self.store.index[p]
+                n += 1
+            p += 1
+        return self.store.take(chosen, n)
 
     # ---- shrinking -----------------------------------------------------------------------
 
@@ -316,17 +378,20 @@ cdef class Smo:
     cdef int add_missed(self, int64_t n_free) except -1:
         cdef Py_ssize_t p, n_shrunk = self.size - self.active
         cdef const int32_t *row = &self.store.index[0]
-        cdef Terms terms = Terms(self.store.kernel)
+        cdef Terms terms = Terms()
         # LIBSVM takes the cheaper of a row per shrunk position and a row per free variable. Both add the same
         # terms in the same order; only a given kernel that is not symmetric can tell them apart.
         cdef bint by_shrunk_row = n_free * self.size > 2 * self.active * n_shrunk
-        self.bound.bring(row + self.active, n_shrunk, self.control)
+        cdef int32_t[::1] shrunk = zeros("i", n_shrunk)
+        for p in range(n_shrunk):
+            shrunk[p] = <int32_t>(self.active + p)
+        self.bound.bring(self.store, &shrunk[0], n_shrunk, self.control)
         for p in range(self.active, self.size):
             self.V[p] = self.bound.scores[row[p]] + self.linear[p]
         for p in range(self.active):
             if self.is_free(p):
                 terms.add(row[p], -self.y[p] * self.alpha[p])
-        return terms.apply(0, row + self.active, n_shrunk, &self.V[self.active], not by_shrunk_row, self.control)
+        return terms.apply(0, self.store, &shrunk[0], n_shrunk, &self.V[self.active], not by_shrunk_row, self.control)
 
     # ---- the solution ----------------------------------------------------------------------
 

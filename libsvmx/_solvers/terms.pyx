@@ -6,15 +6,17 @@ Shrunk variables have no current scores. When they are wanted, all the terms tha
 
 are added at once, row by row in the order in which they arose, which gives the bits that LIBSVM gets by
 keeping its G_bar up to date at every step (Chang & Lin 2011, section 5.3), but needs the kernel values of
-shrunk rows only when a gradient is reconstructed, and then in blocks.
+shrunk rows only when a gradient is reconstructed, and then from kept rows or in blocks.
 """
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_interleave, svmx_replay
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_interleave, svmx_replay
+from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control
 
 # Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
@@ -24,10 +26,7 @@ cdef int64_t MOST_TERMS = 1 << 20
 
 
 cdef class Terms:
-    """Terms(kernel): a list of (source row, coefficient)."""
-
-    def __cinit__(self, Kernel kernel):
-        self.kernel = kernel
+    """A list of (source, coefficient); sources are rows of a kernel."""
 
     def __dealloc__(self):
         free(self.source)
@@ -51,19 +50,42 @@ cdef class Terms:
         self.n += 1
         return 0
 
-    cdef int apply(self, int64_t first, const int32_t *rows, Py_ssize_t n_rows, double *scores, bint transposed,
-                   Control control) except -1:
-        """Add the terms from ``first`` on: scores[k] is that of row rows[k] of the kernel.
+    cdef int apply(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
+                   bint transposed, Control control) except -1:
+        """Add the terms from ``first`` on to scores[0..n), those of the given positions of ``store``.
 
-        ``transposed``: K(source, row), else K(row, source); they differ only in a given matrix.
+        ``transposed``: K(source, position), else K(position, source); they differ only in a given matrix.
         """
+        if first == self.n or n == 0:
+            return 0
+        if store.whole and (transposed or store.kernel.kind != PRECOMPUTED):
+            return self.apply_rows(first, store, positions, n, scores, control)
+        rows_ = zeros("i", n)
+        cdef int32_t[::1] rows = rows_
+        cdef Py_ssize_t k
+        for k in range(n):
+            rows[k] = store.index[positions[k]]
+        return self.apply_blocks(first, store.kernel, &rows[0], n, scores, transposed, control)
+
+    cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
+                        Control control) except -1:
+        """A kept row at a time."""
+        cdef int64_t e
+        with nogil:
+            for e in range(first, self.n):
+                svmx_axpy_at(n, self.coef[e], store.row_of(self.source[e]), positions, scores)
+                control.worked(n)
+        return 0
+
+    cdef int apply_blocks(self, int64_t first, Kernel kernel, const int32_t *rows, Py_ssize_t n_rows, double *scores,
+                          bint transposed, Control control) except -1:
+        """SVMX_REPLAY positions at a time, against all sources."""
         cdef int64_t begin = first, end
         cdef Py_ssize_t at, lanes, r, n_sources
         cdef Targets targets
         cdef double sums[SVMX_REPLAY]
-        if first == self.n or n_rows == 0:
-            return 0
-        number_, members_ = zeros("i", self.kernel.n), zeros("i", min(MOST_SOURCES, self.n - first))
+        cdef float *out[SVMX_REPLAY]
+        number_, members_ = zeros("i", kernel.n), zeros("i", min(MOST_SOURCES, self.n - first))
         place_ = zeros("i", self.n - first)
         cdef int32_t[::1] number = number_, members = members_, place = place_
         cdef float[::1] values, together
@@ -77,15 +99,16 @@ cdef class Terms:
                     number[self.source[end]] = <int32_t>n_sources
                 place[end - first] = number[self.source[end]] - 1
                 end += 1
-            targets = self.kernel.targets(members_[:n_sources], transposed)
+            targets = kernel.targets(members_[:n_sources], transposed)
             values, together = zeros("f", SVMX_REPLAY * n_sources), zeros("f", SVMX_REPLAY * n_sources)
             with nogil:
                 at = 0
                 while at < n_rows:
                     lanes = min(SVMX_REPLAY, n_rows - at)
                     for r in range(lanes):
-                        targets.fill(rows[at + r], 0, n_sources, &values[r * n_sources])
+                        out[r] = &values[r * n_sources]
                         sums[r] = scores[at + r]
+                    targets.fill_block(rows + at, <int>lanes, 0, n_sources, out)
                     svmx_interleave(n_sources, &values[0], &together[0])
                     svmx_replay(end - begin, &place[begin - first], &self.coef[begin], &together[0], sums)
                     for r in range(lanes):
@@ -94,59 +117,58 @@ cdef class Terms:
                     control.worked(4 * lanes * n_sources + 2 * (end - begin))
             for r in range(n_sources):
                 number[members[r]] = 0
-            self.kernel.values_computed += n_rows * n_sources
+            kernel.values_computed += n_rows * n_sources
             begin = end
         return 0
 
 
 cdef class BoundScores:
-    """BoundScores(kernel): V_bound, scores of the variables at their upper bound alone, by kernel row.
+    """BoundScores(n): V_bound, scores of the variables at their upper bound alone, by row of a kernel of n rows.
 
     Terms are only noted as variables reach their bound or leave it; ``bring`` makes the scores of some rows current.
     """
 
-    def __cinit__(self, Kernel kernel):
-        self.terms = Terms(kernel)
-        self.scores, self.seen = zeros("d", kernel.n), zeros("q", kernel.n)
-        self.limit = max(MOST_TERMS, 4 * kernel.n)
+    def __cinit__(self, Py_ssize_t n):
+        self.terms = Terms()
+        self.scores, self.seen = zeros("d", n), zeros("q", n)
+        self.limit = max(MOST_TERMS, 4 * n)
 
-    cdef int add(self, int32_t row, double coef, Control control) except -1 nogil:
+    cdef int add(self, int32_t row, double coef, RowStore store, Control control) except -1 nogil:
         """score_q += coef K(row, q) for all q."""
         if self.terms.n == self.limit:
             with gil:
-                self.settle(control)
+                self.clear(store, control)
         return self.terms.add(row, coef)
 
-    def settle(self, Control control):
+    cdef int clear(self, RowStore store, Control control) except -1:
         """Bring all rows and start with an empty list."""
-        cdef Py_ssize_t n = self.scores.shape[0], i
-        all_rows = zeros("i", n)
-        cdef int32_t[::1] every = all_rows
-        for i in range(n):
-            every[i] = <int32_t>i
-        self.bring(&every[0], n, control)
+        cdef int32_t[::1] every = ramp(store.size)
+        self.bring(store, &every[0], store.size, control)
         self.seen[:] = 0
         self.terms.n = 0
+        return 0
 
-    cdef int bring(self, const int32_t *rows, Py_ssize_t n_rows, Control control) except -1:
-        """Make ``scores`` current at the given rows."""
+    cdef int bring(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1:
+        """Make ``scores`` current at the rows of the given positions of ``store``."""
         cdef Py_ssize_t i, n_late
+        cdef int32_t row
         cdef int64_t oldest
-        cdef int32_t[::1] late = zeros("i", max(n_rows, 1))
-        cdef double[::1] sums = zeros("d", max(n_rows, 1))
+        cdef int32_t[::1] late = zeros("i", max(n, 1))
+        cdef double[::1] sums = zeros("d", max(n, 1))
         while True:
             # rows that have seen the same terms go together; there are few such groups
             oldest = self.terms.n
-            for i in range(n_rows):
-                oldest = min(oldest, self.seen[rows[i]])
+            for i in range(n):
+                oldest = min(oldest, self.seen[store.index[positions[i]]])
             if oldest == self.terms.n:
                 return 0
             n_late = 0
-            for i in range(n_rows):
-                if self.seen[rows[i]] == oldest:
-                    self.seen[rows[i]] = self.terms.n  # a row that comes twice is served once
-                    late[n_late], sums[n_late] = rows[i], self.scores[rows[i]]
+            for i in range(n):
+                row = store.index[positions[i]]
+                if self.seen[row] == oldest:
+                    self.seen[row] = self.terms.n  # a row that comes twice is served once
+                    late[n_late], sums[n_late] = positions[i], self.scores[row]
                     n_late += 1
-            self.terms.apply(oldest, &late[0], n_late, &sums[0], True, control)
+            self.terms.apply(oldest, store, &late[0], n_late, &sums[0], True, control)
             for i in range(n_late):
-                self.scores[late[i]] = sums[i]
+                self.scores[store.index[late[i]]] = sums[i]

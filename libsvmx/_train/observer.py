@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class SolveReport:
     """One solved dual problem.
 
-    ``gap`` is the KKT gap over all variables, ``rows_computed`` and ``values_computed``
-    count kernel rows and all kernel values. ``quantity`` and ``value`` name what the formulation yields besides: nu of C-SVC (None when the classes differ in C)
-    and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class.
+    ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and
+    all kernel values. ``quantity`` and ``value`` name what the formulation yields besides: nu of C-SVC (None
+    when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class.
     """
 
     iterations: int

@@ -1,0 +1,129 @@
+/* Dot products of SVMX_SOURCES rows at a time with many targets.
+ *
+ * One row at a time, a value costs what fetching its target costs; a block of rows fetches each target once. Every
+ * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
+ * sparse, targets where they are dense; the vectors are GCC's, which any width of register can be made to hold.
+ */
+#ifndef SVMX_BLOCKS_H
+#define SVMX_BLOCKS_H
+
+#include "lanes.h"
+
+#define SVMX_SOURCES 16
+
+#if defined(__GNUC__)
+typedef double svmx_vector __attribute__((vector_size(64), aligned(8), may_alias));
+#define SVMX_LOAD(p) (*(const svmx_vector *)(p))
+#define SVMX_STORE(p, v) (*(svmx_vector *)(p) = (v))
+#define SVMX_UNROLL _Pragma("GCC unroll 8")
+
+/* dots[k * SVMX_SOURCES + s] = <source s, row rows[k]> for k in [0, n); sources: feature by feature, SVMX_SOURCES
+ * values each. Two targets at a time, since one sum after the other would wait for each addition. */
+static SVMX_CLONES void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr,
+                                         const int32_t *SVMX_RESTRICT index, const double *SVMX_RESTRICT value,
+                                         const double *SVMX_RESTRICT sources, double *SVMX_RESTRICT dots)
+{
+    int64_t k = 0;
+    for (; k + 2 <= n; k += 2) {
+        svmx_vector a = {0}, b = {0}, c = {0}, d = {0};
+        int64_t p = ptr[rows[k]], q = ptr[rows[k + 1]];
+        const int64_t p_end = ptr[rows[k] + 1], q_end = ptr[rows[k + 1] + 1];
+        for (; p < p_end && q < q_end; ++p, ++q) {
+            const double *x = sources + (int64_t)index[p] * SVMX_SOURCES, *y = sources + (int64_t)index[q] * SVMX_SOURCES;
+            a += SVMX_LOAD(x) * value[p];
+            b += SVMX_LOAD(x + 8) * value[p];
+            c += SVMX_LOAD(y) * value[q];
+            d += SVMX_LOAD(y + 8) * value[q];
+        }
+        for (; p < p_end; ++p) {
+            const double *x = sources + (int64_t)index[p] * SVMX_SOURCES;
+            a += SVMX_LOAD(x) * value[p];
+            b += SVMX_LOAD(x + 8) * value[p];
+        }
+        for (; q < q_end; ++q) {
+            const double *y = sources + (int64_t)index[q] * SVMX_SOURCES;
+            c += SVMX_LOAD(y) * value[q];
+            d += SVMX_LOAD(y + 8) * value[q];
+        }
+        double *out = dots + k * SVMX_SOURCES;
+        SVMX_STORE(out, a);
+        SVMX_STORE(out + 8, b);
+        SVMX_STORE(out + 16, c);
+        SVMX_STORE(out + 24, d);
+    }
+    if (k < n) {
+        svmx_vector a = {0}, b = {0};
+        for (int64_t p = ptr[rows[k]]; p < ptr[rows[k] + 1]; ++p) {
+            const double *x = sources + (int64_t)index[p] * SVMX_SOURCES;
+            a += SVMX_LOAD(x) * value[p];
+            b += SVMX_LOAD(x + 8) * value[p];
+        }
+        SVMX_STORE(dots + k * SVMX_SOURCES, a);
+        SVMX_STORE(dots + k * SVMX_SOURCES + 8, b);
+    }
+}
+
+/* The same for one panel of dense targets (see svmx_panel_dots): dots[s * stride + r], r < SVMX_PANEL. */
+static SVMX_CLONES void svmx_panel_block(int64_t n_features, const double *SVMX_RESTRICT panel,
+                                         const double *SVMX_RESTRICT sources, int64_t stride,
+                                         double *SVMX_RESTRICT dots)
+{
+    for (int half = 0; half < SVMX_SOURCES; half += 8) {
+        svmx_vector sum[16] = {{0}};
+        for (int64_t f = 0; f < n_features; ++f) {
+            const svmx_vector x = SVMX_LOAD(panel + f * SVMX_PANEL), y = SVMX_LOAD(panel + f * SVMX_PANEL + 8);
+            const double *v = sources + f * SVMX_SOURCES + half;
+            SVMX_UNROLL
+            for (int s = 0; s < 8; ++s) {
+                sum[2 * s] += x * v[s];
+                sum[2 * s + 1] += y * v[s];
+            }
+        }
+        SVMX_UNROLL
+        for (int s = 0; s < 8; ++s) {
+            SVMX_STORE(dots + (half + s) * stride, sum[2 * s]);
+            SVMX_STORE(dots + (half + s) * stride + 8, sum[2 * s + 1]);
+        }
+    }
+}
+
+#else
+
+static void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index,
+                             const double *value, const double *sources, double *dots)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        double *sum = dots + k * SVMX_SOURCES;
+        for (int s = 0; s < SVMX_SOURCES; ++s)
+            sum[s] = 0.0;
+        for (int64_t p = ptr[rows[k]]; p < ptr[rows[k] + 1]; ++p)
+            for (int s = 0; s < SVMX_SOURCES; ++s)
+                sum[s] += sources[(int64_t)index[p] * SVMX_SOURCES + s] * value[p];
+    }
+}
+
+static void svmx_panel_block(int64_t n_features, const double *panel, const double *sources, int64_t stride,
+                             double *dots)
+{
+    for (int s = 0; s < SVMX_SOURCES; ++s) {
+        double *sum = dots + s * stride;
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sum[r] = 0.0;
+        for (int64_t f = 0; f < n_features; ++f)
+            for (int r = 0; r < SVMX_PANEL; ++r)
+                sum[r] += sources[f * SVMX_SOURCES + s] * panel[f * SVMX_PANEL + r];
+    }
+}
+
+#endif
+
+/* out[s * stride + k] = dots[k * SVMX_SOURCES + s]. */
+static SVMX_CLONES void svmx_by_source(int64_t n, const double *SVMX_RESTRICT dots, int64_t stride,
+                                       double *SVMX_RESTRICT out)
+{
+    for (int s = 0; s < SVMX_SOURCES; ++s)
+        for (int64_t k = 0; k < n; ++k)
+            out[s * stride + k] = dots[k * SVMX_SOURCES + s];
+}
+
+#endif

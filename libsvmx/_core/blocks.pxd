@@ -1,0 +1,10 @@
+from libc.stdint cimport int32_t, int64_t
+
+cdef extern from "blocks.h" nogil:
+    enum: SVMX_SOURCES
+
+    void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, const double *value,
+                          const double *sources, double *dots) noexcept
+    void svmx_panel_block(int64_t n_features, const double *panel, const double *sources, int64_t stride,
+                          double *dots) noexcept
+    void svmx_by_source(int64_t n, const double *dots, int64_t stride, double *out) noexcept
