@@ -20,8 +20,9 @@ COLUMNS = ("solver", "thr", "median s", "min-max", "ratio", "iterations", "SV", 
 
 def heading(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version or '(missing)'}" for name, version in machine["packages"].items())
+    load = "" if machine["load"] is None else f"; load {machine['load'][0]:.1f}"
     return (
-        f"{machine['processor']}, {machine['threads']} threads; {machine['system']}; Python {machine['python']}\n"
+        f"{machine['processor']}, {machine['threads']} threads{load}; {machine['system']}; Python {machine['python']}\n"
         f"{versions}\n"
         "Each training runs in a new process, without a warm-up; data are read and converted before the clock starts.\n"
         "ratio: time as a multiple of libsvmx with one thread. Objective and KKT gap over all rows are computed from\n"
