@@ -1,0 +1,104 @@
+"""Command line of the benchmarks. Run from the repository root.
+
+python -m tools.bench            train cases with libsvmx and its peers
+python -m tools.bench predict    svmx-predict beside svm-predict
+python -m tools.bench read       readers of data files
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from tools.bench import ROOT, plot, predicting, reading, report
+from tools.bench.cases import GROUPS, named
+from tools.bench.machine import description
+from tools.bench.peers import SOLVERS
+from tools.bench.training import OURS, Settings, chosen_solvers, run_case
+
+
+def common(parser):
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="LIBSVM sets, plain or .xz")
+    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "bench", help="prepared data and models")
+    parser.add_argument("--repeat", type=int, default=3, metavar="K", help="runs of each, in turn (3)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="everything raw: single times, versions, machine")
+    return parser
+
+
+def arguments(argv):
+    """The job's name, and its options."""
+    job = argv[0] if argv[:1] in (["predict"], ["read"]) else "train"
+    parser = common(argparse.ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RAW))
+    if job == "train":
+        parser.add_argument("--group", choices=GROUPS, default="main")
+        parser.add_argument("--case", nargs="+", choices=named(), metavar="NAME", help="instead of a group; see --list")
+        parser.add_argument(
+            "--solver", nargs="+", choices=[s.name for s in SOLVERS], metavar="NAME", help="default: all"
+        )
+        parser.add_argument("--list", action="store_true", help="cases and solvers")
+        parser.add_argument(
+            "--max-seconds-once", type=float, default=120, metavar="S", help="slower ones run once (120)"
+        )
+        parser.add_argument("--timeout", type=float, default=3600, metavar="S", help="of a single training (3600)")
+        parser.add_argument("--plot", type=Path, metavar="FILE.png", help="bar chart of ratios")
+        parser.add_argument("--markdown", type=Path, metavar="FILE", help="table of libsvmx beside LIBSVM")
+        return job, parser.parse_args(argv)
+    if job == "predict":
+        parser.add_argument("--svm-predict", type=Path, metavar="PATH", help="LIBSVM's command, for whole commands")
+    else:
+        parser.add_argument("--svm-train", type=Path, metavar="PATH", help="LIBSVM's command, to time its C reader")
+    return job, parser.parse_args(argv[1:])
+
+
+RAW = argparse.RawDescriptionHelpFormatter
+
+
+def train(options):
+    """Exit code 1 if a model of libsvmx differs from LIBSVM's, 2 if nothing could be run."""
+    if options.list:
+        for name, group in GROUPS.items():
+            print(f"{name}: " + " ".join(case.name for case in group))
+        print("solvers: " + " ".join(f"{s.name} ({s.label})" for s in SOLVERS))
+        return 0
+    cases = [named()[name] for name in options.case] if options.case else GROUPS[options.group]
+    solvers = chosen_solvers(options.solver)
+    settings = Settings(options.data, options.cache, options.repeat, options.max_seconds_once, options.timeout)
+    machine = description()
+    print(report.heading(machine), flush=True)
+    results = []
+    for case in cases:
+        results.append(run_case(case, solvers, settings))
+        print("\n" + report.case_table(results[-1]), flush=True)
+        # after each case, so that a long run that is stopped leaves what it has
+        write_json(options.json, {"machine": machine, "results": [found.raw() for found in results]})
+        if options.markdown:
+            options.markdown.write_text(report.markdown(results), encoding="utf-8")
+    print("\n" + report.summary(results, solvers))
+    if options.plot:
+        print(plot.save_plot(options.plot, results, solvers))
+    ours = [(found, found.entry(OURS)) for found in results]
+    if any(found.equality(entry) == "DIFFER" for found, entry in ours if entry):
+        return 1
+    return 0 if any(entry.times for found in results for entry in found.entries) else 2
+
+
+def write_json(path, content):
+    if path:
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def main(argv):
+    job, options = arguments(argv)
+    if job == "train":
+        return train(options)
+    machine = description()
+    print(report.heading(machine).splitlines()[0], flush=True)
+    records = predicting.run(options) if job == "predict" else reading.run(options)
+    write_json(options.json, {"machine": machine, "results": records})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
