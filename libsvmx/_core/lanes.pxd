@@ -11,7 +11,6 @@ cdef extern from "lanes.h" nogil:
                          const int32_t *index, const double *value, double *dots) noexcept
     void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots) noexcept
 
-    void svmx_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out) noexcept
     void svmx_linear_row(int64_t n, const double *dots, float *out) noexcept
     void svmx_poly_row(int64_t n, const double *dots, double gamma, double coef0, int degree, float *out) noexcept
     void svmx_sigmoid_row(int64_t n, const double *dots, double gamma, double coef0, float *out) noexcept

@@ -12,7 +12,8 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.blocks cimport SVMX_SOURCES
-from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_rbf_row, svmx_sigmoid_row
+from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
+from libsvmx._core.rbf cimport svmx_rbf_row
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
 

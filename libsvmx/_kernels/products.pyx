@@ -20,7 +20,7 @@ from libsvmx._core.matrix cimport CsrMatrix
 DENSE_FROM = 0.25
 # Rows are worth computing in blocks from so many nonzeros a target and up to so many features; a block goes over
 # the nonzeros of its targets, or, from this share of nonzeros on, over all features.
-cdef double BLOCK_FROM = 16
+cdef double BLOCK_FROM = 4
 cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
 # Largest tile of postings: a target's place in its tile fits 16 bits.

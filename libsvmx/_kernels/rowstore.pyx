@@ -15,7 +15,7 @@ faster than it is fetched.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memmove
+from libc.string cimport memmove, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
@@ -42,6 +42,8 @@ cdef double FETCH_NS = 0.1
 # shrinking saves would be computed when a gradient is reconstructed.
 cdef double DEAR_NS = 2.0
 cdef double KEPT_SHARE = 4
+# From this cost of a value on, rows are worth computing on a guess.
+cdef double BLOCK_NS = 6.0
 # Catching up with one swap, in nanoseconds.
 cdef double SWAP_NS = 2.0
 
@@ -143,7 +145,8 @@ cdef class RowStore:
         Blocks go on while a row of a block, over the share of them that was ever asked for, costs less than a row alone.
         """
         cdef int64_t known = self.rows_ahead - 2 * SVMX_SOURCES  # the latest have had no chance yet
-        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < 2:
+        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < 2 \
+                or self.single_ns < BLOCK_NS:
             return 1
         if known > 4 * SVMX_SOURCES and SVMX_SOURCES * self.value_ns > \
                 self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.rows_ahead_used / <double>known)):
@@ -156,7 +159,6 @@ cdef class RowStore:
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
         cdef int32_t i, s
-        cdef Py_ssize_t used = self.used
         cdef double start, value_ns
         for k in range(count):
             i = wanted[k]
@@ -174,10 +176,7 @@ cdef class RowStore:
         start = svmx_nanoseconds()
         self.compute(rows, n, out)
         value_ns = (svmx_nanoseconds() - start) / (n * self.targets.n + 1.0)
-        if used == self.used:
-            self.value_ns += 0.1 * (value_ns - self.value_ns)
-        elif self.rows_computed == 0 or value_ns < self.value_ns:
-            self.value_ns = value_ns  # new slots: includes the first touch of memory, so no more than a bound
+        self.value_ns += (value_ns - self.value_ns) / min(self.rows_computed + 1, 10)
         if n == 1:
             self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
         for k in range(n):
@@ -362,6 +361,8 @@ cdef class RowStore:
             if self.slabs[slab] != NULL:
                 s = <int32_t>self.used
                 self.used += 1
+                # touch the memory now, so that it does not count as the cost of the row
+                memset(self.slot(s), 0, self.stride * sizeof(float))
             elif self.used < 3:
                 with gil:
                     raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
@@ -385,7 +386,7 @@ cdef class RowStore:
         """
         cdef double touch = FIRST_TOUCH_NS * 4 * self.stride
         cdef bint cheap = self.value_ns < 4 * FETCH_NS
-        if self.used < (3 * SVMX_SOURCES if self.targets.blocks else 3) or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
+        if self.used < (3 * SVMX_SOURCES if self.single_ns >= BLOCK_NS else 3) or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
             return True
         if self.value_ns * self.targets.n > 2 * touch:
             return True
