@@ -49,8 +49,8 @@ cdef class RowStore:
     cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never
 
     # rows computed together with a missing one, on a guess
-    cdef readonly int64_t rows_ahead        # so computed
-    cdef readonly int64_t rows_ahead_used   # and asked for later
+    cdef int64_t rows_ahead         # so computed of late
+    cdef int64_t rows_ahead_used    # and asked for later
     cdef unsigned char[::1] ahead           # by slot: not asked for yet
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil

@@ -175,7 +175,7 @@ cdef class RowStore:
             n += 1
         start = svmx_nanoseconds()
         self.compute(rows, n, out)
-        value_ns = (svmx_nanoseconds() - start) / (n * self.targets.n + 1.0)
+        value_ns = (svmx_nanoseconds() - start) / (n * self.extent + 1.0)
         self.value_ns += (value_ns - self.value_ns) / min(self.rows_computed + 1, 10)
         if n == 1:
             self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
@@ -184,12 +184,15 @@ cdef class RowStore:
             s = self.slot_of[i]
             # a row that was here before, and not too long ago for any store of this budget, should have been kept
             if self.last_use[i] > 0 and self.rows_computed - self.last_use[i] <= self.capacity:
-                self.regret_ns += max(0.0, self.value_ns * self.targets.n - FETCH_NS * 4 * self.extent)
+                self.regret_ns += max(0.0, (self.value_ns - FETCH_NS * 4) * self.extent)
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
             self.ahead[s] = k > 0
         self.rows_computed += n
         self.rows_found -= 1
         self.rows_ahead += n - 1
+        if self.rows_ahead > 16 * SVMX_SOURCES:  # what was long ago counts less
+            self.rows_ahead //= 2
+            self.rows_ahead_used //= 2
         return 0
 
     cdef int compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
@@ -307,7 +310,7 @@ cdef class RowStore:
         cdef int64_t k
         cdef int32_t a, b, length = self.length[s]
         cdef float *values = self.slot(s)
-        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.value_ns * self.targets.n:
+        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.value_ns * self.extent:
             return False
         for k in range(self.synced[s], self.n_swaps):
             a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
@@ -388,7 +391,7 @@ cdef class RowStore:
         cdef bint cheap = self.value_ns < 4 * FETCH_NS
         if self.used < (3 * SVMX_SOURCES if self.single_ns >= BLOCK_NS else 3) or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
             return True
-        if self.value_ns * self.targets.n > 2 * touch:
+        if max(self.value_ns, self.single_ns) * self.extent > 2 * touch:
             return True
         if self.regret_ns < touch:
             return False
