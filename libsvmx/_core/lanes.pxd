@@ -3,7 +3,6 @@ from libc.stdint cimport int32_t, int64_t
 cdef extern from "lanes.h" nogil:
     enum: SVMX_PANEL
     enum: SVMX_CHUNK
-    enum: SVMX_TESTS
     double SVMX_TAU
 
     double svmx_exp(double x) noexcept
@@ -24,9 +23,3 @@ cdef extern from "lanes.h" nogil:
     int64_t svmx_top(int64_t n, const double *V, const float *up, double *chunk, double *maximum) noexcept
     int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki, double Vmax,
                          double QD_i, double *chunk, double *largest, double *least) noexcept
-
-    void svmx_panel_distances(int64_t n_slots, const int32_t *slot_feature, const double *lanes, int64_t nnz,
-                              const int32_t *index, const double *value, double *out) noexcept
-    void svmx_panel_products(const int32_t *slot_of, const double *lanes, int64_t nnz, const int32_t *index,
-                             const double *value, double *out) noexcept
-    void svmx_weighted_sum(int64_t n, const double *coef, const double *kernel, double *sum) noexcept

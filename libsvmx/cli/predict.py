@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import zeros
 from libsvmx._train.metrics import Scores
-from libsvmx._train.prediction import predict, predict_probability
+from libsvmx._train.prediction import predict_labels, predict_probability
 from libsvmx._train.problem import Problem
 from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, parse, switch
@@ -96,7 +96,7 @@ def main(argv: list[str]) -> int:
             if unfinished:
                 warn(report.REMARKS["coupling limit"].format(detail=unfinished))
         else:
-            labels, _ = predict(model, data.matrix, rows)
+            labels = predict_labels(model, data.matrix, rows)
             estimates = None
     except DataError as error:
         raise data.locate(error) from error
