@@ -27,6 +27,7 @@ def read_bytes(path: str) -> bytes:
     OSError          it cannot be read (directories included)
     FormatError      its compression is damaged
     """
+    content: bytes
     if path == STANDARD_INPUT:
         content = _standard_input().read()
     else:
@@ -36,7 +37,8 @@ def read_bytes(path: str) -> bytes:
     if opener is None:
         return content
     with _damage(path), opener(io.BytesIO(content)) as plain:
-        return plain.read()
+        content = plain.read()
+        return content
 
 
 def read_blocks(path: str, size: int) -> Iterator[bytes]:
@@ -100,7 +102,7 @@ def _damage(path: str) -> Iterator[None]:
         raise FormatError(path, 0, 0, f"damaged compressed file: {error}") from error
 
 
-def _opener(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+def _opener(head: bytes) -> Callable[..., Any] | None:
     """What opens a compressed file that starts so; None for a plain one."""
     # imported where needed: plain files should not pay for it at start-up
     if head.startswith(b"\x1f\x8b"):

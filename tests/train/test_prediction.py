@@ -182,20 +182,6 @@ def test_threads_change_nothing(name, kind, monkeypatch):
         assert len(set(labels)) == len(set(values)) == 1
 
 
-def test_an_error_in_any_thread_is_raised():
-    from libsvmx._core.threads import in_threads
-
-    done = []
-
-    def fail():
-        raise ZeroDivisionError
-
-    for jobs in ([fail], [fail, lambda: done.append(1)], [lambda: done.append(1), fail]):
-        with pytest.raises(ZeroDivisionError):
-            in_threads(jobs)
-    assert done == [1, 1]
-
-
 @pytest.mark.parametrize(
     ("coef", "vector", "test", "label"),
     [
