@@ -3,6 +3,9 @@ from libc.stdint cimport int32_t, int64_t
 cdef extern from "cross_lanes.h" nogil:
     enum: SVMX_TESTS
     enum: SVMX_VECTORS
+    enum: SVMX_LINE
+
+    double *svmx_aligned(double *p) noexcept
 
     ctypedef struct svmx_vectors:
         const int64_t *ptr

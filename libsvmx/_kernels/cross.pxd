@@ -28,8 +28,10 @@ cdef class CrossKernel:
     cdef Py_ssize_t n_slots
     cdef int32_t[::1] slot_feature
     cdef int32_t[::1] slot_of
-    cdef double[::1] panel
-    cdef double[::1] squares
+    cdef double[::1] panel_memory
+    cdef double[::1] squares_memory
+    cdef double *panel
+    cdef double *squares
     cdef double[SVMX_TESTS] square_x
     cdef double[SVMX_TESTS] margin  # bound of |K - LIBSVM's K| for each row of the panel
     cdef void clear_slots(self) noexcept nogil

@@ -31,8 +31,9 @@ from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import compacted
-from libsvmx._core.cross_lanes cimport (SVMX_TESTS, svmx_panel_distances, svmx_panel_poly, svmx_panel_products,
-                                        svmx_panel_rbf_about, svmx_panel_sigmoid_about, svmx_panel_table)
+from libsvmx._core.cross_lanes cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_poly,
+                                        svmx_panel_products, svmx_panel_rbf_about, svmx_panel_sigmoid_about,
+                                        svmx_panel_table)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.kernel cimport LINEAR, POLY, PRECOMPUTED, RBF
 
@@ -75,7 +76,7 @@ cdef class CrossKernel:
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
         self.approximate = approximate and (kind != RBF or gamma >= 0.0)
         self.slot_of, self.table = zeros("i", 0), zeros("d", 0)
-        self.slot_feature, self.panel, self.squares = zeros("i", 0), zeros("d", 0), zeros("d", 0)
+        self.slot_feature, self.panel_memory, self.squares_memory = zeros("i", 0), zeros("d", 0), zeros("d", 0)
         self.square_z = zeros("d", max(vectors.n_rows, 1))
         self.whole = True
         for v in range(vectors.n_rows):
@@ -120,9 +121,12 @@ cdef class CrossKernel:
             self.slot_of = zeros("i", width)
         if self.slot_feature.shape[0] < size + 2:
             self.slot_feature = zeros("i", size + 2)
-            self.panel = zeros("d", SVMX_TESTS * (size + 1))
-        if self.kind == RBF and self.distances == SUMS_OF_SQUARES and self.squares.shape[0] < self.panel.shape[0]:
-            self.squares = zeros("d", self.panel.shape[0])
+            self.panel_memory = zeros("d", SVMX_TESTS * (size + 1) + SVMX_LINE)
+            self.panel = svmx_aligned(&self.panel_memory[0])
+        size = self.panel_memory.shape[0]
+        if self.kind == RBF and self.distances == SUMS_OF_SQUARES and self.squares_memory.shape[0] < size:
+            self.squares_memory = zeros("d", size)
+            self.squares = svmx_aligned(&self.squares_memory[0])
 
     cdef int tabulate(self, Py_ssize_t n) except -1:
         """table[d] = exp(-gamma d) for d < n."""
@@ -160,7 +164,7 @@ cdef class CrossKernel:
         self.slot_feature[self.n_slots + 1] = INT32_MAX
         for s in range(1, self.n_slots + 1):
             self.slot_of[self.slot_feature[s]] = <int32_t>s
-        memset(&self.panel[0], 0, (self.n_slots + 1) * SVMX_TESTS * sizeof(double))
+        memset(self.panel, 0, (self.n_slots + 1) * SVMX_TESTS * sizeof(double))
         for r in range(SVMX_TESTS):
             self.square_x[r] = self.margin[r] = 0.0
         for r in range(n):
@@ -195,7 +199,7 @@ cdef class CrossKernel:
             return 0
         if self.kind == RBF:
             return self.fill_rbf(begin, end, out)
-        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], &self.panel[0], out)
+        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel, out)
         if self.kind == POLY:
             svmx_panel_poly(end - begin, self.gamma, self.coef0, self.degree, out)
         elif self.kind != LINEAR and self.approximate:
@@ -209,13 +213,13 @@ cdef class CrossKernel:
     cdef int fill_rbf(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef Py_ssize_t v, r
         if self.distances == SUMS_OF_SQUARES:
-            svmx_panel_distances(&self.entries, begin, end, self.n_slots, &self.slot_feature[0], &self.panel[0],
-                                 &self.squares[0], out)
+            svmx_panel_distances(&self.entries, begin, end, self.n_slots, &self.slot_feature[0], self.panel,
+                                 self.squares, out)
             for v in range(end - begin):
                 for r in range(self.n):
                     out[v * SVMX_TESTS + r] = exp(-self.gamma * out[v * SVMX_TESTS + r])
             return 0
-        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], &self.panel[0], out)
+        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel, out)
         if self.distances == INTEGERS:
             svmx_panel_table(end - begin, &self.square_z[begin], self.square_x, &self.table[0], out)
         else:

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.cross_lanes cimport SVMX_TESTS, SVMX_VECTORS, svmx_weighted_sum
+from libsvmx._core.cross_lanes cimport SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.cross cimport CrossKernel
 
@@ -124,13 +124,14 @@ cdef class KernelFunctions(Functions):
         doubtful = []
         if n == 0 or self.n_functions == 0:
             return doubtful
-        cdef double[::1] total = zeros("d", SVMX_TESTS * self.n_functions)
+        cdef double[::1] room = zeros("d", SVMX_TESTS * self.n_functions + SVMX_LINE)
+        cdef double *total = svmx_aligned(&room[0])
         self.kernel.prepare(tests, rows)
         for at in range(0, n, SVMX_TESTS):
             lanes = min(SVMX_TESTS, n - at)
             with nogil:
                 self.kernel.load(&chosen[at], lanes)
-                self.sum_up(&total[0])
+                self.sum_up(total)
                 for p in range(self.n_functions):
                     for r in range(lanes):
                         out[(at + r) * self.n_functions + p] = total[p * SVMX_TESTS + r] - self.rho[p]
@@ -147,7 +148,8 @@ cdef class KernelFunctions(Functions):
         Each block of vectors serves all functions that its class takes part in. The function of a pair i < j meets the
         vectors of class i first, then those of j: LIBSVM's order.
         """
-        cdef double[SVMX_VECTORS * SVMX_TESTS] values
+        cdef double[SVMX_VECTORS * SVMX_TESTS + SVMX_LINE] room
+        cdef double *values = svmx_aligned(room)
         cdef Py_ssize_t v, end
         cdef int c, line
         memset(total, 0, SVMX_TESTS * self.n_functions * sizeof(double))
