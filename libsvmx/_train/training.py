@@ -292,7 +292,7 @@ def cross_validate_problem(problem: Problem, param: Parameter, n_folds: int, ran
             if unfinished:
                 observer.remark("coupling limit", str(unfinished))
         else:
-            values, _ = prediction.predict(model, held_out.matrix, held_out.rows)
+            values = prediction.predict_labels(model, held_out.matrix, held_out.rows)
         for p, value in zip(order[begin:end], values, strict=True):
             predicted[p] = value
     return predicted

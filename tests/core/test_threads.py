@@ -1,10 +1,10 @@
-"""The number of threads: asked for, from the environment, from the machine."""
+"""The number of threads: asked for, from the environment, from the machine; and jobs in them."""
 
 import os
 
 import pytest
 
-from libsvmx._core.threads import thread_count
+from libsvmx._core.threads import in_threads, thread_count
 
 
 @pytest.mark.parametrize(("environment", "expected"), [("3", 3), ("2,4", 2), (" 5 ", 5)])
@@ -24,3 +24,15 @@ def test_nonsense_means_the_machine(monkeypatch, environment):
     monkeypatch.setenv("OMP_NUM_THREADS", environment)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 5}, raising=False)
     assert thread_count() == 4
+
+
+def test_an_error_in_any_thread_is_raised():
+    done = []
+
+    def fail():
+        raise ZeroDivisionError
+
+    for jobs in ([fail], [fail, lambda: done.append(1)], [lambda: done.append(1), fail]):
+        with pytest.raises(ZeroDivisionError):
+            in_threads(jobs)
+    assert done == [1, 1]
