@@ -1,9 +1,15 @@
 """Loops over plain buffers that Python would be slow at."""
 
+from cpython.bytearray cimport PyByteArray_FromStringAndSize
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import SIZE_OF, zeros
+
+
+def empty(str kind, Py_ssize_t n):
+    """As ``buffers.zeros``, but of any content: whoever fills it, touches it first."""
+    return memoryview(PyByteArray_FromStringAndSize(NULL, n * <Py_ssize_t>SIZE_OF[kind])).cast(kind)
 
 
 def ramp(Py_ssize_t n):
