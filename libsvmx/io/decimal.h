@@ -22,6 +22,12 @@
 /* Written exponents saturate above it: no text has digits enough to make up for it. */
 #define SVMX_MAX_EXPONENT 100000000000000000
 
+/* Called out of line, a number took half as long again on a9a. */
+#if defined(__GNUC__)
+#define SVMX_ALWAYS_INLINE static inline __attribute__((always_inline))
+#else
+#define SVMX_ALWAYS_INLINE static inline
+#endif
 #if defined(__GNUC__) && defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define SVMX_EIGHT_DIGITS 1
 #endif
@@ -35,11 +41,21 @@ static inline int svmx_is_digit(char c) { return (unsigned)(c - '0') < 10; }
 
 /* ---- digits ------------------------------------------------------------------------- */
 
-/* Reads the digits from p on: *w = *w * 10^n + their value, modulo 2^64. Returns the place of the first other byte. */
+/* Both read the digits from p on: *w = *w * 10^n + their value, modulo 2^64, and return the place of the first other
+ * byte. They differ in what they wait for. One by one, the branch predictor guesses the length and runs ahead to the
+ * next number; it is right where lengths repeat, as in indices and before the point. By eight, no guess is needed,
+ * but the next number waits for this one. On mnist.scale (Xeon, GCC 12) a pair takes 10 ns with fractions by eight
+ * and the rest one by one, 12 ns all one by one, 17 ns all by eight; on letter.scale 12, 18 and 19 ns. */
 static inline const char *svmx_digits(const char *p, const char *end, uint64_t *w)
 {
+    for (; p < end && svmx_is_digit(*p); ++p)
+        *w = *w * 10 + (uint64_t)(*p - '0');
+    return p;
+}
+
+static inline const char *svmx_digits_by_eight(const char *p, const char *end, uint64_t *w)
+{
 #ifdef SVMX_EIGHT_DIGITS
-    /* Eight bytes at once: lengths vary from number to number, and a loop over digits would mispredict its end. */
     while (end - p >= 8) {
         uint64_t x, other;
         int n;
@@ -59,9 +75,7 @@ static inline const char *svmx_digits(const char *p, const char *end, uint64_t *
             return p;
     }
 #endif
-    for (; p < end && svmx_is_digit(*p); ++p)
-        *w = *w * 10 + (uint64_t)(*p - '0');
-    return p;
+    return svmx_digits(p, end, w);
 }
 
 /* ---- w * 10^q ----------------------------------------------------------------------- */
@@ -174,7 +188,7 @@ static int svmx_cut_digits(const char *p, const char *stop, uint64_t *w, int64_t
 
 /* The decimal number at p: [sign] digits [. digits] [e [sign] digits], with a digit before or behind the point.
  * Returns the place behind it, or NULL where it is no such number, is not finite, or is not decided here. */
-static inline const char *svmx_number(const char *p, const char *end, double *value)
+SVMX_ALWAYS_INLINE const char *svmx_number(const char *p, const char *end, double *value)
 {
     const char *digits, *stop, *point;
     uint64_t w = 0, bits, negative = 0;
@@ -186,7 +200,7 @@ static inline const char *svmx_number(const char *p, const char *end, double *va
     stop = p = svmx_digits(p, end, &w);
     if (p < end && *p == '.') {
         point = p;
-        stop = p = svmx_digits(p + 1, end, &w);
+        stop = p = svmx_digits_by_eight(p + 1, end, &w);
         if (stop - digits < 2)
             return NULL;
         if (stop - digits - 1 > SVMX_MAX_DIGITS)

@@ -34,7 +34,7 @@ static void svmx_count(const char *p, const char *end, char a, char b, int64_t *
 
 /* The number at p where it is all there is up to the next blank or `stop`, the end of the line; else NULL.
  * Returns the place behind it. What lies between stop and end is not looked into: no number holds the byte at stop. */
-static inline const char *svmx_plain_number(const char *p, const char *stop, const char *end, double *value)
+SVMX_ALWAYS_INLINE const char *svmx_plain_number(const char *p, const char *stop, const char *end, double *value)
 {
     const char *behind = svmx_number(p, end, value);
     return behind == stop || (behind != NULL && svmx_is_blank(*behind)) ? behind : NULL;
