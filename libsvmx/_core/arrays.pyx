@@ -1,6 +1,6 @@
 """Loops over plain buffers that Python would be slow at."""
 
-from cpython.bytearray cimport PyByteArray_FromStringAndSize
+from cpython.bytearray cimport PyByteArray_Resize
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
@@ -9,7 +9,9 @@ from libsvmx._core.buffers import SIZE_OF, zeros
 
 def empty(str kind, Py_ssize_t n):
     """As ``buffers.zeros``, but of any content: whoever fills it, touches it first."""
-    return memoryview(PyByteArray_FromStringAndSize(NULL, n * <Py_ssize_t>SIZE_OF[kind])).cast(kind)
+    memory = bytearray()
+    PyByteArray_Resize(memory, n * <Py_ssize_t>SIZE_OF[kind])  # _FromStringAndSize complains when memory runs out
+    return memoryview(memory).cast(kind)
 
 
 def ramp(Py_ssize_t n):

@@ -53,15 +53,19 @@ def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int)
             except BaseException as error:
                 errors.append(error)
 
-    helpers = [threading.Thread(target=work) for _ in range(min(threads, len(items)) - 1)]
+    helpers: list[threading.Thread] = []
     try:
-        for helper in helpers:
-            helper.start()
+        for _ in range(min(threads, len(items)) - 1):
+            helper = threading.Thread(target=work)
+            try:
+                helper.start()
+            except RuntimeError:  # the system gives no more: those there are will do
+                break
+            helpers.append(helper)
         work()
     finally:  # also after Ctrl-C between two jobs
         todo.clear()
         for helper in helpers:
-            if helper.ident is not None:  # it was started
-                helper.join()
+            helper.join()
     if errors:
         raise errors[0]

@@ -54,3 +54,13 @@ def test_an_exception_ends_it(threads):
 def test_items_are_begun_at_the_same_time():
     both = threading.Barrier(2, timeout=60)
     for_each(lambda item: both.wait(), range(2), 2)
+
+
+def test_without_threads_to_be_had_one_does_it_all(monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    seen = []
+    for_each(seen.append, range(100), 4)
+    assert seen == list(range(100))
