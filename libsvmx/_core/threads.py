@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
 
 
 def thread_count(requested: int | None = None) -> int:
@@ -25,29 +28,44 @@ def thread_count(requested: int | None = None) -> int:
     return os.cpu_count() or 1
 
 
-def in_threads(jobs: Sequence[Callable[[], None]]) -> None:
-    """Run the jobs, each in a thread of its own, the last one here; returns when all have ended.
+def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int) -> None:
+    """Call ``job`` once for each item, on up to ``threads`` threads, of which this is one.
 
-    Threads are made for the call and joined, so that none is lost in a fork. The first error of a job is raised.
+    Items are begun in order. After an exception no more are begun, and the first one is raised.
     """
-    if len(jobs) == 1:
-        jobs[0]()
+    if threads <= 1 or len(items) <= 1:
+        for item in items:
+            job(item)
         return
-    from threading import Thread  # most commands on small files need none
+    import threading  # not worth its time at start-up
 
+    todo = list(reversed(items))
     errors: list[BaseException] = []
 
-    def guarded(job: Callable[[], None]) -> None:
-        try:
-            job()
-        except BaseException as error:  # raised again below
-            errors.append(error)
+    def work() -> None:
+        while not errors:
+            try:
+                item = todo.pop()
+            except IndexError:
+                return
+            try:
+                job(item)
+            except BaseException as error:
+                errors.append(error)
 
-    threads = [Thread(target=guarded, args=(job,)) for job in jobs[:-1]]
-    for thread in threads:
-        thread.start()
-    guarded(jobs[-1])
-    for thread in threads:
-        thread.join()
+    helpers: list[threading.Thread] = []
+    try:
+        for _ in range(min(threads, len(items)) - 1):
+            helper = threading.Thread(target=work)
+            try:
+                helper.start()
+            except RuntimeError:  # the system gives no more: those there are will do
+                break
+            helpers.append(helper)
+        work()
+    finally:  # also after Ctrl-C between two jobs
+        todo.clear()
+        for helper in helpers:
+            helper.join()
     if errors:
         raise errors[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.threads import in_threads
+from libsvmx._core.threads import for_each
 from libsvmx._kernels.cross import CrossKernel
 from libsvmx._train import probability
 from libsvmx._train.checks import check_precomputed_tests
@@ -73,11 +73,13 @@ class Predictor:
             self.exact.append(exact_functions(self.model))
             self.signs.append(functions_for_signs(self.model) or self.exact[-1])
         bounds = [n * i // n_parts for i in range(n_parts + 1)]
-        in_threads(
+        for_each(
+            lambda job: job(),
             [
                 partial(part, i, tests, rows[begin:end], values[begin * width : end * width])
                 for i, (begin, end) in enumerate(pairwise(bounds))
-            ]
+            ],
+            n_parts,
         )
         return values
 
