@@ -44,7 +44,8 @@ cdef class RowStore:
     cdef int64_t room_for_swaps
     # what it costs
     cdef double value_ns
-    cdef double single_ns
+    cdef double single_ns           # of a row alone
+    cdef double block_ns            # of a whole block, for each place in its rows
     cdef double regret_ns
     cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never
 

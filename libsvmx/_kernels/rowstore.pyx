@@ -142,13 +142,13 @@ cdef class RowStore:
     cdef int together(self) noexcept nogil:
         """How many rows to compute with a missing one, itself included: 1, or what goes into a block.
 
-        Blocks go on while a row of a block, over the share of them that was ever asked for, costs less than a row alone.
+        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
         """
         cdef int64_t known = self.rows_ahead - 2 * SVMX_SOURCES  # the latest have had no chance yet
         if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < 2 \
                 or self.single_ns < BLOCK_NS:
             return 1
-        if known > 4 * SVMX_SOURCES and SVMX_SOURCES * self.value_ns > \
+        if known > 4 * SVMX_SOURCES and self.block_ns > \
                 self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.rows_ahead_used / <double>known)):
             return 1
         return SVMX_SOURCES
@@ -177,8 +177,12 @@ cdef class RowStore:
         self.compute(rows, n, out)
         value_ns = (svmx_nanoseconds() - start) / (n * self.extent + 1.0)
         self.value_ns += (value_ns - self.value_ns) / min(self.rows_computed + 1, 10)
-        if n == 1:
+        if count == 1:
             self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
+        elif self.block_ns == 0:
+            self.block_ns = value_ns * n
+        else:
+            self.block_ns += 0.1 * (value_ns * n - self.block_ns)
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]

@@ -17,8 +17,8 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.blocks cimport SVMX_SOURCES
-from libsvmx._core.smo_lanes cimport (SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_partner, svmx_top,
-                                      svmx_update_top)
+from libsvmx._core.smo_lanes cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
+                                      svmx_top, svmx_update_top)
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.dual cimport DualProblem, DualSolution
@@ -60,7 +60,7 @@ cdef class Smo:
     cdef float[:, ::1] up       # (groups, size): 0 in I_up of the group, -inf outside
     cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
     cdef BoundScores bound      # -sum_{alpha_j = C_j} beta_j K_j, by kernel row
-    cdef double[::1] chunk      # scratch of the selections
+    cdef double[::1] lanes      # scratch of the selections
 
     def __cinit__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control):
         cdef Py_ssize_t p, m = problem.size
@@ -75,7 +75,7 @@ cdef class Smo:
         self.y, self.variable = zeros("b", m), zeros("i", m)
         self.up = _table("f", self.groups, m)
         self.low = _table("f", self.groups, m)
-        self.chunk = zeros("d", m // SVMX_CHUNK + 1)
+        self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
         self.bound = BoundScores(kernel.n)
         self.top = -2
         self.unit_diagonal = True
@@ -138,12 +138,12 @@ cdef class Smo:
             if g == 0 and self.top >= -1:
                 top[g], Vmax = self.top, self.top_score
             else:
-                top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.chunk[0], &Vmax)
+                top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.lanes[0], &Vmax)
             if top[g] < 0:
                 continue
             K = self.row(top[g])
             candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
-                                     self.QD[top[g]], self.unit_diagonal, &self.chunk[0], &gain, &least)
+                                     self.QD[top[g]], self.unit_diagonal, &self.lanes[0], &gain, &least)
             gap = max(gap, Vmax - least)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate
@@ -244,7 +244,7 @@ cdef class Smo:
         self.set_sides(i)
         self.set_sides(j)
         self.top = svmx_update_top(self.active, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
-                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.chunk[0], &self.top_score)
+                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.lanes[0], &self.top_score)
         if self.control.shrinking:
             self.move_bound(i, was_upper_i)
             self.move_bound(j, was_upper_j)
