@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from libsvmx._core.matrix cimport CsrMatrix
 
@@ -29,6 +29,12 @@ cdef class PostingProducts(Products):
     cdef int64_t[::1] column        # the postings of (tile, feature): [c + 1] is where cell c = tile * width + feature starts
     cdef uint16_t[::1] place        # of the target within its tile
     cdef double[::1] value
+
+
+cdef class ColumnProducts(Products):
+    cdef Py_ssize_t stride
+    cdef uint64_t[::1] columns
+    cdef double[::1] value          # of each feature
 
 
 cdef class GivenValues(Products):

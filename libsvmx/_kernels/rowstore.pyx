@@ -43,7 +43,9 @@ cdef double FETCH_NS = 0.1
 cdef double DEAR_NS = 2.0
 cdef double KEPT_SHARE = 4
 # From this cost of a value on, rows are worth computing on a guess.
-cdef double BLOCK_NS = 6.0
+cdef double BLOCK_NS = 8.0
+# Rows computed alone before that is known.
+cdef int64_t FEW_ROWS = 4
 # Catching up with one swap, in nanoseconds.
 cdef double SWAP_NS = 2.0
 
@@ -145,7 +147,7 @@ cdef class RowStore:
         Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
         """
         cdef int64_t known = self.rows_ahead - 2 * SVMX_SOURCES  # the latest have had no chance yet
-        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < 2 \
+        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < FEW_ROWS \
                 or self.single_ns < BLOCK_NS:
             return 1
         if known > 4 * SVMX_SOURCES and self.block_ns > \
