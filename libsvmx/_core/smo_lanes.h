@@ -213,6 +213,42 @@ static SVMX_CLONES double svmx_survey_unit(int64_t n, const double *V, const flo
     return svmx_survey(n, V, low, NULL, Ki, Vmax, 1.0, 1, lanes);
 }
 
+/* The largest gain in [start, end) and its last place, if it is at least *best. */
+static SVMX_CLONES void svmx_best_of_block(int64_t start, int64_t end, const double *SVMX_RESTRICT V,
+                                           const float *SVMX_RESTRICT low, const double *SVMX_RESTRICT QD,
+                                           const float *SVMX_RESTRICT Ki, double Vmax, double QD_i, double *best,
+                                           int64_t *winner)
+{
+    double lane[SVMX_LANES], gain[SVMX_LANES], top = -HUGE_VAL;
+    for (int r = 0; r < SVMX_LANES; ++r)
+        lane[r] = -HUGE_VAL;
+    for (int64_t k = start; k < end; k += SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r) {
+            const double g = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
+            lane[r] = g > lane[r] ? g : lane[r];
+        }
+    }
+    for (int r = 0; r < SVMX_LANES; ++r)
+        top = lane[r] > top ? lane[r] : top;
+    if (top < *best || top == -HUGE_VAL)
+        return;
+    *best = top;
+    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r)
+            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
+        for (int64_t r = m; --r >= 0;)
+            if (gain[r] == top) {
+                *winner = k + r;
+                return;
+            }
+    }
+}
+
+/* So many lanes of a block are gone through one by one; with more, equal gains abound, and all go together. */
+#define SVMX_FEW_LANES 3
+
 /* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
  * *largest: that gain; *least: min over I_low of V. unit: QD is 1 throughout. lanes: scratch, SVMX_LANES a block. */
 static int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
@@ -244,15 +280,25 @@ static int64_t svmx_partner(int64_t n, const double *V, const float *low, const 
         bar = lanes[c] > bar ? lanes[c] : bar;
     /* lanes whose gains are surely less than the largest are passed over */
     bar = bar >= SVMX_TINY && bar <= SVMX_HUGE ? bar * (1 - 2 * SVMX_SLACK) : 0.0;
-    for (int64_t c = 0; c < n_lanes; ++c) {
-        if (lanes[c] < bar)
+    for (int64_t start = 0; start < n; start += SVMX_SPAN) {
+        const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
+        const double *block = lanes + start / SVMX_SPAN * SVMX_LANES;
+        int candidates = 0;
+        for (int r = 0; r < SVMX_LANES; ++r)
+            candidates += block[r] >= bar;
+        if (candidates > SVMX_FEW_LANES) {
+            svmx_best_of_block(start, end, V, low, QD, Ki, Vmax, QD_i, &best, &winner);
             continue;
-        const int64_t start = c / SVMX_LANES * SVMX_SPAN, end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
-        for (int64_t k = start + c % SVMX_LANES; k < end; k += SVMX_LANES) {
-            const double gain = svmx_pair_gain(Vmax, V[k] + low[k], QD_i, QD[k], Ki[k]);
-            if (gain > best || (gain == best && k > winner && gain != -HUGE_VAL)) {
-                best = gain;
-                winner = k;
+        }
+        for (int r = 0; r < SVMX_LANES && candidates > 0; ++r) {
+            if (block[r] < bar)
+                continue;
+            for (int64_t k = start + r; k < end; k += SVMX_LANES) {
+                const double gain = svmx_pair_gain(Vmax, V[k] + low[k], QD_i, QD[k], Ki[k]);
+                if (gain > best || (gain == best && k > winner && gain != -HUGE_VAL)) {
+                    best = gain;
+                    winner = k;
+                }
             }
         }
     }

@@ -36,7 +36,7 @@ cdef Py_ssize_t SLAB_BYTES = 4 << 20
 cdef double LEAST_BYTES = 8 << 20
 cdef double LEAST_BYTES_CHEAP = 1 << 20
 # Costs of memory, to be weighed against measured times of rows; nanoseconds per byte.
-cdef double FIRST_TOUCH_NS = 1.0
+cdef double FIRST_TOUCH_NS = 0.5
 cdef double FETCH_NS = 0.1
 # Rows of dearer values than this, in nanoseconds, are computed whole where a store can hold one in so many: what
 # shrinking saves would be computed when a gradient is reconstructed.
