@@ -19,6 +19,7 @@ from libc.string cimport memmove, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.crew cimport Crew
 from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.smo_lanes cimport svmx_gather
 
@@ -46,12 +47,14 @@ cdef double KEPT_SHARE = 4
 cdef double BLOCK_NS = 8.0
 # Rows computed alone before that is known.
 cdef int64_t FEW_ROWS = 4
+# Rows of less work are not cut up for several threads.
+cdef double LONG_NS = 10000.0
 # Catching up with one swap, in nanoseconds.
 cdef double SWAP_NS = 2.0
 
 
 cdef class RowStore:
-    """RowStore(kernel, budget_bytes, index=None): rows K(index[p], index[0..active)) of position p.
+    """RowStore(kernel, budget_bytes, index=None, crew=None): rows K(index[p], index[0..active)) of position p.
 
     ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
     are kept whatever the budget.
@@ -61,16 +64,18 @@ cdef class RowStore:
     kernel : Kernel
     budget_bytes : float
     index : buffer of int32, shape (size,)      copied; all rows of the kernel in order by default
+    crew : Crew                                 threads for rows that take long; none by default
 
     Attributes
     ----------
     rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes, index=None):
+    def __cinit__(self, Kernel kernel, double budget_bytes, index=None, Crew crew=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
         self.kernel, self.budget_bytes = kernel, budget_bytes
+        self.crew = Crew(1) if crew is None else crew
         self.size = self.active = self.extent = given.shape[0]
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
         self.last_use = zeros("q", kernel.n)
@@ -205,19 +210,14 @@ cdef class RowStore:
         """Rows of the kernel over ``extent`` positions."""
         cdef float *whole[SVMX_SOURCES]
         cdef int k
+        cdef bint long_enough = self.value_ns * count * self.extent > LONG_NS
         if self.in_order:
-            if count == 1:
-                self.targets.fill(rows[0], 0, self.extent, out[0])
-            else:
-                self.targets.fill_block(rows, count, 0, self.extent, out)
+            self.targets.fill_rows(rows, count, self.extent, out, self.crew, long_enough)
             self.kernel.values_computed += count * self.extent
             return 0
         for k in range(count):
             whole[k] = &self.scratch[0] + k * self.targets.n
-        if count == 1:
-            self.targets.fill(rows[0], 0, self.targets.n, whole[0])
-        else:
-            self.targets.fill_block(rows, count, 0, self.targets.n, whole)
+        self.targets.fill_rows(rows, count, self.targets.n, whole, self.crew, long_enough)
         for k in range(count):
             svmx_gather(self.extent, whole[k], &self.place[0], out[k])
         self.kernel.values_computed += count * self.targets.n

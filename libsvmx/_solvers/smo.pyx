@@ -16,6 +16,7 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.crew cimport Crew
 from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.smo_lanes cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
                                       svmx_top, svmx_update_top)
@@ -26,15 +27,19 @@ from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, C
 from libsvmx._solvers.terms cimport BoundScores, Terms
 
 cdef int64_t SHRINK_EVERY = 1000
+# Helper threads pay from problems of so many rows on.
+cdef Py_ssize_t ROWS_FOR_THREADS = 2000
 
-def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control):
+def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
     """Solve ``problem`` over the rows of ``kernel``, of which so many bytes may be kept; returns a DualSolution.
+
+    The solution does not depend on ``n_threads``, which work on rows that take long.
 
     Raises
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    solver = Smo(problem, kernel, budget_bytes, control)
+    solver = Smo(problem, kernel, budget_bytes, control, n_threads)
     return solver.run()
 
 
@@ -62,13 +67,15 @@ cdef class Smo:
     cdef BoundScores bound      # -sum_{alpha_j = C_j} beta_j K_j, by kernel row
     cdef double[::1] lanes      # scratch of the selections
 
-    def __cinit__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control):
+    def __cinit__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads):
         cdef Py_ssize_t p, m = problem.size
         cdef const int8_t[::1] y = problem.y
         cdef const double[::1] linear = problem.linear, C = problem.C, alpha = problem.alpha
         cdef double[::1] diagonal = kernel.diagonal
         cdef const int32_t[::1] index = problem.index
-        self.store, self.control = RowStore(kernel, budget_bytes, index), control
+        # small problems are over before helpers have started
+        crew = Crew(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
+        self.store, self.control = RowStore(kernel, budget_bytes, index, crew), control
         self.size = self.active = m
         self.groups = 2 if problem.split else 1
         self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))

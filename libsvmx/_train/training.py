@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.kkt import kkt_gap
 from libsvmx._solvers import smo
@@ -71,7 +72,7 @@ def solve_binary(
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
-    solution = smo.solve(dual, kernel, param.cache_size * MEGABYTE, control)
+    solution = smo.solve(dual, kernel, param.cache_size * MEGABYTE, control, thread_count(param.threads))
     status = solution.status
     if status != "converged":
         observer.remark(status)
