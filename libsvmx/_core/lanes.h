@@ -92,26 +92,10 @@ SVMX_INLINE double svmx_exp(double x)
     return e.value;
 }
 
-/* A double this close (in double ulps) to the middle between two floats is rounded anew from libm's exp.
- * svmx_exp and libm are each < 1 ulp off, so everywhere else both round to the same float. */
-#define SVMX_MARGIN 4
 /* Below it float(exp(x)) is 0: exp(-104) < 2^-150, half the least float. */
 #define SVMX_EXP_ZERO (-104.0)
 /* Below it the float would be subnormal, above zero the squares have cancelled: both left to libm. */
 #define SVMX_EXP_LOW (-87.0)
-
-/* Whether (float)e, e = svmx_exp(x), may differ from (float)exp(x). */
-SVMX_INLINE int64_t svmx_exp_in_doubt(double x, double e)
-{
-    svmx_double d;
-    d.value = e;
-    /* the 29 bits that the float drops, counted from just below their middle */
-    const uint64_t dropped = (d.bits - 0x10000000 + SVMX_MARGIN) & 0x1fffffff;
-    int64_t doubt = dropped <= 2 * SVMX_MARGIN ? 1 : 0;
-    doubt = x > 0.0 ? 1 : doubt;
-    doubt = x < SVMX_EXP_LOW ? 1 : doubt;
-    return x < SVMX_EXP_ZERO ? 0 : doubt;
-}
 
 /* ---- the other kernel functions, from dot products ------------------------------------- */
 

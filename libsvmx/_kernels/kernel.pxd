@@ -45,6 +45,10 @@ cdef class DotTargets(Targets):
     cdef double[::1] squares
     cdef double[::1] scratch
     cdef double[::1] sources
+    cdef bint may_fuse
+    cdef double largest_square
+    cdef void finish_fused(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots,
+                           float *out) noexcept nogil
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil
 
 

@@ -13,7 +13,7 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
-from libsvmx._core.rbf cimport svmx_rbf_row
+from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_rbf_row
 from libsvmx._core.crew cimport Crew
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
@@ -227,8 +227,10 @@ cdef class DotTargets(Targets):
         for k in range(self.n):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
+            self.largest_square = max(self.largest_square, self.squares[k])
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.kind == PRECOMPUTED
                          else products_of(kernel.matrix, rows_))
+        self.may_fuse = kernel.kind == RBF
         self.tile, self.blocks = self.products.tile, self.products.blocks
         self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
         self.scratch = zeros("d", self.n if self.tile > TILE else 0)
@@ -262,11 +264,33 @@ cdef class DotTargets(Targets):
             return Targets.fill_block(self, sources, count, begin, end, out)
         while begin < end:
             stop = min(begin + BLOCK_TILE, end)
+            if self.may_fuse and self.products.fill_block_fused(&self.sources[0], begin, stop, dots):
+                for s in range(count):
+                    self.finish_fused(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
+                begin = stop
+                continue
             self.products.fill_block(&self.sources[0], begin, stop, dots)
             for s in range(count):
                 self.finish(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
             begin = stop
         return 0
+
+    cdef void finish_fused(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots,
+                           float *out) noexcept nogil:
+        """RBF values of fused dot products, up to BLOCK_TILE of them; those in doubt are computed again."""
+        cdef int32_t doubtful[BLOCK_TILE]
+        cdef double square = self.kernel.squares[i]
+        cdef double slack = svmx_fused_slack(self.kernel.gamma, self.products.width, square + self.largest_square)
+        cdef int64_t n_doubtful = svmx_fused_rbf_row(end - begin, dots, &self.squares[begin], square, -self.kernel.gamma,
+                                                     slack, out, doubtful)
+        cdef int64_t k
+        cdef Py_ssize_t t
+        if n_doubtful * 16 > end - begin:
+            self.may_fuse = False  # it does not pay
+        for k in range(n_doubtful):
+            t = begin + doubtful[k]
+            out[doubtful[k]] = <float>exp(-self.kernel.gamma * (square + self.squares[t]
+                                                                - 2 * self.products.dot(self.kernel.rows[i], t)))
 
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
         """The kernel function of the dot products of one tile."""

@@ -12,6 +12,7 @@ from libc.string cimport memset
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.blocks cimport SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_stream_dots
+from libsvmx._core.rbf cimport svmx_fused_panel_block
 from libsvmx._core.lanes cimport SVMX_PANEL, svmx_panel_dots, svmx_postings_axpy
 from libsvmx._core.matrix cimport CsrMatrix
 
@@ -24,6 +25,8 @@ DENSE_FROM = 0.25
 cdef double BLOCK_FROM = 4
 cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
+# From so many features on, fused dot products save more than looking after their values costs.
+cdef Py_ssize_t FUSED_WIDTH = 32
 # A column of bits takes the room of its postings if there is a nonzero for so many targets.
 cdef double BITS_PER_NONZERO = 80
 # Largest tile of postings: a target's place in its tile fits 16 bits.
@@ -101,6 +104,29 @@ cdef class Products:
         return 0
 
 
+    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        """``fill_block`` within the bounds of rbf.c; False if that would not be faster."""
+        return False
+
+    cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil:
+        """One product."""
+        cdef const int64_t *ptr = self.matrix.ptr
+        cdef const int32_t *index = self.matrix.index
+        cdef int64_t p = ptr[row], q = ptr[self.rows[target]]
+        cdef int64_t p_end = ptr[row + 1], q_end = ptr[self.rows[target] + 1]
+        cdef double total = 0.0
+        while p < p_end and q < q_end:
+            if index[p] == index[q]:
+                total += self.matrix.value[p] * self.matrix.value[q]
+                p += 1
+                q += 1
+            elif index[p] < index[q]:
+                p += 1
+            else:
+                q += 1
+        return total
+
+
 cdef class PanelProducts(Products):
     """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once."""
 
@@ -129,6 +155,15 @@ cdef class PanelProducts(Products):
             svmx_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
             k += SVMX_PANEL
         return 0
+
+    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t k = begin
+        if self.nnz < FULL_FROM * self.n * self.width or self.width < FUSED_WIDTH:
+            return False
+        while k < end:
+            svmx_fused_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
+            k += SVMX_PANEL
+        return True
 
 
 cdef class PostingProducts(Products):
