@@ -25,14 +25,15 @@ from libsvmx._core.smo_lanes cimport svmx_gather
 
 
 cdef extern from "svmx_memory.h" nogil:
-    void *svmx_allocate(size_t bytes) noexcept
+    void *svmx_take_slab(size_t bytes) noexcept
+    void svmx_give_slab(void *slab, size_t bytes) noexcept
+    size_t SVMX_SLAB
 
 cdef extern from "svmx_clock.h" nogil:
     double svmx_nanoseconds() noexcept
 
-# Rows are allocated in slabs of about this size: no malloc per row, and memory is
-# touched only as rows come in.
-cdef Py_ssize_t SLAB_BYTES = 4 << 20
+# Rows are allocated in slabs: no malloc per row, and memory is touched only as rows come in.
+# Slabs are of SVMX_SLAB bytes, or of one longer row; smaller ones only where the budget is smaller.
 # So much is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
 cdef double LEAST_BYTES = 8 << 20
 cdef double LEAST_BYTES_CHEAP = 1 << 20
@@ -94,8 +95,11 @@ cdef class RowStore:
 
         self.stride = _padded(self.size)
         self.capacity = self.fitting()
-        self.per_slab = max(1, min(self.capacity, SLAB_BYTES // max(4 * self.stride, 1)))
-        self.slab_bytes = self.per_slab * 4 * self.stride
+        self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
+        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * self.stride)
+        if self.capacity < self.per_slab:
+            self.per_slab = self.capacity
+            self.slab_bytes = self.per_slab * 4 * self.stride
         self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
         self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
         if self.slabs == NULL:
@@ -108,7 +112,7 @@ cdef class RowStore:
         cdef Py_ssize_t s
         if self.slabs != NULL:
             for s in range(self.n_slabs):
-                free(self.slabs[s])
+                svmx_give_slab(self.slabs[s], self.slab_bytes)
             free(self.slabs)
         free(self.swaps)
 
@@ -366,7 +370,7 @@ cdef class RowStore:
         cdef Py_ssize_t slab = self.used // self.per_slab
         if self.used < self.capacity and self.worth_more_memory():
             if self.slabs[slab] == NULL:
-                self.slabs[slab] = <float *>svmx_allocate(self.slab_bytes)
+                self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
             if self.slabs[slab] != NULL:
                 s = <int32_t>self.used
                 self.used += 1
