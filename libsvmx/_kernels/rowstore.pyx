@@ -32,8 +32,8 @@ cdef extern from "svmx_memory.h" nogil:
 cdef extern from "svmx_clock.h" nogil:
     double svmx_nanoseconds() noexcept
 
-# Rows are allocated in slabs: no malloc per row, and memory is touched only as rows come in.
-# Slabs are of SVMX_SLAB bytes, or of one longer row; smaller ones only where the budget is smaller.
+# Rows are allocated in slabs: no malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB
+# bytes, or of one longer row; smaller ones only where the budget is smaller.
 # So much is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
 cdef double LEAST_BYTES = 8 << 20
 cdef double LEAST_BYTES_CHEAP = 1 << 20
@@ -395,11 +395,12 @@ cdef class RowStore:
         """Whether the next slot will pay: the first touch of memory costs more than computing a cheap row.
 
         A row is kept on trust if it is dear; else memory is added as fast as time has been lost by computing
-        rows again that a larger store might have kept, so that at most twice the least time is spent.
+        rows again that a larger store would have kept, so that at most twice the least time is spent.
         """
-        cdef double touch = FIRST_TOUCH_NS * 4 * self.stride
-        cdef bint cheap = self.value_ns < 4 * FETCH_NS
-        if self.used < (3 * SVMX_SOURCES if self.single_ns >= BLOCK_NS else 3) or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
+        cdef double touch = FIRST_TOUCH_NS * 4 * self.stride, held = 4.0 * self.stride * self.used
+        if self.used < (3 * SVMX_SOURCES if self.single_ns >= BLOCK_NS else 3):
+            return True
+        if held < (LEAST_BYTES_CHEAP if self.value_ns < 4 * FETCH_NS else LEAST_BYTES):
             return True
         if max(self.value_ns, self.single_ns) * self.extent > 2 * touch:
             return True

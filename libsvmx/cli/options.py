@@ -93,6 +93,14 @@ def integer(option: str, text: str) -> int:
     return int(value)
 
 
+def count(option: str, text: str) -> int:
+    """A whole number from 1 on."""
+    value = integer(option, text)
+    if value < 1:
+        raise UsageError(f"option {option} must be at least 1, not {text!r}")
+    return value
+
+
 def real(option: str, text: str) -> float:
     """A finite number."""
     try:

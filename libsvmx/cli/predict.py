@@ -13,7 +13,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._train.metrics import Scores
 from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx.cli import report
-from libsvmx.cli.options import UsageError, integer, parse, switch
+from libsvmx.cli.options import UsageError, count, parse, switch
 from libsvmx.cli.process import run, tidy_interrupt, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, SvmxError
@@ -59,9 +59,7 @@ class Job:
         self.probability = switch(option, text)
 
     def set_threads(self, option: str, text: str) -> None:
-        self.threads = integer(option, text)
-        if self.threads < 1:
-            raise UsageError(f"option {option} must be at least 1, not {text!r}")
+        self.threads = count(option, text)
 
 
 def main(argv: list[str]) -> int:

@@ -13,7 +13,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.cli import report
-from libsvmx.cli.options import UsageError, integer, parse, real, switch
+from libsvmx.cli.options import UsageError, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_interrupt, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
@@ -120,7 +120,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     names = {
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
-        "--threads": whole("threads"),
+        "--threads": lambda option, text: job.values.__setitem__("threads", count(option, text)),
         "--on-interrupt": job.set_interrupt,
     }
     switches = {"--lenient": lambda: setattr(job, "lenient", True)}

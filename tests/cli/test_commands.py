@@ -208,3 +208,11 @@ def test_a_precomputed_row_at_fault_in_a_later_part(folder, monkeypatch):
 def test_threads_must_be_a_number_from_1(value, folder):
     err, _ = folder.refuses("svmx-predict", f"--threads={value}", "data", "model", "output")
     assert "--threads" in err
+    err, _ = folder.refuses("svmx-train", f"--threads={value}", "data", "model")
+    assert "--threads" in err
+
+
+def test_training_with_threads_writes_the_same_model(folder):
+    folder.accepts("svmx-train", "-q", "--threads", "1", HEART, "one")
+    folder.accepts("svmx-train", "-q", "--threads=3", HEART, "three")
+    assert folder.get("one") == folder.get("three")

@@ -1,0 +1,70 @@
+"""However many threads: the same model, and none of them is missed after a fork."""
+
+import os
+
+import numpy as np
+import pytest
+from support import data
+
+from libsvmx._core.buffers import filled
+from libsvmx._core.rand import Rand
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import train_problem
+from libsvmx.exceptions import ParameterError
+from libsvmx.io.modelfile import model_text
+
+N = 2600  # enough rows for helper threads, and for several tiles
+
+
+def rows_of(kind):
+    """Rows that end up in each kind of storage."""
+    rng = np.random.default_rng(7)
+    if kind == "dense":
+        return rng.normal(size=(N, 40)).tolist()
+    if kind == "bits":
+        return (rng.random((N, 60)) < 0.2).astype(float).tolist()
+    if kind == "columns":
+        return ((rng.random((N, 60)) < 0.2) * np.linspace(0.1, 0.9, 60)).tolist()
+    return (rng.normal(size=(N, 90)) * (rng.random((N, 90)) < 0.1)).tolist()
+
+
+def problem_of(kind):
+    rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in rows_of(kind)]
+    signs = np.where(np.random.default_rng(8).random(N) < 0.5, 1.0, -1.0)
+    return Problem(data.from_rows(rows), filled("d", signs))
+
+
+@pytest.mark.parametrize(
+    "options", [{"C": 2.0, "gamma": 0.02}, {"svm_type": 3, "gamma": 0.1, "C": 0.5}, {"kernel_type": 0, "C": 0.01}]
+)
+@pytest.mark.parametrize("kind", ["dense", "bits", "columns", "postings"])
+def test_the_same_model(kind, options):
+    problem = problem_of(kind)
+    texts = {
+        model_text(train_problem(problem, Parameter(threads=threads, **options), Rand(1), Observer()))
+        for threads in (1, 2, 3)
+    }
+    assert len(texts) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_after_a_fork():
+    problem, param = problem_of("dense"), Parameter(gamma=0.02, threads=2)
+    expected = model_text(train_problem(problem, param, Rand(1), Observer()))
+    child = os.fork()
+    if child == 0:
+        same = model_text(train_problem(problem, param, Rand(1), Observer())) == expected
+        os._exit(0 if same else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@pytest.mark.parametrize("threads", [-1, 1025, 1.5, "2"])
+def test_numbers_that_are_refused(threads):
+    with pytest.raises(ParameterError, match="threads"):
+        Parameter(threads=threads)
+
+
+def test_threads_are_no_part_of_a_parameter():
+    assert Parameter(threads=3) == Parameter()
