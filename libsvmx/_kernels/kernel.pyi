@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._typing import Buffer
 
@@ -20,6 +22,7 @@ class Targets:
     n: int
     tile: int
     blocks: bool
+    def rows(self, sources: Sequence[int]) -> list[Buffer]: ...
 
 class DotTargets(Targets):
     def __init__(self, kernel: Kernel, members: Buffer, transposed: bool = False) -> None: ...

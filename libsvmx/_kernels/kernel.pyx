@@ -166,6 +166,24 @@ cdef class Targets:
             self.fill(sources[s], begin, end, out[s])
         return 0
 
+    def rows(self, sources):
+        """K(i, .) over all targets for each i of ``sources``, by the block: a list of buffers of float32."""
+        cdef float *out[SVMX_SOURCES]
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef float[::1] values
+        cdef int s, count
+        computed = [zeros("f", self.n) for _ in sources]
+        for start in range(0, len(sources), SVMX_SOURCES):
+            count = min(SVMX_SOURCES, len(sources) - start)
+            for s in range(count):
+                if not 0 <= sources[start + s] < self.kernel.n:
+                    raise IndexError(f"row {sources[start + s]} of {self.kernel.n}")
+                values = computed[start + s]
+                chosen[s], out[s] = sources[start + s], &values[0]
+            with nogil:
+                self.fill_block(chosen, count, 0, self.n, out)
+        return computed
+
 
 cdef class DotTargets(Targets):
     """Values from dot products (or from a given matrix)."""
