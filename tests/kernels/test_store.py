@@ -37,7 +37,10 @@ def kernel_of(name):
     else:
         rng = np.random.default_rng(0)
         K = rng.normal(size=(N, N))
-        matrix, kind = data.from_rows([[(0, i + 1.0), *((j + 1, K[i, j]) for j in range(N))] for i in range(N)]), PRECOMPUTED
+        matrix, kind = (
+            data.from_rows([[(0, i + 1.0), *((j + 1, K[i, j]) for j in range(N))] for i in range(N)]),
+            PRECOMPUTED,
+        )
     kernel = Kernel(matrix, filled("i", range(N)), kind, 0, 0.1, 0.0)
     assert kernel.binary == (name == "bits")
     assert kernel.targets(filled("i", range(N))).blocks == (name in ("postings", "blocks", "dear"))

@@ -112,7 +112,9 @@ def test_given_kernel_that_is_not_symmetric(options, megabytes, tmp_path):
     compare_on(data.from_rows(rows), list(targets), f"{options} -t 4 -m {megabytes}", tmp_path)
 
 
-@pytest.mark.parametrize("options", ["-c 100", "-t 0 -c 10 -m 0.001", "-s 3 -c 100 -p 0.01 -m 0.2", "-s 4 -c 50 -n 0.5"])
+@pytest.mark.parametrize(
+    "options", ["-c 100", "-t 0 -c 10 -m 0.001", "-s 3 -c 100 -p 0.01 -m 0.2", "-s 4 -c 50 -n 0.5"]
+)
 def test_wide_dense_rows(options, tmp_path):
     """Dear rows: computed in blocks, and kept whole if they fit."""
     X, labels, values = cloud(250, 600)
