@@ -140,3 +140,34 @@ def test_curvatures_too_small_to_be_surveyed():
         tiny = rng.choice(n, 3, replace=False)
         y[tiny[0]], V[tiny], x[tiny] = 1, [0.0, -1e-10, -2e-10], [1e-8, 2e-8, 3e-8]
         check(V.tolist(), y.tolist(), x.tolist())
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("scores", [1e-3, 1.0, 1e10, 1e17, 1e19, 1e20, 1e30])
+def test_curvatures_beyond_floats(scores, sign):
+    """K_ii + K_jj - 2 K_ij up to twice what a float holds, each K_ij a float; a few such pairs gain most."""
+    n = 2500
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = sign * rng.uniform(-1e18, 1e18, n)
+        V = rng.uniform(-0.3, -0.2, n) * scores
+        y = np.full(n, -1)
+        i, *few = rng.choice(n, 4, replace=False)
+        y[i], V[i], x[i] = 1, 0.0, sign * 1.28e19
+        V[few], x[few] = -scores * rng.uniform(0.9, 1, 3), -sign * rng.uniform(1.2e19, 1.28e19, 3)
+        check(V.tolist(), y.tolist(), x.tolist())
+
+
+@pytest.mark.parametrize("scores", [1e-19, 1e-21, 1e-23, 1e-30, 1e-46])
+def test_gaps_whose_squares_underflow(scores):
+    """Tiny gaps over tinier curvatures gain more than ordinary gaps over large ones."""
+    n = 2500
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(1e4, 1e5, n)
+        V = rng.uniform(-1e-3, -1e-4, n)
+        y = np.full(n, -1)
+        tiny = rng.choice(n, 4, replace=False)
+        y[tiny[0]] = 1
+        V[tiny], x[tiny] = -scores * np.arange(4), scores * 1e6 * np.arange(1, 5)
+        check(V.tolist(), y.tolist(), x.tolist())
