@@ -105,7 +105,7 @@ def predict(model: Model, X: Any) -> FloatArray:
     DataError
     """
     tests = _tests(model, X)
-    return np.asarray(prediction.predict(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)[0])
+    return np.asarray(prediction.predict_labels(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows))
 
 
 def decision_values(model: Model, X: Any) -> FloatArray:

@@ -1,9 +1,17 @@
 """Loops over plain buffers that Python would be slow at."""
 
+from cpython.bytearray cimport PyByteArray_Resize
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import SIZE_OF, zeros
+
+
+def empty(str kind, Py_ssize_t n):
+    """As ``buffers.zeros``, but of any content: whoever fills it, touches it first."""
+    memory = bytearray()
+    PyByteArray_Resize(memory, n * <Py_ssize_t>SIZE_OF[kind])  # _FromStringAndSize complains when memory runs out
+    return memoryview(memory).cast(kind)
 
 
 def ramp(Py_ssize_t n):

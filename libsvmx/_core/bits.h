@@ -70,6 +70,11 @@ static SVMX_CLONES void svmx_look_up(int n_planes, uint64_t (*SVMX_RESTRICT plan
 #ifdef SVMX_FMV
 #define SVMX_V4 __attribute__((target("arch=x86-64-v4")))
 
+static int svmx_has_v4(void)
+{
+    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
 /* The same in registers; the tables of two registers are looked up by a permutation. */
 SVMX_V4 SVMX_INLINE void svmx_bit_block_v4(const int n_planes, int64_t n, const int32_t *feature,
                                            const uint64_t *columns, int64_t stride, const int32_t *offset,
@@ -156,7 +161,7 @@ static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature,
 {
     const int n_planes = svmx_planes_for(n);
 #ifdef SVMX_FMV
-    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    if (svmx_has_v4()) {
         svmx_bit_blocks_v4(n_planes, n_blocks, n, feature, columns, stride, offset, base, table, n_table, out);
         return;
     }
@@ -183,6 +188,71 @@ static void svmx_bit_row(int64_t n_targets, int64_t n, const int32_t *feature, c
                         table, n_table, last);
         memcpy(out + whole * SVMX_BIT_BLOCK, last, (size_t)rest * sizeof(float));
     }
+}
+
+/* ---- columns of one value each ------------------------------------------------------------ */
+
+/* Data of which each feature has one value wherever it is not 0 (0/1 data that was scaled): a product of the row with a
+ * target is that of the row with the feature's value, so targets are again one bit a feature.
+ * sum[t] = sum over k of value[k] of_feature[feature[k]] where target t has feature[k], in the order of k, for 64 targets;
+ * the terms left out are zeros. */
+SVMX_INLINE void svmx_column_word_plain(int64_t n, const int32_t *feature, const double *value,
+                                        const double *of_feature, const uint64_t *columns, int64_t stride,
+                                        double *SVMX_RESTRICT sum)
+{
+    for (int t = 0; t < 64; ++t)
+        sum[t] = 0.0;
+    for (int64_t k = 0; k < n; ++k) {
+        const uint64_t word = columns[feature[k] * stride];
+        const double product = value[k] * of_feature[feature[k]];
+        for (int half = 0; half < 2; ++half) {
+            const uint32_t bits = (uint32_t)(word >> (32 * half));
+            for (int t = 0; t < 32; ++t)
+                sum[32 * half + t] += (bits >> t & 1) != 0 ? product : 0.0;
+        }
+    }
+}
+
+static SVMX_CLONES void svmx_column_words_portable(int64_t n_words, int64_t n, const int32_t *feature,
+                                                   const double *value, const double *of_feature,
+                                                   const uint64_t *columns, int64_t stride, double *sums)
+{
+    for (int64_t w = 0; w < n_words; ++w)
+        svmx_column_word_plain(n, feature, value, of_feature, columns + w, stride, sums + 64 * w);
+}
+
+#ifdef SVMX_FMV
+SVMX_V4 static void svmx_column_words_v4(int64_t n_words, int64_t n, const int32_t *feature, const double *value,
+                                         const double *of_feature, const uint64_t *columns, int64_t stride,
+                                         double *sums)
+{
+    for (int64_t w = 0; w < n_words; ++w) {
+        __m512d sum[8];
+        for (int j = 0; j < 8; ++j)
+            sum[j] = _mm512_setzero_pd();
+        for (int64_t k = 0; k < n; ++k) {
+            const uint64_t word = columns[feature[k] * stride + w];
+            const __m512d p = _mm512_set1_pd(value[k] * of_feature[feature[k]]);
+            for (int j = 0; j < 8; ++j)
+                sum[j] = _mm512_mask_add_pd(sum[j], (__mmask8)(word >> (8 * j)), sum[j], p);
+        }
+        for (int j = 0; j < 8; ++j)
+            _mm512_storeu_pd(sums + 64 * w + 8 * j, sum[j]);
+    }
+}
+#endif
+
+/* sums: 64 doubles for each of n_words words of targets. */
+static void svmx_column_words(int64_t n_words, int64_t n, const int32_t *feature, const double *value,
+                              const double *of_feature, const uint64_t *columns, int64_t stride, double *sums)
+{
+#ifdef SVMX_FMV
+    if (svmx_has_v4()) {
+        svmx_column_words_v4(n_words, n, feature, value, of_feature, columns, stride, sums);
+        return;
+    }
+#endif
+    svmx_column_words_portable(n_words, n, feature, value, of_feature, columns, stride, sums);
 }
 
 #endif

@@ -6,3 +6,5 @@ cdef extern from "bits.h" nogil:
 
     void svmx_bit_row(int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
                       const int32_t *offset, int32_t base, const float *table, int n_table, float *out) noexcept
+    void svmx_column_words(int64_t n_words, int64_t n, const int32_t *feature, const double *value,
+                           const double *of_feature, const uint64_t *columns, int64_t stride, double *sums) noexcept

@@ -92,55 +92,10 @@ SVMX_INLINE double svmx_exp(double x)
     return e.value;
 }
 
-/* A double this close (in double ulps) to the middle between two floats is rounded anew from libm's exp.
- * svmx_exp and libm are each < 1 ulp off, so everywhere else both round to the same float. */
-#define SVMX_MARGIN 4
 /* Below it float(exp(x)) is 0: exp(-104) < 2^-150, half the least float. */
 #define SVMX_EXP_ZERO (-104.0)
 /* Below it the float would be subnormal, above zero the squares have cancelled: both left to libm. */
 #define SVMX_EXP_LOW (-87.0)
-
-/* Whether (float)e, e = svmx_exp(x), may differ from (float)exp(x). */
-SVMX_INLINE int64_t svmx_exp_in_doubt(double x, double e)
-{
-    svmx_double d;
-    d.value = e;
-    /* the 29 bits that the float drops, counted from just below their middle */
-    const uint64_t dropped = (d.bits - 0x10000000 + SVMX_MARGIN) & 0x1fffffff;
-    int64_t doubt = dropped <= 2 * SVMX_MARGIN ? 1 : 0;
-    doubt = x > 0.0 ? 1 : doubt;
-    doubt = x < SVMX_EXP_LOW ? 1 : doubt;
-    return x < SVMX_EXP_ZERO ? 0 : doubt;
-}
-
-/* out[j] = (float)exp(neg_gamma * (sq_i + sq[j] - 2 dots[j])), the float that LIBSVM rounds to.
- * In short loops over a block, each of which the compiler turns into vectors. */
-static SVMX_CLONES void svmx_rbf_row(int64_t n, const double *SVMX_RESTRICT dots, const double *SVMX_RESTRICT sq,
-                                     double sq_i, double neg_gamma, float *SVMX_RESTRICT out)
-{
-    double x[SVMX_BLOCK], e[SVMX_BLOCK];
-    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
-        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
-        const double *d = dots + start, *s = sq + start;
-        float *o = out + start;
-        int64_t doubt = 0;
-        for (int64_t k = 0; k < m; ++k)
-            x[k] = neg_gamma * (sq_i + s[k] - 2 * d[k]);
-        for (int64_t k = 0; k < m; ++k) {
-            double in_range = x[k] > SVMX_EXP_LOW ? x[k] : SVMX_EXP_LOW;
-            in_range = in_range < 0.0 ? in_range : 0.0;
-            e[k] = svmx_exp(in_range);
-        }
-        for (int64_t k = 0; k < m; ++k) {
-            doubt |= svmx_exp_in_doubt(x[k], e[k]);
-            o[k] = (float)(x[k] < SVMX_EXP_ZERO ? 0.0 : e[k]);
-        }
-        if (doubt)
-            for (int64_t k = 0; k < m; ++k)
-                if (svmx_exp_in_doubt(x[k], e[k]))
-                    o[k] = (float)exp(x[k]);
-    }
-}
 
 /* ---- the other kernel functions, from dot products ------------------------------------- */
 
@@ -188,79 +143,6 @@ static void svmx_sigmoid_row(int64_t n, const double *dots, double gamma, double
 {
     for (int64_t k = 0; k < n; ++k)
         out[k] = (float)tanh(gamma * dots[k] + coef0);
-}
-
-/* ---- prediction: panels of test rows against one support vector ------------------------- */
-
-/* Test rows per panel; the lanes of the sums below. */
-#define SVMX_TESTS 8
-
-/* Squared distances of one support vector to a panel of test rows, features ascending in both:
- * LIBSVM's prediction form, sum of (x_f - z_f)^2 over the features of either row.
- * slot_feature: ascending features of the panel; lanes: n_slots x 8 values. */
-static SVMX_CLONES void svmx_panel_distances(int64_t n_slots, const int32_t *slot_feature,
-                                             const double *SVMX_RESTRICT lanes, int64_t nnz, const int32_t *index,
-                                             const double *value, double *SVMX_RESTRICT out)
-{
-    double sum[SVMX_TESTS];
-    for (int r = 0; r < SVMX_TESTS; ++r)
-        sum[r] = 0.0;
-    int64_t s = 0, k = 0;
-    while (s < n_slots || k < nnz) {
-        const int64_t fs = s < n_slots ? slot_feature[s] : INT64_MAX, fk = k < nnz ? index[k] : INT64_MAX;
-        const double *x = lanes + s * SVMX_TESTS;
-        if (fs == fk) {
-            const double z = value[k];
-            for (int r = 0; r < SVMX_TESTS; ++r)
-                sum[r] += (x[r] - z) * (x[r] - z);
-            ++s, ++k;
-        } else if (fs < fk) {
-            for (int r = 0; r < SVMX_TESTS; ++r)
-                sum[r] += x[r] * x[r];
-            ++s;
-        } else {
-            const double z = value[k] * value[k];
-            for (int r = 0; r < SVMX_TESTS; ++r)
-                sum[r] += z;
-            ++k;
-        }
-    }
-    for (int r = 0; r < SVMX_TESTS; ++r)
-        out[r] = sum[r];
-}
-
-/* Dot products of one support vector with a panel of test rows; slot_of[f] is the panel's slot or -1. */
-static SVMX_CLONES void svmx_panel_products(const int32_t *slot_of, const double *SVMX_RESTRICT lanes, int64_t nnz,
-                                            const int32_t *index, const double *value, double *SVMX_RESTRICT out)
-{
-    double sum[SVMX_TESTS];
-    for (int r = 0; r < SVMX_TESTS; ++r)
-        sum[r] = 0.0;
-    for (int64_t k = 0; k < nnz; ++k) {
-        const int32_t s = slot_of[index[k]];
-        if (s < 0)
-            continue;
-        const double *x = lanes + (int64_t)s * SVMX_TESTS;
-        const double z = value[k];
-        for (int r = 0; r < SVMX_TESTS; ++r)
-            sum[r] += x[r] * z;
-    }
-    for (int r = 0; r < SVMX_TESTS; ++r)
-        out[r] = sum[r];
-}
-
-/* sum[r] += coef[k] * kernel[k][r] for k in [0, n), in the order of k. */
-static SVMX_CLONES void svmx_weighted_sum(int64_t n, const double *coef, const double *SVMX_RESTRICT kernel,
-                                          double *SVMX_RESTRICT sum)
-{
-    double lane[SVMX_TESTS];
-    for (int r = 0; r < SVMX_TESTS; ++r)
-        lane[r] = sum[r];
-    for (int64_t k = 0; k < n; ++k)
-        for (int r = 0; r < SVMX_TESTS; ++r)
-            lane[r] += coef[k] * kernel[k * SVMX_TESTS + r];
-    for (int r = 0; r < SVMX_TESTS; ++r)
-        sum[r] = lane[r];
 }
 
 #endif

@@ -2,7 +2,6 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 cdef extern from "lanes.h" nogil:
     enum: SVMX_PANEL
-    enum: SVMX_TESTS
 
     double svmx_exp(double x) noexcept
     double svmx_powi(double base, int times) noexcept
@@ -11,13 +10,6 @@ cdef extern from "lanes.h" nogil:
                          const int32_t *index, const double *value, double *dots) noexcept
     void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots) noexcept
 
-    void svmx_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out) noexcept
     void svmx_linear_row(int64_t n, const double *dots, float *out) noexcept
     void svmx_poly_row(int64_t n, const double *dots, double gamma, double coef0, int degree, float *out) noexcept
     void svmx_sigmoid_row(int64_t n, const double *dots, double gamma, double coef0, float *out) noexcept
-
-    void svmx_panel_distances(int64_t n_slots, const int32_t *slot_feature, const double *lanes, int64_t nnz,
-                              const int32_t *index, const double *value, double *out) noexcept
-    void svmx_panel_products(const int32_t *slot_of, const double *lanes, int64_t nnz, const int32_t *index,
-                             const double *value, double *out) noexcept
-    void svmx_weighted_sum(int64_t n, const double *coef, const double *kernel, double *sum) noexcept

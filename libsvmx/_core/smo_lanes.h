@@ -8,8 +8,6 @@
 
 #include "lanes.h"
 
-/* Variables per chunk of the two selections: the winner is looked for again in few chunks only. */
-#define SVMX_CHUNK 512
 /* Curvature floor of LIBSVM: keeps the pair step finite where K_ii + K_jj - 2 K_ij <= 0. */
 #define SVMX_TAU 1e-12
 
@@ -65,32 +63,20 @@ static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const doub
         scores[r] = sum[r];
 }
 
-/* Running maxima, in lanes so that the compiler may compare many at a time; any order gives the same. */
+/* Maxima are kept in lanes: lane r of a block sees its positions r, r + SVMX_LANES, ... The compiler compares many lanes
+ * at a time, no order of comparisons changes a maximum, and the winner is looked for in the one lane that has it. */
 #define SVMX_LANES 32
-
-SVMX_INLINE void svmx_lanes_clear(double *lane)
-{
-    for (int r = 0; r < SVMX_LANES; ++r)
-        lane[r] = -HUGE_VAL;
-}
-
-SVMX_INLINE double svmx_lanes_max(double *lane)
-{
-    for (int half = SVMX_LANES / 2; half >= 1; half /= 2)
-        for (int r = 0; r < half; ++r)
-            lane[r] = lane[r + half] > lane[r] ? lane[r + half] : lane[r];
-    return lane[0];
-}
-
+/* Positions per block: 64 of each lane. */
+#define SVMX_SPAN 2048
 /* At most so many variables are scanned one by one: less work than folding lanes. */
 #define SVMX_FEW 96
 
 /* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, and the last k of the maximum of the new V + up in the
- * same pass; up is 0 inside I_up and -inf outside. -1 if I_up is empty. chunk: scratch, one double per chunk. */
+ * same pass; up is 0 inside I_up and -inf outside. -1 if I_up is empty. lanes: scratch, SVMX_LANES doubles a block. */
 SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
                                   const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
-                                  const float *SVMX_RESTRICT up, double *SVMX_RESTRICT chunk, double *maximum,
-                                  int move)
+                                  const float *SVMX_RESTRICT up, double *SVMX_RESTRICT lanes, double *maximum,
+                                  const int move)
 {
     double best = -HUGE_VAL;
     int64_t winner = -1;
@@ -106,10 +92,12 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const floa
         *maximum = best;
         return winner;
     }
+    const int64_t n_blocks = (n + SVMX_SPAN - 1) / SVMX_SPAN;
     double lane[SVMX_LANES];
-    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
-        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
-        svmx_lanes_clear(lane);
+    for (int64_t b = 0; b < n_blocks; ++b) {
+        const int64_t start = b * SVMX_SPAN, end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
+        for (int r = 0; r < SVMX_LANES; ++r)
+            lane[r] = -HUGE_VAL;
         for (int64_t k = start; k < end; k += SVMX_LANES) {
             const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
             for (int64_t r = 0; r < m; ++r) {
@@ -120,31 +108,37 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const floa
                 lane[r] = v > lane[r] ? v : lane[r];
             }
         }
-        chunk[c] = svmx_lanes_max(lane);
-        if (chunk[c] >= best) {
-            best = chunk[c];
-            winner = c;
+        for (int r = 0; r < SVMX_LANES; ++r) {
+            lanes[b * SVMX_LANES + r] = lane[r];
+            best = lane[r] > best ? lane[r] : best;
         }
     }
     *maximum = best;
     if (best == -HUGE_VAL)
         return -1;
-    int64_t k = n < (winner + 1) * SVMX_CHUNK ? n : (winner + 1) * SVMX_CHUNK;
-    do
-        --k;
-    while (V[k] + up[k] != best);
-    return k;
+    for (int64_t b = n_blocks; --b >= 0 && winner < 0;) {
+        const int64_t start = b * SVMX_SPAN, end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
+        for (int64_t r = 0; r < SVMX_LANES; ++r) {
+            if (lanes[b * SVMX_LANES + r] != best)
+                continue;
+            int64_t k = start + r + (end - start - 1 - r) / SVMX_LANES * SVMX_LANES;
+            while (V[k] + up[k] != best)
+                k -= SVMX_LANES;
+            winner = k > winner ? k : winner;
+        }
+    }
+    return winner;
 }
 
-static SVMX_CLONES int64_t svmx_top(int64_t n, double *V, const float *up, double *chunk, double *maximum)
+static SVMX_CLONES int64_t svmx_top(int64_t n, double *V, const float *up, double *lanes, double *maximum)
 {
-    return svmx_move_top(n, V, NULL, NULL, 0.0, 0.0, up, chunk, maximum, 0);
+    return svmx_move_top(n, V, NULL, NULL, 0.0, 0.0, up, lanes, maximum, 0);
 }
 
 static SVMX_CLONES int64_t svmx_update_top(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
-                                           double dbeta_j, const float *up, double *chunk, double *maximum)
+                                           double dbeta_j, const float *up, double *lanes, double *maximum)
 {
-    return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, chunk, maximum, 1);
+    return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, lanes, maximum, 1);
 }
 
 /* Gain of pairing i with k, (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik), -inf where k is no partner. LIBSVM minimises
@@ -158,60 +152,25 @@ SVMX_INLINE double svmx_pair_gain(double Vmax, double v, double QD_i, double QD_
     return gap > 0 ? gain : -HUGE_VAL;
 }
 
-/* The largest pair gain among k in [start, end) and its last place, if it is at least *best; low is 0 inside I_low,
- * +inf outside. neg_score: running maxima of -V over I_low. */
-SVMX_INLINE void svmx_best_in(int64_t start, int64_t end, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
-                              const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax, double QD_i,
-                              double *SVMX_RESTRICT neg_score, double *best, int64_t *winner)
-{
-    double lane[SVMX_LANES], gain[SVMX_LANES];
-    svmx_lanes_clear(lane);
-    for (int64_t k = start; k < end; k += SVMX_LANES) {
-        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-        for (int64_t r = 0; r < m; ++r) {
-            const double v = V[k + r] + low[k + r];
-            const double g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
-            neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
-            lane[r] = g > lane[r] ? g : lane[r];
-        }
-    }
-    const double top = svmx_lanes_max(lane);
-    if (!(top >= *best) || top == -HUGE_VAL)
-        return;
-    *best = top;
-    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
-        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-        for (int64_t r = 0; r < m; ++r)
-            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
-        for (int64_t r = m; --r >= 0;)
-            if (gain[r] == top) {
-                *winner = k + r;
-                return;
-            }
-    }
-}
-
-/* From so many variables on, gains are first looked over in float. */
-#define SVMX_MANY (4 * SVMX_CHUNK)
-
-/* chunk[c] = the largest gain of chunk c, from floats: within SVMX_SLACK of the true one if it lies between SVMX_TINY and
- * SVMX_HUGE. (Four roundings to float are 2.4e-7; gains whose square of V_i - V_k underflows are below 1e-38 / 1e-14,
- * since smaller curvatures count as 0 and give an infinite gain.) Division is what a selection spends its time on,
- * and 16 floats are divided faster than 8 doubles.
- * unit: QD is 1 throughout. Returns min over I_low of V. */
+/* Gains are first looked over in float: division is what a selection spends its time on, and 16 floats are divided
+ * faster than 8 doubles. A float gain is within SVMX_SLACK of the true one if it lies between SVMX_TINY and SVMX_HUGE:
+ * four roundings to float are 2.4e-7; a square of V_i - V_k that underflows gives a gain below 1e-38 / 1e-14, since smaller
+ * curvatures count as 0 and give an infinite gain. */
 #define SVMX_SLACK 1e-6
 #define SVMX_TINY 1e-20
 #define SVMX_HUGE 1e30
 
+/* Float gains: their maxima into lanes, SVMX_LANES a block. unit: QD is 1 throughout. Returns min over I_low of V. */
 SVMX_INLINE double svmx_survey(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
                                const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax, double QD_i,
-                               const int unit, double *SVMX_RESTRICT chunk)
+                               const int unit, double *SVMX_RESTRICT lanes)
 {
-    double neg_score[SVMX_LANES];
+    double neg_score[SVMX_LANES], least = HUGE_VAL;
     float lane[SVMX_LANES];
-    svmx_lanes_clear(neg_score);
-    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c) {
-        const int64_t end = n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK;
+    for (int r = 0; r < SVMX_LANES; ++r)
+        neg_score[r] = -HUGE_VAL;
+    for (int64_t start = 0; start < n; start += SVMX_SPAN) {
+        const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
         for (int r = 0; r < SVMX_LANES; ++r)
             lane[r] = 0.0f;
         for (int64_t k = start; k < end; k += SVMX_LANES) {
@@ -234,34 +193,68 @@ SVMX_INLINE double svmx_survey(int64_t n, const double *SVMX_RESTRICT V, const f
                 lane[r] = gain > lane[r] ? gain : lane[r];
             }
         }
-        float top = lane[0];
-        for (int r = 1; r < SVMX_LANES; ++r)
-            top = lane[r] > top ? lane[r] : top;
-        chunk[c] = top;
+        for (int r = 0; r < SVMX_LANES; ++r)
+            lanes[start / SVMX_SPAN * SVMX_LANES + r] = lane[r];
     }
-    return -svmx_lanes_max(neg_score);
+    for (int r = 0; r < SVMX_LANES; ++r)
+        least = -neg_score[r] < least ? -neg_score[r] : least;
+    return least;
 }
 
 static SVMX_CLONES double svmx_survey_any(int64_t n, const double *V, const float *low, const double *QD,
-                                          const float *Ki, double Vmax, double QD_i, double *chunk)
+                                          const float *Ki, double Vmax, double QD_i, double *lanes)
 {
-    return svmx_survey(n, V, low, QD, Ki, Vmax, QD_i, 0, chunk);
+    return svmx_survey(n, V, low, QD, Ki, Vmax, QD_i, 0, lanes);
 }
 
 static SVMX_CLONES double svmx_survey_unit(int64_t n, const double *V, const float *low, const float *Ki, double Vmax,
-                                           double *chunk)
+                                           double *lanes)
 {
-    return svmx_survey(n, V, low, NULL, Ki, Vmax, 1.0, 1, chunk);
+    return svmx_survey(n, V, low, NULL, Ki, Vmax, 1.0, 1, lanes);
 }
 
-/* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
- * *largest: that gain; *least: min over I_low of V. unit: QD is 1 throughout. chunk: scratch, one double per chunk. */
-static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
-                                        const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax,
-                                        double QD_i, int unit, double *SVMX_RESTRICT chunk, double *largest,
-                                        double *least)
+/* The largest gain in [start, end) and its last place, if it is at least *best. */
+static SVMX_CLONES void svmx_best_of_block(int64_t start, int64_t end, const double *SVMX_RESTRICT V,
+                                           const float *SVMX_RESTRICT low, const double *SVMX_RESTRICT QD,
+                                           const float *SVMX_RESTRICT Ki, double Vmax, double QD_i, double *best,
+                                           int64_t *winner)
 {
-    double best = -HUGE_VAL;
+    double lane[SVMX_LANES], gain[SVMX_LANES], top = -HUGE_VAL;
+    for (int r = 0; r < SVMX_LANES; ++r)
+        lane[r] = -HUGE_VAL;
+    for (int64_t k = start; k < end; k += SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r) {
+            const double g = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
+            lane[r] = g > lane[r] ? g : lane[r];
+        }
+    }
+    for (int r = 0; r < SVMX_LANES; ++r)
+        top = lane[r] > top ? lane[r] : top;
+    if (top < *best || top == -HUGE_VAL)
+        return;
+    *best = top;
+    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
+        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
+        for (int64_t r = 0; r < m; ++r)
+            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
+        for (int64_t r = m; --r >= 0;)
+            if (gain[r] == top) {
+                *winner = k + r;
+                return;
+            }
+    }
+}
+
+/* So many lanes of a block are gone through one by one; with more, equal gains abound, and all go together. */
+#define SVMX_FEW_LANES 3
+
+/* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
+ * *largest: that gain; *least: min over I_low of V. unit: QD is 1 throughout. lanes: scratch, SVMX_LANES a block. */
+static int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
+                            double Vmax, double QD_i, int unit, double *lanes, double *largest, double *least)
+{
+    double best = -HUGE_VAL, bar = 0.0;
     int64_t winner = -1;
     if (n <= SVMX_FEW) {
         double vmin = HUGE_VAL;
@@ -281,20 +274,34 @@ static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *SVMX_RESTRICT V
         *least = vmin;
         return winner;
     }
-    double bar = 0.0, neg_score[SVMX_LANES]; /* chunks whose gains are surely below the bar are passed over */
-    svmx_lanes_clear(neg_score);
-    if (n >= SVMX_MANY) {
-        *least = unit ? svmx_survey_unit(n, V, low, Ki, Vmax, chunk) : svmx_survey_any(n, V, low, QD, Ki, Vmax, QD_i, chunk);
-        for (int64_t c = 0; c * SVMX_CHUNK < n; ++c)
-            bar = chunk[c] > bar ? chunk[c] : bar;
-        bar = bar >= SVMX_TINY && bar <= SVMX_HUGE ? bar * (1 - 2 * SVMX_SLACK) : 0.0;
+    *least = unit ? svmx_survey_unit(n, V, low, Ki, Vmax, lanes) : svmx_survey_any(n, V, low, QD, Ki, Vmax, QD_i, lanes);
+    const int64_t n_lanes = (n + SVMX_SPAN - 1) / SVMX_SPAN * SVMX_LANES;
+    for (int64_t c = 0; c < n_lanes; ++c)
+        bar = lanes[c] > bar ? lanes[c] : bar;
+    /* lanes whose gains are surely less than the largest are passed over */
+    bar = bar >= SVMX_TINY && bar <= SVMX_HUGE ? bar * (1 - 2 * SVMX_SLACK) : 0.0;
+    for (int64_t start = 0; start < n; start += SVMX_SPAN) {
+        const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
+        const double *block = lanes + start / SVMX_SPAN * SVMX_LANES;
+        int candidates = 0;
+        for (int r = 0; r < SVMX_LANES; ++r)
+            candidates += block[r] >= bar;
+        if (candidates > SVMX_FEW_LANES) {
+            svmx_best_of_block(start, end, V, low, QD, Ki, Vmax, QD_i, &best, &winner);
+            continue;
+        }
+        for (int r = 0; r < SVMX_LANES && candidates > 0; ++r) {
+            if (block[r] < bar)
+                continue;
+            for (int64_t k = start + r; k < end; k += SVMX_LANES) {
+                const double gain = svmx_pair_gain(Vmax, V[k] + low[k], QD_i, QD[k], Ki[k]);
+                if (gain > best || (gain == best && k > winner && gain != -HUGE_VAL)) {
+                    best = gain;
+                    winner = k;
+                }
+            }
+        }
     }
-    for (int64_t start = 0, c = 0; start < n; start += SVMX_CHUNK, ++c)
-        if (bar == 0.0 || chunk[c] >= bar)
-            svmx_best_in(start, n - start < SVMX_CHUNK ? n : start + SVMX_CHUNK, V, low, QD, Ki, Vmax, QD_i, neg_score,
-                         &best, &winner);
-    if (n < SVMX_MANY)
-        *least = -svmx_lanes_max(neg_score);
     *largest = best;
     return winner;
 }

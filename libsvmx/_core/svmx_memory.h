@@ -26,4 +26,54 @@ static void *svmx_allocate(size_t bytes)
     return malloc(bytes);
 }
 
+/* ---- slabs -------------------------------------------------------------------------------- */
+
+/* Slabs of kernel rows are all of this size, or larger and not kept. */
+#define SVMX_SLAB ((size_t)4 << 20)
+
+#if !defined(__STDC_NO_ATOMICS__)
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* A few slabs are kept for the next solve: a multi-class training is hundreds of small ones, and the first touch of
+ * memory would be a tenth of it. */
+#define SVMX_KEPT_SLABS 4
+static _Atomic uintptr_t svmx_kept[SVMX_KEPT_SLABS];
+
+static void *svmx_take_slab(size_t bytes)
+{
+    if (bytes == SVMX_SLAB)
+        for (int k = 0; k < SVMX_KEPT_SLABS; ++k) {
+            void *slab = (void *)atomic_exchange(&svmx_kept[k], (uintptr_t)0);
+            if (slab != NULL)
+                return slab;
+        }
+    return svmx_allocate(bytes);
+}
+
+static void svmx_give_slab(void *slab, size_t bytes)
+{
+    if (slab != NULL && bytes == SVMX_SLAB)
+        for (int k = 0; k < SVMX_KEPT_SLABS; ++k) {
+            uintptr_t none = 0;
+            if (atomic_compare_exchange_strong(&svmx_kept[k], &none, (uintptr_t)slab))
+                return;
+        }
+    free(slab);
+}
+
+#else
+
+static void *svmx_take_slab(size_t bytes)
+{
+    return svmx_allocate(bytes);
+}
+
+static void svmx_give_slab(void *slab, size_t bytes)
+{
+    (void)bytes;
+    free(slab);
+}
+
+#endif
 #endif

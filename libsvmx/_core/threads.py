@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeVar
+
+    Item = TypeVar("Item")
 
 
 def thread_count(requested: int | None = None) -> int:
@@ -19,3 +26,46 @@ def thread_count(requested: int | None = None) -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
+
+
+def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int) -> None:
+    """Call ``job`` once for each item, on up to ``threads`` threads, of which this is one.
+
+    Items are begun in order. After an exception no more are begun, and the first one is raised.
+    """
+    if threads <= 1 or len(items) <= 1:
+        for item in items:
+            job(item)
+        return
+    import threading  # not worth its time at start-up
+
+    todo = list(reversed(items))
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        while not errors:
+            try:
+                item = todo.pop()
+            except IndexError:
+                return
+            try:
+                job(item)
+            except BaseException as error:
+                errors.append(error)
+
+    helpers: list[threading.Thread] = []
+    try:
+        for _ in range(min(threads, len(items)) - 1):
+            helper = threading.Thread(target=work)
+            try:
+                helper.start()
+            except RuntimeError:  # the system gives no more: those there are will do
+                break
+            helpers.append(helper)
+        work()
+    finally:  # also after Ctrl-C between two jobs
+        todo.clear()
+        for helper in helpers:
+            helper.join()
+    if errors:
+        raise errors[0]

@@ -1,18 +1,42 @@
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.cross_lanes cimport SVMX_TESTS, svmx_vectors
 from libsvmx._core.matrix cimport CsrMatrix
 
 
 cdef class CrossKernel:
     cdef readonly CsrMatrix vectors
-    cdef CsrMatrix numbered     # the vectors, features numbered as in the tests
-    cdef readonly int kind
+    cdef readonly bint exact        # of the rows last prepared: K is LIBSVM's, bit for bit
+    cdef int kind
     cdef int degree
     cdef double gamma
     cdef double coef0
+    cdef bint approximate
+    cdef int distances              # how they become RBF values
+    # the vectors
+    cdef CsrMatrix numbered         # features numbered as in the tests
+    cdef svmx_vectors entries       # of ``numbered``
+    cdef double[::1] square_z
+    cdef double largest_square
+    cdef int64_t longest
+    cdef bint whole                 # every value is an integer
+    cdef double[::1] table
+    # the panel
+    cdef CsrMatrix tests
+    cdef Py_ssize_t n
+    cdef const int32_t *rows
     cdef Py_ssize_t n_slots
     cdef int32_t[::1] slot_feature
     cdef int32_t[::1] slot_of
-    cdef double[::1] lanes
-    cdef int load(self, CsrMatrix tests, const int32_t *rows, Py_ssize_t n) noexcept nogil
-    cdef int fill(self, CsrMatrix tests, const int32_t *rows, Py_ssize_t n, double *out) noexcept nogil
+    cdef double[::1] panel_memory
+    cdef double[::1] squares_memory
+    cdef double *panel
+    cdef double *squares
+    cdef double[SVMX_TESTS] square_x
+    cdef double[SVMX_TESTS] margin  # bound of |K - LIBSVM's K| for each row of the panel
+    cdef void clear_slots(self) noexcept nogil
+    cdef int tabulate(self, Py_ssize_t n) except -1
+    cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil
+    cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
+    cdef int fill_rbf(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
+    cdef double error_bound(self, double square, int64_t nonzeros) noexcept nogil

@@ -1,9 +1,11 @@
 from libsvmx._core.matrix import CsrMatrix
-
-PANEL_ROWS: int
+from libsvmx._typing import Buffer
 
 class CrossKernel:
     vectors: CsrMatrix
-    kind: int
-    def __init__(self, vectors: CsrMatrix, kind: int, degree: int, gamma: float, coef0: float) -> None: ...
-    def prepare(self, tests: CsrMatrix) -> CsrMatrix: ...
+    exact: bool
+    def __init__(
+        self, vectors: CsrMatrix, kind: int, degree: int, gamma: float, coef0: float, approximate: bool = False
+    ) -> None: ...
+    def prepare(self, tests: CsrMatrix, rows: Buffer) -> None: ...
+    def block(self, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, list[float]]: ...

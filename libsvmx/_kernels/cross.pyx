@@ -1,22 +1,53 @@
-"""Kernel values between test rows and support vectors, in double and in LIBSVM's prediction form.
+"""Kernel values between test rows and support vectors, in double: LIBSVM's, or about LIBSVM's with a bound.
 
-The prediction form of RBF sums (x_f - z_f)^2 over ascending features of either row; training
-uses norms and a dot product instead, and the two differ in the last bits. A panel of eight
-test rows meets one support vector at a time: the lanes are test rows, so every sum keeps its order.
+LIBSVM's RBF of prediction sums (x_f - z_f)^2 over ascending features of either row; training uses norms and a dot
+product instead, and the two differ in the last bits. A panel of test rows meets one support vector at a time: the
+lanes are test rows, so every sum keeps its order.
+
+Distances by dot products are many times cheaper, since features that the vector lacks cost nothing. Where all values
+are integers (one-hot data above all) they are the same numbers, any order of sums being exact, and a table holds the
+exponentials. Elsewhere they serve to tell signs, with a bound on how far K is from LIBSVM's.
+
+The bound, with u = 2^-53, X = |x|, R = max |z|, m nonzeros of x plus the most of any z, and t = gamma |x - z|^2. First
+order in u; four times as much is used, for higher orders and the roundings of the bound itself.
+
+- LIBSVM: each square is off by 3u, their sum by (m - 1) u, the factor by u, relatively, so t by (m + 3) u t. Since
+  t exp(-t) < 1/e, exp(-t) moves by less than (m + 3) u; libm adds 2u.
+- Here: |x|^2, |z|^2 and <x, z> are off by at most m u times X^2, R^2 and X R, and their combination by another 3u, so
+  t by gamma (m + 3) u (X + R)^2. Clamping t at 0 only brings it nearer. exp(-t) moves no more than t does; svmx_exp
+  adds 4u, clamping at exp(-87) less than u.
+- Together at most u (m + 10) (1 + gamma (X + R)^2).
+- tanh(t), t = gamma <x, z> + coef0, T = |gamma| X R + |coef0|: <x, z> is computed as LIBSVM does, t is the same number.
+  libm adds 2u. 1 - 2 / (e + 1) moves by half the relative error of e, 4u, and by 3 roundings; together less than 16u.
+- Products below the least double are lost in both: with X and R increased by 1e-150, u (X + R)^2 covers them.
+
+Where anything overflows the bound is infinite or no number, and tells nothing.
 """
 
-from libc.math cimport exp, tanh
-from libc.stdint cimport int32_t, int64_t
+from libc.math cimport HUGE_VAL, exp, fabs, floor, sqrt, tanh
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import compacted
-from libsvmx._core.lanes cimport SVMX_TESTS, svmx_panel_distances, svmx_panel_products, svmx_powi
+from libsvmx._core.cross_lanes cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_poly,
+                                        svmx_panel_products, svmx_panel_rbf_about, svmx_panel_sigmoid_about,
+                                        svmx_panel_table)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.kernel cimport LINEAR, POLY, PRECOMPUTED, RBF
 
-PANEL_ROWS = SVMX_TESTS
+cdef double UNIT = 2.0 ** -53
+# Largest squared distance with a table entry: 32 kB of exponentials.
+cdef double TABLE_END = 4095
+
+# Nothing overflows where bounds of the sums are below it.
+cdef double HUGE = 1e300
+
+cdef enum:
+    SUMS_OF_SQUARES     # exact, LIBSVM's order
+    INTEGERS            # exact, by dot products
+    BY_PRODUCTS         # approximate
 
 
 cdef int ascending(const void *a, const void *b) noexcept nogil:
@@ -25,88 +56,190 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 
 cdef class CrossKernel:
-    """CrossKernel(vectors, kind, degree, gamma, coef0): ``vectors`` is the CsrMatrix of support vectors."""
+    """CrossKernel(vectors, kind, degree, gamma, coef0, approximate=False)
 
-    def __cinit__(self, CsrMatrix vectors, int kind, int degree, double gamma, double coef0):
-        self.vectors = self.numbered = vectors
+    Parameters
+    ----------
+    vectors : CsrMatrix            support vectors
+    kind, degree, gamma, coef0     as in LIBSVM
+    approximate : bool             values with an error bound will do, where they are cheaper
+
+    Attributes
+    ----------
+    exact : bool                   whether the values for the rows last prepared are LIBSVM's own
+    """
+
+    def __cinit__(self, CsrMatrix vectors, int kind, int degree, double gamma, double coef0, bint approximate=False):
+        cdef Py_ssize_t v
+        cdef int64_t k
+        self.vectors = vectors
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
-        self.slot_of, self.slot_feature, self.lanes = zeros("i", 0), zeros("i", 0), zeros("d", 0)
+        self.approximate = approximate and (kind != RBF or gamma >= 0.0)
+        self.slot_of, self.table = zeros("i", 0), zeros("d", 0)
+        self.slot_feature, self.panel_memory, self.squares_memory = zeros("i", 0), zeros("d", 0), zeros("d", 0)
+        self.square_z = zeros("d", max(vectors.n_rows, 1))
+        self.whole = True
+        for v in range(vectors.n_rows):
+            self.longest = max(self.longest, vectors.ptr[v + 1] - vectors.ptr[v])
+            for k in range(vectors.ptr[v], vectors.ptr[v + 1]):
+                self.square_z[v] += vectors.value[k] * vectors.value[k]
+                self.whole = self.whole and vectors.value[k] == floor(vectors.value[k])
+            self.largest_square = max(self.largest_square, self.square_z[v])
 
-    def prepare(self, CsrMatrix tests):
-        """Make room for panels of ``tests``; returns what to give to ``fill``: ``tests`` or its renumbered likeness."""
+    def prepare(self, CsrMatrix tests, rows):
+        """Get ready for panels of the given rows (buffer of int32) of ``tests``, which must stay as they are."""
+        cdef const int32_t[::1] chosen = rows
+        cdef Py_ssize_t i, width, size
+        cdef int64_t k, longest = 1
+        cdef double square, largest = 0.0
+        cdef bint whole = self.whole
+        self.exact = not self.approximate or self.kind == LINEAR or self.kind == POLY or self.kind == PRECOMPUTED
+        self.tests = tests
         if self.kind == PRECOMPUTED:
-            return tests
-        self.numbered, tests = compacted(self.vectors, tests)
-        cdef Py_ssize_t width = 1 + <Py_ssize_t>max(tests.max_index, self.numbered.max_index)
+            return
+        self.numbered, self.tests = compacted(self.vectors, tests)
+        tests = self.tests
+        self.entries.ptr, self.entries.index = self.numbered.ptr, self.numbered.index
+        self.entries.value = self.numbered.value
+        for i in range(chosen.shape[0]):
+            square = 0.0
+            longest = max(longest, tests.ptr[chosen[i] + 1] - tests.ptr[chosen[i]])
+            for k in range(tests.ptr[chosen[i]], tests.ptr[chosen[i] + 1]):
+                square += tests.value[k] * tests.value[k]
+                whole = whole and tests.value[k] == floor(tests.value[k])
+            largest = max(largest, square)
+        if self.kind == RBF:
+            self.distances = BY_PRODUCTS if self.approximate else SUMS_OF_SQUARES
+            if whole and 2.0 * (largest + self.largest_square) <= TABLE_END:  # (|x| + |z|)^2 at most
+                self.distances = INTEGERS
+                self.exact = True
+                self.tabulate(<Py_ssize_t>(2.0 * (largest + self.largest_square)) + 1)
+        width = 1 + <Py_ssize_t>max(tests.max_index, self.numbered.max_index)
+        size = min(width, SVMX_TESTS * longest)
+        self.clear_slots()
         if self.slot_of.shape[0] < width:
             self.slot_of = zeros("i", width)
-            self.slot_of[:] = -1
-            self.n_slots = 0
-        cdef Py_ssize_t i, longest = 1
-        for i in range(tests.n_rows):
-            longest = max(longest, tests.ptr[i + 1] - tests.ptr[i])
-        if self.slot_feature.shape[0] < min(width, SVMX_TESTS * longest):
-            for i in range(self.n_slots):
-                self.slot_of[self.slot_feature[i]] = -1
-            self.n_slots = 0
-            self.slot_feature = zeros("i", min(width, SVMX_TESTS * longest))
-            self.lanes = zeros("d", SVMX_TESTS * self.slot_feature.shape[0])
-        return tests
+        if self.slot_feature.shape[0] < size + 2:
+            self.slot_feature = zeros("i", size + 2)
+            self.panel_memory = zeros("d", SVMX_TESTS * (size + 1) + SVMX_LINE)
+            self.panel = svmx_aligned(&self.panel_memory[0])
+        size = self.panel_memory.shape[0]
+        if self.kind == RBF and self.distances == SUMS_OF_SQUARES and self.squares_memory.shape[0] < size:
+            self.squares_memory = zeros("d", size)
+            self.squares = svmx_aligned(&self.squares_memory[0])
 
-    cdef int load(self, CsrMatrix tests, const int32_t *rows, Py_ssize_t n) noexcept nogil:
-        """Scatter up to eight test rows into lanes[slot][row], slots by ascending feature."""
+    cdef int tabulate(self, Py_ssize_t n) except -1:
+        """table[d] = exp(-gamma d) for d < n."""
+        cdef Py_ssize_t d
+        if self.table.shape[0] < n:
+            self.table = zeros("d", n)
+            for d in range(n):
+                self.table[d] = exp(-self.gamma * d)
+        return 0
+
+    cdef void clear_slots(self) noexcept nogil:
+        cdef Py_ssize_t s
+        for s in range(1, self.n_slots + 1):
+            self.slot_of[self.slot_feature[s]] = 0
+        self.n_slots = 0
+
+    cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+        """Put n <= 32 of the rows prepared for into the panel; ``rows`` must live until the next call."""
         cdef Py_ssize_t r, s
         cdef int64_t k
         cdef int32_t f
-        for s in range(self.n_slots):
-            self.slot_of[self.slot_feature[s]] = -1
-        self.n_slots = 0
+        cdef double x
+        self.rows, self.n = rows, n
+        if self.kind == PRECOMPUTED:
+            return 0
+        self.clear_slots()
         for r in range(n):
-            for k in range(tests.ptr[rows[r]], tests.ptr[rows[r] + 1]):
-                f = tests.index[k]
-                if self.slot_of[f] < 0:
-                    self.slot_of[f] = 0
-                    self.slot_feature[self.n_slots] = f
+            for k in range(self.tests.ptr[rows[r]], self.tests.ptr[rows[r] + 1]):
+                f = self.tests.index[k]
+                if self.slot_of[f] == 0:
                     self.n_slots += 1
-        if self.n_slots:
-            qsort(&self.slot_feature[0], self.n_slots, sizeof(int32_t), ascending)
-            memset(&self.lanes[0], 0, self.n_slots * SVMX_TESTS * sizeof(double))
-        for s in range(self.n_slots):
+                    self.slot_of[f] = 1
+                    self.slot_feature[self.n_slots] = f
+        qsort(&self.slot_feature[1], self.n_slots, sizeof(int32_t), ascending)
+        self.slot_feature[self.n_slots + 1] = INT32_MAX
+        for s in range(1, self.n_slots + 1):
             self.slot_of[self.slot_feature[s]] = <int32_t>s
+        memset(self.panel, 0, (self.n_slots + 1) * SVMX_TESTS * sizeof(double))
+        for r in range(SVMX_TESTS):
+            self.square_x[r] = self.margin[r] = 0.0
         for r in range(n):
-            for k in range(tests.ptr[rows[r]], tests.ptr[rows[r] + 1]):
-                self.lanes[self.slot_of[tests.index[k]] * SVMX_TESTS + r] = tests.value[k]
+            for k in range(self.tests.ptr[rows[r]], self.tests.ptr[rows[r] + 1]):
+                x = self.tests.value[k]
+                self.panel[self.slot_of[self.tests.index[k]] * SVMX_TESTS + r] = x
+                self.square_x[r] += x * x
+            if not self.exact:
+                self.margin[r] = self.error_bound(self.square_x[r], self.tests.ptr[rows[r] + 1] - self.tests.ptr[rows[r]])
+        if self.kind == RBF and self.distances == SUMS_OF_SQUARES:
+            for k in range((self.n_slots + 1) * SVMX_TESTS):
+                self.squares[k] = self.panel[k] * self.panel[k]
         return 0
 
-    cdef int fill(self, CsrMatrix tests, const int32_t *rows, Py_ssize_t n, double *out) noexcept nogil:
-        """out[s * 8 + r] = K(tests[rows[r]], vector s) for r < n <= 8; lanes beyond n are of no use."""
-        cdef Py_ssize_t s, r
-        cdef int64_t begin, nnz
-        cdef double *lane
+    cdef double error_bound(self, double square, int64_t nonzeros) noexcept nogil:
+        """How far K(x, z) may be from LIBSVM's for any vector z, given |x|^2 and the number of entries of x."""
+        cdef double reach = sqrt(square) + sqrt(self.largest_square) + 2e-150
+        if self.kind == RBF:
+            return 4.0 * UNIT * (nonzeros + self.longest + 10) * (1.0 + self.gamma * reach * reach)
+        # an overflow on the way to t would not show in the values
+        return 4.0 * UNIT * 16.0 if fabs(self.gamma) * reach * reach + fabs(self.coef0) < HUGE else HUGE_VAL
+
+    cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are of no use."""
+        cdef Py_ssize_t v, r
         if self.kind == PRECOMPUTED:
-            for s in range(self.vectors.n_rows):
-                for r in range(n):
+            for v in range(begin, end):
+                for r in range(self.n):
                     # position = index: the caller has checked that every index 0..n is there
-                    out[s * SVMX_TESTS + r] = tests.value[tests.ptr[rows[r]]
-                                                          + <int64_t>self.vectors.value[self.vectors.ptr[s]]]
+                    out[(v - begin) * SVMX_TESTS + r] = self.tests.value[
+                        self.tests.ptr[self.rows[r]] + <int64_t>self.vectors.value[self.vectors.ptr[v]]]
             return 0
-        self.load(tests, rows, n)
-        for s in range(self.numbered.n_rows):
-            begin = self.numbered.ptr[s]
-            nnz = self.numbered.ptr[s + 1] - begin
-            lane = out + s * SVMX_TESTS
-            if self.kind == RBF:
-                svmx_panel_distances(self.n_slots, &self.slot_feature[0], &self.lanes[0], nnz,
-                                     self.numbered.index + begin, self.numbered.value + begin, lane)
-                for r in range(n):
-                    lane[r] = exp(-self.gamma * lane[r])
-            else:
-                svmx_panel_products(&self.slot_of[0], &self.lanes[0], nnz, self.numbered.index + begin,
-                                    self.numbered.value + begin, lane)
-                if self.kind == POLY:
-                    for r in range(n):
-                        lane[r] = svmx_powi(self.gamma * lane[r] + self.coef0, self.degree)
-                elif self.kind != LINEAR:
-                    for r in range(n):
-                        lane[r] = tanh(self.gamma * lane[r] + self.coef0)
+        if self.kind == RBF:
+            return self.fill_rbf(begin, end, out)
+        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel, out)
+        if self.kind == POLY:
+            svmx_panel_poly(end - begin, self.gamma, self.coef0, self.degree, out)
+        elif self.kind != LINEAR and self.approximate:
+            svmx_panel_sigmoid_about(end - begin, self.gamma, self.coef0, out)
+        elif self.kind != LINEAR:
+            for v in range(end - begin):
+                for r in range(self.n):
+                    out[v * SVMX_TESTS + r] = tanh(self.gamma * out[v * SVMX_TESTS + r] + self.coef0)
         return 0
+
+    cdef int fill_rbf(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t v, r
+        if self.distances == SUMS_OF_SQUARES:
+            svmx_panel_distances(&self.entries, begin, end, self.n_slots, &self.slot_feature[0], self.panel,
+                                 self.squares, out)
+            for v in range(end - begin):
+                for r in range(self.n):
+                    out[v * SVMX_TESTS + r] = exp(-self.gamma * out[v * SVMX_TESTS + r])
+            return 0
+        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel, out)
+        if self.distances == INTEGERS:
+            svmx_panel_table(end - begin, &self.square_z[begin], self.square_x, &self.table[0], out)
+        else:
+            svmx_panel_rbf_about(end - begin, &self.square_z[begin], self.square_x, -self.gamma, out)
+        return 0
+
+    def block(self, CsrMatrix tests, rows):
+        """Kernel values of at most 32 rows (buffer of int32) of ``tests``, for tests of this class.
+
+        Returns
+        -------
+        values : buffer of float64, shape (n_vectors * 32,)     K(row r, vector v) at v * 32 + r
+        margins : list of float                                 how far a row's values may be from LIBSVM's
+        """
+        cdef const int32_t[::1] chosen = rows
+        values = zeros("d", max(self.vectors.n_rows, 1) * SVMX_TESTS)
+        cdef double[::1] out = values
+        if not 0 < chosen.shape[0] <= SVMX_TESTS:
+            raise ValueError(f"{chosen.shape[0]} rows do not make a panel")
+        self.prepare(tests, rows)
+        self.load(&chosen[0], chosen.shape[0])
+        self.fill(0, self.vectors.n_rows, &out[0])
+        return values, [self.margin[r] for r in range(chosen.shape[0])]

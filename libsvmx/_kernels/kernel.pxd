@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from libsvmx._core.crew cimport Crew
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport Products
 
@@ -32,8 +33,11 @@ cdef class Targets:
     cdef readonly Py_ssize_t tile
     cdef readonly bint blocks
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
+    cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil
+    cdef int fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
+                       bint long_enough) noexcept nogil
 
 
 cdef class DotTargets(Targets):
@@ -41,6 +45,10 @@ cdef class DotTargets(Targets):
     cdef double[::1] squares
     cdef double[::1] scratch
     cdef double[::1] sources
+    cdef bint may_fuse
+    cdef double largest_square
+    cdef void finish_fused(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots,
+                           float *out) noexcept nogil
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil
 
 

@@ -12,7 +12,9 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.blocks cimport SVMX_SOURCES
-from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_rbf_row, svmx_sigmoid_row
+from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
+from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_rbf_row
+from libsvmx._core.crew cimport Crew
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
 
@@ -23,6 +25,10 @@ from libsvmx.exceptions import DataError
 # Rows of 0 and 1 are kept as bits if there is a one for so many of them: then columns take no more room than
 # twice the sparse rows, 12 bytes a one.
 cdef double BITS_PER_ONE = 192
+
+
+# A row is cut in more parts than there are threads, so that one that comes late costs little.
+cdef Py_ssize_t PARTS_PER_THREAD = 2
 
 
 cdef class Kernel:
@@ -152,12 +158,18 @@ cdef class Targets:
     """Base: the rows that a kernel row is computed against, in the order of its values.
 
     ``fill(i, begin, end, out)``: K(i, target) of the targets [begin, end), ``begin`` a multiple of ``tile``.
-    ``fill_block(sources, count, begin, end, out)``: the same of up to SVMX_SOURCES rows, row s into out[s]; with
-    ``blocks`` that is less work than one by one.
+    ``fill_block(sources, count, begin, end, out)``: the same of up to SVMX_SOURCES rows, row s into out[s], after
+    ``lay_block(sources, count)``; with ``blocks`` that is less work than one by one.
+
+    ``fill_rows(sources, count, n, out, crew, long_enough)``: one row or a block, over the first n targets, by all
+    threads of a crew if that is worth it.
     """
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         return 0
+
+    cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil:
+        pass
 
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil:
@@ -166,8 +178,28 @@ cdef class Targets:
             self.fill(sources[s], begin, end, out[s])
         return 0
 
-    def rows(self, sources):
-        """K(i, .) over all targets for each i of ``sources``, by the block: a list of buffers of float32."""
+    cdef int fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
+                       bint long_enough) noexcept nogil:
+        cdef FillJob job
+        cdef Py_ssize_t parts = 1
+        if long_enough and crew.n > 1:
+            parts = min(PARTS_PER_THREAD * crew.n, (n + self.tile - 1) // self.tile)
+        if count > 1:
+            self.lay_block(sources, count)
+        if parts <= 1:
+            if count == 1:
+                return self.fill(sources[0], 0, n, out[0])
+            return self.fill_block(sources, count, 0, n, out)
+        job.targets, job.sources, job.count, job.n, job.out = <void *>self, sources, count, n, out
+        job.size = ((n + parts - 1) // parts + self.tile - 1) // self.tile * self.tile
+        crew.run(_fill_part, &job, (n + job.size - 1) // job.size)
+        return 0
+
+    def rows(self, sources, Crew crew=None):
+        """K(i, .) over all targets for each i of ``sources``, by the block: a list of buffers of float32.
+
+        ``crew``: threads to share the work.
+        """
         cdef float *out[SVMX_SOURCES]
         cdef int32_t chosen[SVMX_SOURCES]
         cdef float[::1] values
@@ -180,9 +212,31 @@ cdef class Targets:
                     raise IndexError(f"row {sources[start + s]} of {self.kernel.n}")
                 values = computed[start + s]
                 chosen[s], out[s] = sources[start + s], &values[0]
+            if crew is not None:
+                self.fill_rows(chosen, count, self.n, out, crew, True)
+                continue
             with nogil:
+                self.lay_block(chosen, count)
                 self.fill_block(chosen, count, 0, self.n, out)
         return computed
+
+
+cdef struct FillJob:
+    void *targets
+    const int32_t *sources
+    int count
+    Py_ssize_t n
+    Py_ssize_t size
+    float **out
+
+
+cdef void _fill_part(void *context, int64_t part) noexcept nogil:
+    cdef FillJob *job = <FillJob *>context
+    cdef Py_ssize_t begin = part * job.size, end = min(job.n, begin + job.size)
+    if job.count == 1:
+        (<Targets>job.targets).fill(job.sources[0], begin, end, job.out[0])
+    else:
+        (<Targets>job.targets).fill_block(job.sources, job.count, begin, end, job.out)
 
 
 cdef class DotTargets(Targets):
@@ -198,8 +252,10 @@ cdef class DotTargets(Targets):
         for k in range(self.n):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
+            self.largest_square = max(self.largest_square, self.squares[k])
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.kind == PRECOMPUTED
                          else products_of(kernel.matrix, rows_))
+        self.may_fuse = kernel.kind == RBF
         self.tile, self.blocks = self.products.tile, self.products.blocks
         self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
         self.scratch = zeros("d", self.n if self.tile > TILE else 0)
@@ -216,24 +272,50 @@ cdef class DotTargets(Targets):
             begin = stop
         return 0
 
+    cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil:
+        cdef int64_t rows[SVMX_SOURCES]
+        cdef int s
+        if self.blocks:
+            for s in range(count):
+                rows[s] = self.kernel.rows[sources[s]]
+            self.products.lay_sources(rows, count, &self.sources[0])
+
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil:
         cdef double dots[BLOCK_TILE * SVMX_SOURCES]
-        cdef int64_t rows[SVMX_SOURCES]
         cdef Py_ssize_t stop
         cdef int s
         if not self.blocks:
             return Targets.fill_block(self, sources, count, begin, end, out)
-        for s in range(count):
-            rows[s] = self.kernel.rows[sources[s]]
-        self.products.lay_sources(rows, count, &self.sources[0])
         while begin < end:
             stop = min(begin + BLOCK_TILE, end)
+            if self.may_fuse and self.products.fill_block_fused(&self.sources[0], begin, stop, dots):
+                for s in range(count):
+                    self.finish_fused(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
+                begin = stop
+                continue
             self.products.fill_block(&self.sources[0], begin, stop, dots)
             for s in range(count):
                 self.finish(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
             begin = stop
         return 0
+
+    cdef void finish_fused(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots,
+                           float *out) noexcept nogil:
+        """RBF values of fused dot products, up to BLOCK_TILE of them; those in doubt are computed again."""
+        cdef int32_t doubtful[BLOCK_TILE]
+        cdef double square = self.kernel.squares[i]
+        cdef double slack = svmx_fused_slack(self.kernel.gamma, self.products.width, square + self.largest_square)
+        cdef int64_t n_doubtful = svmx_fused_rbf_row(end - begin, dots, &self.squares[begin], square, -self.kernel.gamma,
+                                                     slack, out, doubtful)
+        cdef int64_t k
+        cdef Py_ssize_t t
+        if n_doubtful * 16 > end - begin:
+            self.may_fuse = False  # it does not pay
+        for k in range(n_doubtful):
+            t = begin + doubtful[k]
+            out[doubtful[k]] = <float>exp(-self.kernel.gamma * (square + self.squares[t]
+                                                                - 2 * self.products.dot(self.kernel.rows[i], t)))
 
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
         """The kernel function of the dot products of one tile."""

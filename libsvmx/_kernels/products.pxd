@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from libsvmx._core.matrix cimport CsrMatrix
 
@@ -19,6 +19,8 @@ cdef class Products:
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
+    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
+    cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil
 
 
 cdef class PanelProducts(Products):
@@ -29,6 +31,12 @@ cdef class PostingProducts(Products):
     cdef int64_t[::1] column        # the postings of (tile, feature): [c + 1] is where cell c = tile * width + feature starts
     cdef uint16_t[::1] place        # of the target within its tile
     cdef double[::1] value
+
+
+cdef class ColumnProducts(Products):
+    cdef Py_ssize_t stride
+    cdef uint64_t[::1] columns
+    cdef double[::1] value          # of each feature
 
 
 cdef class GivenValues(Products):

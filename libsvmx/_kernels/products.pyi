@@ -15,6 +15,9 @@ class PanelProducts(Products):
 class PostingProducts(Products):
     def __init__(self, matrix: CsrMatrix, rows: Buffer) -> None: ...
 
+class ColumnProducts(Products):
+    def __init__(self, matrix: CsrMatrix, rows: Buffer, values: Buffer) -> None: ...
+
 class GivenValues(Products):
     def __init__(self, matrix: CsrMatrix, rows: Buffer, transposed: bool = False) -> None: ...
 

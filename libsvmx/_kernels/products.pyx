@@ -6,11 +6,13 @@ rounded product after the other, as LIBSVM's merge of two sparse rows does; term
 are zeros, which change no bit.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.blocks cimport SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_stream_dots
+from libsvmx._core.rbf cimport svmx_fused_panel_block
 from libsvmx._core.lanes cimport SVMX_PANEL, svmx_panel_dots, svmx_postings_axpy
 from libsvmx._core.matrix cimport CsrMatrix
 
@@ -20,9 +22,13 @@ from libsvmx._core.matrix cimport CsrMatrix
 DENSE_FROM = 0.25
 # Rows are worth computing in blocks from so many nonzeros a target and up to so many features; a block goes over
 # the nonzeros of its targets, or, from this share of nonzeros on, over all features.
-cdef double BLOCK_FROM = 16
+cdef double BLOCK_FROM = 4
 cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
+# From so many features on, fused dot products save more than looking after their values costs.
+cdef Py_ssize_t FUSED_WIDTH = 32
+# A column of bits takes the room of its postings if there is a nonzero for so many targets.
+cdef double BITS_PER_NONZERO = 80
 # Largest tile of postings: a target's place in its tile fits 16 bits.
 cdef int64_t LARGEST_TILE = 1 << 16
 
@@ -32,7 +38,31 @@ def products_of(CsrMatrix matrix, rows):
     cdef Products products = Products(matrix, rows)
     if products.nnz >= DENSE_FROM * products.n * products.width:
         return PanelProducts(matrix, rows)
-    return PostingProducts(matrix, rows)
+    values = values_of_columns(products)
+    return PostingProducts(matrix, rows) if values is None else ColumnProducts(matrix, rows, values)
+
+
+cdef values_of_columns(Products products):
+    """The one value that each feature has wherever it is not 0; None if there are features of several values.
+
+    None, too, if columns of bits would take more room than postings.
+    """
+    cdef Py_ssize_t i
+    cdef int64_t k
+    cdef int32_t f
+    cdef CsrMatrix matrix = products.matrix
+    if products.n * <double>products.width > BITS_PER_NONZERO * products.nnz:
+        return None
+    values = zeros("d", products.width)
+    cdef double[::1] value = values
+    for i in range(products.n):
+        for k in range(matrix.ptr[products.rows[i]], matrix.ptr[products.rows[i] + 1]):
+            f = matrix.index[k]
+            if value[f] == 0.0:
+                value[f] = matrix.value[k]
+            elif matrix.value[k] != value[f] and matrix.value[k] != 0.0:
+                return None
+    return values
 
 
 cdef class Products:
@@ -74,6 +104,29 @@ cdef class Products:
         return 0
 
 
+    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        """``fill_block`` within the bounds of rbf.c; False if that would not be faster."""
+        return False
+
+    cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil:
+        """One product."""
+        cdef const int64_t *ptr = self.matrix.ptr
+        cdef const int32_t *index = self.matrix.index
+        cdef int64_t p = ptr[row], q = ptr[self.rows[target]]
+        cdef int64_t p_end = ptr[row + 1], q_end = ptr[self.rows[target] + 1]
+        cdef double total = 0.0
+        while p < p_end and q < q_end:
+            if index[p] == index[q]:
+                total += self.matrix.value[p] * self.matrix.value[q]
+                p += 1
+                q += 1
+            elif index[p] < index[q]:
+                p += 1
+            else:
+                q += 1
+        return total
+
+
 cdef class PanelProducts(Products):
     """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once."""
 
@@ -102,6 +155,15 @@ cdef class PanelProducts(Products):
             svmx_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
             k += SVMX_PANEL
         return 0
+
+    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t k = begin
+        if self.nnz < FULL_FROM * self.n * self.width or self.width < FUSED_WIDTH:
+            return False
+        while k < end:
+            svmx_fused_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
+            k += SVMX_PANEL
+        return True
 
 
 cdef class PostingProducts(Products):
@@ -144,6 +206,27 @@ cdef class PostingProducts(Products):
             f = self.matrix.index[k]
             first = start[f]
             svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], self.matrix.value[k], out)
+        return 0
+
+
+cdef class ColumnProducts(Products):
+    """Sparse data of one value a feature: for each feature a bit for every target (see svmx_column_words)."""
+
+    def __cinit__(self, CsrMatrix matrix, rows, values):
+        cdef Py_ssize_t i
+        cdef int64_t k
+        self.value, self.blocks = values, False
+        self.stride = (self.n + 63) // 64
+        self.columns = zeros("Q", self.stride * self.width)
+        for i in range(self.n):
+            for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):
+                if matrix.value[k] != 0.0:
+                    self.columns[matrix.index[k] * self.stride + i // 64] |= <uint64_t>1 << (i % 64)
+
+    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef int64_t first = self.matrix.ptr[row]
+        svmx_column_words((end - begin + 63) // 64, self.matrix.ptr[row + 1] - first, self.matrix.index + first,
+                          self.matrix.value + first, &self.value[0], &self.columns[begin // 64], self.stride, out)
         return 0
 
 

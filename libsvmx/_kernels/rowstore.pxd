@@ -1,10 +1,12 @@
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.crew cimport Crew
 from libsvmx._kernels.kernel cimport Kernel, Targets
 
 
 cdef class RowStore:
     cdef readonly Kernel kernel
+    cdef Crew crew
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t active
     cdef readonly Py_ssize_t capacity
@@ -44,13 +46,14 @@ cdef class RowStore:
     cdef int64_t room_for_swaps
     # what it costs
     cdef double value_ns
-    cdef double single_ns
+    cdef double single_ns           # of a row alone
+    cdef double block_ns            # of a whole block, for each place in its rows
     cdef double regret_ns
     cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never
 
     # rows computed together with a missing one, on a guess
-    cdef readonly int64_t rows_ahead        # so computed
-    cdef readonly int64_t rows_ahead_used   # and asked for later
+    cdef int64_t rows_ahead         # so computed of late
+    cdef int64_t rows_ahead_used    # and asked for later
     cdef unsigned char[::1] ahead           # by slot: not asked for yet
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil

@@ -1,5 +1,6 @@
 from collections.abc import Iterable
 
+from libsvmx._core.crew import Crew
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._typing import Buffer
 
@@ -10,8 +11,8 @@ class RowStore:
     capacity: int
     rows_computed: int
     rows_found: int
-    rows_ahead: int
-    rows_ahead_used: int
-    def __init__(self, kernel: Kernel, budget_bytes: float, index: Buffer | None = None) -> None: ...
+    def __init__(
+        self, kernel: Kernel, budget_bytes: float, index: Buffer | None = None, crew: Crew | None = None
+    ) -> None: ...
     def fetch(self, position: int) -> Buffer: ...
     def shrink(self, swaps: Iterable[tuple[int, int]], active: int) -> None: ...

@@ -15,39 +15,47 @@ faster than it is fetched.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memmove
+from libc.string cimport memmove, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.crew cimport Crew
 from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.smo_lanes cimport svmx_gather
 
 
 cdef extern from "svmx_memory.h" nogil:
-    void *svmx_allocate(size_t bytes) noexcept
+    void *svmx_take_slab(size_t bytes) noexcept
+    void svmx_give_slab(void *slab, size_t bytes) noexcept
+    size_t SVMX_SLAB
 
 cdef extern from "svmx_clock.h" nogil:
     double svmx_nanoseconds() noexcept
 
-# Rows are allocated in slabs of about this size: no malloc per row, and memory is
-# touched only as rows come in.
-cdef Py_ssize_t SLAB_BYTES = 4 << 20
+# Rows are allocated in slabs: no malloc per row, and memory is touched only as rows come in.
+# Slabs are of SVMX_SLAB bytes, or of one longer row; smaller ones only where the budget is smaller.
 # So much is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
 cdef double LEAST_BYTES = 8 << 20
 cdef double LEAST_BYTES_CHEAP = 1 << 20
 # Costs of memory, to be weighed against measured times of rows; nanoseconds per byte.
-cdef double FIRST_TOUCH_NS = 1.0
+cdef double FIRST_TOUCH_NS = 0.5
 cdef double FETCH_NS = 0.1
 # Rows of dearer values than this, in nanoseconds, are computed whole where a store can hold one in so many: what
 # shrinking saves would be computed when a gradient is reconstructed.
 cdef double DEAR_NS = 2.0
 cdef double KEPT_SHARE = 4
+# From this cost of a value on, rows are worth computing on a guess.
+cdef double BLOCK_NS = 8.0
+# Rows computed alone before that is known.
+cdef int64_t FEW_ROWS = 4
+# Rows of less work are not cut up for several threads.
+cdef double LONG_NS = 10000.0
 # Catching up with one swap, in nanoseconds.
 cdef double SWAP_NS = 2.0
 
 
 cdef class RowStore:
-    """RowStore(kernel, budget_bytes, index=None): rows K(index[p], index[0..active)) of position p.
+    """RowStore(kernel, budget_bytes, index=None, crew=None): rows K(index[p], index[0..active)) of position p.
 
     ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
     are kept whatever the budget.
@@ -57,16 +65,18 @@ cdef class RowStore:
     kernel : Kernel
     budget_bytes : float
     index : buffer of int32, shape (size,)      copied; all rows of the kernel in order by default
+    crew : Crew                                 threads for rows that take long; none by default
 
     Attributes
     ----------
     rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes, index=None):
+    def __cinit__(self, Kernel kernel, double budget_bytes, index=None, Crew crew=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
         self.kernel, self.budget_bytes = kernel, budget_bytes
+        self.crew = Crew(1) if crew is None else crew
         self.size = self.active = self.extent = given.shape[0]
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
         self.last_use = zeros("q", kernel.n)
@@ -85,8 +95,11 @@ cdef class RowStore:
 
         self.stride = _padded(self.size)
         self.capacity = self.fitting()
-        self.per_slab = max(1, min(self.capacity, SLAB_BYTES // max(4 * self.stride, 1)))
-        self.slab_bytes = self.per_slab * 4 * self.stride
+        self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
+        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * self.stride)
+        if self.capacity < self.per_slab:
+            self.per_slab = self.capacity
+            self.slab_bytes = self.per_slab * 4 * self.stride
         self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
         self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
         if self.slabs == NULL:
@@ -99,7 +112,7 @@ cdef class RowStore:
         cdef Py_ssize_t s
         if self.slabs != NULL:
             for s in range(self.n_slabs):
-                free(self.slabs[s])
+                svmx_give_slab(self.slabs[s], self.slab_bytes)
             free(self.slabs)
         free(self.swaps)
 
@@ -140,12 +153,13 @@ cdef class RowStore:
     cdef int together(self) noexcept nogil:
         """How many rows to compute with a missing one, itself included: 1, or what goes into a block.
 
-        Blocks go on while a row of a block, over the share of them that was ever asked for, costs less than a row alone.
+        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
         """
         cdef int64_t known = self.rows_ahead - 2 * SVMX_SOURCES  # the latest have had no chance yet
-        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < 2:
+        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < FEW_ROWS \
+                or self.single_ns < BLOCK_NS:
             return 1
-        if known > 4 * SVMX_SOURCES and SVMX_SOURCES * self.value_ns > \
+        if known > 4 * SVMX_SOURCES and self.block_ns > \
                 self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.rows_ahead_used / <double>known)):
             return 1
         return SVMX_SOURCES
@@ -156,7 +170,6 @@ cdef class RowStore:
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
         cdef int32_t i, s
-        cdef Py_ssize_t used = self.used
         cdef double start, value_ns
         for k in range(count):
             i = wanted[k]
@@ -173,43 +186,42 @@ cdef class RowStore:
             n += 1
         start = svmx_nanoseconds()
         self.compute(rows, n, out)
-        value_ns = (svmx_nanoseconds() - start) / (n * self.targets.n + 1.0)
-        if used == self.used:
-            self.value_ns += 0.1 * (value_ns - self.value_ns)
-        elif self.rows_computed == 0 or value_ns < self.value_ns:
-            self.value_ns = value_ns  # new slots: includes the first touch of memory, so no more than a bound
-        if n == 1:
+        value_ns = (svmx_nanoseconds() - start) / (n * self.extent + 1.0)
+        self.value_ns += (value_ns - self.value_ns) / min(self.rows_computed + 1, 10)
+        if count == 1:
             self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
+        elif self.block_ns == 0:
+            self.block_ns = value_ns * n
+        else:
+            self.block_ns += 0.1 * (value_ns * n - self.block_ns)
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]
             # a row that was here before, and not too long ago for any store of this budget, should have been kept
             if self.last_use[i] > 0 and self.rows_computed - self.last_use[i] <= self.capacity:
-                self.regret_ns += max(0.0, self.value_ns * self.targets.n - FETCH_NS * 4 * self.extent)
+                self.regret_ns += max(0.0, (self.value_ns - FETCH_NS * 4) * self.extent)
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
             self.ahead[s] = k > 0
         self.rows_computed += n
         self.rows_found -= 1
         self.rows_ahead += n - 1
+        if self.rows_ahead > 16 * SVMX_SOURCES:  # what was long ago counts less
+            self.rows_ahead //= 2
+            self.rows_ahead_used //= 2
         return 0
 
     cdef int compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
         """Rows of the kernel over ``extent`` positions."""
         cdef float *whole[SVMX_SOURCES]
         cdef int k
+        cdef bint long_enough = self.value_ns * count * self.extent > LONG_NS
         if self.in_order:
-            if count == 1:
-                self.targets.fill(rows[0], 0, self.extent, out[0])
-            else:
-                self.targets.fill_block(rows, count, 0, self.extent, out)
+            self.targets.fill_rows(rows, count, self.extent, out, self.crew, long_enough)
             self.kernel.values_computed += count * self.extent
             return 0
         for k in range(count):
             whole[k] = &self.scratch[0] + k * self.targets.n
-        if count == 1:
-            self.targets.fill(rows[0], 0, self.targets.n, whole[0])
-        else:
-            self.targets.fill_block(rows, count, 0, self.targets.n, whole)
+        self.targets.fill_rows(rows, count, self.targets.n, whole, self.crew, long_enough)
         for k in range(count):
             svmx_gather(self.extent, whole[k], &self.place[0], out[k])
         self.kernel.values_computed += count * self.targets.n
@@ -308,7 +320,7 @@ cdef class RowStore:
         cdef int64_t k
         cdef int32_t a, b, length = self.length[s]
         cdef float *values = self.slot(s)
-        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.value_ns * self.targets.n:
+        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.value_ns * self.extent:
             return False
         for k in range(self.synced[s], self.n_swaps):
             a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
@@ -358,10 +370,12 @@ cdef class RowStore:
         cdef Py_ssize_t slab = self.used // self.per_slab
         if self.used < self.capacity and self.worth_more_memory():
             if self.slabs[slab] == NULL:
-                self.slabs[slab] = <float *>svmx_allocate(self.slab_bytes)
+                self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
             if self.slabs[slab] != NULL:
                 s = <int32_t>self.used
                 self.used += 1
+                # touch the memory now, so that it does not count as the cost of the row
+                memset(self.slot(s), 0, self.stride * sizeof(float))
             elif self.used < 3:
                 with gil:
                     raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
@@ -385,9 +399,9 @@ cdef class RowStore:
         """
         cdef double touch = FIRST_TOUCH_NS * 4 * self.stride
         cdef bint cheap = self.value_ns < 4 * FETCH_NS
-        if self.used < (3 * SVMX_SOURCES if self.targets.blocks else 3) or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
+        if self.used < (3 * SVMX_SOURCES if self.single_ns >= BLOCK_NS else 3) or 4.0 * self.stride * self.used < (LEAST_BYTES_CHEAP if cheap else LEAST_BYTES):
             return True
-        if self.value_ns * self.targets.n > 2 * touch:
+        if max(self.value_ns, self.single_ns) * self.extent > 2 * touch:
             return True
         if self.regret_ns < touch:
             return False

@@ -16,9 +16,10 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.crew cimport Crew
 from libsvmx._core.blocks cimport SVMX_SOURCES
-from libsvmx._core.smo_lanes cimport (SVMX_CHUNK, SVMX_TAU, svmx_axpy_row, svmx_partner, svmx_top,
-                                      svmx_update_top)
+from libsvmx._core.smo_lanes cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
+                                      svmx_top, svmx_update_top)
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.dual cimport DualProblem, DualSolution
@@ -26,15 +27,19 @@ from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, C
 from libsvmx._solvers.terms cimport BoundScores, Terms
 
 cdef int64_t SHRINK_EVERY = 1000
+# Helper threads pay from problems of so many rows on.
+cdef Py_ssize_t ROWS_FOR_THREADS = 2000
 
-def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control):
+def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
     """Solve ``problem`` over the rows of ``kernel``, of which so many bytes may be kept; returns a DualSolution.
+
+    The solution does not depend on ``n_threads``, which work on rows that take long.
 
     Raises
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    solver = Smo(problem, kernel, budget_bytes, control)
+    solver = Smo(problem, kernel, budget_bytes, control, n_threads)
     return solver.run()
 
 
@@ -60,22 +65,24 @@ cdef class Smo:
     cdef float[:, ::1] up       # (groups, size): 0 in I_up of the group, -inf outside
     cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
     cdef BoundScores bound      # -sum_{alpha_j = C_j} beta_j K_j, by kernel row
-    cdef double[::1] chunk      # scratch of the selections
+    cdef double[::1] lanes      # scratch of the selections
 
-    def __cinit__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control):
+    def __cinit__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads):
         cdef Py_ssize_t p, m = problem.size
         cdef const int8_t[::1] y = problem.y
         cdef const double[::1] linear = problem.linear, C = problem.C, alpha = problem.alpha
         cdef double[::1] diagonal = kernel.diagonal
         cdef const int32_t[::1] index = problem.index
-        self.store, self.control = RowStore(kernel, budget_bytes, index), control
+        # small problems are over before helpers have started
+        crew = Crew(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
+        self.store, self.control = RowStore(kernel, budget_bytes, index, crew), control
         self.size = self.active = m
         self.groups = 2 if problem.split else 1
         self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
         self.y, self.variable = zeros("b", m), zeros("i", m)
         self.up = _table("f", self.groups, m)
         self.low = _table("f", self.groups, m)
-        self.chunk = zeros("d", m // SVMX_CHUNK + 1)
+        self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
         self.bound = BoundScores(kernel.n)
         self.top = -2
         self.unit_diagonal = True
@@ -138,12 +145,12 @@ cdef class Smo:
             if g == 0 and self.top >= -1:
                 top[g], Vmax = self.top, self.top_score
             else:
-                top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.chunk[0], &Vmax)
+                top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.lanes[0], &Vmax)
             if top[g] < 0:
                 continue
             K = self.row(top[g])
             candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
-                                     self.QD[top[g]], self.unit_diagonal, &self.chunk[0], &gain, &least)
+                                     self.QD[top[g]], self.unit_diagonal, &self.lanes[0], &gain, &least)
             gap = max(gap, Vmax - least)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate
@@ -244,7 +251,7 @@ cdef class Smo:
         self.set_sides(i)
         self.set_sides(j)
         self.top = svmx_update_top(self.active, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
-                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.chunk[0], &self.top_score)
+                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.lanes[0], &self.top_score)
         if self.control.shrinking:
             self.move_bound(i, was_upper_i)
             self.move_bound(j, was_upper_j)

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.crew cimport Crew
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control
@@ -15,7 +16,7 @@ cdef class Terms:
                    bint transposed, Control control) except -1
     cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
                         Control control) except -1
-    cdef int apply_blocks(self, int64_t first, Kernel kernel, const int32_t *rows, Py_ssize_t n_rows, double *scores,
+    cdef int apply_blocks(self, int64_t first, Kernel kernel, Crew crew, const int32_t *rows, Py_ssize_t n_rows, double *scores,
                           bint transposed, Control control) except -1
 
 

@@ -14,6 +14,7 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.crew cimport Crew
 from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_interleave, svmx_replay
 from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
@@ -65,7 +66,7 @@ cdef class Terms:
         cdef Py_ssize_t k
         for k in range(n):
             rows[k] = store.index[positions[k]]
-        return self.apply_blocks(first, store.kernel, &rows[0], n, scores, transposed, control)
+        return self.apply_blocks(first, store.kernel, store.crew, &rows[0], n, scores, transposed, control)
 
     cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
                         Control control) except -1:
@@ -77,7 +78,7 @@ cdef class Terms:
                 control.worked(n)
         return 0
 
-    cdef int apply_blocks(self, int64_t first, Kernel kernel, const int32_t *rows, Py_ssize_t n_rows, double *scores,
+    cdef int apply_blocks(self, int64_t first, Kernel kernel, Crew crew, const int32_t *rows, Py_ssize_t n_rows, double *scores,
                           bint transposed, Control control) except -1:
         """SVMX_REPLAY positions at a time, against all sources."""
         cdef int64_t begin = first, end
@@ -108,7 +109,7 @@ cdef class Terms:
                     for r in range(lanes):
                         out[r] = &values[r * n_sources]
                         sums[r] = scores[at + r]
-                    targets.fill_block(rows + at, <int>lanes, 0, n_sources, out)
+                    targets.fill_rows(rows + at, <int>lanes, n_sources, out, crew, True)
                     svmx_interleave(n_sources, &values[0], &together[0])
                     svmx_replay(end - begin, &place[begin - first], &self.coef[begin], &together[0], sums)
                     for r in range(lanes):

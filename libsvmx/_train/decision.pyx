@@ -1,85 +1,237 @@
-"""Decision values and votes of a model for many rows, the sums in LIBSVM's order."""
+"""Decision values of a model for many rows, LIBSVM's own or with LIBSVM's signs; and votes.
 
+A decision function is sum_i coef_i K(x, z_i) - rho. Its value here is LIBSVM's, bit for bit, where K is: the sums have
+LIBSVM's order. Where K is within e of LIBSVM's and both are at most M, the sums differ by no more than
+
+    A (e + 2 (l + 2) u M),    A = sum_i |coef_i|,  u = 2^-53,  l terms,
+
+since each term of either sum is off by a relative u for its product and u for each of up to l additions. Subtracting rho
+keeps the sign. With a factor of two for higher orders, and 1e-290 for products below the least double, a value further
+from 0 than that bound has the sign of LIBSVM's value.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.lanes cimport SVMX_TESTS, svmx_weighted_sum
+from libsvmx._core.cross_lanes cimport SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.cross cimport CrossKernel
 
-from cpython.exc cimport PyErr_CheckSignals
+cdef double UNIT = 2.0 ** -53
+cdef double TINY = 1e-290
+# Nothing overflows where bounds of the sums are below it.
+cdef double HUGE = 1e300
 
 
-cdef class DecisionFunction:
-    """DecisionFunction(kernel, coef, rho, n_sv)
+cdef class Functions:
+    """Coefficients of all decision functions of a model.
 
     Parameters
     ----------
-    kernel : CrossKernel                        over the support vectors, grouped by class
     coef : buffer of float64, shape ((k-1) * n_vectors,)     LIBSVM's sv_coef, row by row
-    rho : buffer of float64, shape (n_pairs,)
+    rho : buffer of float64, shape (n_functions,)
     n_sv : sequence of int, length k, or None   vectors of each class; None: one function of all vectors
     """
 
-    cdef CrossKernel kernel
     cdef const double[::1] coef
     cdef const double[::1] rho
-    cdef int64_t[::1] start
-    cdef readonly int k
+    cdef double[::1] weight             # (n_functions,)  sum of |coef|
+    cdef int64_t[::1] start             # (k + 1,)        first vector of each class
+    cdef readonly Py_ssize_t n_vectors
+    cdef readonly int k                 # classes; 1 for a single function
     cdef readonly Py_ssize_t n_functions
 
-    def __cinit__(self, CrossKernel kernel, coef, rho, n_sv):
-        cdef int c
-        self.kernel = kernel
+    def __init__(self, coef, rho, n_sv, Py_ssize_t n_vectors):
+        cdef int c, j
+        cdef Py_ssize_t v, p
         self.coef, self.rho = coef, rho
-        self.k = 0 if n_sv is None else <int>len(n_sv)
+        self.n_vectors = n_vectors
+        self.k = 1 if n_sv is None else <int>len(n_sv)
         self.n_functions = 1 if n_sv is None else self.k * (self.k - 1) // 2
         self.start = zeros("q", self.k + 1)
         for c in range(self.k):
-            self.start[c + 1] = self.start[c] + n_sv[c]
+            self.start[c + 1] = n_vectors if n_sv is None else self.start[c] + n_sv[c]
+        self.weight = zeros("d", self.n_functions)
+        for c in range(self.k):
+            for j in range(self.lines()):
+                p = self.function(c, j)
+                for v in range(self.start[c], self.start[c + 1]):
+                    self.weight[p] += fabs(self.coef[j * n_vectors + v])
 
-    def values(self, CsrMatrix tests, rows):
-        """Decision values of the rows (buffer of int32) of ``tests``: float64, shape (n * n_functions,)."""
+    cdef int lines(self) noexcept nogil:
+        """Coefficients of each vector."""
+        return self.k - 1 if self.k > 1 else <int>self.n_functions
+
+    cdef Py_ssize_t function(self, int c, int line) noexcept nogil:
+        """Which function the coefficients in ``line`` of coef of the vectors of class c belong to.
+
+        It is that of the pair of c with class ``line``, or with ``line + 1`` from c on; of k classes the pair i < j
+        has the number i (2k - i - 1) / 2 + j - i - 1.
+        """
+        cdef Py_ssize_t i, j
+        if self.k == 1:
+            return 0
+        i, j = min(c, line), max(c, line + 1)
+        return i * (2 * self.k - i - 1) // 2 + j - i - 1
+
+    cdef double bound(self, Py_ssize_t p, double margin, double largest) noexcept nogil:
+        """How far a value of function p may be from LIBSVM's, given e and M of the kernel values."""
+        if not self.weight[p] * largest < HUGE:
+            return HUGE_VAL
+        return 2.0 * self.weight[p] * (margin + 2.0 * (self.n_vectors + 2) * UNIT * largest) + TINY
+
+    cdef bint doubtful(self, const double *values, double margin, double largest) noexcept nogil:
+        """Whether a row's values, (n_functions,), may have other signs than LIBSVM's."""
+        cdef Py_ssize_t p
+        for p in range(self.n_functions):
+            if not fabs(values[p]) > self.bound(p, margin, largest):  # also if either is no number
+                return True
+        return False
+
+    def bounds(self, double margin, double largest=1.0):
+        """The bounds of all functions, for tests: list of float."""
+        return [self.bound(p, margin, largest) for p in range(self.n_functions)]
+
+
+cdef class KernelFunctions(Functions):
+    """KernelFunctions(kernel, coef, rho, n_sv): evaluated vector by vector; the others as of ``Functions``."""
+
+    cdef CrossKernel kernel
+
+    def __init__(self, CrossKernel kernel, coef, rho, n_sv):
+        super().__init__(coef, rho, n_sv, kernel.vectors.n_rows)
+        self.kernel = kernel
+
+    def evaluate(self, CsrMatrix tests, rows, values):
+        """Decision values of rows of ``tests``.
+
+        Parameters
+        ----------
+        tests : CsrMatrix
+        rows : buffer of int32, shape (n,)
+        values : buffer of float64, shape (n * n_functions,)     OUT
+
+        Returns
+        -------
+        list of int      positions of rows with a value whose sign may not be LIBSVM's; empty for an exact kernel
+        """
         cdef const int32_t[::1] chosen = rows
-        cdef Py_ssize_t n = chosen.shape[0], at, lanes, r, p, l = self.kernel.vectors.n_rows
-        cdef int i, j
-        cdef double total[SVMX_TESTS]
-        out_ = zeros("d", n * self.n_functions)
+        cdef double[::1] out = values
+        cdef Py_ssize_t n = chosen.shape[0], at, lanes, r, p
+        doubtful = []
         if n == 0 or self.n_functions == 0:
-            return out_
-        cdef double[::1] out = out_
-        cdef double[::1] values = zeros("d", max(l, 1) * SVMX_TESTS)
-        tests = self.kernel.prepare(tests)
+            return doubtful
+        cdef double[::1] room = zeros("d", SVMX_TESTS * self.n_functions + SVMX_LINE)
+        cdef double *total = svmx_aligned(&room[0])
+        self.kernel.prepare(tests, rows)
         for at in range(0, n, SVMX_TESTS):
             lanes = min(SVMX_TESTS, n - at)
             with nogil:
-                self.kernel.fill(tests, &chosen[at], lanes, &values[0])
-                if self.k == 0:
-                    self.add(0, 0, l, values, total, True)
+                self.kernel.load(&chosen[at], lanes)
+                self.sum_up(total)
+                for p in range(self.n_functions):
                     for r in range(lanes):
-                        out[at + r] = total[r] - self.rho[0]
-                else:
-                    p = 0
-                    for i in range(self.k):
-                        for j in range(i + 1, self.k):
-                            self.add(j - 1, self.start[i], self.start[i + 1], values, total, True)
-                            self.add(i, self.start[j], self.start[j + 1], values, total, False)
-                            for r in range(lanes):
-                                out[(at + r) * self.n_functions + p] = total[r] - self.rho[p]
-                            p += 1
+                        out[(at + r) * self.n_functions + p] = total[p * SVMX_TESTS + r] - self.rho[p]
+            for r in range(0 if self.kernel.exact else lanes):
+                # no kernel but RBF and sigmoid is approximate, and those are at most 1
+                if self.doubtful(&out[(at + r) * self.n_functions], self.kernel.margin[r], 1.0):
+                    doubtful.append(at + r)
             PyErr_CheckSignals()
-        return out_
+        return doubtful
 
-    cdef void add(self, Py_ssize_t line, Py_ssize_t begin, Py_ssize_t end, double[::1] values, double *total,
-                  bint fresh) noexcept nogil:
-        """total += the vectors [begin, end) with the coefficients of row ``line`` of coef."""
-        cdef int r
-        if fresh:
-            for r in range(SVMX_TESTS):
-                total[r] = 0.0
-        if begin < end:
-            svmx_weighted_sum(end - begin, &self.coef[line * self.kernel.vectors.n_rows + begin],
-                              &values[begin * SVMX_TESTS], total)
+    cdef int sum_up(self, double *total) noexcept nogil:
+        """total[p * 32 + r] = sum of function p over its vectors, in order, for row r of the loaded panel.
+
+        Each block of vectors serves all functions that its class takes part in. The function of a pair i < j meets the
+        vectors of class i first, then those of j: LIBSVM's order.
+        """
+        cdef double[SVMX_VECTORS * SVMX_TESTS + SVMX_LINE] room
+        cdef double *values = svmx_aligned(room)
+        cdef Py_ssize_t v, end
+        cdef int c, line
+        memset(total, 0, SVMX_TESTS * self.n_functions * sizeof(double))
+        for c in range(self.k):
+            v = self.start[c]
+            while v < self.start[c + 1]:
+                end = min(v + SVMX_VECTORS, self.start[c + 1])
+                self.kernel.fill(v, end, values)
+                for line in range(self.lines()):
+                    svmx_weighted_sum(end - v, &self.coef[line * self.n_vectors + v], values,
+                                      total + SVMX_TESTS * self.function(c, line))
+                v = end
+        return 0
+
+
+cdef class LinearFunctions(Functions):
+    """LinearFunctions(vectors, coef, rho, n_sv): of a linear kernel, collapsed to w = sum_i coef_i z_i for each function.
+
+    LIBSVM's own value sums up kernel values. Each component w_f is off by at most (l + 1) u times sum_i |coef_i z_if|,
+    <w, x> by another m u, so the value by A (l + m + 1) u X R, X = |x| with m entries, R = max |z|: as by kernel values
+    that are off by e = (m + 1) u M with M = X R, of which LIBSVM's own are off by another m u M.
+    """
+
+    cdef readonly Py_ssize_t width
+    cdef double[::1] w                  # (width, n_functions)
+    cdef double radius                  # R
+
+    def __init__(self, CsrMatrix vectors, coef, rho, n_sv):
+        super().__init__(coef, rho, n_sv, vectors.n_rows)
+        cdef int c, line
+        cdef Py_ssize_t v, p
+        cdef int64_t k
+        cdef double square, largest = 0.0
+        self.width = 1 + <Py_ssize_t>vectors.max_index
+        self.w = zeros("d", max(self.width * self.n_functions, 1))
+        for c in range(self.k):
+            for v in range(self.start[c], self.start[c + 1]):
+                square = 0.0
+                for k in range(vectors.ptr[v], vectors.ptr[v + 1]):
+                    square += vectors.value[k] * vectors.value[k]
+                    for line in range(self.lines()):
+                        p = vectors.index[k] * self.n_functions + self.function(c, line)
+                        self.w[p] += self.coef[line * self.n_vectors + v] * vectors.value[k]
+                largest = max(largest, square)
+        self.radius = sqrt(largest)
+
+    @staticmethod
+    def pays(CsrMatrix vectors, Py_ssize_t n_functions):
+        """Whether w is no larger than the vectors it replaces."""
+        return (1 + <Py_ssize_t>vectors.max_index) * n_functions <= vectors.nnz
+
+    def evaluate(self, CsrMatrix tests, rows, values):
+        """As of ``KernelFunctions``."""
+        cdef const int32_t[::1] chosen = rows
+        cdef double[::1] out = values
+        cdef Py_ssize_t n = chosen.shape[0], i
+        doubt_ = bytearray(n)
+        cdef unsigned char[::1] doubt = doubt_
+        if self.n_functions:
+            with nogil:
+                for i in range(n):
+                    doubt[i] = self.evaluate_row(tests, chosen[i], &out[i * self.n_functions])
+        return [i for i in range(n) if doubt_[i]] if any(doubt_) else []
+
+    cdef bint evaluate_row(self, CsrMatrix tests, Py_ssize_t row, double *values) noexcept nogil:
+        """Values of one row, (n_functions,); returns whether they are in doubt."""
+        cdef Py_ssize_t p
+        cdef int64_t k, entries = tests.ptr[row + 1] - tests.ptr[row]
+        cdef double x, largest, square = 0.0
+        cdef const double *w
+        memset(values, 0, self.n_functions * sizeof(double))
+        for k in range(tests.ptr[row], tests.ptr[row + 1]):
+            x = tests.value[k]
+            square += x * x
+            if tests.index[k] < self.width:
+                w = &self.w[tests.index[k] * self.n_functions]
+                for p in range(self.n_functions):
+                    values[p] += x * w[p]
+        for p in range(self.n_functions):
+            values[p] -= self.rho[p]
+        largest = (sqrt(square) + 1e-150) * (self.radius + 1e-150)
+        return self.doubtful(values, (2 * entries + 2) * UNIT * largest, largest)
 
 
 def votes(decision_values, Py_ssize_t n, int k):

@@ -130,3 +130,38 @@ def read_off(param, targets, DualProblem problem, DualSolution solution):
             if fabs(beta[i]) >= (bound_positive if z[i] > 0 else bound_negative):
                 n_bsv += 1
     return beta_, rho, objective, n_sv, n_bsv, quantity, value
+
+
+def assemble_coefficients(betas, positions, start, Py_ssize_t k):
+    """LIBSVM's sv_coef, float64, shape ((k-1) * n_sv,): pair (i, j) fills row j-1 for class i and row i for class j.
+
+    Parameters
+    ----------
+    betas : list of buffers of float64      coefficients of each pair (0,1), (0,2), …: the rows of i, then those of j
+    positions : buffer of int32             the support vectors among the rows grouped by class, ascending
+    start : list of int                     first row of each class, and the end
+    k : int                                 classes
+    """
+    cdef const int32_t[::1] position = positions
+    cdef const double[::1] beta
+    cdef Py_ssize_t n_sv = position.shape[0], column, c, i, j, pair = 0
+    coef_ = zeros("d", max(k - 1, 0) * n_sv)
+    first_ = zeros("q", k + 1)      # first column of each class
+    begin_ = zeros("q", k + 1)
+    cdef double[::1] coef = coef_
+    cdef int64_t[::1] first = first_, begin = begin_
+    column = 0
+    for c in range(k + 1):
+        begin[c] = start[c]
+        while column < n_sv and position[column] < begin[c]:
+            column += 1
+        first[c] = column
+    for i in range(k):
+        for j in range(i + 1, k):
+            beta = betas[pair]
+            for column in range(first[i], first[i + 1]):
+                coef[(j - 1) * n_sv + column] = beta[position[column] - begin[i]]
+            for column in range(first[j], first[j + 1]):
+                coef[i * n_sv + column] = beta[begin[i + 1] - begin[i] + position[column] - begin[j]]
+            pair += 1
+    return coef_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ class Parameter:
     probability : bool            ``-b``
     max_iter : int                iteration limit of each solve, 0 for LIBSVM's
     time_limit : float            seconds for each solve, 0 for none
+    threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
 
     Raises
     ------
@@ -56,6 +57,7 @@ class Parameter:
     probability: bool = False
     max_iter: int = 0
     time_limit: float = 0.0
+    threads: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         for name, kind in (("svm_type", SvmType), ("kernel_type", KernelType)):
@@ -68,7 +70,7 @@ class Parameter:
             self._set(name, float)
             if not isfinite(getattr(self, name)):
                 raise ParameterError(f"{name} must be finite, not {getattr(self, name)}")
-        for name in ("degree", "max_iter"):
+        for name in ("degree", "max_iter", "threads"):
             self._set(name, index)
         for name in ("shrinking", "probability"):
             if getattr(self, name) not in (0, 1):
@@ -110,12 +112,15 @@ class Parameter:
                 raise ParameterError(f"the weight of class {label} must be finite and >= 0, not {weight}")
         if not 0 <= self.max_iter < 2**63:
             raise ParameterError(f"max_iter must be between 0 and 2^63 - 1, not {self.max_iter}")
+        if not 0 <= self.threads <= MAX_THREADS:
+            raise ParameterError(f"threads must be between 0 and {MAX_THREADS}, not {self.threads}")
         if self.time_limit < 0:
             raise ParameterError(f"time_limit must be >= 0, not {self.time_limit}")
 
 
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
+MAX_THREADS = 1024
 
 
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.kkt import kkt_gap
 from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
-from libsvmx._train.formulation import pose, read_off
+from libsvmx._train.formulation import assemble_coefficients, pose, read_off
 from libsvmx._train.model import Model, vectors_of
 from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.parameter import Parameter
@@ -71,7 +72,7 @@ def solve_binary(
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
-    solution = smo.solve(dual, kernel, param.cache_size * MEGABYTE, control)
+    solution = smo.solve(dual, kernel, param.cache_size * MEGABYTE, control, thread_count(param.threads))
     status = solution.status
     if status != "converged":
         observer.remark(status)
@@ -203,28 +204,6 @@ def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j:
         used[begin_i + k if k < n_i else begin_j + k - n_i] = 1
 
 
-def assemble_coefficients(betas: list[Buffer], positions: Buffer, start: list[int], k: int) -> Buffer:
-    """LIBSVM's sv_coef, shape ((k-1) * n_sv,): pair (i, j) fills row j-1 for class i and row i for class j."""
-    n_sv = len(positions)
-    coef = zeros("d", max(k - 1, 0) * n_sv)
-    in_class: list[list[int]] = [[] for _ in range(k)]  # columns of sv_coef
-    c = 0
-    for column, p in enumerate(positions):
-        while p >= start[c + 1]:
-            c += 1
-        in_class[c].append(column)
-    pair = 0
-    for i in range(k):
-        for j in range(i + 1, k):
-            beta, n_i = betas[pair], start[i + 1] - start[i]
-            for column in in_class[i]:
-                coef[(j - 1) * n_sv + column] = beta[positions[column] - start[i]]
-            for column in in_class[j]:
-                coef[i * n_sv + column] = beta[n_i + positions[column] - start[j]]
-            pair += 1
-    return coef
-
-
 def sigmoid_of_pair(
     pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer
 ) -> tuple[float, float]:
@@ -292,7 +271,7 @@ def cross_validate_problem(problem: Problem, param: Parameter, n_folds: int, ran
             if unfinished:
                 observer.remark("coupling limit", str(unfinished))
         else:
-            values, _ = prediction.predict(model, held_out.matrix, held_out.rows)
+            values = prediction.predict_labels(model, held_out.matrix, held_out.rows)
         for p, value in zip(order[begin:end], values, strict=True):
             predicted[p] = value
     return predicted

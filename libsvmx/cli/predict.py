@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.threads import thread_count
 from libsvmx._train.metrics import Scores
-from libsvmx._train.prediction import predict, predict_probability
-from libsvmx._train.problem import Problem
+from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx.cli import report
-from libsvmx.cli.options import UsageError, parse, switch
+from libsvmx.cli.options import UsageError, integer, parse, switch
 from libsvmx.cli.process import run, tidy_interrupt, warn, write
 from libsvmx.cli.version import version_text
-from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, SvmxError
+from libsvmx.io.batches import BatchReader
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.modelfile import load_model
-from libsvmx.io.svmlight import read_data
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._typing import Buffer
 
@@ -35,6 +38,7 @@ options, LIBSVM's:
   -q       quiet
 
 more:
+  --threads N   threads to use (OMP_NUM_THREADS, else all processors); the output does not depend on it
   --unlabeled   lines of the test file have no label; no accuracy is printed
   --lenient     skip blank lines and comment lines in the data
   --help, --version
@@ -49,9 +53,15 @@ class Job:
     quiet: bool = False
     lenient: bool = False
     unlabeled: bool = False
+    threads: int | None = None
 
     def set_probability(self, option: str, text: str) -> None:
         self.probability = switch(option, text)
+
+    def set_threads(self, option: str, text: str) -> None:
+        self.threads = integer(option, text)
+        if self.threads < 1:
+            raise UsageError(f"option {option} must be at least 1, not {text!r}")
 
 
 def main(argv: list[str]) -> int:
@@ -61,7 +71,7 @@ def main(argv: list[str]) -> int:
         argv,
         {"b": job.set_probability},
         {"q": lambda: setattr(job, "quiet", True)},
-        {},
+        {"--threads": job.set_threads},
         {
             "--unlabeled": lambda: setattr(job, "unlabeled", True),
             "--lenient": lambda: setattr(job, "lenient", True),
@@ -81,48 +91,82 @@ def main(argv: list[str]) -> int:
     model = load_model(model_file)
     if job.probability and not model.has_probability:
         raise SvmxError(f"{model_file}: the model has no probability estimates; train it with -b 1")
-    data = read_data(test_file, lenient=job.lenient, unlabeled=job.unlabeled)
-    for remark in data.remarks:
-        warn(remark)
+    reader = BatchReader(test_file, lenient=job.lenient, unlabeled=job.unlabeled)
+    batches = iter(reader)
+    first = next(batches)  # what is wrong with a small file shows before anything is printed or written
     info = (lambda text: None) if job.quiet else write
     if model.has_probability and not job.probability:
         info(report.PROBABILITY_UNUSED)
     elif job.probability and model.param.svm_type.is_regression:
         info(report.LAPLACE.format(space="", sigma=model.sigmoid_a[0]))  # type: ignore[index]
-    rows = Problem(data.matrix, data.targets).rows
-    try:
-        if job.probability:
-            labels, estimates, unfinished = predict_probability(model, data.matrix, rows)
-            if unfinished:
-                warn(report.REMARKS["coupling limit"].format(detail=unfinished))
-        else:
-            labels, _ = predict(model, data.matrix, rows)
-            estimates = None
-    except DataError as error:
-        raise data.locate(error) from error
+    predictions = Predictions(model, job)
+    scores = Scores()
     with tidy_interrupt(), atomic_write(output_file) as output:
-        output.write(output_text(model, labels, estimates))
+        output.write(predictions.header)
+        for batch in chain([first], batches):
+            for rows in slices(batch.matrix.n_rows, predictions.slice_rows):
+                try:
+                    labels, lines = predictions.of(batch.matrix, rows)
+                except DataError as error:
+                    raise batch.locate(error, rows[0]) from error
+                output.write(lines)
+                if not job.unlabeled:
+                    scores.add(labels, batch.targets[rows[0] : rows[0] + len(rows)])
+    for remark in reader.remarks:
+        warn(remark)
+    if predictions.unfinished:
+        warn(report.REMARKS["coupling limit"].format(detail=predictions.unfinished))
     if not job.unlabeled:
-        scores = Scores()
-        scores.add(labels, data.targets)
         info(report.prediction(scores, model.param.svm_type.is_regression))
     return 0
 
 
-def output_text(model: Model, labels: Buffer, estimates: Buffer | None) -> bytes:
-    """The output file: labels by %.17g, or a header and rows of label and probabilities by %g."""
-    if estimates is None or model.param.svm_type.is_regression:
-        return numbers_text(labels, 1, 17)
-    k, n = model.nr_class, len(labels)
-    if model.param.svm_type == SvmType.ONE_CLASS:
-        head = "label normal outlier\n"
-    else:
-        head = "labels" + "".join(f" {label}" for label in model.class_labels or ()) + "\n"
-    table = zeros("d", n * (k + 1))
-    for i in range(n):
-        table[i * (k + 1)] = labels[i]
-        table[i * (k + 1) + 1 : (i + 1) * (k + 1)] = estimates[i * k : (i + 1) * k]
-    return head.encode("ascii") + numbers_text(table, k + 1, 6)
+# Decision values held at a time, 32 MB of them.
+SLICE_VALUES = 1 << 22
+
+
+class Predictions:
+    """Predictions(model, job): rows in, lines of the output file out.
+
+    Attributes
+    ----------
+    header : bytes         first line of the output file, or nothing
+    slice_rows : int       rows to ask for at a time
+    unfinished : int       rows so far whose pairwise coupling met its iteration limit
+    """
+
+    def __init__(self, model: Model, job: Job) -> None:
+        self.model = model
+        self.predictor = Predictor(model, thread_count(job.threads))
+        self.estimate = job.probability and not model.param.svm_type.is_regression
+        self.unfinished = 0
+        self.slice_rows = max(1, SLICE_VALUES // max(1, len(model.offsets)))
+        self.header = b""
+        if self.estimate:
+            names = model.class_labels
+            words = ["label", "normal", "outlier"] if names is None else ["labels", *map(str, names)]
+            self.header = " ".join(words).encode("ascii") + b"\n"
+
+    def of(self, matrix: CsrMatrix, rows: Buffer) -> tuple[Buffer, bytes]:
+        """Labels or targets of some rows, and their lines: by %.17g, or label and probabilities by %g."""
+        if not self.estimate:
+            labels = self.predictor.labels(matrix, rows)
+            return labels, numbers_text(labels, 1, 17)
+        labels, estimates, unfinished = predict_probability(self.model, matrix, rows, self.predictor)
+        self.unfinished += unfinished
+        k = self.model.nr_class
+        table = zeros("d", len(labels) * (k + 1))
+        for i, label in enumerate(labels):
+            table[i * (k + 1)] = label
+            table[i * (k + 1) + 1 : (i + 1) * (k + 1)] = estimates[i * k : (i + 1) * k]
+        return labels, numbers_text(table, k + 1, 6)
+
+
+def slices(n: int, size: int) -> Iterator[Buffer]:
+    """The numbers 0, 1, …, n-1 in buffers of int32 of at most ``size``."""
+    every = ramp(n)
+    for begin in range(0, n, size):
+        yield every[begin : begin + size]
 
 
 def entry() -> None:

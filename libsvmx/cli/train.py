@@ -49,6 +49,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
 more:
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
+  --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
   --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
   --help, --version
@@ -119,6 +120,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     names = {
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
+        "--threads": whole("threads"),
         "--on-interrupt": job.set_interrupt,
     }
     switches = {"--lenient": lambda: setattr(job, "lenient", True)}
@@ -137,7 +139,7 @@ def main(argv: list[str]) -> int:
         check_target(model_file)
         if same_file(training_file, model_file):
             raise UsageError(f"the model file {model_file} is the training file itself")
-    data = read_data(training_file, lenient=job.lenient)
+    data = read_data(training_file, lenient=job.lenient, threads=param.threads or None)
     for remark in data.remarks:
         warn(remark)
     if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):

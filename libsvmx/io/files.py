@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import IO
+from typing import IO, Any
 
 from libsvmx.exceptions import FormatError
 
 STANDARD_INPUT = "-"
+MAGIC_BYTES = 10  # as many as tell a compressed file
 BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, behind "BZh" and the level
 
 
@@ -25,36 +27,97 @@ def read_bytes(path: str) -> bytes:
     OSError          it cannot be read (directories included)
     FormatError      its compression is damaged
     """
+    content: bytes
     if path == STANDARD_INPUT:
-        if sys.stdin is None:  # closed by the caller
-            raise OSError(9, "Bad file descriptor", "standard input")
-        content = sys.stdin.buffer.read()
+        content = _standard_input().read()
     else:
         with open(path, "rb") as file:
             content = file.read()
-    return _decompress(content, path)
+    opener = _opener(content[:MAGIC_BYTES])
+    if opener is None:
+        return content
+    with _damage(path), opener(io.BytesIO(content)) as plain:
+        content = plain.read()
+        return content
 
 
-def _decompress(content: bytes, path: str) -> bytes:
-    # imported where needed: plain files should not pay for it at start-up
+def read_blocks(path: str, size: int) -> Iterator[bytes]:
+    """The same content in blocks of about ``size`` bytes, in bounded memory.
+
+    Raises
+    ------
+    OSError, FormatError      as ``read_bytes``, but only when the block in question is asked for
+    """
+    if path == STANDARD_INPUT:
+        yield from _blocks(_standard_input(), path, size)
+    else:
+        with open(path, "rb") as file:
+            yield from _blocks(file, path, size)
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None:  # closed by the caller
+        raise OSError(9, "Bad file descriptor", "standard input")
+    return sys.stdin.buffer
+
+
+class _Rejoined(io.RawIOBase):
+    """What has been read from a file, then the rest of it."""
+
+    def __init__(self, head: bytes, file: IO[bytes]) -> None:
+        self._head, self._file = head, file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        content = self._head or self._file.read(len(target))
+        self._head = content[len(target) :]
+        target[: len(content)] = content[: len(target)]
+        return min(len(content), len(target))
+
+
+def _blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
+    head = file.read(MAGIC_BYTES)
+    opener = _opener(head)
+    if opener is None:
+        block = head + file.read(size)
+        while block:
+            yield block
+            block = file.read(size)
+        return
+    with _damage(path), opener(io.BufferedReader(_Rejoined(head, file))) as plain:
+        while block := plain.read(size):
+            yield block
+
+
+@contextmanager
+def _damage(path: str) -> Iterator[None]:
+    """Errors of decompression as FormatError."""
     try:
-        if content.startswith(b"\x1f\x8b"):
-            import gzip
-
-            return gzip.decompress(content)
-        if content.startswith(b"\xfd7zXZ\x00"):
-            import lzma
-
-            return lzma.decompress(content)
-        if content.startswith(b"BZh") and content[4:10] in BZIP2_BLOCK_OR_END:
-            import bz2
-
-            return bz2.decompress(content)
+        yield
     except MemoryError:
         raise
     except Exception as error:  # each module has its own family of errors
         raise FormatError(path, 0, 0, f"damaged compressed file: {error}") from error
-    return content
+
+
+def _opener(head: bytes) -> Callable[..., Any] | None:
+    """What opens a compressed file that starts so; None for a plain one."""
+    # imported where needed: plain files should not pay for it at start-up
+    if head.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return gzip.open
+    if head.startswith(b"\xfd7zXZ\x00"):
+        import lzma
+
+        return lzma.open
+    if head.startswith(b"BZh") and head[4:10] in BZIP2_BLOCK_OR_END:
+        import bz2
+
+        return bz2.open
+    return None
 
 
 def check_target(path: str) -> None:

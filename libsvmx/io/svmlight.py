@@ -40,8 +40,10 @@ class DataFile:
         return FormatError(self.path, line, 0, error.cause)
 
 
-def read_data(path: str, *, lenient: bool = False, unlabeled: bool = False) -> DataFile:
+def read_data(path: str, *, lenient: bool = False, unlabeled: bool = False, threads: int | None = None) -> DataFile:
     """Read a data file: plain, gzip, xz or bzip2; ``-`` is standard input.
+
+    ``threads``: at most so many, by default as ``thread_count`` says; what is read does not depend on it.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def read_data(path: str, *, lenient: bool = False, unlabeled: bool = False) -> D
     """
     text = read_bytes(path)
     name = "standard input" if path == "-" else path
-    matrix, targets, line_numbers, blank_from = parse_data(text, name, lenient, unlabeled)
+    matrix, targets, line_numbers, blank_from = parse_data(text, name, lenient, unlabeled, threads)
     remarks = []
     if blank_from and not lenient and matrix.n_rows:
         remarks.append(f"{name}:{blank_from}: blank line at the end of the file is ignored")

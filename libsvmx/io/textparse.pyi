@@ -4,8 +4,20 @@ from libsvmx._typing import Buffer
 CAUSES: dict[int, str]
 
 def parse_data(
-    text: bytes, path: str, lenient: bool = False, unlabeled: bool = False
+    text: bytes,
+    path: str,
+    lenient: bool = False,
+    unlabeled: bool = False,
+    threads: int | None = None,
+    chunk_bytes: int = ...,
 ) -> tuple[CsrMatrix, Buffer, Buffer, int]: ...
 def parse_vectors(
-    text: bytes, path: str, offset: int, line: int, n_sv: int, n_coef: int
+    text: bytes,
+    path: str,
+    offset: int,
+    line: int,
+    n_sv: int,
+    n_coef: int,
+    threads: int | None = None,
+    chunk_bytes: int = ...,
 ) -> tuple[Buffer, CsrMatrix]: ...

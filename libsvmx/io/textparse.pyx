@@ -1,23 +1,37 @@
-"""Text of LIBSVM data and model files into arrays, in one pass, without an object per token.
+"""Text of LIBSVM data and model files into arrays, without an object per token.
 
 The grammar is LIBSVM's: label, then index:value pairs separated by blanks, indices ascending,
 a blank allowed after the colon. Beyond it: comments at the end of a line, CRLF, a byte order mark.
 What LIBSVM reads wrongly without a word is refused here with line and column.
+
+A text is counted, then read. The numbers of newlines and colons say where the rows and entries of each line
+go in the arrays, so that chunks of lines are read in any order, by any number of threads. ``scan.h`` walks
+over what is plain; whatever stops it is looked at closely here.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport isfinite
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memchr
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memchr, memmove
 
+from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.threads import for_each, thread_count
 from libsvmx.exceptions import FormatError
 
 
 cdef extern from "Python.h":
     # without an exception for overflow it returns an infinity
     double PyOS_string_to_double(const char *s, char **endptr, void *overflow_exception) except? -1.0
+
+cdef extern from "scan.h":
+    bint is_blank "svmx_is_blank"(char c) noexcept nogil
+    bint is_digit "svmx_is_digit"(char c) noexcept nogil
+    void svmx_count(const char *p, const char *end, char a, char b, int64_t *n_a, int64_t *n_b) noexcept nogil
+    const char *svmx_plain_number(const char *p, const char *stop, const char *end, double *value) noexcept nogil
+    const char *svmx_plain_pairs(const char *p, const char *stop, const char *end, int64_t *last, int32_t *index,
+                                 double *value, int64_t *n) noexcept nogil
 
 cdef enum Fault:
     OK = 0
@@ -38,6 +52,7 @@ cdef enum Fault:
     CARRIAGE_RETURN
     QUERY_ID
     NO_COEFFICIENT
+    SURPLUS
 
 CAUSES = {
     NO_NUMBER: "value is not a number: {token}",
@@ -59,26 +74,17 @@ CAUSES = {
     NO_COEFFICIENT: "coefficient of the support vector is missing: found {token}",
 }
 
-cdef double[23] POWERS_OF_TEN
-for _power in range(23):
-    POWERS_OF_TEN[_power] = float(f"1e{_power}")
+# Of a chunk: several to a thread, as their times differ, but each a millisecond, long against what a thread costs.
+cdef enum:
+    CHUNK_BYTES = 1 << 19
+# A text of fewer chunks is read before a second thread has been started.
+cdef Py_ssize_t PARALLEL_CHUNKS = 4
 
-# Beyond it the mantissa may not fit 64 bits.
-cdef int MAX_DIGITS = 19
-# Integers up to it are exact doubles; with a power of ten up to 10^22, also exact, one operation rounds correctly.
-cdef uint64_t MAX_EXACT = 1 << 53
-
-
-cdef inline bint is_blank(char c) noexcept nogil:
-    return c == c" " or c == c"\t" or c == c"\v" or c == c"\f"
-
-
-cdef inline bint is_digit(char c) noexcept nogil:
-    return c"0" <= c <= c"9"
+# ---------------------------------------------------------------- what is not plain
 
 
 cdef int slow_number(const char *start, const char *token_end, double *value, const char **stop) except -1 nogil:
-    """Correctly rounded, any length; also hexadecimal floats."""
+    """Any number that Python knows, correctly rounded, and why it is none; also hexadecimal floats."""
     cdef char *end = NULL
     cdef const char *p = start
     if p[0] == c"+" or p[0] == c"-":
@@ -93,13 +99,14 @@ cdef int slow_number(const char *start, const char *token_end, double *value, co
     with gil:
         if p[0] == c"0" and (p[1] == c"x" or p[1] == c"X"):
             try:
-                value[0] = float.fromhex((<bytes>start[:token_end - start]).decode("ascii"))
+                token = (<bytes>start[:token_end - start]).decode("ascii")
+                value[0] = float.fromhex(token)
             except OverflowError:
                 return OUT_OF_RANGE
             except ValueError:
                 return NO_NUMBER
             stop[0] = token_end
-            return OK
+            return OK if token.strip() == token else NO_NUMBER
         try:
             value[0] = PyOS_string_to_double(start, &end, NULL)
         except ValueError:
@@ -112,46 +119,9 @@ cdef int slow_number(const char *start, const char *token_end, double *value, co
 
 cdef int number(const char *start, const char *token_end, double *value) except -1 nogil:
     """The number that is the whole token [start, token_end), or a fault."""
-    cdef const char *p = start
     cdef const char *stop
-    cdef uint64_t mantissa = 0
-    cdef int digits = 0, exponent = 0, written = 0, fault
-    cdef bint negative = False, exponent_negative = False, any_digit = False
-    if p[0] == c"-" or p[0] == c"+":
-        negative = p[0] == c"-"
-        p += 1
-    while is_digit(p[0]):
-        mantissa = mantissa * 10 + <uint64_t>(p[0] - c"0")
-        digits += digits > 0 or mantissa != 0  # the first condition, as mantissa may wrap to 0
-        any_digit = True
-        p += 1
-    if p[0] == c".":
-        p += 1
-        while is_digit(p[0]):
-            mantissa = mantissa * 10 + <uint64_t>(p[0] - c"0")
-            digits += digits > 0 or mantissa != 0
-            exponent -= 1
-            any_digit = True
-            p += 1
-    if any_digit and (p[0] == c"e" or p[0] == c"E"):
-        p += 1
-        if p[0] == c"-" or p[0] == c"+":
-            exponent_negative = p[0] == c"-"
-            p += 1
-        if not is_digit(p[0]):
-            return NO_NUMBER
-        while is_digit(p[0]):
-            if written < 100000:
-                written = written * 10 + (p[0] - c"0")
-            p += 1
-        exponent += -written if exponent_negative else written
-    if p == token_end and any_digit and digits <= MAX_DIGITS and mantissa <= MAX_EXACT and -22 <= exponent <= 22:
-        if exponent < 0:
-            value[0] = <double>mantissa / POWERS_OF_TEN[-exponent]
-        else:
-            value[0] = <double>mantissa * POWERS_OF_TEN[exponent]
-        if negative:
-            value[0] = -value[0]
+    cdef int fault
+    if svmx_plain_number(start, token_end, token_end, value) != NULL:
         return OK
     fault = slow_number(start, token_end, value, &stop)
     if fault == OK and stop != token_end:
@@ -206,6 +176,30 @@ cdef int feature(const char **at, const char *end, int64_t last, int32_t *index,
     return OK
 
 
+cdef int label(const char **at, const char *end, double *value) except -1 nogil:
+    cdef const char *stop = token_end_from(at[0], end)
+    cdef int fault
+    if memchr(at[0], c":", stop - at[0]) != NULL:
+        return LABEL_MISSING
+    fault = number(at[0], stop, value)
+    if fault == OK:
+        at[0] = stop
+    return BAD_LABEL if fault == NO_NUMBER else fault
+
+
+cdef int coefficient(const char **at, const char *end, double *value) except -1 nogil:
+    cdef const char *stop = token_end_from(at[0], end)
+    cdef int fault
+    if at[0] == stop or memchr(at[0], c":", stop - at[0]) != NULL:
+        return NO_COEFFICIENT
+    fault = number(at[0], stop, value)
+    if fault == OK:
+        at[0] = stop
+    return fault
+
+
+# ---------------------------------------------------------------- lines, and chunks of them
+
 cdef struct Lines:
     const char *next        # where the next line starts
     const char *end         # of the text
@@ -228,13 +222,13 @@ cdef bint next_line(Lines *lines) noexcept nogil:
     return True
 
 
-cdef int foreign_byte(Lines *lines, const char **at) noexcept nogil:
-    """NUL or a carriage return inside the line, which no token can hold."""
-    cdef const char *found = <const char *>memchr(lines.start, 0, lines.stop - lines.start)
+cdef int foreign_byte(const char *start, const char *stop, const char **at) noexcept nogil:
+    """NUL or a carriage return in [start, stop), which no token can hold."""
+    cdef const char *found = <const char *>memchr(start, 0, stop - start)
     if found != NULL:
         at[0] = found
         return NUL_BYTE
-    found = <const char *>memchr(lines.start, c"\r", lines.stop - lines.start)
+    found = <const char *>memchr(start, c"\r", stop - start)
     if found != NULL:
         at[0] = found
         return CARRIAGE_RETURN
@@ -251,6 +245,261 @@ cdef object fault_error(str path, int fault, Lines *lines, const char *at):
     return FormatError(path, lines.number, at - lines.start + 1, cause)
 
 
+cdef class Chunk:
+    """Whole lines of the text, and what came of reading them. The text must outlive it.
+
+    Attributes
+    ----------
+    lines : Lines              those to read; then the last one read, which is the one with the fault
+    text_end : char *          end of the whole text
+    most_rows, most_entries    upper bounds; exact for files without blank lines and comments
+    row, entry : int           where its rows and entries start in the arrays
+    rows, entries : int        how many were read
+    fault, at                  the first fault and its place
+    """
+
+    cdef Lines lines
+    cdef const char *text_end
+    cdef int64_t most_rows, most_entries, row, entry, rows, entries
+    cdef int64_t blank_from     # first of the blank lines at the end, 0 if there are none
+    cdef const char *at
+    cdef int fault
+
+    def count(self):
+        with nogil:
+            svmx_count(self.lines.next, self.lines.end, c"\n", c":", &self.most_rows, &self.most_entries)
+
+
+cdef const char *border(const char *target, const char *end) noexcept nogil:
+    """First start of a line at or behind ``target`` + 1 where the line before it is not blank, else the end.
+
+    Blank lines are allowed at the end of a file only; so cut, a chunk need not know the one before it.
+    """
+    cdef Lines lines
+    cdef const char *p
+    lines.next = <const char *>memchr(target, c"\n", end - target)
+    if lines.next == NULL:
+        return end
+    lines.next += 1
+    lines.end = end
+    lines.number = 0
+    while next_line(&lines):
+        p = lines.start
+        while p < lines.stop and is_blank(p[0]):
+            p += 1
+        if p < lines.stop:
+            return min(lines.next, end)
+    return end
+
+
+cdef list chunks_of(const char *begin, const char *end, int64_t line, int threads, Py_ssize_t chunk_bytes):
+    """The text [begin, end), counted, in chunks that have their place in the arrays; at least one.
+
+    ``line``: lines before it. With one thread there is one chunk.
+    """
+    cdef Chunk chunk
+    cdef const char *stop
+    cdef int64_t row = 0, entry = 0
+    chunks = []
+    while begin < end or not chunks:
+        stop = border(begin + chunk_bytes, end) if threads > 1 and end - begin > chunk_bytes else end
+        chunk = Chunk()
+        chunk.lines.next = chunk.lines.start = chunk.lines.stop = begin
+        chunk.lines.end = stop
+        chunk.text_end = end
+        chunks.append(chunk)
+        begin = stop
+    for_each(Chunk.count, chunks, threads)
+    for chunk in chunks:
+        chunk.row, chunk.entry, chunk.lines.number = row, entry, line
+        row += chunk.most_rows
+        line += chunk.most_rows
+        entry += chunk.most_entries
+    chunk.most_rows += 1   # a last line without a newline
+    return chunks
+
+
+# ---------------------------------------------------------------- arrays that chunks are read into
+
+cdef class Rows:
+    """The pairs of all rows. Chunks write to disjoint parts, so they may be read at the same time.
+
+    Parameters
+    ----------
+    chunks : list of Chunk
+    n_rows : int            upper bound
+    comments : bool         whether # ends a line
+    """
+
+    cdef list chunks
+    cdef object indptr_, indices_, values_
+    cdef int64_t[::1] indptr
+    cdef int32_t[::1] indices
+    cdef double[::1] values
+    cdef bint comments
+
+    def __cinit__(self, list chunks, Py_ssize_t n_rows, bint comments, *_):
+        cdef Chunk last = chunks[len(chunks) - 1]
+        entries = last.entry + last.most_entries
+        self.chunks = chunks
+        self.comments = comments
+        self.indptr_, self.indices_, self.values_ = zeros("q", n_rows + 1), empty("i", entries + 1), empty("d", entries + 1)
+        self.indptr, self.indices, self.values = self.indptr_, self.indices_, self.values_
+
+    def read(self, Chunk chunk):
+        """Read the lines of a chunk up to the first fault."""
+        cdef int fault = OK
+        with nogil:
+            while fault == OK and next_line(&chunk.lines):
+                chunk.at = chunk.lines.start
+                while chunk.at < chunk.lines.stop and is_blank(chunk.at[0]):
+                    chunk.at += 1
+                fault = self.line(chunk, chunk.row + chunk.rows)
+            if fault != OK:
+                # worth more than what it led to
+                chunk.fault = foreign_byte(chunk.lines.start, chunk.lines.stop, &chunk.at)
+                if chunk.fault == OK:
+                    chunk.fault = fault
+
+    cdef int line(self, Chunk chunk, int64_t row) except -1 nogil:
+        """Read the current line of a chunk from chunk.at, its first byte that is not blank, perhaps as row ``row``."""
+        return OK
+
+    cdef int pairs(self, Chunk chunk, int64_t row) except -1 nogil:
+        """The rest of the line: index:value pairs. Ends the row, or moves chunk.at to the fault."""
+        cdef const char *stop = chunk.lines.stop
+        cdef int64_t last = -1, n = chunk.entry + chunk.entries
+        cdef int fault
+        while True:
+            chunk.at = svmx_plain_pairs(chunk.at, stop, chunk.text_end, &last, &self.indices[0], &self.values[0], &n)
+            while chunk.at < stop and is_blank(chunk.at[0]):
+                chunk.at += 1
+            if chunk.at == stop:
+                break
+            if self.comments and chunk.at[0] == c"#":
+                fault = foreign_byte(chunk.at, stop, &chunk.at)
+                if fault != OK:
+                    return fault
+                break
+            fault = feature(&chunk.at, stop, last, &self.indices[n], &self.values[n])
+            if fault != OK:
+                return fault
+            last = self.indices[n]
+            n += 1
+        chunk.entries = n - chunk.entry
+        chunk.rows += 1
+        self.indptr[row + 1] = n
+        return OK
+
+    cdef int64_t close_gaps(self):
+        """Move the rows together where a chunk holds fewer than was counted. Returns their number."""
+        cdef Chunk chunk
+        cdef int64_t row = 0, entry = 0, i
+        for chunk in self.chunks:
+            if chunk.rows and (row != chunk.row or entry != chunk.entry):
+                if chunk.entries:
+                    memmove(&self.indices[entry], &self.indices[chunk.entry], chunk.entries * sizeof(int32_t))
+                    memmove(&self.values[entry], &self.values[chunk.entry], chunk.entries * sizeof(double))
+                for i in range(chunk.rows):
+                    self.indptr[row + 1 + i] = self.indptr[chunk.row + 1 + i] - chunk.entry + entry
+                self.move_rows(row, chunk.row, chunk.rows)
+            row += chunk.rows
+            entry += chunk.entries
+        return row
+
+    cdef int move_rows(self, int64_t to, int64_t begin, int64_t n) except -1:
+        """What else belongs to rows, n of them from ``begin`` on."""
+        return 0
+
+    cdef CsrMatrix matrix(self, int64_t n):
+        """The first n rows."""
+        return CsrMatrix(self.indptr_[:n + 1], self.indices_[:self.indptr[n]], self.values_[:self.indptr[n]], copy=False)
+
+
+cdef class DataRows(Rows):
+    """Rows of a data file: label, pairs, comment."""
+
+    cdef object targets_, numbers_
+    cdef double[::1] targets
+    cdef int32_t[::1] numbers
+    cdef bint lenient, unlabeled
+
+    def __cinit__(self, list chunks, Py_ssize_t n_rows, bint comments, bint lenient, bint unlabeled):
+        self.lenient, self.unlabeled = lenient, unlabeled
+        self.targets_, self.numbers_ = zeros("d", n_rows), zeros("i", n_rows)
+        self.targets, self.numbers = self.targets_, self.numbers_
+
+    cdef int line(self, Chunk chunk, int64_t row) except -1 nogil:
+        cdef const char *stop = chunk.lines.stop
+        cdef const char *behind
+        cdef int fault
+        if chunk.at == stop:
+            if chunk.blank_from == 0:
+                chunk.blank_from = chunk.lines.number
+            return OK
+        if chunk.blank_from and not self.lenient:
+            return BLANK_LINE
+        chunk.blank_from = 0
+        if chunk.at[0] == c"#":
+            return foreign_byte(chunk.at, stop, &chunk.at) if self.lenient else COMMENT_LINE
+        if not self.unlabeled:
+            behind = svmx_plain_number(chunk.at, stop, chunk.text_end, &self.targets[row])
+            if behind != NULL:
+                chunk.at = behind
+            else:
+                fault = label(&chunk.at, stop, &self.targets[row])
+                if fault != OK:
+                    return fault
+        self.numbers[row] = <int32_t>chunk.lines.number
+        return self.pairs(chunk, row)
+
+    cdef int move_rows(self, int64_t to, int64_t begin, int64_t n) except -1:
+        memmove(&self.targets[to], &self.targets[begin], n * sizeof(double))
+        memmove(&self.numbers[to], &self.numbers[begin], n * sizeof(int32_t))
+        return 0
+
+
+cdef class VectorRows(Rows):
+    """Support vector lines of a model: coefficients, pairs. Line k of them is vector k, or blank behind the last."""
+
+    cdef object coef_
+    cdef double[::1] coef
+    cdef int64_t n_sv, n_coef
+
+    def __cinit__(self, list chunks, Py_ssize_t n_rows, bint comments, int64_t n_coef):
+        cdef Chunk chunk
+        self.n_sv, self.n_coef = n_rows, n_coef
+        self.coef_ = zeros("d", n_coef * n_rows)
+        self.coef = self.coef_
+        for chunk in chunks:
+            chunk.row = min(chunk.row, self.n_sv)
+
+    cdef int line(self, Chunk chunk, int64_t row) except -1 nogil:
+        cdef const char *stop = chunk.lines.stop
+        cdef const char *behind
+        cdef int fault
+        cdef int64_t k
+        if row == self.n_sv:
+            return OK if chunk.at == stop else SURPLUS
+        for k in range(self.n_coef):
+            while chunk.at < stop and is_blank(chunk.at[0]):
+                chunk.at += 1
+            behind = svmx_plain_number(chunk.at, stop, chunk.text_end, &self.coef[k * self.n_sv + row])
+            if behind != NULL:
+                chunk.at = behind
+                continue
+            fault = coefficient(&chunk.at, stop, &self.coef[k * self.n_sv + row])
+            if fault != OK:
+                return fault
+        return self.pairs(chunk, row)
+
+
+# ---------------------------------------------------------------- from Python
+
+cdef int thread_number(Py_ssize_t n_bytes, threads, Py_ssize_t chunk_bytes) except -1:
+    return thread_count(threads) if n_bytes >= PARALLEL_CHUNKS * chunk_bytes else 1
+
+
 cdef const char *skip_mark(bytes text, str path) except NULL:
     """Start of the text behind a UTF-8 byte order mark; refuses UTF-16."""
     if text.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -258,7 +507,8 @@ cdef const char *skip_mark(bytes text, str path) except NULL:
     return PyBytes_AS_STRING(text) + (3 if text.startswith(b"\xef\xbb\xbf") else 0)
 
 
-def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False):
+def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, threads=None,
+               Py_ssize_t chunk_bytes=CHUNK_BYTES):
     """Rows of a data file.
 
     Parameters
@@ -267,6 +517,8 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False):
     path : str           for messages
     lenient : bool       skip blank lines and comment lines instead of refusing them
     unlabeled : bool     lines hold no label, only pairs; every target is 0
+    threads : int        at most so many, by default as ``thread_count`` says; nothing else depends on it
+    chunk_bytes : int    what one of several threads reads at a time, and a whole line more
 
     Returns
     -------
@@ -279,81 +531,23 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False):
     ------
     FormatError          with line and column
     """
-    cdef Lines lines
-    cdef const char *at = NULL
-    cdef int fault = OK
-    cdef Py_ssize_t n = 0
-    cdef int64_t nnz = 0, blank_from = 0, last
-    n_most = text.count(b"\n") + 1
-    entries_most = text.count(b":")
-    indptr_, targets_, numbers_ = zeros("q", n_most + 1), zeros("d", n_most), zeros("i", n_most)
-    indices_, values_ = zeros("i", entries_most + 1), zeros("d", entries_most + 1)
-    cdef int64_t[::1] indptr = indptr_
-    cdef double[::1] targets = targets_, values = values_
-    cdef int32_t[::1] numbers = numbers_, indices = indices_
-    cdef const char *blank_at = NULL
-    lines.next = lines.start = lines.stop = skip_mark(text, path)
-    lines.end = PyBytes_AS_STRING(text) + PyBytes_GET_SIZE(text)
-    lines.number = 0
-    with nogil:
-        while fault == OK and next_line(&lines):
-            fault = foreign_byte(&lines, &at)
-            if fault != OK:
-                break
-            at = lines.start
-            while at < lines.stop and is_blank(at[0]):
-                at += 1
-            if at == lines.stop:
-                if blank_from == 0:
-                    blank_from = lines.number
-                continue
-            if blank_from and not lenient:
-                fault = BLANK_LINE
-                break
-            blank_from = 0
-            if at[0] == c"#":
-                if not lenient:
-                    fault = COMMENT_LINE
-                    break
-                continue
-            if unlabeled:
-                targets[n] = 0
-            else:
-                fault = label(&at, lines.stop, &targets[n])
-            last = -1
-            while fault == OK:
-                while at < lines.stop and is_blank(at[0]):
-                    at += 1
-                if at == lines.stop or at[0] == c"#":
-                    break
-                fault = feature(&at, lines.stop, last, &indices[nnz], &values[nnz])
-                if fault == OK:
-                    last = indices[nnz]
-                    nnz += 1
-            if fault == OK:
-                numbers[n] = <int32_t>lines.number
-                n += 1
-                indptr[n] = nnz
-    if fault == BLANK_LINE:
-        raise FormatError(path, blank_from, 0, CAUSES[BLANK_LINE])
-    if fault != OK:
-        raise fault_error(path, fault, &lines, at)
-    matrix = CsrMatrix(indptr_[:n + 1], indices_[:nnz], values_[:nnz], copy=False)
-    return matrix, targets_[:n], numbers_[:n], blank_from
+    cdef const char *end = PyBytes_AS_STRING(text) + PyBytes_GET_SIZE(text)
+    cdef int n_threads = thread_number(PyBytes_GET_SIZE(text), threads, chunk_bytes)
+    cdef list chunks = chunks_of(skip_mark(text, path), end, 0, n_threads, chunk_bytes)
+    cdef Chunk last = chunks[len(chunks) - 1], chunk
+    cdef DataRows rows = DataRows(chunks, last.row + last.most_rows, True, lenient, unlabeled)
+    for_each(rows.read, chunks, n_threads)
+    for chunk in chunks:
+        if chunk.fault == BLANK_LINE:
+            raise FormatError(path, chunk.blank_from, 0, CAUSES[BLANK_LINE])
+        if chunk.fault != OK:
+            raise fault_error(path, chunk.fault, &chunk.lines, chunk.at)
+    n = rows.close_gaps()
+    return rows.matrix(n), rows.targets_[:n], rows.numbers_[:n], last.blank_from
 
 
-cdef int label(const char **at, const char *end, double *value) except -1 nogil:
-    cdef const char *stop = token_end_from(at[0], end)
-    cdef int fault
-    if memchr(at[0], c":", stop - at[0]) != NULL:
-        return LABEL_MISSING
-    fault = number(at[0], stop, value)
-    if fault == OK:
-        at[0] = stop
-    return BAD_LABEL if fault == NO_NUMBER else fault
-
-
-def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssize_t n_sv, Py_ssize_t n_coef):
+def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssize_t n_sv, Py_ssize_t n_coef, threads=None,
+                  Py_ssize_t chunk_bytes=CHUNK_BYTES):
     """Support vector lines of a model file: ``n_coef`` coefficients, then index:value pairs.
 
     Parameters
@@ -363,6 +557,7 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
     offset : int         where the first of these lines starts
     line : int           number of lines before it
     n_sv, n_coef : int
+    threads, chunk_bytes : int    as for ``parse_data``
 
     Returns
     -------
@@ -373,62 +568,22 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
     ------
     FormatError          also when there are more or fewer than n_sv lines
     """
-    cdef Lines lines
-    cdef const char *at = NULL
-    cdef const char *stop
-    cdef int fault = OK
-    cdef Py_ssize_t n = 0, k
-    cdef int64_t nnz = 0, last, surplus = 0
-    entries_most = text.count(b":", offset)
-    coef_ = zeros("d", n_coef * n_sv)
-    indptr_, indices_, values_ = zeros("q", n_sv + 1), zeros("i", entries_most + 1), zeros("d", entries_most + 1)
-    cdef int64_t[::1] indptr = indptr_
-    cdef int32_t[::1] indices = indices_
-    cdef double[::1] values = values_, coef = coef_
-    lines.next = lines.start = lines.stop = PyBytes_AS_STRING(text) + offset
-    lines.end = PyBytes_AS_STRING(text) + PyBytes_GET_SIZE(text)
-    lines.number = line
-    with nogil:
-        while fault == OK and next_line(&lines):
-            fault = foreign_byte(&lines, &at)
-            at = lines.start if fault == OK else at
-            while fault == OK and at < lines.stop and is_blank(at[0]):
-                at += 1
-            if fault == OK and at == lines.stop and n == n_sv:
-                continue  # blank lines after the last vector
-            if fault == OK and n == n_sv:
-                surplus = lines.number
-                break
-            for k in range(n_coef):
-                while fault == OK and at < lines.stop and is_blank(at[0]):
-                    at += 1
-                if fault == OK:
-                    stop = token_end_from(at, lines.stop)
-                    if at == stop or memchr(at, c":", stop - at) != NULL:
-                        fault = NO_COEFFICIENT
-                        break
-                    fault = number(at, stop, &coef[k * n_sv + n])
-                    at = stop if fault == OK else at
-            last = -1
-            while fault == OK:
-                while at < lines.stop and is_blank(at[0]):
-                    at += 1
-                if at == lines.stop:
-                    break
-                fault = feature(&at, lines.stop, last, &indices[nnz], &values[nnz])
-                if fault == OK:
-                    last = indices[nnz]
-                    nnz += 1
-            if fault == OK:
-                n += 1
-                indptr[n] = nnz
-    if fault != OK:
-        raise fault_error(path, fault, &lines, at)
-    if surplus:
-        raise FormatError(path, surplus, 0, f"more support vectors than the {n_sv} of total_sv")
+    cdef const char *begin = PyBytes_AS_STRING(text)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(text)
+    cdef int n_threads = thread_number(size - offset, threads, chunk_bytes)
+    cdef list chunks = chunks_of(begin + offset, begin + size, line, n_threads, chunk_bytes)
+    cdef Chunk last = chunks[len(chunks) - 1], chunk
+    cdef VectorRows rows = VectorRows(chunks, n_sv, False, n_coef)
+    for_each(rows.read, chunks, n_threads)
+    for chunk in chunks:
+        if chunk.fault == SURPLUS:
+            raise FormatError(path, chunk.lines.number, 0, f"more support vectors than the {n_sv} of total_sv")
+        if chunk.fault != OK:
+            raise fault_error(path, chunk.fault, &chunk.lines, chunk.at)
+    n = rows.close_gaps()
     if n < n_sv:
-        raise FormatError(path, lines.number, 0, f"the file ends after {n} of {n_sv} support vectors: it is cut off")
-    if n_sv and PyBytes_GET_SIZE(text) and text[PyBytes_GET_SIZE(text) - 1] not in b"\n\r \t":
+        raise FormatError(path, last.lines.number, 0, f"the file ends after {n} of {n_sv} support vectors: it is cut off")
+    if n_sv and size and text[size - 1] not in b"\n\r \t":
         # LIBSVM ends each vector with a blank and a newline: without them digits may be missing
-        raise FormatError(path, lines.number, 0, "the last line is cut off: it does not end with a blank or a newline")
-    return coef_, CsrMatrix(indptr_, indices_[:nnz], values_[:nnz], copy=False)
+        raise FormatError(path, last.lines.number, 0, "the last line is cut off: it does not end with a blank or a newline")
+    return rows.coef_, rows.matrix(n)

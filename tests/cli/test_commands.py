@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from support import data, oracle
@@ -10,6 +11,7 @@ from support import data, oracle
 import libsvmx.cli.predict
 import libsvmx.cli.train
 from libsvmx.cli.process import guarded
+from libsvmx.io.batches import BatchReader
 from libsvmx.io.svmlight import read_data
 
 HEART = str(data.DATA / "heart_scale")
@@ -152,3 +154,57 @@ def test_output_to_where_standard_output_goes(tmp_path):
     with open(tmp_path / "out", "w") as file:
         subprocess.run(predict, cwd=tmp_path, stdout=file, check=True)
     assert (tmp_path / "out").read_text() == piped
+
+
+@pytest.mark.parametrize(
+    ("path", "training", "prediction"),
+    [
+        (HEART, "", ""),
+        (IRIS, "-b 1", "-b 1"),
+        (IRIS, "-s 1 -n 0.2 -t 0", ""),
+        (ABALONE, "-s 3 -b 1", "-b 1"),
+        (HEART, "-s 2 -n 0.3 -b 1", "-b 1"),
+        (HEART, "-s 2 -n 0.3", "--unlabeled"),
+    ],
+)
+def test_predicting_in_parts_and_threads_changes_nothing(path, training, prediction, folder, monkeypatch):
+    folder.accepts("svmx-train", "-q", *training.split(), path, "m")
+    if prediction == "--unlabeled":
+        file = read_data(path)
+        rows = (file.matrix.row(i) for i in range(file.matrix.n_rows))
+        path = folder.put("bare", "".join(" ".join(f"{j}:{v:g}" for j, v in row) + "\n" for row in rows))
+    expected = folder.accepts("svmx-predict", *prediction.split(), path, "m", "o"), folder.get("o")
+    monkeypatch.setattr("libsvmx.cli.predict.SLICE_VALUES", 50)
+    monkeypatch.setattr("libsvmx._train.prediction.WORK_FOR_THREADS", 0)
+    for size in (500, 1 << 20):
+        monkeypatch.setattr("libsvmx.cli.predict.BatchReader", partial(BatchReader, part_bytes=size))
+        for threads in ("1", "2", "3"):
+            args = [*prediction.split(), "--threads", threads, path, "m", "o"]
+            assert (folder.accepts("svmx-predict", *args), folder.get("o")) == expected
+
+
+def test_a_fault_in_a_later_part_leaves_no_output(folder, monkeypatch):
+    folder.accepts("svmx-train", "-q", HEART, "m")
+    folder.put("o", folder.KEPT)
+    folder.put("data", "1 1:1\n" * 100 + "1 1:x\n")
+    monkeypatch.setattr("libsvmx.cli.predict.BatchReader", partial(BatchReader, part_bytes=50))
+    err, out = folder.refuses("svmx-predict", "data", "m", "o")
+    assert err == "svmx-predict: error: data:101:5: value is not a number: 'x'\n"
+    assert out == ""
+
+
+def test_a_precomputed_row_at_fault_in_a_later_part(folder, monkeypatch):
+    folder.put("train", "1 0:1 1:1 2:-1\n-1 0:2 1:-1 2:1\n")
+    folder.accepts("svmx-train", "-q", "-t", "4", "train", "m")
+    folder.put("data", "1 0:1 1:1 2:-1\n" * 60 + "1 0:1 1:1\n" + "1 0:1 1:1 2:-1\n" * 60)
+    monkeypatch.setattr("libsvmx.cli.predict.SLICE_VALUES", 7)
+    for size in (100, 1 << 20):
+        monkeypatch.setattr("libsvmx.cli.predict.BatchReader", partial(BatchReader, part_bytes=size))
+        err, _ = folder.refuses("svmx-predict", "data", "m", "o")
+        assert err.startswith("svmx-predict: error: data:61: precomputed kernel: the row ends at column 1")
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "x", "1.5", ""])
+def test_threads_must_be_a_number_from_1(value, folder):
+    err, _ = folder.refuses("svmx-predict", f"--threads={value}", "data", "model", "output")
+    assert "--threads" in err

@@ -367,7 +367,7 @@ def test_out_of_memory_advice_fits_the_command(folder, monkeypatch):
     monkeypatch.setattr("libsvmx.cli.train.train_problem", exhausted)
     err, _ = folder.refuses("svmx-train", "data", "model")
     assert err == "svmx-train: error: out of memory: training; a smaller -m needs less\n"
-    monkeypatch.setattr("libsvmx.cli.predict.predict", exhausted)
+    monkeypatch.setattr("libsvmx.cli.predict.Predictor.labels", exhausted)
     err, _ = folder.refuses("svmx-predict", "data", "model", "output")
     assert err == "svmx-predict: error: out of memory\n"
 

@@ -1,10 +1,11 @@
-"""The number of threads: asked for, from the environment, from the machine."""
+"""The number of threads: asked for, from the environment, from the machine; and jobs in them."""
 
 import os
+import threading
 
 import pytest
 
-from libsvmx._core.threads import thread_count
+from libsvmx._core.threads import for_each, thread_count
 
 
 @pytest.mark.parametrize(("environment", "expected"), [("3", 3), ("2,4", 2), (" 5 ", 5)])
@@ -24,3 +25,42 @@ def test_nonsense_means_the_machine(monkeypatch, environment):
     monkeypatch.setenv("OMP_NUM_THREADS", environment)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 5}, raising=False)
     assert thread_count() == 4
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_each_item_once(threads):
+    seen = []
+    for_each(seen.append, range(100), threads)
+    assert sorted(seen) == list(range(100))
+    for_each(seen.append, [], threads)
+    assert len(seen) == 100
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_an_exception_ends_it(threads):
+    begun = []
+
+    def job(item):
+        begun.append(item)
+        if item == 3:
+            raise IndexError("three")
+
+    with pytest.raises(IndexError, match="three"):
+        for_each(job, range(10_000), threads)
+    assert begun[:4] == [0, 1, 2, 3] or threads > 1
+    assert len(begun) < 10_000
+
+
+def test_items_are_begun_at_the_same_time():
+    both = threading.Barrier(2, timeout=60)
+    for_each(lambda item: both.wait(), range(2), 2)
+
+
+def test_without_threads_to_be_had_one_does_it_all(monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    seen = []
+    for_each(seen.append, range(100), 4)
+    assert seen == list(range(100))

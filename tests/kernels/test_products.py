@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from support import data
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.crew import Crew
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.products import PanelProducts, PostingProducts, products_of
 
@@ -138,3 +139,20 @@ def test_blocks_over_some_of_the_rows(seed):
     computed = kernel.targets(filled("i", members.tolist())).rows(sources)
     for i, row in zip(sources, computed, strict=True):
         assert np.asarray(row).tolist() == np.asarray(kernel.row(i))[members].tolist()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("n", [1, 1023, 1025, 2500, 5000])
+@pytest.mark.parametrize(("width", "entries"), [(30, 20), (300, 3), (9000, 2), (400, 20), (30, None)])
+def test_rows_shared_by_threads(width, entries, n, threads):
+    """Panels, postings in small and large tiles, blocks of both, bits: any cut gives the same row."""
+    rows = random_rows(n, n, width, entries or 9)
+    if entries is None:
+        rows = [[(j, 1.0) for j, _ in row] for row in rows]
+    everyone = filled("i", range(n))
+    kernel = Kernel(data.from_rows(rows), everyone, RBF, 0, 0.1, 0.0)
+    assert kernel.binary == (entries is None)
+    targets, crew = kernel.targets(everyone), Crew(threads)
+    for count in (1, 5, 16):
+        sources = [(n // 2 + k) % n for k in range(count)]
+        assert [bytes(row) for row in targets.rows(sources, crew)] == [bytes(kernel.row(i)) for i in sources]

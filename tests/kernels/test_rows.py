@@ -10,7 +10,7 @@ from support import data
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.products import PanelProducts, PostingProducts, products_of
+from libsvmx._kernels.products import ColumnProducts, PanelProducts, PostingProducts, products_of
 from libsvmx._kernels.rowstore import RowStore
 from libsvmx.exceptions import DataError
 
@@ -67,7 +67,8 @@ def test_rows_are_what_libsvm_rounds_to(arguments, kind):
 
 def test_density_decides_the_storage():
     assert isinstance(products_of(data.load("heart_scale")[0], rows_of(270)), PanelProducts)
-    assert isinstance(products_of(data.load("a1a.xz")[0], rows_of(1605)), PostingProducts)
+    assert isinstance(products_of(data.load("text")[0], rows_of(20)), PostingProducts)
+    assert isinstance(products_of(data.load("a1a.xz")[0], rows_of(1605)), ColumnProducts)
 
 
 @given(st.lists(st.floats(-103.9, 0.0), min_size=1, max_size=300))

@@ -6,7 +6,7 @@ from support.oracle import Oracle
 
 from libsvmx._core.rand import Rand
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.prediction import predict, predict_probability
+from libsvmx._train.prediction import predict, predict_labels, predict_probability
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.cli.report import TrainingReport
@@ -108,6 +108,7 @@ def compare_on(matrix, targets, options, folder):
     expected_labels, expected_values = oracle.predict(matrix)
     assert list(labels) == expected_labels
     assert list(values) == [v for row in expected_values for v in row]
+    assert list(predict_labels(model, matrix, problem.rows)) == expected_labels
     if param.probability and model.has_probability and not param.svm_type.is_regression:
         labels, estimates, _ = predict_probability(model, matrix, problem.rows)
         expected_labels, expected_estimates = oracle.predict_probability(matrix)

@@ -1,0 +1,207 @@
+/* Hot loops of prediction: a panel of test rows meets one support vector after the other.
+ *
+ * Lanes are test rows, so every sum keeps LIBSVM's order and a wider vector changes no bit. A panel is stored by slots:
+ * panel[s][r] is the value of one feature in row r; slot 0 is all zeros, slots 1 ... n_slots hold the features of any
+ * of the rows, ascending.
+ */
+#ifndef SVMX_CROSS_LANES_H
+#define SVMX_CROSS_LANES_H
+
+#include "lanes.h"
+
+/* Test rows per panel. */
+#define SVMX_TESTS 32
+/* Sums stand in two arrays of this size: GCC keeps those in registers, but not one of 32 (4 times slower). */
+#define SVMX_HALF 16
+/* Support vectors per block: its kernel values, 32 x 32 doubles, stay in the L1 cache. */
+#define SVMX_VECTORS 32
+
+/* Hides from the compiler how a pointer moves: GCC 12 would vectorise over the vectors, with transposes, instead of over
+ * the lanes (8 times slower). */
+#if defined(__GNUC__)
+#define SVMX_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define SVMX_OPAQUE(pointer)
+#endif
+
+/* The first multiple of a cache line from p on; panels that begin elsewhere cost 1.6 times as much on AVX-512. */
+SVMX_INLINE double *svmx_aligned(double *p)
+{
+    return p + (64 - (uintptr_t)p % 64) % 64 / sizeof(double);
+}
+#define SVMX_LINE 8 /* doubles */
+
+/* Support vectors: entries ptr[v] <= k < ptr[v + 1] are those of vector v, index ascending. */
+typedef struct {
+    const int64_t *ptr;
+    const int32_t *index;
+    const double *value;
+} svmx_vectors;
+
+/* Doubles that are added at once, said explicitly where GCC 12 makes scalars of an array: in two loops that share sums.
+ * Four even on AVX-512, where the sums wait for each other and not for units (44 ns a value against 40 with eight, and
+ * 91 as an array; 446 slots, 151 entries), since without it eight would be kept in memory (280 ns). */
+#if defined(__GNUC__) && (defined(SVMX_FMV) || defined(__AVX__))
+#define SVMX_PACK 4
+#elif defined(__GNUC__)
+#define SVMX_PACK 2
+#else
+#define SVMX_PACK 1
+#endif
+#if SVMX_PACK > 1
+typedef double svmx_pack __attribute__((vector_size(SVMX_PACK * sizeof(double)), aligned(sizeof(double)), may_alias));
+#else
+typedef double svmx_pack;
+#endif
+#define SVMX_PACKS (SVMX_TESTS / SVMX_PACK)
+
+/* out[v - begin][r] = squared distance in LIBSVM's prediction form, the sum of (x_f - z_f)^2 over the features of
+ * either, ascending.
+ * slot_feature: (n_slots + 2,) feature of each slot, INT32_MAX behind the last;
+ * squares: the panel's, for features that the vector lacks. */
+static SVMX_CLONES void svmx_panel_distances(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
+                                             const int32_t *slot_feature, const double *SVMX_RESTRICT panel,
+                                             const double *SVMX_RESTRICT squares, double *SVMX_RESTRICT out)
+{
+    for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
+        const int64_t last = vectors->ptr[v + 1];
+        svmx_pack sum[SVMX_PACKS];
+        int64_t s = 1;
+        for (int r = 0; r < SVMX_PACKS; ++r)
+            sum[r] = (svmx_pack){0.0};
+        for (int64_t k = vectors->ptr[v];; ++k) {
+            const int32_t f = k < last ? vectors->index[k] : INT32_MAX;
+            for (; slot_feature[s] < f; ++s) {
+                const svmx_pack *square = (const svmx_pack *)(squares + s * SVMX_TESTS);
+                for (int r = 0; r < SVMX_PACKS; ++r)
+                    sum[r] += square[r];
+            }
+            if (k == last)
+                break;
+            const int64_t met = s <= n_slots && slot_feature[s] == f;
+            const svmx_pack *x = (const svmx_pack *)(panel + (met ? s : 0) * SVMX_TESTS);
+            const double z = vectors->value[k];
+            for (int r = 0; r < SVMX_PACKS; ++r)
+                sum[r] += (x[r] - z) * (x[r] - z);
+            s += met;
+        }
+        for (int r = 0; r < SVMX_PACKS; ++r)
+            ((svmx_pack *)out)[r] = sum[r];
+    }
+}
+
+/* out[v - begin][r] = dot product, features ascending. slot_of: by feature, 0 for those outside the panel: its zeros
+ * add +-0, which changes no bit. */
+static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t begin, int64_t end,
+                                            const int32_t *slot_of, const double *SVMX_RESTRICT panel,
+                                            double *SVMX_RESTRICT out)
+{
+    for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
+        double low[SVMX_HALF], high[SVMX_HALF];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            low[r] = high[r] = 0.0;
+        for (int64_t k = vectors->ptr[v]; k < vectors->ptr[v + 1]; ++k) {
+            const double *x = panel + (int64_t)slot_of[vectors->index[k]] * SVMX_TESTS;
+            const double z = vectors->value[k];
+            for (int r = 0; r < SVMX_HALF; ++r)
+                low[r] += x[r] * z;
+            for (int r = 0; r < SVMX_HALF; ++r)
+                high[r] += x[SVMX_HALF + r] * z;
+        }
+        for (int r = 0; r < SVMX_HALF; ++r)
+            out[r] = low[r];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            out[SVMX_HALF + r] = high[r];
+    }
+}
+
+/* ---- from dot products to kernel values, in place; values: (n, 32) --------------------------- */
+
+static SVMX_CLONES void svmx_panel_poly(int64_t n, double gamma, double coef0, int degree, double *values)
+{
+    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
+        double square[SVMX_TESTS], result[SVMX_TESTS];
+        for (int r = 0; r < SVMX_TESTS; ++r) {
+            square[r] = gamma * values[r] + coef0;
+            result[r] = 1.0;
+        }
+        for (int t = degree; t > 0; t /= 2) {
+            if (t % 2 == 1)
+                for (int r = 0; r < SVMX_TESTS; ++r)
+                    result[r] *= square[r];
+            for (int r = 0; r < SVMX_TESTS; ++r)
+                square[r] *= square[r];
+        }
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            values[r] = result[r];
+    }
+}
+
+/* table[|x|^2 + |z|^2 - 2 <x, z>] where these are integers. */
+static SVMX_CLONES void svmx_panel_table(int64_t n, const double *square_z, const double *square_x,
+                                         const double *SVMX_RESTRICT table, double *SVMX_RESTRICT values)
+{
+    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
+        int32_t distance[SVMX_TESTS];
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            distance[r] = (int32_t)(square_x[r] + square_z[v] - 2.0 * values[r]);
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            values[r] = table[distance[r]];
+    }
+}
+
+/* About exp(neg_gamma * (|x|^2 + |z|^2 - 2 <x, z>)), the distance from below 0 to 0, exponents below -87 to -87. */
+static SVMX_CLONES void svmx_panel_rbf_about(int64_t n, const double *square_z, const double *square_x,
+                                             double neg_gamma, double *SVMX_RESTRICT values)
+{
+    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
+        double x[SVMX_TESTS];
+        for (int r = 0; r < SVMX_TESTS; ++r) {
+            x[r] = neg_gamma * (square_x[r] + square_z[v] - 2.0 * values[r]);
+            x[r] = x[r] > SVMX_EXP_LOW ? x[r] : SVMX_EXP_LOW;
+            x[r] = x[r] < 0.0 ? x[r] : 0.0;
+        }
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            values[r] = svmx_exp(x[r]);
+    }
+}
+
+/* About tanh(gamma <x, z> + coef0) = 1 - 2 / (exp(2 t) + 1); beyond |2 t| = 60 it is +-1 to double precision. */
+static SVMX_CLONES void svmx_panel_sigmoid_about(int64_t n, double gamma, double coef0, double *SVMX_RESTRICT values)
+{
+    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
+        double x[SVMX_TESTS];
+        for (int r = 0; r < SVMX_TESTS; ++r) {
+            x[r] = 2.0 * (gamma * values[r] + coef0);
+            x[r] = x[r] > -60.0 ? x[r] : -60.0;
+            x[r] = x[r] < 60.0 ? x[r] : 60.0;
+        }
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            values[r] = 1.0 - 2.0 / (svmx_exp(x[r]) + 1.0);
+    }
+}
+
+/* sum[r] += coef[v] * values[v][r] for v in [0, n), n > 0, in the order of v. */
+static SVMX_CLONES void svmx_weighted_sum(int64_t n, const double *coef, const double *SVMX_RESTRICT values,
+                                          double *SVMX_RESTRICT sum)
+{
+    double low[SVMX_HALF], high[SVMX_HALF];
+    for (int r = 0; r < SVMX_HALF; ++r)
+        low[r] = sum[r] + coef[0] * values[r];
+    for (int r = 0; r < SVMX_HALF; ++r)
+        high[r] = sum[SVMX_HALF + r] + coef[0] * values[SVMX_HALF + r];
+    for (int64_t v = 1; v < n; ++v) {
+        values += SVMX_TESTS;
+        SVMX_OPAQUE(values);
+        for (int r = 0; r < SVMX_HALF; ++r)
+            low[r] += coef[v] * values[r];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            high[r] += coef[v] * values[SVMX_HALF + r];
+    }
+    for (int r = 0; r < SVMX_HALF; ++r)
+        sum[r] = low[r];
+    for (int r = 0; r < SVMX_HALF; ++r)
+        sum[SVMX_HALF + r] = high[r];
+}
+
+#endif

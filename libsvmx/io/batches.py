@@ -1,0 +1,111 @@
+"""Data files in parts, for what needs one row at a time: memory stays bounded, whatever the file's size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from libsvmx.exceptions import DataError, FormatError
+from libsvmx.io.files import STANDARD_INPUT, read_blocks
+from libsvmx.io.textparse import parse_data
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer
+
+# Text of a part; its rows take two to three times as much.
+PART_BYTES = 1 << 23
+# First bytes of byte order marks, which the reader looks for at the start of every text: no later part begins with one.
+MARKS = b"\xef\xff\xfe"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Some consecutive rows of a data file.
+
+    Attributes
+    ----------
+    path : str
+    matrix : CsrMatrix
+    targets : buffer of float64, shape (n_rows,)
+    line_numbers : buffer of int32, shape (n_rows,)     line of each row in this part, from 1
+    lines_before : int                                  of the file, before this part
+    """
+
+    path: str
+    matrix: CsrMatrix
+    targets: Buffer
+    line_numbers: Buffer
+    lines_before: int
+
+    def locate(self, error: DataError, first_row: int = 0) -> FormatError:
+        """``error``, about rows from ``first_row`` on, as one that names file and line."""
+        line = 0 if error.row is None else self.lines_before + self.line_numbers[first_row + error.row]
+        return FormatError(self.path, line, 0, error.cause)
+
+
+class BatchReader:
+    """BatchReader(path, lenient=False, unlabeled=False, part_bytes=PART_BYTES): the rows of ``svmlight.read_data``.
+
+    Iterating gives at least one Batch. The same files are refused with the same message, when the part with the fault
+    is asked for.
+
+    Attributes
+    ----------
+    remarks : list of str      oddities that are no errors; complete at the end
+
+    Raises
+    ------
+    OSError, FormatError
+    """
+
+    def __init__(
+        self, path: str, *, lenient: bool = False, unlabeled: bool = False, part_bytes: int = PART_BYTES
+    ) -> None:
+        self.path, self.lenient, self.unlabeled, self.part_bytes = path, lenient, unlabeled, part_bytes
+        self.remarks: list[str] = []
+
+    def __iter__(self) -> Iterator[Batch]:
+        name = "standard input" if self.path == STANDARD_INPUT else self.path
+        before = 0  # lines before the part
+        blank_from = 0  # first of the blank lines that end the parts so far
+        any_row = False
+        for text in parts(read_blocks(self.path, self.part_bytes)):
+            # blank lines are no fault before a row follows: one of them goes ahead of the next part, as its line 1
+            ahead = 1 if blank_from and not self.lenient else 0
+            try:
+                matrix, targets, lines, blank = parse_data(b"\n" * ahead + text, name, self.lenient, self.unlabeled)
+            except FormatError as error:
+                line = blank_from if ahead and error.line == 1 else before - ahead + error.line
+                raise FormatError(error.path, line, error.column, error.cause) from None
+            if not (ahead and blank == 1):
+                blank_from = before - ahead + blank if blank else 0
+            any_row = any_row or matrix.n_rows > 0
+            yield Batch(name, matrix, targets, lines, before - ahead)
+            before += text.count(b"\n")
+        if blank_from and not self.lenient and any_row:
+            self.remarks.append(f"{name}:{blank_from}: blank line at the end of the file is ignored")
+
+
+def parts(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Blocks of a text, cut anywhere, as parts of whole lines; at least one part."""
+    pieces: list[bytes] = []
+    for block in blocks:
+        cut = last_line_start(pieces[-1]) if pieces else 0
+        if cut:
+            rest = pieces[-1][cut:]
+            pieces[-1] = pieces[-1][:cut]
+            yield b"".join(pieces)
+            pieces = [rest]
+        pieces.append(block)
+    yield b"".join(pieces)
+
+
+def last_line_start(piece: bytes) -> int:
+    """Where the last line of ``piece`` starts that a part may begin with; 0 if there is none."""
+    end = len(piece) - 1
+    while (end := piece.rfind(b"\n", 0, end)) >= 0:
+        if piece[end + 1] not in MARKS:
+            return end + 1
+    return 0
