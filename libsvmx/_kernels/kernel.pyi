@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+
+from libsvmx._core.crew import Crew
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._typing import Buffer
 
@@ -20,6 +23,7 @@ class Targets:
     n: int
     tile: int
     blocks: bool
+    def rows(self, sources: Sequence[int], crew: Crew | None = None) -> list[Buffer]: ...
 
 class DotTargets(Targets):
     def __init__(self, kernel: Kernel, members: Buffer, transposed: bool = False) -> None: ...

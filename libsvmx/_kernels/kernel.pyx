@@ -195,6 +195,31 @@ cdef class Targets:
         crew.run(_fill_part, &job, (n + job.size - 1) // job.size)
         return 0
 
+    def rows(self, sources, Crew crew=None):
+        """K(i, .) over all targets for each i of ``sources``, by the block: a list of buffers of float32.
+
+        ``crew``: threads to share the work.
+        """
+        cdef float *out[SVMX_SOURCES]
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef float[::1] values
+        cdef int s, count
+        computed = [zeros("f", self.n) for _ in sources]
+        for start in range(0, len(sources), SVMX_SOURCES):
+            count = min(SVMX_SOURCES, len(sources) - start)
+            for s in range(count):
+                if not 0 <= sources[start + s] < self.kernel.n:
+                    raise IndexError(f"row {sources[start + s]} of {self.kernel.n}")
+                values = computed[start + s]
+                chosen[s], out[s] = sources[start + s], &values[0]
+            if crew is not None:
+                self.fill_rows(chosen, count, self.n, out, crew, True)
+                continue
+            with nogil:
+                self.lay_block(chosen, count)
+                self.fill_block(chosen, count, 0, self.n, out)
+        return computed
+
 
 cdef struct FillJob:
     void *targets

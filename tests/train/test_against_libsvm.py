@@ -77,10 +77,15 @@ def parameter(options):
 
 
 def compare(arguments, options, folder):
-    """Train both; assert equal transcript, model bytes, predictions; returns the two models' texts."""
+    """Train both on a real set, see compare_on."""
     matrix, targets = data.load(*arguments)
     if "-t 4" in options:
         matrix = data.precomputed(matrix)
+    compare_on(matrix, targets, options, folder)
+
+
+def compare_on(matrix, targets, options, folder):
+    """Train both; assert equal transcript, model bytes, predictions."""
     oracle = Oracle(matrix, targets, options)
     param = default_gamma(parameter(options), matrix.max_index)
     if oracle.complaint():

@@ -1,0 +1,158 @@
+"""Postings in several tiles, given values from both sides, and rows computed in blocks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import data
+
+from libsvmx._core.buffers import filled
+from libsvmx._core.crew import Crew
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.products import PanelProducts, PostingProducts, products_of
+
+LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)
+KINDS = [LINEAR, POLY, RBF, SIGMOID]
+
+
+def random_rows(seed, n, width, entries):
+    """n rows of so many nonzeros, normally distributed, at random features of 1 ... width."""
+    rng = np.random.default_rng(seed)
+    return [
+        [(int(j) + 1, float(rng.normal())) for j in np.sort(rng.choice(width, entries, replace=False))]
+        for _ in range(n)
+    ]
+
+
+def dots(rows, i):
+    """<row i, .>, products rounded one after the other in ascending features."""
+    values = []
+    a = rows[i]
+    for b in map(dict, rows):
+        total = 0.0
+        for j, v in a:
+            if j in b:
+                total += v * b[j]
+        values.append(total)
+    return np.array(values).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("n", "width", "tile"),
+    [
+        (1023, 300, 1024),
+        (1024, 300, 1024),
+        (1025, 300, 1024),
+        (2048, 300, 1024),
+        (2500, 300, 1024),
+        (2500, 20000, 4096),
+        (3000, 8000, 2048),
+        (4100, 4090, 2048),
+    ],
+)
+def test_tiles_of_postings(n, width, tile):
+    rows = random_rows(n, n, width, 3)
+    rows[n // 2] = []
+    rows[-1] = rows[0]
+    matrix = data.from_rows(rows)
+    products = products_of(matrix, filled("i", range(n)))
+    assert isinstance(products, PostingProducts)
+    assert products.tile == tile
+    kernel = Kernel(matrix, filled("i", range(n)), LINEAR, 0, 0.0, 0.0)
+    for i in (0, n // 2, n - 2):
+        assert np.asarray(kernel.row(i)).tolist() == dots(rows, i).tolist()
+
+
+@pytest.mark.parametrize("width", [300, 20000])
+def test_postings_of_repeated_rows(width):
+    rows = random_rows(4, 200, width, 3)
+    kernel = Kernel(data.from_rows(rows), filled("i", range(200)), LINEAR, 0, 0.0, 0.0)
+    members = np.random.default_rng(5).integers(0, 200, 2600)
+    members[:40] = 7
+    sources = [7, 0, 7, 199]
+    for i, row in zip(sources, kernel.targets(filled("i", members.tolist())).rows(sources), strict=True):
+        assert np.asarray(row).tolist() == dots(rows, i)[members].tolist()
+
+
+def test_given_values_from_both_sides():
+    """A given matrix need not be symmetric: K(i, target), or transposed, K(target, i)."""
+    rng = np.random.default_rng(6)
+    n, serial = 40, rng.permutation(40)
+    given_values = rng.normal(size=(n, n))
+    # row i has serial number serial[i] + 1
+    rows = [[(0, serial[i] + 1.0), *((s + 1, given_values[i, s]) for s in range(n))] for i in range(n)]
+    kernel = Kernel(data.from_rows(rows), filled("i", range(n)), PRECOMPUTED, 0, 0.0, 0.0)
+    K = given_values[:, serial].astype(np.float32)  # K[i, j]
+    members = rng.integers(0, n, 1500)
+    chosen = filled("i", members.tolist())
+    for transposed, expected in ((False, K), (True, K.T)):
+        rows = kernel.targets(chosen, transposed).rows(range(n))
+        for i in range(n):
+            assert np.asarray(rows[i]).tolist() == expected[i][members].tolist()
+
+
+# density and width: how the block is computed
+BLOCKS = {
+    "dense, over all features": (70, 60, PanelProducts),
+    "at 60 percent": (100, 60, PanelProducts),
+    "dense, over nonzeros": (100, 45, PanelProducts),
+    "postings": (400, 20, PostingProducts),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17, 31, 127, 128, 129, 255, 257, 300])
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_row_in_a_block_is_the_row_alone(name, n, kind):
+    width, entries, storage = BLOCKS[name]
+    rows = random_rows(n, n, width, entries)
+    if n > 2:
+        rows[1] = rows[1][:3]  # of very different lengths
+        rows[-1] = [(j + 1, 1.0 / (j + 1)) for j in range(width)]
+    matrix = data.from_rows(rows)
+    everyone = filled("i", range(n))
+    kernel = Kernel(matrix, everyone, kind, 3, 0.05, 0.25)
+    targets = kernel.targets(everyone)
+    assert targets.blocks
+    assert isinstance(products_of(matrix, everyone), storage)
+    alone = [bytes(kernel.row(i)) for i in range(n)]
+    if kind == LINEAR:
+        assert alone[n // 2] == dots(rows, n // 2).tobytes()
+    for count in (1, 2, 15, 16, 23):
+        sources = [(7 * k + n // 2) % n for k in range(count)]
+        assert [bytes(row) for row in targets.rows(sources)] == [alone[i] for i in sources]
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_blocks_over_some_of_the_rows(seed):
+    """Sources that are no targets, targets that come twice, sources of nothing but zeros."""
+    rng = np.random.default_rng(seed)
+    width, n = int(rng.integers(20, 120)), int(rng.integers(2, 200))
+    rows = [
+        [(j + 1, float(rng.normal())) for j in range(width) if rng.random() < share]
+        for share in rng.choice([0.0, 0.2, 0.5, 0.9, 1.0], n, p=[0.05, 0.1, 0.15, 0.3, 0.4])
+    ]
+    kernel = Kernel(data.from_rows(rows), filled("i", range(n)), LINEAR, 0, 0.0, 0.0)
+    members = rng.integers(0, n, int(rng.integers(1, 300)))
+    sources = rng.integers(0, n, int(rng.integers(1, 40))).tolist()
+    computed = kernel.targets(filled("i", members.tolist())).rows(sources)
+    for i, row in zip(sources, computed, strict=True):
+        assert np.asarray(row).tolist() == np.asarray(kernel.row(i))[members].tolist()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("n", [1, 1023, 1025, 2500, 5000])
+@pytest.mark.parametrize(("width", "entries"), [(30, 20), (300, 3), (9000, 2), (400, 20), (30, None)])
+def test_rows_shared_by_threads(width, entries, n, threads):
+    """Panels, postings in small and large tiles, blocks of both, bits: any cut gives the same row."""
+    rows = random_rows(n, n, width, entries or 9)
+    if entries is None:
+        rows = [[(j, 1.0) for j, _ in row] for row in rows]
+    everyone = filled("i", range(n))
+    kernel = Kernel(data.from_rows(rows), everyone, RBF, 0, 0.1, 0.0)
+    assert kernel.binary == (entries is None)
+    targets, crew = kernel.targets(everyone), Crew(threads)
+    for count in (1, 5, 16):
+        sources = [(n // 2 + k) % n for k in range(count)]
+        assert [bytes(row) for row in targets.rows(sources, crew)] == [bytes(kernel.row(i)) for i in sources]

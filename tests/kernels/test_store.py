@@ -1,0 +1,180 @@
+"""The row store under any order of requests, swaps, shrinking and growing: a row is always that of its position."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import data
+
+from libsvmx._core.buffers import filled
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.rowstore import RowStore
+
+LINEAR, RBF, PRECOMPUTED = 0, 2, 4
+N = 37
+
+
+def wide_rows(n, width=3000):
+    rng = np.random.default_rng(n)
+    return data.from_rows([[(j + 1, float(v)) for j, v in enumerate(row)] for row in rng.normal(size=(n, width))])
+
+
+@cache
+def kernel_of(name):
+    """(kernel, its matrix, every row computed alone)."""
+    if name == "dense":
+        matrix, kind = data.load("heart_scale", N)[0], RBF
+    elif name == "bits":
+        matrix, kind = data.load("a1a.xz", N)[0], RBF
+    elif name == "postings":
+        matrix, kind = data.load("text")[0], LINEAR
+    elif name == "blocks":
+        matrix, kind = data.load("splice.xz", N)[0], RBF
+    elif name == "dear":
+        matrix, kind = wide_rows(N), LINEAR
+    else:
+        rng = np.random.default_rng(0)
+        K = rng.normal(size=(N, N))
+        matrix, kind = (
+            data.from_rows([[(0, i + 1.0), *((j + 1, K[i, j]) for j in range(N))] for i in range(N)]),
+            PRECOMPUTED,
+        )
+    kernel = Kernel(matrix, filled("i", range(N)), kind, 0, 0.1, 0.0)
+    assert kernel.binary == (name == "bits")
+    assert kernel.targets(filled("i", range(N))).blocks == (name in ("postings", "blocks", "dear"))
+    return kernel, np.array([kernel.row(i) for i in range(N)])
+
+
+class Follower:
+    """A store, and beside it the positions as a plain list."""
+
+    def __init__(self, kernel, K, budget, index=None):
+        self.K, self.index = K, list(range(len(K))) if index is None else list(index)
+        self.store = RowStore(kernel, budget, None if index is None else filled("i", index))
+        self.active = len(self.index)
+
+    def check(self, position):
+        row = np.asarray(self.store.fetch(position))
+        assert row.tolist() == self.K[self.index[position], self.index[: self.active]].tolist()
+
+    def check_all(self):
+        for position in range(len(self.index)):
+            self.check(position)
+
+    def shrink(self, swaps, active):
+        for a, b in swaps:
+            self.index[a], self.index[b] = self.index[b], self.index[a]
+        self.store.shrink(swaps, active)
+        self.active = active
+
+
+share = st.floats(0, 1, exclude_max=True)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("fetch"), st.lists(share, min_size=1, max_size=25)),
+        # as a solver shrinks: swaps within the active part, the new active part no larger
+        st.tuples(st.just("shrink"), st.lists(st.tuples(share, share), max_size=30), share),
+        st.tuples(st.just("grow"), share),
+        st.tuples(st.just("grow and shrink"), st.lists(st.tuples(share, share), max_size=12), share),
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@pytest.mark.parametrize("name", ["dense", "bits", "postings", "blocks", "dear", "given"])
+@given(
+    steps=STEPS,
+    index=st.one_of(st.none(), st.lists(st.integers(0, N - 1), min_size=1, max_size=90)),
+    capacity=st.one_of(st.integers(3, 12), st.just(1000)),
+)
+@settings(max_examples=150, deadline=None)
+def test_rows_follow_their_positions(name, steps, index, capacity):
+    kernel, K = kernel_of(name)
+    size = N if index is None else len(index)
+    follower = Follower(kernel, K, 4.0 * ((size + 15) // 16 * 16) * capacity, index)
+    for step in steps:
+        if step[0] == "fetch":
+            for where in step[1]:
+                follower.check(int(where * size))
+            continue
+        if step[0] != "shrink":
+            smallest = follower.active
+            larger = size if step[0] == "grow and shrink" else smallest + int(step[1] * (size + 1 - smallest))
+            follower.shrink([], larger)
+        if step[0] != "grow":
+            active = follower.active
+            swaps = [(int(a * active), int(b * active)) for a, b in step[1]]
+            follower.shrink(swaps, 1 + int(step[2] * active))
+    follower.check_all()
+    follower.shrink([], size)
+    follower.check_all()
+
+
+def test_slots_are_compressed():
+    """A full store of rows twice as long as needed takes more rows, and keeps those it has."""
+    matrix, _ = data.load("splice.xz", 400)
+    kernel = Kernel(matrix, filled("i", range(400)), RBF, 0, 0.1, 0.0)
+    K = np.array([kernel.row(i) for i in range(400)])
+    follower = Follower(kernel, K, 4.0 * 400 * 60)
+    store = follower.store
+    assert store.capacity == 60
+    for p in range(60):
+        follower.check(p)
+    computed = store.rows_computed
+    follower.shrink([(0, 30), (100, 3), (7, 150)], 160)
+    follower.check(1)
+    assert store.capacity == 150
+    for p in range(60):
+        follower.check(p)
+    assert store.rows_computed <= computed + 3  # rows that came in by a swap
+    for p in range(150):
+        follower.check(p)
+    computed = store.rows_computed
+    for p in range(150):
+        follower.check(p)
+    assert store.rows_computed == computed
+    follower.shrink([(0, 20)], 50)  # once more
+    for p in range(400):
+        follower.check(p)
+    assert store.capacity == 375
+    follower.shrink([], 400)
+    follower.check_all()
+    assert store.capacity == 60
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_dear_rows_are_kept_whole(repeated):
+    """And so serve any later active part without being computed again."""
+    kernel, K = kernel_of("dear")
+    index = [*range(N), *range(N)] if repeated else list(range(N))
+    follower = Follower(kernel, K, 1e6, index)
+    store, rng = follower.store, np.random.default_rng(1)
+    follower.check_all()
+    for active in (30, 21, 8):
+        swaps = [(int(a), int(b)) for a, b in rng.integers(0, active, (5, 2))]
+        follower.shrink(swaps, active)
+        follower.check_all()
+        assert store.whole
+    follower.shrink([], len(index))
+    follower.check_all()
+    assert store.rows_computed == N
+
+
+def test_rows_catch_up_with_very_many_swaps():
+    kernel, K = kernel_of("dear")
+    follower = Follower(kernel, K, 1.0)  # three rows, so that none is kept whole
+    store, rng = follower.store, np.random.default_rng(2)
+    for p in (4, 5, 6):
+        follower.check(p)
+    kept = [follower.index[p] for p in (4, 5, 6)]
+    for _ in range(6):
+        follower.shrink([(int(a), int(b)) for a, b in rng.integers(0, 30, (9 * N, 2))], 30)
+        for i in kept:
+            follower.check(follower.index.index(i))
+    assert not store.whole
+    assert store.rows_computed == 3
+    follower.shrink([], N)
+    follower.check_all()
