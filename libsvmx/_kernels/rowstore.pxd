@@ -47,6 +47,7 @@ cdef class RowStore:
     # what it costs
     cdef double value_ns
     cdef double single_ns           # of a row alone
+    cdef double least_ns            # of the cheapest row alone: the first ones meet cold memory
     cdef double block_ns            # of a whole block, for each place in its rows
     cdef double regret_ns
     cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never

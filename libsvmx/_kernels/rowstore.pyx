@@ -157,7 +157,7 @@ cdef class RowStore:
         """
         cdef int64_t known = self.rows_ahead - 2 * SVMX_SOURCES  # the latest have had no chance yet
         if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < FEW_ROWS \
-                or self.single_ns < BLOCK_NS:
+                or self.least_ns < BLOCK_NS:
             return 1
         if known > 4 * SVMX_SOURCES and self.block_ns > \
                 self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.rows_ahead_used / <double>known)):
@@ -190,6 +190,8 @@ cdef class RowStore:
         self.value_ns += (value_ns - self.value_ns) / min(self.rows_computed + 1, 10)
         if count == 1:
             self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
+            if self.rows_computed == 0 or value_ns < self.least_ns:
+                self.least_ns = value_ns
         elif self.block_ns == 0:
             self.block_ns = value_ns * n
         else:
@@ -398,11 +400,11 @@ cdef class RowStore:
         rows again that a larger store would have kept, so that at most twice the least time is spent.
         """
         cdef double touch = FIRST_TOUCH_NS * 4 * self.stride, held = 4.0 * self.stride * self.used
-        if self.used < (3 * SVMX_SOURCES if self.single_ns >= BLOCK_NS else 3):
+        if self.used < (3 * SVMX_SOURCES if self.least_ns >= BLOCK_NS else 3):
             return True
         if held < (LEAST_BYTES_CHEAP if self.value_ns < 4 * FETCH_NS else LEAST_BYTES):
             return True
-        if max(self.value_ns, self.single_ns) * self.extent > 2 * touch:
+        if max(self.value_ns, self.least_ns) * self.extent > 2 * touch:
             return True
         if self.regret_ns < touch:
             return False
