@@ -116,9 +116,9 @@ def test_gains_that_differ_by_less_than_a_float_tells(n):
         check(V.tolist(), y.tolist(), x.tolist())
 
 
+@pytest.mark.parametrize("n", [150, 2500])
 @pytest.mark.parametrize("scores", [1e-18, 1e-19, 1e-20, 1e-22, 1e-30, 1e-100])
-def test_gaps_too_small_to_be_squared_as_floats(scores):
-    n = 2500
+def test_gaps_too_small_to_be_squared_as_floats(scores, n):
     for seed in range(10):
         rng = np.random.default_rng(seed)
         x = rng.uniform(0.45, 0.55, n)
@@ -129,9 +129,9 @@ def test_gaps_too_small_to_be_squared_as_floats(scores):
         check(V.tolist(), y.tolist(), x.tolist())
 
 
-def test_curvatures_too_small_to_be_surveyed():
+@pytest.mark.parametrize("n", [150, 2500])
+def test_curvatures_too_small_to_be_surveyed(n):
     """Pairs of tiny curvature, whose gap is tiny too, are not the best."""
-    n = 2500
     for seed in range(10):
         rng = np.random.default_rng(seed)
         x = rng.uniform(0.5, 1, n)
@@ -143,10 +143,10 @@ def test_curvatures_too_small_to_be_surveyed():
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("n", [150, 2500])
 @pytest.mark.parametrize("scores", [1e-3, 1.0, 1e10, 1e17, 1e19, 1e20, 1e30])
-def test_curvatures_beyond_floats(scores, sign):
+def test_curvatures_beyond_floats(scores, sign, n):
     """K_ii + K_jj - 2 K_ij up to twice what a float holds, each K_ij a float; a few such pairs gain most."""
-    n = 2500
     for seed in range(10):
         rng = np.random.default_rng(seed)
         x = sign * rng.uniform(-1e18, 1e18, n)
@@ -158,10 +158,10 @@ def test_curvatures_beyond_floats(scores, sign):
         check(V.tolist(), y.tolist(), x.tolist())
 
 
+@pytest.mark.parametrize("n", [150, 2500])
 @pytest.mark.parametrize("scores", [1e-19, 1e-21, 1e-23, 1e-30, 1e-46])
-def test_gaps_whose_squares_underflow(scores):
+def test_gaps_whose_squares_underflow(scores, n):
     """Tiny gaps over tinier curvatures gain more than ordinary gaps over large ones."""
-    n = 2500
     for seed in range(10):
         rng = np.random.default_rng(seed)
         x = rng.uniform(1e4, 1e5, n)
