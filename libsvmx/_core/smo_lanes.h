@@ -178,17 +178,21 @@ SVMX_INLINE double svmx_survey(int64_t n, const double *SVMX_RESTRICT V, const f
             for (int64_t r = 0; r < m; ++r) {
                 const double v = V[k + r] + low[k + r];
                 neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
-                float gap = (float)(Vmax - v);
-                gap = gap > 0.0f ? gap : 0.0f;
+                const double wide = Vmax - v;
+                float gap = (float)wide;
                 float curvature;
                 if (unit) {
+                    gap = gap > 0.0f ? gap : 0.0f;
                     curvature = 2.0f - 2.0f * Ki[k + r];
                     curvature = curvature > 0.0f ? curvature : (float)SVMX_TAU;
                 } else {
                     const double exact = QD_i + QD[k + r] - 2.0 * Ki[k + r];
+                    gap = gap > 1e-19f ? gap : 1e-19f; /* so that its square is not 0 where it is positive */
+                    gap = wide > 0 ? gap : 0.0f;
                     curvature = (float)(exact > 0 ? exact : SVMX_TAU);
                     curvature = curvature > 1e-14f ? curvature : 0.0f;
                 }
+                curvature = curvature < 3e38f ? curvature : 0.0f; /* so that it is not infinite */
                 const float gain = gap * gap / curvature;
                 lane[r] = gain > lane[r] ? gain : lane[r];
             }

@@ -174,6 +174,8 @@ cdef class RowStore:
         for k in range(count):
             i = wanted[k]
             s = self.slot_of[i]
+            if k > 0 and self.capacity < 3 * SVMX_SOURCES:
+                break  # memory ran out meanwhile: further rows would take the slots of the first
             if s < 0:
                 s = self.slot_for(i)
             elif self.length[s] < 0:
