@@ -255,7 +255,7 @@ static SVMX_CLONES void svmx_best_of_block(int64_t start, int64_t end, const dou
 
 /* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
  * *largest: that gain; *least: min over I_low of V. unit: QD is 1 throughout. lanes: scratch, SVMX_LANES a block. */
-static int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
+static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
                             double Vmax, double QD_i, int unit, double *lanes, double *largest, double *least)
 {
     double best = -HUGE_VAL, bar = 0.0;

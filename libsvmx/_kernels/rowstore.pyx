@@ -49,7 +49,7 @@ cdef double BLOCK_NS = 8.0
 # Rows computed alone before that is known.
 cdef int64_t FEW_ROWS = 4
 # Rows of less work are not cut up for several threads.
-cdef double LONG_NS = 10000.0
+cdef double LONG_NS = 40000.0
 # Catching up with one swap, in nanoseconds.
 cdef double SWAP_NS = 2.0
 
