@@ -205,7 +205,9 @@ cdef class PostingProducts(Products):
         for k in range(self.matrix.ptr[row], self.matrix.ptr[row + 1]):
             f = self.matrix.index[k]
             first = start[f]
-            svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], self.matrix.value[k], out)
+            if first < start[f + 1]:
+                svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], self.matrix.value[k],
+                                   out)
         return 0
 
 

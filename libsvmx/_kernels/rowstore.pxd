@@ -50,6 +50,8 @@ cdef class RowStore:
     cdef double least_ns            # of the cheapest row alone: the first ones meet cold memory
     cdef double block_ns            # of a whole block, for each place in its rows
     cdef double regret_ns
+    cdef double touching_ns         # spent on the first touch of memory
+    cdef double touched_bytes
     cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never
 
     # rows computed together with a missing one, on a guess

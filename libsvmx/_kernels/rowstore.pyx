@@ -37,7 +37,8 @@ cdef extern from "svmx_clock.h" nogil:
 # So much is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
 cdef double LEAST_BYTES = 8 << 20
 cdef double LEAST_BYTES_CHEAP = 1 << 20
-# Costs of memory, to be weighed against measured times of rows; nanoseconds per byte.
+# Costs of memory, to be weighed against measured times of rows; nanoseconds per byte. The first touch is measured, too,
+# since on a virtual machine it may cost anything from 0.1 to 2; this is what it is taken for before.
 cdef double FIRST_TOUCH_NS = 0.5
 cdef double FETCH_NS = 0.1
 # Rows of dearer values than this, in nanoseconds, are computed whole where a store can hold one in so many: what
@@ -105,6 +106,7 @@ cdef class RowStore:
         if self.slabs == NULL:
             raise MemoryError("kernel row store")
         self.value_ns = 1.0
+        self.touching_ns, self.touched_bytes = FIRST_TOUCH_NS * SVMX_SLAB, SVMX_SLAB
         self.forget()
         self.arrange()
 
@@ -371,6 +373,7 @@ cdef class RowStore:
     cdef int32_t slot_for(self, int32_t i) except -1 nogil:
         """A slot for row i: a new one, or that of the row not asked for for longest."""
         cdef int32_t s = -1
+        cdef double start
         cdef Py_ssize_t slab = self.used // self.per_slab
         if self.used < self.capacity and self.worth_more_memory():
             if self.slabs[slab] == NULL:
@@ -379,7 +382,10 @@ cdef class RowStore:
                 s = <int32_t>self.used
                 self.used += 1
                 # touch the memory now, so that it does not count as the cost of the row
+                start = svmx_nanoseconds()
                 memset(self.slot(s), 0, self.stride * sizeof(float))
+                self.touching_ns += svmx_nanoseconds() - start
+                self.touched_bytes += 4.0 * self.stride
             elif self.used < 3:
                 with gil:
                     raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
@@ -401,7 +407,8 @@ cdef class RowStore:
         A row is kept on trust if it is dear; else memory is added as fast as time has been lost by computing
         rows again that a larger store would have kept, so that at most twice the least time is spent.
         """
-        cdef double touch = FIRST_TOUCH_NS * 4 * self.stride, held = 4.0 * self.stride * self.used
+        cdef double touch = self.touching_ns / self.touched_bytes * 4 * self.stride
+        cdef double held = 4.0 * self.stride * self.used
         if self.used < (3 * SVMX_SOURCES if self.least_ns >= BLOCK_NS else 3):
             return True
         if held < (LEAST_BYTES_CHEAP if self.value_ns < 4 * FETCH_NS else LEAST_BYTES):
