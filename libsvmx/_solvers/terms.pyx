@@ -22,6 +22,8 @@ from libsvmx._solvers.control cimport Control
 
 # Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
 cdef Py_ssize_t MOST_SOURCES = 8192
+# Blocks of fewer values are not cut up for several threads.
+cdef Py_ssize_t VALUES_FOR_THREADS = 40000
 # Terms kept before they are applied to all rows.
 cdef int64_t MOST_TERMS = 1 << 20
 
@@ -109,7 +111,8 @@ cdef class Terms:
                     for r in range(lanes):
                         out[r] = &values[r * n_sources]
                         sums[r] = scores[at + r]
-                    targets.fill_rows(rows + at, <int>lanes, n_sources, out, crew, True)
+                    targets.fill_rows(rows + at, <int>lanes, n_sources, out, crew,
+                                      lanes * n_sources > VALUES_FOR_THREADS)
                     svmx_interleave(n_sources, &values[0], &together[0])
                     svmx_replay(end - begin, &place[begin - first], &self.coef[begin], &together[0], sums)
                     for r in range(lanes):
