@@ -74,7 +74,7 @@ void svmx_fused_panel_block(int64_t n_features, const double *panel, const doubl
  * the relative difference of the exponentials, too, and u is at most an ulp. */
 double svmx_fused_slack(double gamma, double n_features, double s)
 {
-    return 0x1p-53 * gamma * s * (2.1 * n_features + 16);
+    return gamma * (0x1p-53 * s * (2.1 * n_features + 16) + 0x1p-1070 * n_features); /* the last for underflow */
 }
 
 SVMX_CLONES int64_t svmx_fused_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,

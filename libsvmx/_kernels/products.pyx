@@ -1,7 +1,7 @@
 """Where the numbers of a kernel row come from: dot products of one row with many target rows.
 
-Three sources behind one virtual call per tile of targets: dense panels, column postings,
-and the given matrix of a precomputed kernel. Each sum runs over ascending features, one
+Four sources behind one virtual call per tile of targets: dense panels, column postings, columns
+of bits, and the given matrix of a precomputed kernel. Each sum runs over ascending features, one
 rounded product after the other, as LIBSVM's merge of two sparse rows does; terms it skips
 are zeros, which change no bit.
 """
@@ -66,7 +66,7 @@ cdef values_of_columns(Products products):
 
 
 cdef class Products:
-    """Products(matrix, rows): base of the three.
+    """Products(matrix, rows): base of them all.
 
     ``fill(row, begin, end, out)``: products of row ``row`` of the matrix with the targets [begin, end). ``begin`` is a
     multiple of ``tile``, ``end`` at most the next one; ``out`` has room for ``tile`` doubles.
@@ -102,7 +102,6 @@ cdef class Products:
         svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.index, self.matrix.value, sources, dots)
         svmx_by_source(end - begin, dots, BLOCK_TILE, out)
         return 0
-
 
     cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         """``fill_block`` within the bounds of rbf.c; False if that would not be faster."""
