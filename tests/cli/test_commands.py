@@ -212,7 +212,7 @@ def test_threads_must_be_a_number_from_1(value, folder):
     assert "--threads" in err
 
 
-def test_training_with_threads_writes_the_same_model(folder):
+def test_training_takes_a_number_of_threads(folder):
     folder.accepts("svmx-train", "-q", "--threads", "1", HEART, "one")
     folder.accepts("svmx-train", "-q", "--threads=3", HEART, "three")
     assert folder.get("one") == folder.get("three")

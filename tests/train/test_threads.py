@@ -22,7 +22,7 @@ def rows_of(kind):
     """Rows that end up in each kind of storage."""
     rng = np.random.default_rng(7)
     if kind == "dense":
-        return rng.normal(size=(N, 40)).tolist()
+        return rng.normal(size=(N, 300)).tolist()  # rows long enough to be cut up
     if kind == "bits":
         return (rng.random((N, 60)) < 0.2).astype(float).tolist()
     if kind == "columns":
@@ -37,7 +37,7 @@ def problem_of(kind):
 
 
 @pytest.mark.parametrize(
-    "options", [{"C": 2.0, "gamma": 0.02}, {"svm_type": 3, "gamma": 0.1, "C": 0.5}, {"kernel_type": 0, "C": 0.01}]
+    "options", [{"C": 2.0, "gamma": 0.002}, {"svm_type": 3, "gamma": 0.1, "C": 0.5}, {"kernel_type": 0, "C": 0.01}]
 )
 @pytest.mark.parametrize("kind", ["dense", "bits", "columns", "postings"])
 def test_the_same_model(kind, options):
@@ -51,7 +51,7 @@ def test_the_same_model(kind, options):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_after_a_fork():
-    problem, param = problem_of("dense"), Parameter(gamma=0.02, threads=2)
+    problem, param = problem_of("dense"), Parameter(gamma=0.002, threads=2)
     expected = model_text(train_problem(problem, param, Rand(1), Observer()))
     child = os.fork()
     if child == 0:
