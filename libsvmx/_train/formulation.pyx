@@ -75,6 +75,32 @@ def pose(param, targets, double Cp, double Cn):
     return DualProblem(y_, linear_, C_, alpha_, index_, kind in (SvmType.NU_SVC, SvmType.NU_SVR))
 
 
+def held_out(DualProblem problem, rows):
+    """The upper bounds with 0 for the variables of ``rows``: float64, shape (problem.size,)."""
+    cdef const double[::1] C = problem.C
+    cdef const int32_t[::1] index = problem.index
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t v, k
+    gone_, bounds_ = bytearray(problem.size), zeros("d", problem.size)
+    cdef unsigned char[::1] gone = gone_
+    cdef double[::1] bounds = bounds_
+    for k in range(chosen.shape[0]):
+        gone[chosen[k]] = 1
+    for v in range(problem.size):
+        bounds[v] = 0.0 if gone[index[v]] else C[v]
+    return bounds_
+
+
+def coefficient_sums(param, Py_ssize_t l):
+    """What the equality constraints fix with l rows: (sum of y alpha,), or (sum over y = +1, sum over y = -1) in the
+    nu formulations."""
+    if param.svm_type == SvmType.NU_SVC:
+        return param.nu * l / 2, param.nu * l / 2
+    if param.svm_type == SvmType.NU_SVR:
+        return param.C * param.nu * l / 2, param.C * param.nu * l / 2
+    return (param.nu * l,) if param.svm_type == SvmType.ONE_CLASS else (0.0,)
+
+
 def read_off(param, targets, DualProblem problem, DualSolution solution):
     """Coefficients and what is reported of them.
 
