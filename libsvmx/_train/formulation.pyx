@@ -102,7 +102,7 @@ def coefficient_sums(param, Py_ssize_t l):
 
 
 def read_off(param, targets, DualProblem problem, DualSolution solution):
-    """Coefficients and what is reported of them.
+    """Coefficients and what is reported of them. Rows with C = 0 take no part.
 
     Returns
     -------
@@ -113,23 +113,27 @@ def read_off(param, targets, DualProblem problem, DualSolution solution):
     """
     cdef const double[::1] z = targets, alpha = solution.alpha, C = problem.C
     cdef const int8_t[::1] y = problem.y
-    cdef Py_ssize_t l = z.shape[0], i, n_sv = 0, n_bsv = 0
+    cdef Py_ssize_t l = z.shape[0], i, n_sv = 0, n_bsv = 0, n_part = 0
     cdef double r, total = 0, bound_positive = 1.0, bound_negative = 1.0, value = 0.0
     cdef double rho = solution.rho, objective = solution.objective
     beta_ = zeros("d", l)
     cdef double[::1] beta = beta_
     quantity = None
     kind = param.svm_type
+    for i in range(l):
+        n_part += C[i] > 0
     if kind == SvmType.C_SVC:
         for i in range(l):
             total += alpha[i]
             beta[i] = alpha[i] * y[i]
+            if C[i] <= 0:
+                continue
             if y[i] > 0:
                 bound_positive = C[i]
             else:
                 bound_negative = C[i]
         if bound_positive == bound_negative:
-            quantity, value = "nu", total / (bound_positive * l)
+            quantity, value = "nu", total / (bound_positive * n_part)
     elif kind == SvmType.NU_SVC:
         r = solution.r
         for i in range(l):
@@ -147,7 +151,7 @@ def read_off(param, targets, DualProblem problem, DualSolution solution):
             beta[i] = alpha[i] - alpha[l + i]
             total += fabs(beta[i])
         if kind == SvmType.EPSILON_SVR:
-            quantity, value = "nu", total / (bound_positive * l)
+            quantity, value = "nu", total / (bound_positive * n_part)
         else:
             quantity, value = "epsilon", -solution.r
     for i in range(l):
