@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from libsvmx._version import VERSION as __version__
     from libsvmx.api import (
         CrossValidation,
+        FoldReport,
         cross_validate,
         decision_values,
         load_model,
@@ -41,6 +42,7 @@ __all__ = [
     "CrossValidation",
     "CsrMatrix",
     "DataError",
+    "FoldReport",
     "FormatError",
     "KernelType",
     "Model",
@@ -63,6 +65,7 @@ __all__ = [
 _HOME = {
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
+    "FoldReport": "_train.crossval",
     "FormatError": "exceptions",
     "KernelType": "enums",
     "Model": "_train.model",

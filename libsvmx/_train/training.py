@@ -166,7 +166,7 @@ def assemble_classifier(
     rhos: list[float],
     statuses: list[str],
 ) -> Model:
-    """The model of all pairs (0, 1), (0, 2), …; coefficients of a pair by class. ``classes``: as of folds.group_classes."""
+    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
     labels, start, order = classes
     k = len(labels)
     used = bytearray(len(problem))
