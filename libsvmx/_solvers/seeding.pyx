@@ -199,6 +199,10 @@ cdef bint spread(Round round_, start_, movable_) except -1:
     return all(right)
 
 
+# Of the sum of alpha: differences of the sums that come from rounding.
+cdef double ROUNDING = 1e-10
+
+
 cdef struct Kink:
     double at
     int slope
@@ -228,9 +232,16 @@ cdef bint shift(Round round_, start_, movable_, int sign, double goal) except -1
             total += y[v] * alpha[v]
             size += alpha[v]
     missing = goal - total
-    # nothing that rounding of the sum itself could not have made
-    if fabs(missing) <= 1e-15 * size:
-        return True
+    if fabs(missing) <= ROUNDING * size:
+        # what rounding of the sum makes goes to one variable, lest V changes by a kernel row for each
+        for k in range(m):
+            v = movable[k]
+            beta = alpha[v] + y[v] * missing
+            if (sign == 0 or y[v] == sign) and 0 < alpha[v] < C[v] and 0 < beta < C[v]:
+                alpha[v] = beta
+                return True
+        if fabs(missing) <= 1e-15 * size:
+            return True
     kinks = <Kink *>malloc(max(2 * m, 1) * sizeof(Kink))
     if kinks == NULL:
         raise MemoryError("alpha seeding")

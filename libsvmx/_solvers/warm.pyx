@@ -73,6 +73,7 @@ cdef class WarmSmo(Smo):
         order[n_active:n_active + n_aside] = aside[:n_aside]
         order[n_active + n_aside:] = out[:n_out]
         self.active, self.size = n_active, n_active + n_aside
+        self.unshrunk_once = True
         return order_
 
     cdef int add_start(self) except -1 nogil:
