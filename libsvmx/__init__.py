@@ -65,7 +65,7 @@ __all__ = [
 _HOME = {
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
-    "FoldReport": "_train.crossval",
+    "FoldReport": "_train.pairrounds",
     "FormatError": "exceptions",
     "KernelType": "enums",
     "Model": "_train.model",
