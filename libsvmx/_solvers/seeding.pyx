@@ -168,9 +168,6 @@ cdef int hand_over(Round round_, start_, candidates_, bint once, bint either) ex
     return 0
 
 
-SEEDERS = {"sir": seed_sir, "top": seed_top, "avg": seed_avg}
-
-
 # ---- feasibility -------------------------------------------------------------------------------
 
 

@@ -1,7 +1,7 @@
 """The rounds of a cross-validation over one dual problem: a pair of classes, a one-class SVM or a regression.
 
-Every round is the whole problem with C = 0 for the rows held out. So one kernel serves all rounds, V is kept for all rows,
-and the decision values of the held-out rows are there when a round is solved.
+Every round is the whole problem with C = 0 for the rows held out. So one kernel serves all rounds, V is kept for all
+rows, and the decision values of the held-out rows are there when a round is solved.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from libsvmx._core.crew import Crew
 from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers import smo, warm
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.seeding import SEEDERS, Round, adjust, moved_scores
+from libsvmx._solvers.seeders import seeder as seeder_of
+from libsvmx._solvers.seeding import Round, adjust, moved_scores
 from libsvmx._train.formulation import coefficient_sums, held_out, pose
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Rounds:
         round_ = Round(
             self.kernel, dual.y, C, dual.index, dual.split, sums, before.alpha, before.scores, leaving, entering
         )
-        start = SEEDERS[seeder](round_)
+        start = seeder_of(seeder)(round_)
         if not adjust(round_, start):
             return None, None
         return start, moved_scores(round_, self.every_row, start, self.crew)
