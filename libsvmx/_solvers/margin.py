@@ -25,10 +25,10 @@ class Margin:
 
     Attributes
     ----------
-    y, C, alpha, V, index : ndarray                   of the round, by variable; not modified
-    free, bounded, entering, leaving : ndarray of int      variables: S on the margin, the rest of S, T, R
-    signs : tuple of int                              (0,) for one sum over all variables, (1, -1) for one over each sign
-    levels : ndarray, shape (len(signs),)             V on the margin
+    y, C, alpha, V, index : ndarray                      of the round, by variable; not modified
+    free, bounded, entering, leaving : ndarray of int    variables: S on the margin, the rest of S, T, R
+    signs : tuple of int                                 (0,): one sum over all variables, (1, -1): one over each sign
+    levels, goals : ndarray, shape (len(signs),)         V on the margin; the sums of beta in the new round
     """
 
     def __init__(self, round_: Round) -> None:
@@ -65,11 +65,11 @@ class Margin:
 
     def above(self, variables: Array) -> Array:
         """V less the level of the variable's sum."""
-        return self.V[variables] - self.levels @ self.counted(variables)
+        return np.asarray(self.V[variables] - self.levels @ self.counted(variables))
 
     def violating(self, variables: Array) -> Array:
         """Those of ``variables``, with alpha = 0, that the margin wants to grow."""
-        return variables[self.y[variables] * self.above(variables) > 0]
+        return np.asarray(variables[self.y[variables] * self.above(variables) > 0])
 
     def missing(self, alpha: Array) -> Array:
         """What the sums of beta at ``alpha`` lack."""

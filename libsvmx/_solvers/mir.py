@@ -63,14 +63,14 @@ def seed_mir(round_: Round) -> Buffer:
 def goals(round_: Round, at: Margin, givers: Array, rows: Array) -> Array:
     """What sum_T K_it beta_t should be, for i of ``rows``."""
     gone = (at.y * at.alpha)[givers] @ kernel_values(round_.kernel, at.index[givers], at.index[rows])
-    return np.where(np.isin(rows, at.free), 0.0, at.above(rows)) + gone
+    return np.asarray(np.where(np.isin(rows, at.free), 0.0, at.above(rows)) + gone)
 
 
 def farthest(variables: Array, distance: Array, most: int) -> Array:
     """Up to ``most`` of the variables, those of largest |distance|."""
     if len(variables) <= most:
         return variables
-    return np.sort(variables[np.argsort(-np.abs(distance), kind="stable")[:most]])
+    return np.sort(np.asarray(variables[np.argsort(-np.abs(distance), kind="stable")[:most]]))
 
 
 def with_others(at: Margin, unknown: Array, room: int) -> Array:
@@ -89,7 +89,7 @@ def least_squares(A: Array, b: Array) -> Array:
         factor, _ = scipy.linalg.cho_factor(A.T @ A, lower=True, check_finite=False)
         pivots = factor.diagonal()
         if pivots.min() ** 2 > SINGULAR * pivots.max() ** 2:
-            return scipy.linalg.cho_solve((factor, True), A.T @ b, check_finite=False)
+            return np.asarray(scipy.linalg.cho_solve((factor, True), A.T @ b, check_finite=False))
     except scipy.linalg.LinAlgError:
         pass
-    return scipy.linalg.lstsq(A, b, lapack_driver="gelsy", check_finite=False)[0]
+    return np.asarray(scipy.linalg.lstsq(A, b, lapack_driver="gelsy", check_finite=False)[0])

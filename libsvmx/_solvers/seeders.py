@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.seeding import Round
     from libsvmx._typing import Buffer
 
-NAMES = ("sir", "top", "avg", "mir")
+NAMES = ("sir", "top", "avg", "mir", "ato")
 
 
 def seeder(name: str) -> Callable[[Round], Buffer]:
@@ -21,4 +21,8 @@ def seeder(name: str) -> Callable[[Round], Buffer]:
         from libsvmx._solvers.mir import seed_mir
 
         return seed_mir
+    if name == "ato":
+        from libsvmx._solvers.ato import seed_ato
+
+        return seed_ato
     return {"sir": seed_sir, "top": seed_top, "avg": seed_avg}[name]
