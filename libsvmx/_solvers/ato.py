@@ -89,6 +89,8 @@ class Path:
         if (self.state == MARGIN).sum() > min(MOST_MARGIN, MOST_VALUES // self.kernel.n):
             return
         self.system, work, going = System(self), MOST_WORK, True
+        still: set[int] = set()  # what ended lines of length 0, since one was longer
+        renewed = -1.0
         while going and self.eta < 1.0:
             work -= self.system.work
             if work < 0:
@@ -96,6 +98,14 @@ class Path:
             d_level, d_beta = self.system.answer(self.lack, self.W)
             dV = -self.system.times_kernel(d_beta) - self.W
             step, v, bound = self.breakpoint(d_level, d_beta, dV[self.at.index])
+            if step == 0 and v in still:  # in a circle, where the inverse has lost its digits
+                if renewed == self.eta:
+                    break
+                self.system, renewed = System(self), self.eta
+                work -= len(self.system.member) ** 3 / 4
+                still.clear()
+                continue
+            still = still | {v} if step == 0 else set()
             self.beta += step * (d_beta + self.velocity)
             self.V += step * dV[self.at.index]
             self.level += step * d_level

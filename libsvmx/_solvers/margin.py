@@ -74,7 +74,7 @@ class Margin:
     def missing(self, alpha: Array) -> Array:
         """What the sums of beta at ``alpha`` lack."""
         beta = self.y * alpha
-        return self.goals - np.array([beta[self.y == s].sum() if s else beta.sum() for s in self.signs])
+        return np.asarray(self.goals - [beta[self.y == s].sum() if s else beta.sum() for s in self.signs])
 
 
 def kernel_values(kernel: Kernel, sources: Array, members: Array) -> Array:
