@@ -225,8 +225,8 @@ cdef bint shift(Round round_, start_, movable_, int sign, double goal) except -1
             total += y[v] * alpha[v]
             size += alpha[v]
     missing = goal - total
-    # nothing that rounding of the sum itself could not have made
-    if fabs(missing) <= 1e-15 * size:
+    # No more than rounding of the sum: to shift by that would only move rows off their bounds, each a step for the solver.
+    if fabs(missing) <= 1e-13 * size:
         return True
     kinks = <Kink *>malloc(max(2 * m, 1) * sizeof(Kink))
     if kinks == NULL:
