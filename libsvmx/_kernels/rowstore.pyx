@@ -150,7 +150,8 @@ cdef class RowStore:
         if self.unsettled:
             self.settle()
         s = self.slot_of[i]
-        if s < 0 or self.length[s] < self.active:
+        # rows from before all were kept whole may be shorter: a solver may begin with a part of its positions
+        if s < 0 or self.length[s] < (self.size if self.whole else self.active):
             return True
         if self.synced[s] != self.n_swaps and not self.sync(s):
             self.length[s] = 0
