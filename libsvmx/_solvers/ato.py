@@ -109,14 +109,15 @@ class Path:
             self.beta += step * (d_beta + self.velocity)
             self.V += step * dV[self.at.index]
             self.level += step * d_level
-            if v < 0:
-                # exactly: a row that is at C but for rounding counts as one that can still grow
-                self.eta, self.beta[self.state == MOVING] = 1.0, self.velocity[self.state == MOVING]
-                break
-            self.eta += step
-            going = self.leave_margin(v, bound) if self.state[v] == MARGIN else self.join_margin(v)
-        if self.eta < 1.0:
-            for t in np.flatnonzero(self.state == MOVING).tolist():
+            self.eta = self.eta + step if v >= 0 else 1.0
+            if v >= 0:
+                going = self.leave_margin(v, bound) if self.state[v] == MARGIN else self.join_margin(v)
+        moving = np.flatnonzero(self.state == MOVING)
+        if self.eta >= 1.0:
+            # exactly: a row that is at C but for rounding counts as one that can still grow
+            self.beta[moving] = self.velocity[moving]
+        else:
+            for t in moving.tolist():
                 self.halt(t)
             self.beta += (1.0 - self.eta) * self.system.answer(self.lack, self.W)[1]
 

@@ -44,7 +44,7 @@ def is_feasible(round_, alpha):
     alpha, C = np.asarray(alpha), np.asarray(round_.C)
     assert alpha.min() >= 0
     assert np.all(alpha <= C)  # so 0 where a row is left out
-    assert np.abs(sums_of(round_, alpha) - round_.sums).max() <= 1e-12 * max(alpha.sum(), 1e-300)
+    assert np.abs(sums_of(round_, alpha) - round_.sums).max() <= 1e-12 * max(alpha.sum(), C.max())
 
 
 def test_names():
@@ -199,13 +199,19 @@ def test_mir_solves_the_normal_equations(case):
     assert np.asarray(seeder("mir")(round_)) == pytest.approx(expected, abs=1e-6 * case.C)
 
 
+@pytest.mark.parametrize("C", [0.02, 3.0, 200.0])
 @pytest.mark.parametrize("star", [False, True])
 @pytest.mark.parametrize("kind", FORMULATIONS)
-def test_ato_ends_at_the_optimum(kind, star):
-    """A path that is not cut short leaves a gap of little more than that of its beginning."""
+def test_ato_ends_at_the_optimum(kind, star, C):
+    """A path that is not cut short leaves a gap of little more than that of its beginning and the ridge.
+
+    With the smallest C there are margins without variables; with the largest, nu-SVR has no use for its sums, and both
+    variables of most rows are free, where the path may stop early."""
+    if C > 100 and kind == SvmType.NU_SVR:
+        return
     possible = 0
     for seed in range(20):
-        case = Case(seed, kind, 40)
+        case = Case(seed, kind, 40, C=C)
         first, second = case.folds(5)[:2]
         before = np.array([], dtype=int) if star else first
         alpha, V, _ = case.optimum(before, eps=1e-7)
@@ -213,7 +219,7 @@ def test_ato_ends_at_the_optimum(kind, star):
         start = seeder("ato")(round_)
         if adjust(round_, start):
             possible += 1
-            assert case.gap(np.asarray(start), second) <= 1e-4
+            assert case.gap(np.asarray(start), second) <= 1e-5 * max(10.0, C)
     assert possible >= 15
 
 
