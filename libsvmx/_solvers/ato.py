@@ -63,6 +63,7 @@ class Path:
         self.kernel = round_.kernel
         self.every_row = round_.kernel.targets(ramp(round_.kernel.n))
         self.beta, self.V, self.level, self.eta = at.y * at.alpha, at.V.copy(), at.levels.copy(), 0.0
+        self.work, self.renewed_at = 0.0, -1.0
         self.least, self.most = np.where(at.y > 0, 0.0, -at.C), np.where(at.y > 0, at.C, 0.0)
         self.sum_of = at.counted(np.arange(len(at.y))).argmax(axis=0)
         moving, leaving = at.violating(at.entering), at.leaving[at.alpha[at.leaving] > 0]
@@ -88,22 +89,15 @@ class Path:
             self.fill_margin(g)
         if (self.state == MARGIN).sum() > min(MOST_MARGIN, MOST_VALUES // self.kernel.n):
             return
-        self.system, work, going = System(self), MOST_WORK, True
+        self.system, going = System(self), True
         still: set[int] = set()  # what ended lines of length 0, since one was longer
-        renewed = -1.0
-        while going and self.eta < 1.0:
-            work -= self.system.work
-            if work < 0:
-                break
+        while going and self.eta < 1.0 and self.work < MOST_WORK:
+            self.work += self.system.work
             d_level, d_beta = self.system.answer(self.lack, self.W)
             dV = -self.system.times_kernel(d_beta) - self.W
             step, v, bound = self.breakpoint(d_level, d_beta, dV[self.at.index])
             if step == 0 and v in still:  # in a circle, where the inverse has lost its digits
-                if renewed == self.eta:
-                    break
-                self.system, renewed = System(self), self.eta
-                work -= len(self.system.member) ** 3 / 4
-                still.clear()
+                still, going = set(), self.renew()
                 continue
             still = still | {v} if step == 0 else set()
             self.beta += step * (d_beta + self.velocity)
@@ -147,7 +141,7 @@ class Path:
         g = self.sum_of[v]
         self.beta[v], self.state[v] = bound, BOUND
         if ((self.state == MARGIN) & (self.sum_of == g)).any():
-            return self.system.remove(v)
+            return self.system.remove(v) or self.renew()
         found = self.fill_margin(g)
         self.system = System(self)
         return found or self.lack[g] == 0
@@ -165,7 +159,15 @@ class Path:
         if alone:
             self.system = System(self)
             return True
-        return self.system.add(v)
+        return self.system.add(v) or self.renew()
+
+    def renew(self) -> bool:
+        """The inverse has lost its digits: another, from nothing. False if that has been tried here."""
+        if self.renewed_at == self.eta:
+            return False
+        self.system, self.renewed_at = System(self), self.eta
+        self.work += len(self.system.member) ** 3 / 4
+        return True
 
     def halt(self, t: int) -> None:
         """A variable of T stays where it is."""
