@@ -1,6 +1,7 @@
 """The solver that goes on from a start: the optimum of a cold solve, from any start, and V of all variables."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -160,7 +161,7 @@ def test_ato_among_rows_that_come_twice():
     rounds = Rounds(kernel, Parameter(), filled("d", targets), 1.0, 1.0, Observer(), 1)
     order, bounds = stratified_folds(filled("d", targets), 10, Rand(1))
     before = None
-    for begin, end in zip(bounds[:6], bounds[1:7], strict=True):
+    for begin, end in pairwise(bounds[:7]):
         solved = rounds.solve(order[begin:end], "ato", before)
         assert before is None or solved.solution.iterations < 100  # 1,000 from nothing
         before = Optimum(solved.solution.alpha, solved.solution.scores, order[begin:end])
