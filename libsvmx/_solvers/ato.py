@@ -25,7 +25,7 @@ import numpy as np
 from scipy.linalg import blas, lapack, pinvh
 
 from libsvmx._core.arrays import ramp
-from libsvmx._solvers.margin import Margin
+from libsvmx._solvers.margin import Margin, boxed
 
 if TYPE_CHECKING:
     from libsvmx._solvers.margin import Array
@@ -51,7 +51,7 @@ def seed_ato(round_: Round) -> Buffer:
     path.follow()
     start = round_.cut()
     inside = path.state != OUT
-    np.asarray(start)[inside] = np.clip((path.at.y * path.beta)[inside], 0.0, path.at.C[inside])
+    np.asarray(start)[inside] = boxed((path.at.y * path.beta)[inside], path.at.C[inside])
     return start
 
 

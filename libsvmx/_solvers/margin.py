@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
+# Of C: what solving a linear system leaves of a value that is 0 or C.
+ROUNDING = 1e-13
+
 
 class Margin:
     """Margin(round)
@@ -75,6 +78,12 @@ class Margin:
         """What the sums of beta at ``alpha`` lack."""
         beta = self.y * alpha
         return np.asarray(self.goals - [beta[self.y == s].sum() if s else beta.sum() for s in self.signs])
+
+
+def boxed(alpha: Array, C: Array) -> Array:
+    """alpha within [0, C]; what is at a bound but for rounding is there, and no free variable to take rho from."""
+    alpha = np.where(alpha < C - ROUNDING * C, alpha, C)
+    return np.asarray(np.where(alpha > ROUNDING * C, alpha, 0.0))
 
 
 def kernel_values(kernel: Kernel, sources: Array, members: Array) -> Array:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from libsvmx._solvers.margin import Margin, kernel_values
+from libsvmx._solvers.margin import Margin, boxed, kernel_values
 
 if TYPE_CHECKING:
     from libsvmx._solvers.margin import Array
@@ -56,7 +56,7 @@ def seed_mir(round_: Round) -> Buffer:
     change = least_squares(
         np.vstack([values, at.counted(unknown)]), np.append(goals(round_, at, givers, rows), at.missing(start))
     )
-    start[unknown] = np.clip(start[unknown] + y[unknown] * change, 0.0, at.C[unknown])
+    start[unknown] = boxed(start[unknown] + y[unknown] * change, at.C[unknown])
     return start_
 
 

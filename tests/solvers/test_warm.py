@@ -165,3 +165,20 @@ def test_ato_among_rows_that_come_twice():
         solved = rounds.solve(order[begin:end], "ato", before)
         assert before is None or solved.solution.iterations < 100  # 1,000 from nothing
         before = Optimum(solved.solution.alpha, solved.solution.scores, order[begin:end])
+
+
+@pytest.mark.parametrize("name", SEEDERS)
+def test_all_at_the_bound_stays_there(name):
+    """Rows far from each other, as in madelon: alpha = C - 1e-15 would be free, and rho its V instead of 0."""
+    n = 200
+    rows = [[(i + 1, 10.0)] for i in range(n)]
+    kernel = Kernel(data.from_rows(rows), filled("i", range(n)), 2, 0, 0.7, 0.0)
+    targets = filled("d", [1.0, -1.0] * (n // 2))
+    rounds = Rounds(kernel, Parameter(), targets, 1.0, 1.0, Observer(), 1)
+    before = None
+    for begin in range(0, n, 40):
+        held = filled("i", range(begin, begin + 40))
+        solved = rounds.solve(held, name, before)
+        assert set(solved.solution.alpha) == {0.0, 1.0}
+        assert solved.solution.rho == 0
+        before = Optimum(solved.solution.alpha, solved.solution.scores, held)
