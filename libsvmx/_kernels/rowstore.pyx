@@ -81,6 +81,7 @@ cdef class RowStore:
         self.crew = Crew(1) if crew is None else crew
         self.size = given.shape[0]
         self.active = self.extent = self.size if active is None else active
+        self.begins_short = self.extent < self.size
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
         self.last_use = zeros("q", kernel.n)
         self.injective = True
@@ -150,8 +151,7 @@ cdef class RowStore:
         if self.unsettled:
             self.settle()
         s = self.slot_of[i]
-        # rows from before all were kept whole may be shorter: a solver may begin with a part of its positions
-        if s < 0 or self.length[s] < (self.size if self.whole else self.active):
+        if s < 0 or self.length[s] < self.active:
             return True
         if self.synced[s] != self.n_swaps and not self.sync(s):
             self.length[s] = 0
@@ -276,7 +276,9 @@ cdef class RowStore:
         cdef int64_t rows = self.rows_computed - self.rows_before
         cdef double waste
         self.unsettled = False
-        if not self.rows_before and self.value_ns > DEAR_NS and KEPT_SHARE * self.capacity >= self.kernel.n:
+        # rows that are there already must be whole, too
+        if not self.rows_before and not self.begins_short and self.value_ns > DEAR_NS \
+                and KEPT_SHARE * self.capacity >= self.kernel.n:
             self.whole, self.extent = True, self.size
         self.rows_before = self.rows_computed
         if self.extent > self.covered:
