@@ -15,6 +15,7 @@ cdef class RowStore:
     cdef int32_t[::1] index
     cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
     cdef readonly bint whole
+    cdef bint begins_short          # with a part of the positions
     cdef bint unsettled             # the active part has changed since the last row
     # what rows are computed against
     cdef Targets targets

@@ -81,6 +81,7 @@ cdef class RowStore:
         self.crew = Crew(1) if crew is None else crew
         self.size = given.shape[0]
         self.active = self.extent = self.size if active is None else active
+        self.begins_short = self.extent < self.size
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
         self.last_use = zeros("q", kernel.n)
         self.injective = True
@@ -275,7 +276,9 @@ cdef class RowStore:
         cdef int64_t rows = self.rows_computed - self.rows_before
         cdef double waste
         self.unsettled = False
-        if not self.rows_before and self.value_ns > DEAR_NS and KEPT_SHARE * self.capacity >= self.kernel.n:
+        # rows that are there already must be whole, too
+        if not self.rows_before and not self.begins_short and self.value_ns > DEAR_NS \
+                and KEPT_SHARE * self.capacity >= self.kernel.n:
             self.whole, self.extent = True, self.size
         self.rows_before = self.rows_computed
         if self.extent > self.covered:

@@ -168,9 +168,6 @@ cdef int hand_over(Round round_, start_, candidates_, bint once, bint either) ex
     return 0
 
 
-SEEDERS = {"sir": seed_sir, "top": seed_top, "avg": seed_avg}
-
-
 # ---- feasibility -------------------------------------------------------------------------------
 
 
@@ -240,7 +237,7 @@ cdef bint shift(Round round_, start_, movable_, int sign, double goal) except -1
             if (sign == 0 or y[v] == sign) and 0 < alpha[v] < C[v] and 0 < beta < C[v]:
                 alpha[v] = beta
                 return True
-        if fabs(missing) <= 1e-15 * size:
+        if fabs(missing) <= 1e-13 * size:
             return True
     kinks = <Kink *>malloc(max(2 * m, 1) * sizeof(Kink))
     if kinks == NULL:

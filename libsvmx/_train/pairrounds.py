@@ -231,7 +231,7 @@ class PairRounds:
         return self.labels[max(present, key=lambda c: votes[c])]
 
     def model_of(self, rest: Buffer, whole: bool = False) -> Model:
-        """The classifier of the last round, or of the training over all rows, in LIBSVM's order, which decides equal votes."""
+        """The classifier of the last round, or of the training over all rows; LIBSVM's order decides equal votes."""
         part = self.problem.take(rest)
         labels, start, order = folds.group_classes(part.targets)
         number = [self.labels.index(label) for label in labels]

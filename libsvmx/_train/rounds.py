@@ -19,7 +19,8 @@ from libsvmx._problem.dual import DualProblem
 from libsvmx._problem.kkt import kkt_gap
 from libsvmx._solvers import smo, warm
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.seeding import SEEDERS, Round, adjust, moved_scores
+from libsvmx._solvers.seeders import seeder as seeder_of
+from libsvmx._solvers.seeding import Round, adjust, moved_scores
 from libsvmx._train.formulation import coefficient_sums, held_out, pose, read_off
 from libsvmx._train.observer import SolveReport
 from libsvmx.enums import SvmType
@@ -177,7 +178,7 @@ class Rounds:
         round_ = Round(
             self.kernel, dual.y, C, dual.index, dual.split, sums, before.alpha, before.scores, leaving, entering
         )
-        start = SEEDERS[seeder](round_)
+        start = seeder_of(seeder)(round_)
         if not adjust(round_, start):
             return None, None
         return start, moved_scores(round_, self.every_row, start, self.crew)
