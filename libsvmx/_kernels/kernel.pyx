@@ -200,7 +200,7 @@ cdef class Targets:
     ``fill_rows(sources, count, n, out, crew, long_enough)``: one row or a block, over the first n targets, by all
     threads of a crew if that is worth it. Returns how many values were computed.
 
-    ``kept``: some rows need not be computed: ``has(i)`` tells whether row i is one of them.
+    ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
     """
 
     cdef bint has(self, int32_t i) noexcept nogil:

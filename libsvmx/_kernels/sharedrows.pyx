@@ -42,19 +42,19 @@ cdef class SharedRows:
     Parameters
     ----------
     kernel : Kernel               not a given one, which may differ from its transpose
-    budget_bytes : float          for pieces; what does not fit is computed whenever it is asked for
+    budget_bytes : float          for pieces; those that do not fit are computed whenever they are asked for
     starts : list of int          first row of each segment, and the end; a single segment by default
     across : bool                 whether to keep pieces of rows with segments other than their own
 
     Attributes
     ----------
-    held_bytes : float            memory that pieces take
+    held_bytes : float            memory that pieces and their table take
     values_computed : int
     """
 
     def __cinit__(self, Kernel kernel, double budget_bytes, starts=None, bint across=True):
         cdef Py_ssize_t s, i, longest = 0
-        cdef double total
+        cdef double room
         if kernel.kind == PRECOMPUTED:
             raise ValueError("a given kernel is not shared")
         self.kernel, self.budget_bytes, self.across = kernel, budget_bytes, across
@@ -75,9 +75,11 @@ cdef class SharedRows:
             for i in range(self.starts[s], self.starts[s + 1]):
                 self.segment_of[i] = <int32_t>s
         self.scratch = empty("f", SVMX_SOURCES * kernel.n)
-        total = min(budget_bytes, all_bytes(list(self.starts), across))
-        self.slab_bytes = max(longest, <Py_ssize_t>min(total, <double>SVMX_SLAB))
-        self.n_slabs = <Py_ssize_t>(budget_bytes / max(self.slab_bytes, 1))
+        self.held_bytes = kernel.n * self.k * sizeof(float *)
+        room = max(0.0, min(budget_bytes, all_bytes(list(self.starts), across)) - self.held_bytes)
+        self.slab_bytes = max(longest, <Py_ssize_t>min(room, <double>SVMX_SLAB))
+        self.n_slabs = <Py_ssize_t>((budget_bytes - self.held_bytes) / max(self.slab_bytes, 1)) \
+            if budget_bytes > self.held_bytes else 0
         self.slabs = <float **>calloc(self.n_slabs + 1, sizeof(float *))
         if self.slabs == NULL:
             raise MemoryError("shared kernel rows")
@@ -113,7 +115,7 @@ cdef class SharedRows:
                 targets, longest = self.targets[s], self.starts[s + 1] - self.starts[s]
         for r in range(count):
             rows[r], out[r] = <int32_t>(r * self.kernel.n // count), &self.scratch[r * longest]
-        targets.fill_rows(rows, 1, longest, out, self.alone, False)  # the first one meets cold memory
+        targets.fill_rows(rows, count, longest, out, self.alone, False)  # meets cold memory
         start = svmx_nanoseconds()
         targets.fill_rows(rows, count, longest, out, self.alone, False)
         return (svmx_nanoseconds() - start) / (count * longest)
@@ -187,7 +189,7 @@ cdef class SharedTargets(Targets):
         cdef int32_t s, row
         cdef SharedRows shared = kernel.shared
         self.kernel, self.shared, self.origin, self.n = kernel, shared, kernel.origin, chosen.shape[0]
-        self.tile, self.kept, self.blocks = TILE, True, shared.blocks
+        self.tile, self.kept, self.blocks = TILE, shared.across, shared.blocks
         cdef int64_t[::1] offset = filled("q", [-1] * shared.k)
         self.place = zeros("i", self.n)
         touched = []
@@ -251,11 +253,12 @@ cdef class SharedTargets(Targets):
 
 
 def all_bytes(starts, bint across=True):
-    """Memory for all pieces of rows in such segments."""
+    """Memory for all pieces of rows in such segments, and their table."""
     lengths = [end - begin for begin, end in pairwise(starts)]
+    n = float(sum(lengths))
     if across:
-        return float(sum(lengths)) * sum(_padded_bytes(n) for n in lengths)
-    return float(sum(n * _padded_bytes(n) for n in lengths))
+        return n * sum(_padded_bytes(m) for m in lengths) + n * len(lengths) * sizeof(float *)
+    return float(sum(m * _padded_bytes(m) for m in lengths)) + n * len(lengths) * sizeof(float *)
 
 
 cdef Py_ssize_t _padded_bytes(Py_ssize_t n) noexcept nogil:

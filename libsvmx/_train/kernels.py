@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 MEGABYTE = 1 << 20
-# Of the memory there is, this share goes to shared rows, the rest to the rows of the solve at hand. Sharing wants room
-# for one in so many of all values: support vectors are as many, and each solve would have found that room for itself.
+# All rows are shared if they fit this share of the memory; the rest is for the rows of the solve at hand. With room for
+# some only, the others would be computed in a store that has become too small for them.
 SHARED = 0.75
-WANTED = 1 / 3
-# Values dearer than this, in nanoseconds, are worth sharing: to gather one costs a quarter of it. Problems whose values
+# Values dearer than this, in nanoseconds, are worth sharing: to gather one costs a third of it. Problems whose values
 # all fit so many bytes are not measured.
-DEAR_NS = 2.0
+DEAR_NS = 1.75
 SMALL_BYTES = 1 << 19
 
 
@@ -61,22 +60,19 @@ class Kernels:
             self.budget_bytes -= self.shared.budget_bytes
 
     def worth_sharing(self, starts: list[int], repeated: bool) -> SharedRows | None:
-        """Shared rows, if values are dear and there is room for them."""
+        """Shared rows, if values are dear and there is room for them all, or for those of rows of the same class."""
         if self.whole.kind == KernelType.PRECOMPUTED or self.whole.binary:
             return None
-        if len(starts) <= 3 and repeated:  # no pair leaves out a class
-            starts = [0, self.whole.n]
-        for across in (True, False) if repeated else (False,):
-            if not across and len(starts) <= 3:
-                continue
-            needed = all_bytes(starts, across)
-            room = min(SHARED * self.budget_bytes, needed)
-            if room < SHARED * WANTED * needed:
-                continue
-            shared = SharedRows(self.whole, room, starts, across)
-            if needed <= SMALL_BYTES or shared.value_ns() > DEAR_NS:
-                return shared
-            break
+        choices = []
+        if repeated:  # of two classes, no pair leaves out one
+            choices.append((starts if len(starts) > 3 else [0, self.whole.n], True))
+        if len(starts) > 3:
+            choices.append((starts, False))
+        for segments, across in choices:
+            needed = all_bytes(segments, across)
+            if needed <= SHARED * self.budget_bytes:
+                shared = SharedRows(self.whole, needed, segments, across)
+                return shared if needed <= SMALL_BYTES or shared.value_ns() > DEAR_NS else None
         return None
 
     def of(self, problem: Problem) -> Kernel:
