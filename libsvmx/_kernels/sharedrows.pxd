@@ -8,8 +8,8 @@ cdef class SharedRows:
     cdef readonly Kernel kernel
     cdef readonly bint across
     cdef readonly bint blocks
-    cdef readonly double budget_bytes
     cdef readonly double held_bytes
+    cdef readonly double most_bytes
     cdef readonly int64_t values_computed
     cdef Py_ssize_t k               # segments
     cdef int64_t[::1] starts

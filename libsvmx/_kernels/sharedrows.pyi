@@ -5,8 +5,8 @@ class SharedRows:
     kernel: Kernel
     across: bool
     blocks: bool
-    budget_bytes: float
     held_bytes: float
+    most_bytes: float
     values_computed: int
     def __init__(
         self, kernel: Kernel, budget_bytes: float, starts: list[int] | None = None, across: bool = True

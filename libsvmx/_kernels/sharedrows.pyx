@@ -48,16 +48,16 @@ cdef class SharedRows:
 
     Attributes
     ----------
-    held_bytes : float            memory that pieces and their table take
+    held_bytes, most_bytes : float      memory that pieces and their table take, and may take
     values_computed : int
     """
 
     def __cinit__(self, Kernel kernel, double budget_bytes, starts=None, bint across=True):
         cdef Py_ssize_t s, i, longest = 0
-        cdef double room
+        cdef double needed
         if kernel.kind == PRECOMPUTED:
             raise ValueError("a given kernel is not shared")
-        self.kernel, self.budget_bytes, self.across = kernel, budget_bytes, across
+        self.kernel, self.across = kernel, across
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)
         self.k = self.starts.shape[0] - 1
         self.segment_of = zeros("i", kernel.n)
@@ -76,10 +76,15 @@ cdef class SharedRows:
                 self.segment_of[i] = <int32_t>s
         self.scratch = empty("f", SVMX_SOURCES * kernel.n)
         self.held_bytes = kernel.n * self.k * sizeof(float *)
-        room = max(0.0, min(budget_bytes, all_bytes(list(self.starts), across)) - self.held_bytes)
-        self.slab_bytes = max(longest, <Py_ssize_t>min(room, <double>SVMX_SLAB))
-        self.n_slabs = <Py_ssize_t>((budget_bytes - self.held_bytes) / max(self.slab_bytes, 1)) \
-            if budget_bytes > self.held_bytes else 0
+        budget_bytes = max(0.0, budget_bytes - self.held_bytes)
+        needed = all_bytes(list(self.starts), across) - self.held_bytes
+        self.slab_bytes = max(longest, <Py_ssize_t>min(needed, budget_bytes, <double>SVMX_SLAB))
+        self.n_slabs = <Py_ssize_t>(budget_bytes / max(self.slab_bytes, 1))
+        if needed <= self.slab_bytes:
+            self.n_slabs = min(self.n_slabs, 1)
+        elif longest < self.slab_bytes:  # less than a piece is lost at the end of a slab
+            self.n_slabs = min(self.n_slabs, <Py_ssize_t>(needed / (self.slab_bytes - longest)) + 1)
+        self.most_bytes = self.held_bytes + <double>self.n_slabs * self.slab_bytes
         self.slabs = <float **>calloc(self.n_slabs + 1, sizeof(float *))
         if self.slabs == NULL:
             raise MemoryError("shared kernel rows")

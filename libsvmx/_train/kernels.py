@@ -57,7 +57,7 @@ class Kernels:
         self.budget_bytes = param.cache_size * MEGABYTE
         self.shared = self.worth_sharing(starts, repeated)
         if self.shared:
-            self.budget_bytes -= self.shared.budget_bytes
+            self.budget_bytes -= self.shared.most_bytes
 
     def worth_sharing(self, starts: list[int], repeated: bool) -> SharedRows | None:
         """Shared rows, if values are dear and there is room for them all, or for those of rows of the same class."""
@@ -71,7 +71,7 @@ class Kernels:
         for segments, across in choices:
             needed = all_bytes(segments, across)
             if needed <= SHARED * self.budget_bytes:
-                shared = SharedRows(self.whole, needed, segments, across)
+                shared = SharedRows(self.whole, SHARED * self.budget_bytes, segments, across)
                 return shared if needed <= SMALL_BYTES or shared.value_ns() > DEAR_NS else None
         return None
 
