@@ -70,7 +70,8 @@ def solve_binary(
     """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
-    solution = smo.solve(dual, kernels.of(problem), kernels.budget_bytes, control, thread_count(param.threads))
+    kernel, budget_bytes = kernels.of(problem)
+    solution = smo.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
     status = solution.status
     if status != "converged":
         observer.remark(status)
@@ -148,8 +149,7 @@ def train_classifier(
         else:
             observer.remark("weight without class", str(label))
 
-    if k > 1:
-        kernels = kernels or Kernels(problem, param, (start, order), repeated=param.probability)
+    kernels = kernels or Kernels(problem, param, (start, order), repeated=param.probability)
     betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
     used = bytearray(len(problem))
     for i in range(k):
@@ -258,7 +258,10 @@ def cross_validate_problem(
     if n < 2:
         raise DataError("cross-validation needs at least 2 rows")
     classify = param.svm_type.is_classification
-    labels, start, groups = folds.group_classes(problem.targets) if classify else ([], [], None)
+    groups = None
+    if classify:
+        labels, start, order = folds.group_classes(problem.targets)
+        groups = start, order
     if classify and n_folds < n:
         rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < n_folds]
         if rare:
@@ -266,8 +269,7 @@ def cross_validate_problem(
         order, bounds = folds.stratified_folds(problem.targets, n_folds, rand)
     else:
         order, bounds = folds.plain_folds(n, n_folds, rand)
-    if not classify or len(labels) > 1:
-        kernels = kernels or Kernels(problem, param, (start, groups) if classify else None, repeated=True)
+    kernels = kernels or Kernels(problem, param, groups, repeated=True)
     predicted = zeros("d", n)
     for begin, end in pairwise(bounds):
         rest = problem.take(folds.all_but(order, begin, end))
