@@ -10,6 +10,7 @@ from train.test_selection import cloud, rows_of
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
 from libsvmx._train import kernels
+from libsvmx._train.folds import group_classes
 from libsvmx._train.kernels import Kernels
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
@@ -125,6 +126,21 @@ def test_folds_compute_no_value_twice(arguments, options, monkeypatch):
     n = len(problem)
     assert n * n / 50 < counts[1] <= n * n
     assert 2 * counts[1] < counts[0]
+
+
+@pytest.mark.parametrize(("arguments", "n_folds"), [(("splice.xz", 300), 4), (("vowel.scale.xz", 220), 3)])
+def test_several_costs_share_all_values(arguments, n_folds, monkeypatch):
+    always(monkeypatch)
+    matrix, targets, param = problem_of(arguments, "-g 0.1")
+    problem, counter = Problem(matrix, filled("d", targets)), Counter()
+    of = Kernels(problem, param, group_classes(problem.targets)[1:], repeated=True)
+    for C in ("1", "30", "1"):
+        before = counter.values
+        options = f"-g 0.1 -c {C}"
+        predicted = cross_validate_problem(problem, parameter(options), n_folds, Rand(1), counter, of)
+        assert list(predicted) == Oracle(matrix, targets, options).cross_validate(n_folds)
+    assert counter.values == before
+    assert counter.values == of.shared.values_computed <= len(problem) ** 2
 
 
 def test_pairs_compute_no_value_within_a_class_twice(monkeypatch):
