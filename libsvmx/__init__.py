@@ -5,7 +5,7 @@
     L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation
     L4  _solvers/                  one algorithm per file
     L3  _problem/                  the dual problem, its solution, its KKT certificate
-    L2  _kernels/                  kernel rows, row store, kernel of test rows
+    L2  _kernels/                  kernel rows, row store, shared rows, kernel of test rows
     L1  _core/                     buffers, sparse rows, SIMD loops, rand()
     L0  enums.py  exceptions.py  _typing.py
 

@@ -20,6 +20,11 @@ class SvmType(IntEnum):
     def is_regression(self) -> bool:
         return self in (SvmType.EPSILON_SVR, SvmType.NU_SVR)
 
+    @property
+    def has_cost(self) -> bool:
+        """Whether C counts."""
+        return self not in (SvmType.NU_SVC, SvmType.ONE_CLASS)
+
 
 class KernelType(IntEnum):
     """Kernel function; the value is LIBSVM's number for ``-t``.

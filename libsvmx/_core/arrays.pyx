@@ -35,6 +35,17 @@ def take_int32(values, positions):
     return out_
 
 
+def inverse(positions, Py_ssize_t n):
+    """k at positions[k], 0 where there is none: buffer of int32, shape (n,). All positions are below n."""
+    cdef const int32_t[::1] p = positions
+    cdef Py_ssize_t k
+    out_ = zeros("i", n)
+    cdef int32_t[::1] out = out_
+    for k in range(p.shape[0]):
+        out[p[k]] = <int32_t>k
+    return out_
+
+
 def take_float64(values, positions):
     """values[positions], float64 by int32."""
     cdef const double[::1] v = values

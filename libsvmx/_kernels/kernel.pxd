@@ -18,11 +18,13 @@ cdef class Kernel:
     cdef const int32_t[::1] rows
     cdef double[::1] squares
     # binary rows only
-    cdef int64_t[::1] ones_from     # where the features of row i start in ones
+    cdef int64_t[::1] first_one     # where the features of row i start in ones
+    cdef int32_t[::1] n_ones        # how many they are
     cdef int32_t[::1] ones
     cdef float[::1] table
     cdef int n_table
-    cdef int32_t n_ones(self, Py_ssize_t i) noexcept nogil
+    cdef int measure(self) except -1
+    cdef int take(self, Kernel whole, members) except -1
     cdef int keep_ones(self, int64_t most) except -1
     cdef double value_of_shared(self, int64_t shared) noexcept nogil
 
@@ -32,12 +34,14 @@ cdef class Targets:
     cdef readonly Py_ssize_t n
     cdef readonly Py_ssize_t tile
     cdef readonly bint blocks
+    cdef readonly bint kept
+    cdef bint has(self, int32_t i) noexcept nogil
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil
-    cdef int fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
-                       bint long_enough) noexcept nogil
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
+                           bint long_enough) noexcept nogil
 
 
 cdef class DotTargets(Targets):

@@ -18,7 +18,7 @@ from libsvmx._core.crew cimport Crew
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
 
-from libsvmx._core.arrays import ramp
+from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._kernels.products import GivenValues, products_of
 from libsvmx.exceptions import DataError
 
@@ -53,15 +53,25 @@ cdef class Kernel:
     DataError            a kernel value that overflows a float
     """
 
-    def __cinit__(self, CsrMatrix matrix, rows, int kind, int degree, double gamma, double coef0):
-        cdef Py_ssize_t i
-        cdef int64_t k
-        cdef double square
-        cdef bint binary = kind != PRECOMPUTED
-        cdef double most = 0.0, total = 0.0
+    def __cinit__(self, CsrMatrix matrix, rows, int kind, int degree, double gamma, double coef0, Kernel whole=None,
+                  members=None):
         self.matrix, self.rows = matrix, rows
         self.n = self.rows.shape[0]
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
+        if whole is None:
+            self.measure()
+        else:
+            self.take(whole, members)
+
+    cdef int measure(self) except -1:
+        """Squares and the diagonal, and whether rows are kept as bits."""
+        cdef Py_ssize_t i
+        cdef int64_t k
+        cdef int kind = self.kind
+        cdef double square, gamma = self.gamma, coef0 = self.coef0
+        cdef bint binary = kind != PRECOMPUTED
+        cdef double most = 0.0, total = 0.0
+        cdef CsrMatrix matrix = self.matrix
         self.squares = zeros("d", self.n)
         self.diagonal = zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
@@ -79,7 +89,7 @@ cdef class Kernel:
             if kind == LINEAR:
                 diagonal[i] = square
             elif kind == POLY:
-                diagonal[i] = svmx_powi(gamma * square + coef0, degree)
+                diagonal[i] = svmx_powi(gamma * square + coef0, self.degree)
             elif kind == RBF:
                 diagonal[i] = 1.0  # exp(-gamma (s + s - 2 s)), exactly
             else:
@@ -94,15 +104,29 @@ cdef class Kernel:
                        and self.n * (1.0 + matrix.max_index) <= BITS_PER_ONE * total)
         if self.binary:
             self.keep_ones(<int64_t>most)
+        return 0
+
+    cdef int take(self, Kernel whole, members) except -1:
+        """As ``measure``, from the kernel that these rows were taken from."""
+        cdef const int32_t[::1] chosen = members
+        cdef Py_ssize_t i
+        self.squares, self.diagonal = take_float64(whole.squares, members), take_float64(whole.diagonal, members)
+        self.binary = whole.binary
+        if self.binary:
+            self.ones, self.table, self.n_table = whole.ones, whole.table, whole.n_table
+            self.n_ones, self.first_one = take_int32(whole.n_ones, members), zeros("q", self.n)
+            for i in range(self.n):
+                self.first_one[i] = whole.first_one[chosen[i]]
+        return 0
 
     cdef int keep_ones(self, int64_t most) except -1:
         """The features of each row, and all the values their kernel can take (see svmx_bit_row)."""
         cdef Py_ssize_t i
         cdef int64_t k, n = 0
-        self.ones_from = zeros("q", self.n + 1)
+        self.first_one, self.n_ones = zeros("q", self.n), zeros("i", self.n)
         for i in range(self.n):
-            n += <int64_t>self.squares[i]
-            self.ones_from[i + 1] = n
+            self.first_one[i], self.n_ones[i] = n, <int32_t>self.squares[i]
+            n += self.n_ones[i]
         self.ones = zeros("i", n)
         n = 0
         for i in range(self.n):
@@ -122,9 +146,6 @@ cdef class Kernel:
                 self.table[2 * (most - k)] = <float>self.value_of_shared(k)
         return 0
 
-    cdef int32_t n_ones(self, Py_ssize_t i) noexcept nogil:
-        return <int32_t>(self.ones_from[i + 1] - self.ones_from[i])
-
     cdef double value_of_shared(self, int64_t shared) noexcept nogil:
         """The kernel, but RBF, of two rows of 0 and 1 that share so many ones."""
         if self.kind == POLY:
@@ -132,6 +153,12 @@ cdef class Kernel:
         if self.kind == SIGMOID:
             return tanh(self.gamma * shared + self.coef0)
         return shared
+
+    def part(self, members):
+        """The kernel of the rows ``members``, a buffer of int32 that is kept; cheaper than to make it anew."""
+        check_members(members, self.n)
+        return Kernel(self.matrix, take_int32(self.rows, members), self.kind, self.degree, self.gamma, self.coef0, self,
+                      members)
 
     def targets(self, members, bint transposed=False):
         """Targets of rows to come: ``members``, a buffer of int32, numbers rows of the problem.
@@ -154,6 +181,15 @@ cdef class Kernel:
         return out
 
 
+def check_members(members, Py_ssize_t n):
+    """Raise IndexError unless all of ``members`` (buffer of int32) are numbers of n rows."""
+    cdef const int32_t[::1] chosen = members
+    cdef Py_ssize_t k
+    for k in range(chosen.shape[0]):
+        if not 0 <= chosen[k] < n:
+            raise IndexError(f"row {chosen[k]} of {n}")
+
+
 cdef class Targets:
     """Base: the rows that a kernel row is computed against, in the order of its values.
 
@@ -162,8 +198,13 @@ cdef class Targets:
     ``lay_block(sources, count)``; with ``blocks`` that is less work than one by one.
 
     ``fill_rows(sources, count, n, out, crew, long_enough)``: one row or a block, over the first n targets, by all
-    threads of a crew if that is worth it.
+    threads of a crew if that is worth it. Returns how many values were computed.
+
+    ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
     """
+
+    cdef bint has(self, int32_t i) noexcept nogil:
+        return False
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         return 0
@@ -178,8 +219,8 @@ cdef class Targets:
             self.fill(sources[s], begin, end, out[s])
         return 0
 
-    cdef int fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
-                       bint long_enough) noexcept nogil:
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
+                           bint long_enough) noexcept nogil:
         cdef FillJob job
         cdef Py_ssize_t parts = 1
         if long_enough and crew.n > 1:
@@ -188,12 +229,14 @@ cdef class Targets:
             self.lay_block(sources, count)
         if parts <= 1:
             if count == 1:
-                return self.fill(sources[0], 0, n, out[0])
-            return self.fill_block(sources, count, 0, n, out)
+                self.fill(sources[0], 0, n, out[0])
+            else:
+                self.fill_block(sources, count, 0, n, out)
+            return count * n
         job.targets, job.sources, job.count, job.n, job.out = <void *>self, sources, count, n, out
         job.size = ((n + parts - 1) // parts + self.tile - 1) // self.tile * self.tile
         crew.run(_fill_part, &job, (n + job.size - 1) // job.size)
-        return 0
+        return count * n
 
     def rows(self, sources, Crew crew=None):
         """K(i, .) over all targets for each i of ``sources``, by the block: a list of buffers of float32.
@@ -343,14 +386,14 @@ cdef class BitTargets(Targets):
         self.columns = zeros("Q", self.stride * (1 + <Py_ssize_t>kernel.matrix.max_index))
         self.offset = zeros("i", self.stride * 64)
         for k in range(self.n):
-            for at in range(kernel.ones_from[chosen[k]], kernel.ones_from[chosen[k] + 1]):
+            for at in range(kernel.first_one[chosen[k]], kernel.first_one[chosen[k]] + kernel.n_ones[chosen[k]]):
                 self.columns[kernel.ones[at] * self.stride + k // 64] |= <uint64_t>1 << (k % 64)
             if kernel.kind == RBF:
-                self.offset[k] = kernel.n_ones(chosen[k])
+                self.offset[k] = kernel.n_ones[chosen[k]]
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        cdef int64_t first = self.kernel.ones_from[i]
-        svmx_bit_row(end - begin, self.kernel.n_ones(i), &self.kernel.ones[0] + first, &self.columns[0] + begin // 64,
-                     self.stride, &self.offset[0] + begin, self.kernel.n_ones(i) if self.kernel.kind == RBF else self.base,
+        cdef int64_t first = self.kernel.first_one[i]
+        svmx_bit_row(end - begin, self.kernel.n_ones[i], &self.kernel.ones[0] + first, &self.columns[0] + begin // 64,
+                     self.stride, &self.offset[0] + begin, self.kernel.n_ones[i] if self.kernel.kind == RBF else self.base,
                      &self.kernel.table[0], self.kernel.n_table, out + begin)
         return 0

@@ -12,6 +12,7 @@ cdef class RowStore:
     cdef readonly Py_ssize_t capacity
     cdef readonly int64_t rows_computed
     cdef readonly int64_t rows_found
+    cdef int64_t rows_taken         # computed or shared; the clock of what was when
     cdef int32_t[::1] index
     cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
     cdef readonly bint whole
@@ -26,7 +27,7 @@ cdef class RowStore:
     cdef int32_t[::1] place         # target of a position
     cdef float[::1] scratch
     cdef double arrange_ns
-    cdef int64_t rows_before        # rows_computed when the positions last changed
+    cdef int64_t rows_before        # rows_taken when the positions last changed
     # slots, and their ring by age: newer[head] is the oldest
     cdef Py_ssize_t stride
     cdef Py_ssize_t slab_bytes
@@ -53,7 +54,7 @@ cdef class RowStore:
     cdef double regret_ns
     cdef double touching_ns         # spent on the first touch of memory
     cdef double touched_bytes
-    cdef int64_t[::1] last_use      # rows_computed when a row was last asked for, 0 for never
+    cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
 
     # rows computed together with a missing one, on a guess
     cdef int64_t rows_ahead         # so computed of late
@@ -62,6 +63,7 @@ cdef class RowStore:
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
     cdef const float *row_of(self, int32_t i) except NULL nogil
+    cdef bint to_compute(self, int32_t i) except -1 nogil
     cdef bint missing(self, int32_t i) except -1 nogil
     cdef int together(self) noexcept nogil
     cdef int take(self, const int32_t *wanted, int count) except -1 nogil
@@ -69,7 +71,8 @@ cdef class RowStore:
     cdef void resize(self, Py_ssize_t active) noexcept nogil
     cdef int settle(self) except -1 nogil
     cdef int arrange(self) except -1
-    cdef int compute(self, const int32_t *rows, int count, float **out) noexcept nogil
+    cdef void learn(self, bint single, double n_rows, double value_ns) noexcept nogil
+    cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil
     cdef bint worth_more_memory(self) noexcept nogil

@@ -10,7 +10,8 @@ missing one, as long as enough of them are used.
 
 What is kept is decided by cost. Memory is bounded by the budget, but touched for the first
 time only if the rows are dear or were missed often enough: a row of cheap values is computed
-faster than it is fetched.
+faster than it is fetched. Rows that several solves share (sharedrows.pyx) come from there; what is
+decided by the cost of computing counts those alone that were not there yet.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -71,7 +72,8 @@ cdef class RowStore:
 
     Attributes
     ----------
-    rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
+    rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there. One that
+                                         is shared and of which a part was computed counts as computed
     """
 
     def __cinit__(self, Kernel kernel, double budget_bytes, index=None, Crew crew=None, active=None):
@@ -142,11 +144,15 @@ cdef class RowStore:
         self.rows_found += 1
         self.rows_ahead_used += self.ahead[s]
         self.ahead[s] = False
-        self.last_use[i] = self.rows_computed
+        self.last_use[i] = self.rows_taken
         return self.slot(s)
 
+    cdef bint to_compute(self, int32_t i) except -1 nogil:
+        """Whether row i of the kernel is missing, and not shared with solves that have asked for it."""
+        return self.missing(i) and not (self.targets.kept and self.targets.has(i))
+
     cdef bint missing(self, int32_t i) except -1 nogil:
-        """Whether row i of the kernel would have to be computed."""
+        """Whether row i of the kernel is not in the store."""
         cdef int32_t s
         if self.unsettled:
             self.settle()
@@ -173,12 +179,12 @@ cdef class RowStore:
         return SVMX_SOURCES
 
     cdef int take(self, const int32_t *wanted, int count) except -1 nogil:
-        """Compute up to SVMX_SOURCES rows of the kernel that are missing; the first was asked for."""
+        """Take in up to SVMX_SOURCES rows of the kernel that are missing; the first was asked for."""
         cdef int32_t rows[SVMX_SOURCES]
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
         cdef int32_t i, s
-        cdef double start, value_ns
+        cdef double start, took_ns, n_computed
         for k in range(count):
             i = wanted[k]
             s = self.slot_of[i]
@@ -195,26 +201,21 @@ cdef class RowStore:
             rows[n], out[n] = i, self.slot(s)
             n += 1
         start = svmx_nanoseconds()
-        self.compute(rows, n, out)
-        value_ns = (svmx_nanoseconds() - start) / (n * self.extent + 1.0)
-        self.value_ns += (value_ns - self.value_ns) / min(self.rows_computed + 1, 10)
-        if count == 1:
-            self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
-            if self.rows_computed == 0 or value_ns < self.least_ns:
-                self.least_ns = value_ns
-        elif self.block_ns == 0:
-            self.block_ns = value_ns * n
-        else:
-            self.block_ns += 0.1 * (value_ns * n - self.block_ns)
+        n_computed = self.compute(rows, n, out) / <double>self.targets.n
+        took_ns = svmx_nanoseconds() - start
+        self.value_ns += (took_ns / (n * self.extent + 1.0) - self.value_ns) / min(self.rows_taken + 1, 10)
+        if n_computed > 0:
+            self.learn(count == 1, n_computed, took_ns / (n_computed * self.extent + 1.0))
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]
             # a row that was here before, and not too long ago for any store of this budget, should have been kept
-            if self.last_use[i] > 0 and self.rows_computed - self.last_use[i] <= self.capacity:
+            if self.last_use[i] > 0 and self.rows_taken - self.last_use[i] <= self.capacity:
                 self.regret_ns += max(0.0, (self.value_ns - FETCH_NS * 4) * self.extent)
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
             self.ahead[s] = k > 0
-        self.rows_computed += n
+        self.rows_taken += n
+        self.rows_computed += n if n_computed > 0 else 0
         self.rows_found -= 1
         self.rows_ahead += n - 1
         if self.rows_ahead > 16 * SVMX_SOURCES:  # what was long ago counts less
@@ -222,22 +223,33 @@ cdef class RowStore:
             self.rows_ahead_used //= 2
         return 0
 
-    cdef int compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
-        """Rows of the kernel over ``extent`` positions."""
+    cdef void learn(self, bint single, double n_rows, double value_ns) noexcept nogil:
+        """What a value of a computed row has cost, one asked for alone or a block."""
+        if single:
+            self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
+            if self.rows_computed == 0 or value_ns < self.least_ns:
+                self.least_ns = value_ns
+        elif self.block_ns == 0:
+            self.block_ns = value_ns * n_rows
+        else:
+            self.block_ns += 0.1 * (value_ns * n_rows - self.block_ns)
+
+    cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
+        """Rows of the kernel over ``extent`` positions; returns how many values were computed."""
         cdef float *whole[SVMX_SOURCES]
         cdef int k
+        cdef int64_t computed
         cdef bint long_enough = self.value_ns * count * self.extent > LONG_NS
         if self.in_order:
-            self.targets.fill_rows(rows, count, self.extent, out, self.crew, long_enough)
-            self.kernel.values_computed += count * self.extent
-            return 0
-        for k in range(count):
-            whole[k] = &self.scratch[0] + k * self.targets.n
-        self.targets.fill_rows(rows, count, self.targets.n, whole, self.crew, long_enough)
-        for k in range(count):
-            svmx_gather(self.extent, whole[k], &self.place[0], out[k])
-        self.kernel.values_computed += count * self.targets.n
-        return 0
+            computed = self.targets.fill_rows(rows, count, self.extent, out, self.crew, long_enough)
+        else:
+            for k in range(count):
+                whole[k] = &self.scratch[0] + k * self.targets.n
+            computed = self.targets.fill_rows(rows, count, self.targets.n, whole, self.crew, long_enough)
+            for k in range(count):
+                svmx_gather(self.extent, whole[k], &self.place[0], out[k])
+        self.kernel.values_computed += computed
+        return computed
 
     # ---- the active part ----------------------------------------------------------------------
 
@@ -273,14 +285,14 @@ cdef class RowStore:
 
     cdef int settle(self) except -1 nogil:
         """Follow a changed active part: order of computation and layout of the slots."""
-        cdef int64_t rows = self.rows_computed - self.rows_before
+        cdef int64_t rows = self.rows_taken - self.rows_before
         cdef double waste
         self.unsettled = False
         # rows that are there already must be whole, too
-        if not self.rows_before and not self.begins_short and self.value_ns > DEAR_NS \
+        if not self.rows_before and not self.begins_short and not self.targets.kept and self.value_ns > DEAR_NS \
                 and KEPT_SHARE * self.capacity >= self.kernel.n:
             self.whole, self.extent = True, self.size
-        self.rows_before = self.rows_computed
+        self.rows_before = self.rows_taken
         if self.extent > self.covered:
             with gil:
                 self.arrange()

@@ -147,7 +147,7 @@ cdef class Smo:
 
     cdef const float *row(self, Py_ssize_t p) except NULL nogil:
         """K of position p with the active part; if it has to be computed, maybe with others that will be wanted."""
-        if self.store.missing(self.store.index[p]) and self.store.together() > 1:
+        if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
             self.fetch_with(p)
         return self.store.row(p)
 
@@ -169,7 +169,7 @@ cdef class Smo:
         return self.store.take(chosen, n)
 
     cdef int foremost_missing(self, Py_ssize_t p, const float *side, double sign, int32_t *found) except -1 nogil:
-        """Up to SVMX_SOURCES positions other than p whose rows are missing, those of largest sign * V first.
+        """Up to SVMX_SOURCES positions other than p whose rows are to compute, those of largest sign * V first.
 
         ``side`` is 0 for the variables to look at, -sign inf for the others. Returns how many were found.
         """
@@ -179,7 +179,7 @@ cdef class Smo:
         cdef int size = 0, at
         for q in range(self.active - 1, -1, -1):  # the last first among equals, as the selection has it
             v = sign * (self.V[q] + side[q])
-            if v > least and q != p and self.store.missing(self.store.index[q]):
+            if v > least and q != p and self.store.to_compute(self.store.index[q]):
                 at = size if size < SVMX_SOURCES else SVMX_SOURCES - 1
                 while at > 0 and v > values[at - 1]:
                     values[at], found[at] = values[at - 1], found[at - 1]
@@ -257,7 +257,7 @@ cdef class Smo:
             self.bound = BoundScores(self.store.kernel.n)
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
-                if self.store.missing(self.store.index[p]) and self.store.together() > 1:
+                if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
                     self.fetch_next(p)
                 svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
@@ -270,7 +270,7 @@ cdef class Smo:
         cdef int32_t chosen[SVMX_SOURCES]
         cdef int n = 0
         while p < self.size and n < self.store.together():
-            if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.missing(self.store.index[p]):
+            if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.to_compute(self.store.index[p]):
                 chosen[n] = self.store.index[p]
                 n += 1
             p += 1

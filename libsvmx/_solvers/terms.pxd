@@ -16,6 +16,7 @@ cdef class Terms:
                    bint transposed, Control control) except -1
     cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
                         Control control) except -1
+    cdef int apply_shared(self, int64_t first, RowStore store, rows, double *scores, Control control) except -1
     cdef int apply_blocks(self, int64_t first, Kernel kernel, Crew crew, const int32_t *rows, Py_ssize_t n_rows, double *scores,
                           bint transposed, Control control) except -1
 

@@ -14,8 +14,9 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.crew cimport Crew
-from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_interleave, svmx_replay
+from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
 from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control
@@ -68,6 +69,8 @@ cdef class Terms:
         cdef Py_ssize_t k
         for k in range(n):
             rows[k] = store.index[positions[k]]
+        if store.targets.kept:
+            return self.apply_shared(first, store, rows_, scores, control)
         return self.apply_blocks(first, store.kernel, store.crew, &rows[0], n, scores, transposed, control)
 
     cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
@@ -78,6 +81,25 @@ cdef class Terms:
             for e in range(first, self.n):
                 svmx_axpy_at(n, self.coef[e], store.row_of(self.source[e]), positions, scores)
                 control.worked(n)
+        return 0
+
+    cdef int apply_shared(self, int64_t first, RowStore store, rows, double *scores, Control control) except -1:
+        """A source at a time, from shared rows; sources have been asked for, ``rows`` not."""
+        cdef Targets targets = store.kernel.targets(rows)
+        cdef float *out[SVMX_SOURCES]
+        cdef float[::1] values = zeros("f", SVMX_SOURCES * targets.n)
+        cdef int64_t e = first
+        cdef int r, count
+        with nogil:
+            while e < self.n:
+                count = <int>min(<int64_t>SVMX_SOURCES, self.n - e)
+                for r in range(count):
+                    out[r] = &values[r * targets.n]
+                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.crew, True)
+                for r in range(count):
+                    svmx_axpy_row(targets.n, self.coef[e + r], out[r], scores)
+                e += count
+                control.worked(2 * count * targets.n)
         return 0
 
     cdef int apply_blocks(self, int64_t first, Kernel kernel, Crew crew, const int32_t *rows, Py_ssize_t n_rows, double *scores,

@@ -16,15 +16,20 @@ from libsvmx._core.buffers import zeros
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.observer import Observer, SolveReport
-from libsvmx._train.pairrounds import FoldReport, by_pairs, check_seedable, fold_report, rounds_of
+from libsvmx._train.pairrounds import FoldReport, KeptFold, by_pairs, check_seedable, fold_report, rounds_of
 from libsvmx._train.seeding import Seeding
-from libsvmx._train.training import draw_folds, predict_fold, train_all_but
+from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
+    from libsvmx._train.kernels import Kernels
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
+
+
+# What each fold came to.
+State = list[KeptFold]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class CrossValidated:
     folds : tuple of FoldReport
     seeding : Seeding
     whole : FoldReport           the training over all rows that a star begins with, else None
-    state : object               starts for the same folds at another C, None without seeding
+    state : State                what the same folds may start from at another C, if it was wanted
     """
 
     predicted: Buffer
@@ -51,7 +56,7 @@ class CrossValidated:
     folds: tuple[FoldReport, ...]
     seeding: Seeding
     whole: FoldReport | None = None
-    state: object = None
+    state: State | None = None
 
     @property
     def solves(self) -> tuple[FoldReport, ...]:
@@ -67,8 +72,18 @@ def cross_validate(
     observer: Observer,
     seeding: Seeding,
     with_values: bool = True,
+    kernels: Kernels | None = None,
+    start: State | None = None,
+    keep: bool = False,
 ) -> CrossValidated:
-    """Predict every row by a model trained without its fold; ``with_values``: decision values are wanted, too.
+    """Predict every row by a model trained without its fold.
+
+    Parameters
+    ----------
+    with_values : bool       decision values are wanted, not only predictions
+    kernels : Kernels        of these rows, if there were or will be other solves over them
+    start : State            seeded rounds begin with what the same folds came to at a smaller C
+    keep : bool              ``state`` is wanted, for another C
 
     Raises
     ------
@@ -77,19 +92,22 @@ def cross_validate(
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
     if seeding.method == "none":
-        return plain(problem, param, order, bounds, rand, observer, with_values)
+        return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
     check_seedable(param)
     tally = Tally(problem, param, order, bounds)
-    solver = rounds_of(problem, param, observer)
-    seeding = seeding.usual
-    if seeding.scheme == "star":
+    solver = rounds_of(problem, param, observer, kernels)
+    seeding = seeding.usual(n_folds)
+    if seeding.scheme == "star" and start is None:
         tally.whole = solver.train_whole()
-    for begin, end in pairwise(bounds):
+    state: State = []
+    for f, (begin, end) in enumerate(pairwise(bounds)):
         rest, held_out = folds.all_but(order, begin, end), order[begin:end]
-        report = solver.solve(rest, held_out, seeding)
+        report = solver.solve(rest, held_out, seeding, start[f] if start else {})
         predicted, values = solver.predict(rest, held_out, with_values)
         tally.add(held_out, predicted, values, report)
-    return tally.result(seeding)
+        if keep:
+            state.append(solver.keep())
+    return tally.result(seeding, state if keep else None)
 
 
 def plain(
@@ -100,19 +118,23 @@ def plain(
     rand: Rand,
     observer: Observer,
     with_values: bool,
+    kernels: Kernels | None,
 ) -> CrossValidated:
     """LIBSVM's cross-validation: every round from nothing, along LIBSVM's path."""
     tally = Tally(problem, param, order, bounds)
+    kernels = kernels or shared_kernels(problem, param)
     for begin, end in pairwise(bounds):
         counting = Counting(observer)
         began = perf_counter()
-        model = train_all_but(problem, param, order, begin, end, rand, counting)
+        model = train_all_but(problem, param, order, begin, end, rand, counting, kernels)
         seconds = perf_counter() - began
         held_out = problem.take(order[begin:end])
-        predicted = predict_fold(model, held_out, observer)
-        values = None
-        if with_values:
-            values = prediction.decision_values(model, held_out.matrix, held_out.rows)
+        values = prediction.decision_values(model, held_out.matrix, held_out.rows) if with_values else None
+        if values is None or param.probability:
+            predicted = predict_fold(model, held_out, observer)
+        else:
+            predicted = prediction.labels_of(model, values, len(held_out))
+        if values is not None:
             values = by_pairs(values, len(held_out), model.class_labels, tally.labels)
         tally.add(order[begin:end], predicted, values, fold_report(counting.reports, "none", 0.0, seconds))
     return tally.result(Seeding("none"))
@@ -156,8 +178,15 @@ class Tally:
                 self.values[row * width : (row + 1) * width] = values[k * width : (k + 1) * width]
         self.reports.append(report)
 
-    def result(self, seeding: Seeding) -> CrossValidated:
+    def result(self, seeding: Seeding, state: State | None = None) -> CrossValidated:
         """All of it."""
         return CrossValidated(
-            self.predicted, self.values, tuple(self.labels), self.fold_of, tuple(self.reports), seeding, self.whole
+            self.predicted,
+            self.values,
+            tuple(self.labels),
+            self.fold_of,
+            tuple(self.reports),
+            seeding,
+            self.whole,
+            state,
         )

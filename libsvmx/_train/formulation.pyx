@@ -91,6 +91,29 @@ def held_out(DualProblem problem, rows):
     return bounds_
 
 
+def count_free(DualProblem problem, alpha):
+    """How many variables are within their bounds."""
+    cdef const double[::1] a = alpha, C = problem.C
+    cdef Py_ssize_t v, n = 0
+    for v in range(problem.size):
+        n += 0 < a[v] < C[v]
+    return n
+
+
+def scaled_start(DualProblem problem, bounds, kept_alpha, kept_scores, double ratio):
+    """alpha times ``ratio``, within ``bounds``, and its scores V = linear - sum_j beta_j K_j: two buffers of float64."""
+    cdef const double[::1] C = bounds, alpha = kept_alpha, V = kept_scores, linear = problem.linear
+    cdef Py_ssize_t v
+    start_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
+    cdef double[::1] start = start_, scores = scores_
+    for v in range(problem.size):
+        start[v] = alpha[v] * ratio
+        if start[v] > C[v] * (1 - 1e-12):  # at its bound it stays, whatever the rounding
+            start[v] = C[v]
+        scores[v] = linear[v] + ratio * (V[v] - linear[v])
+    return start_, scores_
+
+
 def coefficient_sums(param, Py_ssize_t l):
     """What the equality constraints fix with l rows: (sum of y alpha,), or (sum over y = +1, sum over y = -1) in the
     nu formulations."""

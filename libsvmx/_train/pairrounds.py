@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._kernels.kernel import Kernel
 from libsvmx._train import folds, prediction
-from libsvmx._train.rounds import Rounds, SolvedRound
-from libsvmx._train.training import assemble_classifier, class_costs, pair_problem
+from libsvmx._train.rounds import Kept, Rounds, SolvedRound
+from libsvmx._train.training import assemble_classifier, class_costs, pair_problem, shared_kernels
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
+    from libsvmx._train.kernels import Kernels
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer, SolveReport
     from libsvmx._train.parameter import Parameter
@@ -54,11 +54,14 @@ class FoldReport:
     status: str
 
 
-def rounds_of(problem: Problem, param: Parameter, observer: Observer) -> SingleRounds | PairRounds:
-    """What solves the rounds of this problem."""
+def rounds_of(
+    problem: Problem, param: Parameter, observer: Observer, kernels: Kernels | None = None
+) -> SingleRounds | PairRounds:
+    """What solves the rounds of this problem; ``kernels`` of its rows, if there were or will be other solves."""
+    kernels = kernels or shared_kernels(problem, param)
     if not param.svm_type.is_classification:
-        return SingleRounds(problem, param, observer)
-    return PairRounds(problem, param, observer)
+        return SingleRounds(problem, param, observer, kernels)
+    return PairRounds(problem, param, observer, kernels)
 
 
 def check_seedable(param: Parameter) -> None:
@@ -89,20 +92,29 @@ def by_pairs(values: Buffer, n: int, labels: tuple[int, ...] | None, all_labels:
     return out
 
 
-class SingleRounds:
-    """SingleRounds(problem, param, observer): the rounds of a one-class SVM or a regression."""
+# Optima of one fold by pair of classes; of a single problem as that of (0, 0).
+KeptFold = dict[tuple[int, int], Kept]
 
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer) -> None:
+
+class SingleRounds:
+    """SingleRounds(problem, param, observer, kernels): the rounds of a one-class SVM or a regression."""
+
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: Kernels) -> None:
         self.param = param
-        self.rounds = Rounds(kernel_of(problem, param), param, problem.targets, 0.0, 0.0, observer)
+        self.rounds = Rounds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer)
 
     def train_whole(self) -> FoldReport:
         """The optimum over all rows."""
         return sum_up([self.rounds.train_whole()])
 
-    def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding) -> FoldReport:
-        """The round without ``held_out``; ``rest`` are the other rows in the order of the folds."""
-        return sum_up([self.rounds.solve(held_out, seeding)])
+    def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, kept: KeptFold) -> FoldReport:
+        """The round without ``held_out``; ``rest`` are the other rows in the order of the folds, ``kept`` its optimum
+        at another C, if there is one."""
+        return sum_up([self.rounds.solve(held_out, seeding, kept.get((0, 0)))])
+
+    def keep(self) -> KeptFold:
+        """The last round, for another C."""
+        return {(0, 0): self.rounds.keep()}
 
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer]:
         """Predictions and decision values of the rows held out of the last round."""
@@ -133,9 +145,9 @@ class SingleRounds:
 
 
 class PairRounds:
-    """PairRounds(problem, param, observer): the rounds of all pairs of classes."""
+    """PairRounds(problem, param, observer, kernels): the rounds of all pairs of classes."""
 
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer) -> None:
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: Kernels) -> None:
         self.problem, self.param = problem, param
         self.labels, start, order = folds.group_classes(problem.targets)
         k = len(self.labels)
@@ -149,22 +161,27 @@ class PairRounds:
         for i in range(k):
             for j in range(i + 1, k):
                 pair = pair_problem(problem, order, start, i, j)
-                self.pairs[i, j] = Rounds(kernel_of(pair, param), param, pair.targets, costs[i], costs[j], observer)
+                self.pairs[i, j] = Rounds(*kernels.of(pair), param, pair.targets, costs[i], costs[j], observer)
 
     def train_whole(self) -> FoldReport:
         """The optima over all rows."""
         return sum_up([pair.train_whole() for pair in self.pairs.values()])
 
-    def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding) -> FoldReport:
-        """The round without ``held_out``; ``rest`` are the other rows in the order of the folds."""
+    def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, kept: KeptFold) -> FoldReport:
+        """The round without ``held_out``; ``rest`` are the other rows in the order of the folds, ``kept`` its optima at
+        another C, if there are any."""
         present = {self.class_of[row] for row in rest}
+        self.solved_pairs = [(i, j) for i, j in self.pairs if i in present and j in present]
         return sum_up(
             [
-                pair.solve(self.rows_in_pair(held_out, i, j), seeding)
-                for (i, j), pair in self.pairs.items()
-                if i in present and j in present
+                self.pairs[i, j].solve(self.rows_in_pair(held_out, i, j), seeding, kept.get((i, j)))
+                for i, j in self.solved_pairs
             ]
         )
+
+    def keep(self) -> KeptFold:
+        """The last round, for another C."""
+        return {(i, j): self.pairs[i, j].keep() for i, j in self.solved_pairs}
 
     def rows_in_pair(self, rows: Buffer, i: int, j: int) -> Buffer:
         """Which rows of pair (i, j) are among ``rows``, in the order of these."""
@@ -251,11 +268,6 @@ class PairRounds:
                 rhos.append(solved.rho if first == i else -solved.rho)
                 statuses.append(solved.status)
         return assemble_classifier(part, self.param, (labels, start, order), betas, rhos, statuses)
-
-
-def kernel_of(problem: Problem, param: Parameter) -> Kernel:
-    """The kernel over the rows of a problem."""
-    return Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
 
 
 def fold_report(reports: list[SolveReport], seeder: str, seeding_seconds: float, solving_seconds: float) -> FoldReport:

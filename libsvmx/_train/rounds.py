@@ -6,7 +6,9 @@ rows, and the decision values of the held-out rows are there when a round is sol
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+from functools import cached_property
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -21,12 +23,12 @@ from libsvmx._solvers import smo, warm
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeders import seeder as seeder_of
 from libsvmx._solvers.seeding import Round, adjust, moved_scores
-from libsvmx._train.formulation import coefficient_sums, held_out, pose, read_off
+from libsvmx._train.formulation import coefficient_sums, count_free, held_out, pose, read_off, scaled_start
 from libsvmx._train.observer import SolveReport
 from libsvmx.enums import SvmType
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel import Kernel, Targets
     from libsvmx._problem.dual import DualSolution
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -44,6 +46,15 @@ class Optimum:
     alpha: Buffer
     scores: Buffer
     left_out: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An optimum at ``C`` that can be pickled."""
+
+    C: float
+    alpha: array[float]
+    scores: array[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +77,12 @@ class SolvedRound:
 
 
 class Rounds:
-    """Rounds(kernel, param, targets, Cp, Cn, observer)
+    """Rounds(kernel, budget_bytes, param, targets, Cp, Cn, observer)
 
     Parameters
     ----------
     kernel : Kernel                             over the l rows of the problem
+    budget_bytes : float                        for the rows that a solve keeps
     targets : buffer of float64, shape (l,)     of a binary classification > 0 or not
     Cp, Cn : float                              upper bounds of the two classes, C-SVC only
 
@@ -80,39 +92,56 @@ class Rounds:
     """
 
     def __init__(
-        self, kernel: Kernel, param: Parameter, targets: Buffer, Cp: float, Cn: float, observer: Observer
+        self,
+        kernel: Kernel,
+        budget_bytes: float,
+        param: Parameter,
+        targets: Buffer,
+        Cp: float,
+        Cn: float,
+        observer: Observer,
     ) -> None:
+        self.budget_bytes = budget_bytes
         self.kernel, self.param, self.targets, self.costs = kernel, param, targets, (Cp, Cn)
         self.observer, self.threads = observer, thread_count(param.threads)
         self.dual = pose(param, targets, Cp, Cn)
-        self.every_row = kernel.targets(ramp(kernel.n))
         self.crew = Crew(1)
         self.whole: SolvedRound | None = None
         self.solved: SolvedRound | None = None
 
+    @cached_property
+    def every_row(self) -> Targets:
+        """All rows of the kernel, to move the scores of all variables."""
+        return self.kernel.targets(ramp(self.kernel.n))
+
     def train_whole(self) -> SolvedRound:
         """The optimum over all rows, by LIBSVM's path."""
         began, before = perf_counter(), self.kernel.values_computed
-        solution = smo.solve(self.dual, self.kernel, self._budget(), self._control(), self.threads)
+        solution = smo.solve(self.dual, self.kernel, self.budget_bytes, self._control(), self.threads)
         seconds = perf_counter() - began
         self.whole = self._finish(self.dual, solution, zeros("i", 0), "none", 0.0, seconds, before)
         return self.whole
 
-    def solve(self, left_out: Buffer, seeding: Seeding) -> SolvedRound:
-        """The round without the rows ``left_out``."""
+    def solve(self, left_out: Buffer, seeding: Seeding, kept: Kept | None = None) -> SolvedRound:
+        """The round without the rows ``left_out``; ``kept``: its optimum at another C, to start from."""
         began, values_before = perf_counter(), self.kernel.values_computed
         before = self.whole if seeding.scheme == "star" else self.solved
         C = held_out(self.dual, left_out)
         sums = coefficient_sums(self.param, len(self.targets) - len(left_out))
         start, seeder = None, seeding.method
-        if before is not None and seeder != "none":
+        if kept is not None:
+            seeder = "C"
+            start, scores = self._scaled(C, kept)
+        elif before is not None and seeder != "none":
+            if seeder == "auto":
+                seeder = self._choice(before, left_out, seeding.scheme)
             start, scores = self._seeded(C, sums, left_out, seeder, before.optimum)
         if start is None:
             seeder = "none"
             start, scores = self._cold(left_out)
         dual = DualProblem(self.dual.y, self.dual.linear, C, start, self.dual.index, self.dual.split, scores)
         seeded = perf_counter()
-        solution = warm.solve(dual, self.kernel, self._budget(), self._control(), self.threads)
+        solution = warm.solve(dual, self.kernel, self.budget_bytes, self._control(), self.threads)
         ended = perf_counter()
         self.solved = self._finish(dual, solution, left_out, seeder, seeded - began, ended - seeded, values_before)
         return self.solved
@@ -169,6 +198,14 @@ class Rounds:
         optimum = Optimum(solution.alpha, solution.scores, left_out)
         return SolvedRound(optimum, beta, rho, scale, status, seeder, seeding_seconds, solving_seconds, report)
 
+    def _choice(self, before: SolvedRound, left_out: Buffer, scheme: str) -> str:
+        """The seeder that measured best: SIR along a chain; in a star TOP, or, where few rows are free, AVG, which
+        then moves fewer kernel rows."""
+        if scheme == "chain":
+            return "sir"
+        leaving = sum(1 for row in left_out if before.beta[row] != 0)
+        return "avg" if count_free(self.dual, before.optimum.alpha) <= leaving else "top"
+
     def _seeded(
         self, C: Buffer, sums: tuple[float, ...], left_out: Buffer, seeder: str, before: Optimum
     ) -> tuple[Buffer | None, Buffer | None]:
@@ -182,6 +219,17 @@ class Rounds:
         if not adjust(round_, start):
             return None, None
         return start, moved_scores(round_, self.every_row, start, self.crew)
+
+    def _scaled(self, C: Buffer, kept: Kept) -> tuple[Buffer, Buffer]:
+        """The optimum at another C, drawn out in proportion: feasible, and its scores need no kernel row."""
+        ratio = self.param.C / kept.C if self.param.svm_type.has_cost else 1.0
+        return scaled_start(self.dual, C, kept.alpha, kept.scores, ratio)
+
+    def keep(self) -> Kept:
+        """The last round, for another C."""
+        assert self.solved is not None
+        optimum = self.solved.optimum
+        return Kept(self.param.C, array("d", optimum.alpha), array("d", optimum.scores))
 
     def _cold(self, left_out: Buffer) -> tuple[Buffer, Buffer]:
         """LIBSVM's start for the rows that take part."""
@@ -212,9 +260,6 @@ class Rounds:
         if self.dual.size > len(self.targets):
             ordered += [len(self.targets) + i for i in ordered]
         return filled("i", ordered)
-
-    def _budget(self) -> float:
-        return self.param.cache_size * (1 << 20)
 
     def _control(self) -> Control:
         param, observer = self.param, self.observer

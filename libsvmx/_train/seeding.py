@@ -11,6 +11,9 @@ SCHEMES = ("chain", "star")
 # AVG and TOP were made for leave-one-out, which starts from the whole problem; the paper's own are a chain
 USUAL_SCHEME = {"sir": "chain", "mir": "chain", "ato": "chain", "avg": "star", "top": "star"}
 
+# With so many folds the training over all rows, of which each fold changes little, pays for a star.
+STAR_FROM = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Seeding:
@@ -31,7 +34,10 @@ class Seeding:
         if self.scheme and self.scheme not in SCHEMES:
             raise ParameterError(f"unknown seeding scheme {self.scheme!r}: choose chain or star")
 
-    @property
-    def usual(self) -> Seeding:
-        """With the scheme filled in."""
-        return self if self.scheme else replace(self, scheme=USUAL_SCHEME.get(self.method, "star"))
+    def usual(self, n_folds: int) -> Seeding:
+        """With the scheme filled in, and for 'auto' with few folds a chain: a star has one training more."""
+        if self.scheme:
+            return self
+        if self.method == "auto":
+            return replace(self, scheme="chain" if n_folds < STAR_FROM else "star")
+        return replace(self, scheme=USUAL_SCHEME.get(self.method, "chain"))

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.threads import thread_count
-from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.kkt import kkt_gap
 from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import assemble_coefficients, pose, read_off
+from libsvmx._train.kernels import Kernels
 from libsvmx._train.model import Model, vectors_of
 from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.parameter import Parameter
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
     from libsvmx._typing import Buffer
 
-MEGABYTE = 1 << 20
 INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
 
 
@@ -66,13 +65,13 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
 
 
 def solve_binary(
-    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer
+    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: Kernels
 ) -> tuple[Buffer, float, str]:
     """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
-    kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
-    solution = smo.solve(dual, kernel, param.cache_size * MEGABYTE, control, thread_count(param.threads))
+    kernel, budget_bytes = kernels.of(problem)
+    solution = smo.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
     status = solution.status
     if status != "converged":
         observer.remark(status)
@@ -98,9 +97,12 @@ def solve_binary(
     return beta, rho, status
 
 
-def train_single(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
-    """One-class SVM or regression."""
-    beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer)
+def train_single(
+    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: Kernels | None = None
+) -> Model:
+    """One-class SVM or regression. ``kernels``: of these rows and more, if others are to train on them."""
+    kernels = kernels or Kernels(problem, param, repeated=param.probability and param.svm_type.is_regression)
+    beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
     positions = nonzero(beta)
     model = Model(
         param,
@@ -118,19 +120,22 @@ def train_single(problem: Problem, param: Parameter, rand: Rand, observer: Obser
         if marks is None:
             observer.remark("few density values")
         return replace(model, marks=marks)
-    predicted = cross_validate_problem(problem, replace(param, probability=False), INNER_FOLDS, rand, observer)
+    inner = replace(param, probability=False)
+    predicted = cross_validate_problem(problem, inner, INNER_FOLDS, rand, observer, kernels)
     sigma = probability.laplace_scale(problem.targets, predicted)
     observer.laplace_scale(sigma)
     return replace(model, sigmoid_a=filled("d", [sigma]))
 
 
-def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
-    """One against one: a dual problem for each pair of classes."""
+def train_classifier(
+    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: Kernels | None = None
+) -> Model:
+    """One against one: a dual problem for each pair of classes. ``kernels``: as in ``train_single``."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
     weightless = {label for label, weight in param.weights if weight == 0} & set(labels)
     if weightless and param.svm_type == SvmType.C_SVC:  # nu-SVC has no C to weight
-        return train_without(problem, param, weightless, rand, observer)
+        return train_without(problem, param, weightless, rand, observer, kernels)
     if k == 1:
         observer.remark("one class")
     if param.probability:
@@ -138,15 +143,16 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
         if rare:
             observer.remark("few rows for probability", ", ".join(rare))
     costs = class_costs(labels, param, observer)
+    kernels = kernels or Kernels(problem, param, (start, order), repeated=param.probability)
     betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
     for i in range(k):
         for j in range(i + 1, k):
             pair = pair_problem(problem, order, start, i, j)
             if param.probability:
-                a, b = sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer)
+                a, b = sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer, kernels)
                 prob_a.append(a)
                 prob_b.append(b)
-            beta, rho, status = solve_binary(pair, param, costs[i], costs[j], observer)
+            beta, rho, status = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
             betas.append(beta)
             rhos.append(rho)
             statuses.append(status)
@@ -198,7 +204,9 @@ def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list
     return costs
 
 
-def train_without(problem: Problem, param: Parameter, weightless: set[int], rand: Rand, observer: Observer) -> Model:
+def train_without(
+    problem: Problem, param: Parameter, weightless: set[int], rand: Rand, observer: Observer, kernels: Kernels | None
+) -> Model:
     """A class of weight 0 has C = 0: none of its rows can count, so it is left out."""
     kept = filled("i", (i for i, y in enumerate(problem.targets) if int(y) not in weightless))
     if not len(kept):
@@ -206,7 +214,7 @@ def train_without(problem: Problem, param: Parameter, weightless: set[int], rand
     for label in sorted(weightless):
         observer.remark("class dropped", str(label))
     rest = replace(param, weights=tuple(w for w in param.weights if w[0] not in weightless))
-    model = train_classifier(problem.take(kept), rest, rand, observer)
+    model = train_classifier(problem.take(kept), rest, rand, observer, kernels)
     return replace(model, param=param, row_numbers=filled("i", (kept[r - 1] + 1 for r in model.row_numbers or ())))
 
 
@@ -227,7 +235,7 @@ def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j:
 
 
 def sigmoid_of_pair(
-    pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer
+    pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer, kernels: Kernels
 ) -> tuple[float, float]:
     """Sigmoid parameters (A, B) of one pair from decision values of a five-fold cross-validation."""
     n = len(pair)
@@ -239,7 +247,7 @@ def sigmoid_of_pair(
         held_out = pair.take(order[begin:end])
         n_positive = sum(1 for y in rest.targets if y > 0)
         if n_positive and n_positive < len(rest):
-            model = train_classifier(rest, inner, rand, observer)
+            model = train_classifier(rest, inner, rand, observer, kernels)
             # classes -1 and +1 are always ordered +1 first, so the values count for the positive class
             decided = prediction.decision_values(model, held_out.matrix, held_out.rows)
             for p, value in zip(order[begin:end], decided, strict=True):
@@ -254,21 +262,31 @@ def sigmoid_of_pair(
     return a, b
 
 
-def cross_validate_problem(problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer) -> Buffer:
+def cross_validate_problem(
+    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer, kernels: Kernels | None = None
+) -> Buffer:
     """Prediction of every row by the model trained without its fold: buffer of float64, shape (len(problem),).
 
-    Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out.
+    Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out. ``kernels``: of these
+    rows, if there were or will be other solves over them.
     """
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
+    kernels = kernels or shared_kernels(problem, param)
     predicted = zeros("d", len(problem))
     for begin, end in pairwise(bounds):
         held_out = order[begin:end]
-        model = train_all_but(problem, param, order, begin, end, rand, observer)
+        model = train_all_but(problem, param, order, begin, end, rand, observer, kernels)
         values = predict_fold(model, problem.take(held_out), observer)
         for p, value in zip(held_out, values, strict=True):
             predicted[p] = value
     return predicted
+
+
+def shared_kernels(problem: Problem, param: Parameter) -> Kernels:
+    """Kernel rows for many solves over the same rows."""
+    classify = param.svm_type.is_classification
+    return Kernels(problem, param, folds.group_classes(problem.targets)[1:] if classify else None, repeated=True)
 
 
 def draw_folds(
@@ -304,11 +322,18 @@ def draw_folds(
 
 
 def train_all_but(
-    problem: Problem, param: Parameter, order: Buffer, begin: int, end: int, rand: Rand, observer: Observer
+    problem: Problem,
+    param: Parameter,
+    order: Buffer,
+    begin: int,
+    end: int,
+    rand: Rand,
+    observer: Observer,
+    kernels: Kernels | None = None,
 ) -> Model:
     """The model of the rows in ``order`` but those at [begin, end)."""
     train = train_classifier if param.svm_type.is_classification else train_single
-    return train(problem.take(folds.all_but(order, begin, end)), param, rand, observer)
+    return train(problem.take(folds.all_but(order, begin, end)), param, rand, observer, kernels)
 
 
 def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:

@@ -11,9 +11,11 @@ from support import data
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.rowstore import RowStore
+from libsvmx._kernels.sharedrows import SharedRows
 
 LINEAR, RBF, PRECOMPUTED = 0, 2, 4
 N = 37
+SHARED = {"shared": (1e6, True), "partly shared": (2000.0, True), "shared by class": (1e6, False)}
 
 
 def wide_rows(n, width=3000):
@@ -30,7 +32,7 @@ def kernel_of(name):
         matrix, kind = data.load("a1a.xz", N)[0], RBF
     elif name == "postings":
         matrix, kind = data.load("text")[0], LINEAR
-    elif name == "blocks":
+    elif name in ("blocks", *SHARED):
         matrix, kind = data.load("splice.xz", N)[0], RBF
     elif name == "dear":
         matrix, kind = wide_rows(N), LINEAR
@@ -44,7 +46,11 @@ def kernel_of(name):
     kernel = Kernel(matrix, filled("i", range(N)), kind, 0, 0.1, 0.0)
     assert kernel.binary == (name == "bits")
     assert kernel.targets(filled("i", range(N))).blocks == (name not in ("bits", "given"))
-    return kernel, np.array([kernel.row(i) for i in range(N)])
+    K = np.array([kernel.row(i) for i in range(N)])
+    if name in SHARED:
+        budget, across = SHARED[name]
+        kernel = SharedRows(kernel, budget, [0, 11, N], across).part(filled("i", range(N)))
+    return kernel, K
 
 
 class Follower:
@@ -84,7 +90,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("name", ["dense", "bits", "postings", "blocks", "dear", "given"])
+@pytest.mark.parametrize("name", ["dense", "bits", "postings", "blocks", "dear", "given", *SHARED])
 @given(
     steps=STEPS,
     index=st.one_of(st.none(), st.lists(st.integers(0, N - 1), min_size=1, max_size=90)),

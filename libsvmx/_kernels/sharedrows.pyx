@@ -1,0 +1,271 @@
+"""Kernel rows that several solves share: folds, pairs of classes, values of C.
+
+Solves over parts of the same rows ask for the same values. Where these are dear, K(i, .) is kept in pieces
+(row i, segment) over all rows of a segment, and a part gathers its values from them; segments are classes,
+so that the pairs (a, b) and (a, c) share K(a, a). A gather costs about half a nanosecond a value: values
+that are as cheap as that are better computed for each part alone, in its own order.
+
+Pieces stay for good: solves come round, fold after fold, and a store of the latest rows would always just
+have lost those that are wanted next.
+"""
+
+from itertools import pairwise
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from libsvmx._core.arrays import empty, ramp, take_int32
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.crew cimport Crew
+from libsvmx._core.smo_lanes cimport svmx_gather
+from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.products cimport TILE
+from libsvmx._kernels.kernel import check_members
+
+
+cdef extern from "svmx_memory.h" nogil:
+    void *svmx_take_slab(size_t bytes) noexcept
+    void svmx_give_slab(void *slab, size_t bytes) noexcept
+    size_t SVMX_SLAB
+
+cdef extern from "svmx_clock.h" nogil:
+    double svmx_nanoseconds() noexcept
+
+
+cdef class SharedRows:
+    """SharedRows(kernel, budget_bytes, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
+
+    One solve at a time may use them.
+
+    Parameters
+    ----------
+    kernel : Kernel               not a given one, which may differ from its transpose
+    budget_bytes : float          for pieces; those that do not fit are computed whenever they are asked for
+    starts : list of int          first row of each segment, and the end; a single segment by default
+    across : bool                 whether to keep pieces of rows with segments other than their own
+
+    Attributes
+    ----------
+    held_bytes, most_bytes : float      memory that pieces and their table take, and may take
+    values_computed : int
+    """
+
+    def __cinit__(self, Kernel kernel, double budget_bytes, starts=None, bint across=True):
+        cdef Py_ssize_t s, i, longest = 0
+        cdef double needed
+        if kernel.kind == PRECOMPUTED:
+            raise ValueError("a given kernel is not shared")
+        self.kernel, self.across = kernel, across
+        self.starts = filled("q", [0, kernel.n] if starts is None else starts)
+        self.k = self.starts.shape[0] - 1
+        self.segment_of = zeros("i", kernel.n)
+        self.alone, self.targets = Crew(1), []
+        everyone = ramp(kernel.n)
+        self.target = <void **>calloc(self.k, sizeof(void *))
+        self.piece = <float **>calloc(kernel.n * self.k, sizeof(float *))
+        if self.target == NULL or self.piece == NULL:
+            raise MemoryError("shared kernel rows")
+        for s in range(self.k):
+            self.targets.append(kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
+            self.target[s] = <void *>self.targets[s]
+            self.blocks |= (<Targets>self.target[s]).blocks
+            longest = max(longest, _padded_bytes(self.starts[s + 1] - self.starts[s]))
+            for i in range(self.starts[s], self.starts[s + 1]):
+                self.segment_of[i] = <int32_t>s
+        self.scratch = empty("f", SVMX_SOURCES * kernel.n)
+        self.held_bytes = kernel.n * self.k * sizeof(float *)
+        budget_bytes = max(0.0, budget_bytes - self.held_bytes)
+        needed = all_bytes(list(self.starts), across) - self.held_bytes
+        self.slab_bytes = max(longest, <Py_ssize_t>min(needed, budget_bytes, <double>SVMX_SLAB))
+        self.n_slabs = <Py_ssize_t>(budget_bytes / max(self.slab_bytes, 1))
+        if needed <= self.slab_bytes:
+            self.n_slabs = min(self.n_slabs, 1)
+        elif longest < self.slab_bytes:  # less than a piece is lost at the end of a slab
+            self.n_slabs = min(self.n_slabs, <Py_ssize_t>(needed / (self.slab_bytes - longest)) + 1)
+        self.most_bytes = self.held_bytes + <double>self.n_slabs * self.slab_bytes
+        self.slabs = <float **>calloc(self.n_slabs + 1, sizeof(float *))
+        if self.slabs == NULL:
+            raise MemoryError("shared kernel rows")
+
+    def __dealloc__(self):
+        cdef Py_ssize_t s
+        if self.slabs != NULL:
+            for s in range(self.n_slabs):
+                svmx_give_slab(self.slabs[s], self.slab_bytes)
+        free(self.slabs)
+        free(self.piece)
+        free(self.target)
+
+    def part(self, members):
+        """The kernel of the rows ``members``, a buffer of int32 that is kept: a SharedKernel."""
+        cdef Kernel whole = self.kernel
+        check_members(members, whole.n)
+        cdef SharedKernel part = SharedKernel(whole.matrix, take_int32(whole.rows, members), whole.kind, whole.degree,
+                                              whole.gamma, whole.coef0, whole, members)
+        part.shared, part.origin = self, members
+        return part
+
+    def value_ns(self):
+        """Nanoseconds that a value takes to compute, measured on a block of evenly spaced rows."""
+        cdef int32_t rows[SVMX_SOURCES]
+        cdef float *out[SVMX_SOURCES]
+        cdef int r, count = <int>min(<Py_ssize_t>SVMX_SOURCES, self.kernel.n)
+        cdef Py_ssize_t s, length, longest = 0
+        cdef double start
+        cdef Targets targets = self.targets[0]
+        for s in range(self.k):
+            if self.starts[s + 1] - self.starts[s] > longest:
+                targets, longest = self.targets[s], self.starts[s + 1] - self.starts[s]
+        for r in range(count):
+            rows[r], out[r] = <int32_t>(r * self.kernel.n // count), &self.scratch[r * longest]
+        targets.fill_rows(rows, count, longest, out, self.alone, False)  # meets cold memory
+        start = svmx_nanoseconds()
+        targets.fill_rows(rows, count, longest, out, self.alone, False)
+        return (svmx_nanoseconds() - start) / (count * longest)
+
+    # ---- pieces --------------------------------------------------------------------------------
+
+    cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil:
+        """Memory for a piece, NULL if there is no more."""
+        cdef float *room
+        if self.filling < self.n_slabs and self.slabs[self.filling] != NULL and self.filled + bytes > self.slab_bytes:
+            self.filling += 1
+            self.filled = 0
+        if self.filling == self.n_slabs:
+            return NULL
+        if self.slabs[self.filling] == NULL:
+            self.slabs[self.filling] = <float *>svmx_take_slab(self.slab_bytes)
+            if self.slabs[self.filling] == NULL:
+                self.filling = self.n_slabs  # a smaller store is slower, not wrong
+                return NULL
+            self.held_bytes += self.slab_bytes
+        room = self.slabs[self.filling] + self.filled // <Py_ssize_t>sizeof(float)
+        self.filled += bytes
+        return room
+
+    cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, const float **pieces, float *spare,
+                       Py_ssize_t stride, Crew crew, bint long_enough) noexcept nogil:
+        """Pieces of up to SVMX_SOURCES rows with a segment; returns how many values were computed.
+
+        One that is not kept is computed to ``spare`` + its place among ``rows`` * ``stride``.
+        """
+        cdef int32_t todo[SVMX_SOURCES]
+        cdef float *out[SVMX_SOURCES]
+        cdef int r, n = 0
+        cdef float **piece
+        cdef Py_ssize_t length = self.starts[segment + 1] - self.starts[segment]
+        cdef int64_t computed
+        for r in range(count):
+            piece = &self.piece[rows[r] * self.k + segment]
+            pieces[r] = piece[0]
+            if piece[0] != NULL:
+                continue
+            if self.across or self.segment_of[rows[r]] == segment:
+                piece[0] = self.room_for(_padded_bytes(length))
+            out[n] = piece[0] if piece[0] != NULL else spare + r * stride
+            pieces[r], todo[n] = out[n], rows[r]
+            n += 1
+        if n == 0:
+            return 0
+        computed = (<Targets>self.target[segment]).fill_rows(todo, n, length, out, crew, long_enough)
+        self.values_computed += computed
+        return computed
+
+
+cdef class SharedKernel(Kernel):
+    """Kernel of a part of the rows of a SharedRows, whose values it asks for; see SharedRows.part."""
+
+    def part(self, members):
+        check_members(members, self.n)
+        return self.shared.part(take_int32(self.origin, members))
+
+    def targets(self, members, bint transposed=False):
+        return SharedTargets(self, members)
+
+
+cdef class SharedTargets(Targets):
+    """Values gathered from shared pieces, which are computed where they are missing."""
+
+    def __cinit__(self, SharedKernel kernel, members):
+        cdef const int32_t[::1] chosen = members
+        cdef Py_ssize_t t
+        cdef int32_t s, row
+        cdef SharedRows shared = kernel.shared
+        self.kernel, self.shared, self.origin, self.n = kernel, shared, kernel.origin, chosen.shape[0]
+        self.tile, self.kept, self.blocks = TILE, shared.across, shared.blocks
+        cdef int64_t[::1] offset = filled("q", [-1] * shared.k)
+        self.place = zeros("i", self.n)
+        touched = []
+        for t in range(self.n):
+            s = shared.segment_of[self.origin[chosen[t]]]
+            if offset[s] < 0:
+                offset[s] = self.width
+                self.width += shared.starts[s + 1] - shared.starts[s]
+                touched.append(s)
+            row = self.origin[chosen[t]]
+            self.place[t] = <int32_t>(offset[s] + row - shared.starts[s])
+        self.segments = filled("i", touched)
+
+    cdef bint has(self, int32_t i) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(self.segments.shape[0]):
+            if self.shared.piece[self.origin[i] * self.shared.k + self.segments[t]] == NULL:
+                return False
+        return True
+
+    cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
+        self.gather(&i, 1, begin, end, &out, self.shared.alone, False)
+        return 0
+
+    cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
+                        float **out) noexcept nogil:
+        self.gather(sources, count, begin, end, out, self.shared.alone, False)
+        return 0
+
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
+                           bint long_enough) noexcept nogil:
+        return self.gather(sources, count, 0, n, out, crew, long_enough)
+
+    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, Crew crew,
+                        bint long_enough) noexcept nogil:
+        """Targets [begin, end) of up to SVMX_SOURCES rows; returns how many values were computed for them."""
+        cdef int32_t rows[SVMX_SOURCES]
+        cdef const float *pieces[SVMX_SOURCES]
+        cdef const float *joined[SVMX_SOURCES]  # the pieces of a row, one after the other
+        cdef float *spare = &self.shared.scratch[0]
+        cdef Py_ssize_t t, length, n_segments = self.segments.shape[0]
+        cdef int32_t s
+        cdef int r
+        cdef int64_t computed = 0
+        for r in range(count):
+            rows[r] = self.origin[sources[r]]
+            joined[r] = &self.shared.scratch[0] + r * self.width
+        for t in range(n_segments):
+            s = self.segments[t]
+            length = self.shared.starts[s + 1] - self.shared.starts[s]
+            computed += self.shared.bring(rows, count, s, pieces, spare, self.width, crew, long_enough)
+            for r in range(count):
+                if n_segments == 1:
+                    joined[r] = pieces[r]
+                elif pieces[r] != spare + r * self.width:
+                    memcpy(spare + r * self.width, pieces[r], length * sizeof(float))
+            spare += length
+        for r in range(count):
+            svmx_gather(end - begin, joined[r], &self.place[begin], out[r] + begin)
+        return computed
+
+
+def all_bytes(starts, bint across=True):
+    """Memory for all pieces of rows in such segments, and their table."""
+    lengths = [end - begin for begin, end in pairwise(starts)]
+    n = float(sum(lengths))
+    if across:
+        return n * sum(_padded_bytes(m) for m in lengths) + n * len(lengths) * sizeof(float *)
+    return float(sum(m * _padded_bytes(m) for m in lengths)) + n * len(lengths) * sizeof(float *)
+
+
+cdef Py_ssize_t _padded_bytes(Py_ssize_t n) noexcept nogil:
+    """Pieces start 64-byte aligned relative to each other."""
+    return (n + 15) // 16 * 64
