@@ -7,7 +7,6 @@ every fold or grid point, so that one that has to be stopped leaves what it has.
 from __future__ import annotations
 
 import ctypes
-import inspect
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -21,7 +20,7 @@ from tools.bench.peers import Unavailable
 
 SUMMED = ("iterations", "seeding_seconds", "solving_seconds", "rows_computed", "values_computed")
 TOLD = (*SUMMED, "objective", "rho", "n_sv", "seeder")
-MAX_FOLDS_TOLD = 100  # of more folds, as in leave-one-out, only sums are told
+MAX_FOLDS_TOLD = 100  # of more, as in leave-one-out, only sums are told
 
 
 def folds_of(targets, n_folds):
@@ -103,13 +102,7 @@ def svmx_folds(dataset, job):
     """
     import libsvmx
 
-    known = inspect.signature(libsvmx.cross_validate).parameters
-    choice = {}
-    if "seed_from" in known:
-        choice = {"seed": None if job["seeder"] == "none" else job["seeder"]}
-        choice |= {"seed_from": job["seed_from"]} if job["seed_from"] else {}
-    elif job["seeder"] != "none":
-        raise Unavailable("this libsvmx has no seeders")
+    choice = {"seed": job["seeder"], "seed_from": job["seed_from"]}
     return called(dataset, job, libsvmx.cross_validate, job["folds"], **choice)
 
 
@@ -123,27 +116,22 @@ def svmx_leave_one_out(dataset, job):
 
 
 def called(dataset, job, call, *arguments, **choice):
-    """Times the call, and tells what it tells of its folds; sums that it does not tell are None."""
-    from tools.bench.peers.svmx import Reports
-
+    """Times the call, and tells of its trainings: those of the folds and the one over all rows that a star begins with."""
     matrix = csr_matrix(dataset)
     choice["param"] = replace(parameter(job["options"], matrix.max_index), threads=1)
-    observer = Reports()
-    if "observer" in inspect.signature(call).parameters:
-        choice["observer"] = observer
     found = []
     seconds = timed(lambda: found.append(call(matrix, dataset.targets, *arguments, **choice)))
     result = found[0]
     np.save(job["predictions"], np.asarray(result.predictions))
-    folds = getattr(result, "folds", None) or ()
-    sums = {name: sum(getattr(f, name) for f in folds) if folds else None for name in SUMMED}
-    if not folds and observer.reports:
-        sums |= {name: sum(getattr(r, name) for r in observer.reports) for name in ("iterations", "rows_computed")}
+    folds, whole = result.folds, getattr(result, "whole", None)
     seeders = [f.seeder for f in folds]
     return {
         "seconds": seconds,
-        **sums,
+        **{name: sum(getattr(f, name) for f in (*folds, *([whole] if whole else []))) for name in SUMMED},
+        "whole_seconds": whole.seeding_seconds + whole.solving_seconds if whole else None,
+        "whole": told(whole) if whole else None,
         "seeder": getattr(result, "seeder", None),
+        "scheme": getattr(result, "scheme", None),
         "seeders": {name: seeders.count(name) for name in dict.fromkeys(seeders)},
         "retrained": getattr(result, "retrained", None),
         "folds": [told(f) for f in folds] if len(folds) <= MAX_FOLDS_TOLD else [],

@@ -158,9 +158,9 @@ def run_of(name: str, job: Result, folder: Path, options: Any) -> Run:
 
 
 def with_rest(result: Result) -> Result:
-    """The time that is not seeding: folds, training and prediction."""
-    if result.get("seeding_seconds") is not None:
-        result["rest_seconds"] = result["seconds"] - result["seeding_seconds"]
+    """The time that is neither seeding nor the training over all rows of a star: folds, training and prediction."""
+    if "cannot" not in result:
+        result["rest_seconds"] = result["seconds"] - result["seeding_seconds"] - (result["whole_seconds"] or 0)
     return result
 
 
@@ -210,6 +210,7 @@ COLUMNS = {
     "run": "run",
     "seconds": "median s",
     "range": "min-max",
+    "whole": "all rows s",
     "seeding": "init s",
     "rest": "the rest s",
     "iterations": "iterations",
@@ -234,6 +235,7 @@ def cells(comparison: Comparison, run: Run) -> dict[str, str]:
         "run": run.name,
         "seconds": f"{about}{run.seconds:.3f}",
         "range": f"{min(times):.3f}-{max(times):.3f}" if len(times) > 1 else "once",
+        "whole": text(run.median("whole_seconds"), ".3f"),
         "seeding": text(run.median("seeding_seconds"), ".3f"),
         "rest": text(run.median("rest_seconds"), ".3f"),
         "iterations": about + text(result["iterations"], ","),
@@ -279,16 +281,26 @@ def remarks(comparison: Comparison) -> list[str]:
     """What the columns cannot say."""
     lines = [*extrapolation(comparison.run(ORACLE), "folds"), *refusals(comparison.runs)]
     for run in comparison.runs:
-        result = run.results[-1] if run.results else {}
-        requested = run.name.partition("-")[0]
-        others = {name: count for name, count in result.get("seeders", {}).items() if name != requested}
-        if others and run.name not in (EXACT, LEAVE_ONE_OUT):
-            lines.append(f"{run.name}: rounds by " + ", ".join(f"{name} {count}" for name, count in others.items()))
+        told = others(run)
+        if told:
+            lines.append(f"{run.name}: rounds by " + ", ".join(f"{name} {count}" for name, count in told.items()))
     if comparison.differs():
         lines.append("DIFFER: LIBSVM's path does not predict as LIBSVM does")
     if sum(found["accuracy"] is not None for found in comparison.found.values()) > 1:
         lines.append(f"rows that not all runs over all rows predict alike: {comparison.disagreed:,}")
     return lines
+
+
+def others(run: Run) -> Result:
+    """{seeder: rounds} of those that a run was not asked for; the first round of a chain has nothing to start from."""
+    requested = run.name.partition("-")[0]
+    if not run.results or requested not in (*SEEDERS, "auto"):
+        return {}
+    last = run.results[-1]
+    counts = {**last["seeders"], requested: 0}
+    if last["scheme"] == "chain":
+        counts[EXACT] = counts.get(EXACT, 0) - 1
+    return {name: count for name, count in counts.items() if count > 0}
 
 
 def names_of(results: list[Comparison]) -> list[str]:
