@@ -232,6 +232,7 @@ def test_points_are_those_of_the_oracle(tmp_path):
 
 def fold(**values):
     record = dict.fromkeys(crossvalidators.SUMMED, 1) | {"objective": -1.0, "rho": 0.5, "n_sv": 3, "seeder": "sir"}
+    record |= {"gap": 1e-4, "status": "converged"}
     return SimpleNamespace(**record | values)
 
 
@@ -278,7 +279,8 @@ def test_predictions_are_compared_row_by_row(tmp_path):
     targets = np.array([1.0, 1, -1, -1])
     records = [{"rows": [3, 0], "predictions": [-1.0, -1.0]}]
     times = {"LIBSVM": 8.0, "none": 4.0, "sir-star": 2.0, "top-chain": None}
-    runs = [turns.Run(name, dict, [{"seconds": s, "iterations": 1}] if s else []) for name, s in times.items()]
+    more = {"iterations": 1, "seeders": {}, "scheme": "", "unfinished": 3}
+    runs = [turns.Run(name, dict, [{"seconds": s, **more}] if s else []) for name, s in times.items()]
     runs[0].results[0] |= {"records": records, "measured": 1, "parts": 2, "stopped": "", "spent": 4.0}
     runs[3].cannot = "broken"
     np.save(tmp_path / "none.npy", np.array([-1.0, 1, -1, -1]))
@@ -296,6 +298,7 @@ def test_predictions_are_compared_row_by_row(tmp_path):
     told = seeding.table(found)
     assert "LIBSVM: 1 of 2 folds measured" in told
     assert "top-chain: NOT RUN: broken" in told
+    assert "sir-star: 3 rounds did not converge" in told
     assert "| heart | 10 | ~8.00 | 4.00 (2.0) | 2.00 (4.0) | 0.36 | 0.25 (1.4) |" in seeding.markdown([found])
     np.save(tmp_path / "none.npy", targets)
     seeding.judge(found, targets, tmp_path)

@@ -19,7 +19,7 @@ from tools.bench.datasets import csr_matrix, parameter
 from tools.bench.peers import Unavailable
 
 SUMMED = ("iterations", "seeding_seconds", "solving_seconds", "rows_computed", "values_computed")
-TOLD = (*SUMMED, "objective", "rho", "n_sv", "seeder")
+TOLD = (*SUMMED, "objective", "rho", "n_sv", "seeder", "gap", "status")
 MAX_FOLDS_TOLD = 100  # of more, as in leave-one-out, only sums are told
 
 
@@ -116,7 +116,7 @@ def svmx_leave_one_out(dataset, job):
 
 
 def called(dataset, job, call, *arguments, **choice):
-    """Times the call, and tells of its trainings: those of the folds and the one over all rows that a star begins with."""
+    """Times the call, and tells of its trainings: those of the folds and that over all rows, if there is one."""
     matrix = csr_matrix(dataset)
     choice["param"] = replace(parameter(job["options"], matrix.max_index), threads=1)
     found = []
@@ -133,6 +133,7 @@ def called(dataset, job, call, *arguments, **choice):
         "seeder": getattr(result, "seeder", None),
         "scheme": getattr(result, "scheme", None),
         "seeders": {name: seeders.count(name) for name in dict.fromkeys(seeders)},
+        "unfinished": sum(f.status != "converged" for f in folds),
         "retrained": getattr(result, "retrained", None),
         "folds": [told(f) for f in folds] if len(folds) <= MAX_FOLDS_TOLD else [],
     }

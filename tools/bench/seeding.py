@@ -281,6 +281,9 @@ def remarks(comparison: Comparison) -> list[str]:
     """What the columns cannot say."""
     lines = [*extrapolation(comparison.run(ORACLE), "folds"), *refusals(comparison.runs)]
     for run in comparison.runs:
+        unfinished = run.results[-1].get("unfinished", 0) if run.results else 0
+        if unfinished:
+            lines.append(f"{run.name}: {unfinished:,} rounds did not converge")
         told = others(run)
         if told:
             lines.append(f"{run.name}: rounds by " + ", ".join(f"{name} {count}" for name, count in told.items()))
