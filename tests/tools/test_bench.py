@@ -262,7 +262,7 @@ def test_leave_one_out_is_called(tmp_path, monkeypatch):
     dataset = prepared("heart_scale", tmp_path)
 
     def leave_one_out(X, y, param=None):
-        return SimpleNamespace(predictions=y, folds=[fold()] * 101, retrained=101)
+        return SimpleNamespace(predictions=y, folds=[fold()] * 101, retrained=np.arange(101))
 
     monkeypatch.setattr(libsvmx, "leave_one_out", leave_one_out, raising=False)
     result, _ = validated("svmx_leave_one_out", dataset, tmp_path, options="")

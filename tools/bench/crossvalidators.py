@@ -125,6 +125,7 @@ def called(dataset, job, call, *arguments, **choice):
     np.save(job["predictions"], np.asarray(result.predictions))
     folds, whole = result.folds, getattr(result, "whole", None)
     seeders = [f.seeder for f in folds]
+    retrained = getattr(result, "retrained", None)  # rows, or their number
     return {
         "seconds": seconds,
         **{name: sum(getattr(f, name) for f in (*folds, *([whole] if whole else []))) for name in SUMMED},
@@ -134,7 +135,7 @@ def called(dataset, job, call, *arguments, **choice):
         "scheme": getattr(result, "scheme", None),
         "seeders": {name: seeders.count(name) for name in dict.fromkeys(seeders)},
         "unfinished": sum(f.status != "converged" for f in folds),
-        "retrained": getattr(result, "retrained", None),
+        "retrained": retrained if retrained is None or isinstance(retrained, int) else len(retrained),
         "folds": [told(f) for f in folds] if len(folds) <= MAX_FOLDS_TOLD else [],
     }
 
