@@ -3,6 +3,9 @@
 python -m tools.bench            train cases with libsvmx and its peers
 python -m tools.bench predict    svmx-predict beside svm-predict
 python -m tools.bench read       readers of data files
+python -m tools.bench seeding    cross-validation with and without seeding, beside LIBSVM
+python -m tools.bench loo        leave-one-out beside LIBSVM
+python -m tools.bench grid       svmx-grid with and without seeding, beside LIBSVM
 """
 
 from __future__ import annotations
@@ -12,11 +15,18 @@ import json
 import sys
 from pathlib import Path
 
-from tools.bench import ROOT, plot, predicting, reading, report
-from tools.bench.cases import GROUPS, named
+from tools.bench import ROOT, plot, predicting, reading, report, searching, seeding
+from tools.bench.cases import GROUPS, LEAVING, SEARCHING, SEEDING, named
 from tools.bench.machine import description
 from tools.bench.peers import SOLVERS
 from tools.bench.training import OURS, Settings, chosen_solvers, run_case
+
+# name: cases, what yields the results so far after each of them, and their tables
+VALIDATIONS = {
+    "seeding": (SEEDING, seeding.seeding, seeding.markdown),
+    "loo": (LEAVING, seeding.leaving, seeding.markdown),
+    "grid": (SEARCHING, searching.searching, searching.markdown),
+}
 
 
 def common(parser):
@@ -29,7 +39,7 @@ def common(parser):
 
 def arguments(argv):
     """The job's name, and its options."""
-    job = argv[0] if argv[:1] in (["predict"], ["read"]) else "train"
+    job = argv[0] if argv and argv[0] in ("predict", "read", *VALIDATIONS) else "train"
     parser = common(argparse.ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RAW))
     if job == "train":
         parser.add_argument("--group", choices=GROUPS, default="main")
@@ -45,11 +55,40 @@ def arguments(argv):
         parser.add_argument("--plot", type=Path, metavar="FILE.png", help="bar chart of ratios")
         parser.add_argument("--markdown", type=Path, metavar="FILE", help="table of libsvmx beside LIBSVM")
         return job, parser.parse_args(argv)
-    if job == "predict":
+    if job in VALIDATIONS:
+        validation_options(parser, job)
+    elif job == "predict":
         parser.add_argument("--svm-predict", type=Path, metavar="PATH", help="LIBSVM's command, for whole commands")
     else:
         parser.add_argument("--svm-train", type=Path, metavar="PATH", help="LIBSVM's command, to time its C reader")
     return job, parser.parse_args(argv[1:])
+
+
+def validation_options(parser, job):
+    names = [case.name for case in VALIDATIONS[job][0]]
+    parser.add_argument("--case", nargs="+", choices=names, metavar="NAME", help=f"of {' '.join(names)}; default: all")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=600,
+        metavar="S",
+        help="for LIBSVM in each case; the rest is extrapolated (600)",
+    )
+    parser.add_argument(
+        "-m", dest="megabytes", type=float, default=100, metavar="MB", help="kernel rows, for all (100)"
+    )
+    parser.add_argument("--max-seconds-once", type=float, default=120, metavar="S", help="slower ones run once (120)")
+    parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single run (7200)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
+    if job == "seeding":
+        parser.add_argument("--folds", nargs="+", type=int, default=seeding.FOLDS, metavar="K", help="(3 10 100)")
+        parser.add_argument(
+            "--seeder", nargs="+", choices=seeding.CHOICES, metavar="NAME", help=f"of {' '.join(seeding.CHOICES)}"
+        )
+    if job == "grid":
+        parser.add_argument("--log2c", default="-5,13,2", metavar="A,B,STEP", help="as --log2c=-5,13,2")
+        parser.add_argument("--log2g", default="3,-15,-2", metavar="A,B,STEP", help="as --log2g=3,-15,-2")
+        parser.add_argument("--fold", type=int, default=5, metavar="K", help="(5)")
 
 
 RAW = argparse.RawDescriptionHelpFormatter
@@ -84,6 +123,26 @@ def train(options):
     return 0 if any(entry.times for found in results for entry in found.entries) else 2
 
 
+def validate(job, options):
+    """Exit code 1 if LIBSVM's path predicts otherwise than LIBSVM, 2 if nothing could be run."""
+    _, generator, markdown = VALIDATIONS[job]
+    machine = description()
+    print(report.machine_lines(machine) + "\n" + EXPLANATION, flush=True)
+    results = []
+    for results in generator(options):
+        write_json(options.json, {"machine": machine, "results": [found.raw() for found in results]})
+        if options.markdown:
+            options.markdown.write_text(markdown(results), encoding="utf-8")
+    if any(found.differs() for found in results):
+        return 1
+    return 0 if any(run.results for found in results for run in found.runs) else 2
+
+
+EXPLANATION = """\
+One thread, one process for each run; data are read before the clock starts, but by svmx-grid, a whole command.
+LIBSVM / run: LIBSVM's time as a multiple of the run's. ~ is extrapolated from the parts measured, see the remarks."""
+
+
 def write_json(path, content):
     if path:
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -93,6 +152,8 @@ def main(argv):
     job, options = arguments(argv)
     if job == "train":
         return train(options)
+    if job in VALIDATIONS:
+        return validate(job, options)
     machine = description()
     print(report.heading(machine).splitlines()[0], flush=True)
     records = predicting.run(options) if job == "predict" else reading.run(options)

@@ -86,6 +86,25 @@ GROUPS = {
     "all": (*MAIN, *DEFAULTS, *SETTINGS),
 }
 
+# the data sets of Wen et al. (2017), table 2; MNIST is cut to its first 10,000 rows
+SEEDING = (
+    Case("heart", "heart_scale", "-c 2182 -g 0.2"),
+    Case("madelon", "madelon", "-c 1 -g 0.7071"),
+    Case("mnist", "mnist.scale", "-c 10 -g 0.125", rows=10_000, parity=True),
+    Case("webdata", "w8a", "-c 64 -g 7.8125"),
+    Case("adult", "a9a", "-c 100 -g 0.5"),
+)
+
+LEAVING = (
+    Case("heart_scale", "heart_scale"),
+    Case("splice", "splice"),
+    Case("a1a", "a1a"),
+    Case("a9a-c1", "a9a", "-c 1 -g 0.05"),
+    Case("a9a-c100", "a9a", "-c 100 -g 0.5"),
+)
+
+SEARCHING = (Case("splice", "splice"), Case("a4a", "a4a"))
+
 
 def named() -> dict[str, Case]:
     """Every case by its name."""

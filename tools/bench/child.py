@@ -59,6 +59,12 @@ def predict(job):
     return {"seconds": seconds}
 
 
+def cross_validate(job):
+    """{validator, npz, options, ...}: see crossvalidators."""
+    validator = import_module("tools.bench.crossvalidators").VALIDATORS[job["validator"]]
+    return validator(datasets.load(job["npz"]), job)
+
+
 def timed(work):
     start = time.perf_counter()
     work()
@@ -98,7 +104,7 @@ def status_bytes(key):
     return None
 
 
-TASKS = {"train": train, "read": read, "predict": predict}
+TASKS = {"train": train, "read": read, "predict": predict, "cross_validate": cross_validate}
 
 
 def main():

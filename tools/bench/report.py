@@ -18,12 +18,18 @@ GIGABYTE = 1e9
 COLUMNS = ("solver", "thr", "median s", "min-max", "ratio", "iterations", "SV", "objective", "gap", "peak MB", "+MB")
 
 
-def heading(machine: dict[str, Any]) -> str:
+def machine_lines(machine: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version or '(missing)'}" for name, version in machine["packages"].items())
     load = "" if machine["load"] is None else f"; load {machine['load'][0]:.1f}"
     return (
         f"{machine['processor']}, {machine['threads']} threads{load}; {machine['system']}; Python {machine['python']}\n"
-        f"{versions}\n"
+        f"{versions}"
+    )
+
+
+def heading(machine: dict[str, Any]) -> str:
+    return (
+        f"{machine_lines(machine)}\n"
         "Each training runs in a new process, without a warm-up; data are read and converted before the clock starts.\n"
         "ratio: time as a multiple of libsvmx with one thread. Objective and KKT gap over all rows are computed from\n"
         "data and coefficients; iterations are each solver's own. +MB: peak while training less what the data took."

@@ -72,12 +72,26 @@ class Training:
                 np.array(model.label[:k]) if classify else None,
                 np.array(model.nSV[:k]) if classify else None,
             ),
-            sum(int(found) for found in re.findall(r"#iter = (\d+)", text)),
+            self.iterations(),
             sum(float(found) for found in re.findall(r"obj = ([^,]+),", text)),
             model.rho[: k * (k - 1) // 2],
             hashlib.sha256(model_bytes(model)).hexdigest(),
             note="reached the iteration limit" if "reaching max number" in text else "",
         )
+
+    def part(self, dataset, rows):
+        """An svm_problem of these rows in this order, as svm_cross_validation builds one for each fold."""
+        problem = svm_problem.__new__(svm_problem)
+        problem.l = len(rows)
+        problem.y = (ctypes.c_double * len(rows))(*dataset.targets[rows])
+        pointers = (ctypes.POINTER(svm_node) * len(rows))()
+        np.frombuffer(pointers, dtype=np.uintp)[:] = np.frombuffer(self.nodes.pointers, dtype=np.uintp)[rows]
+        problem.x = pointers
+        return problem
+
+    def iterations(self):
+        """Of every dual problem so far."""
+        return sum(int(found) for found in re.findall(r"#iter = (\d+)", "".join(self.printed)))
 
 
 def model_bytes(model):

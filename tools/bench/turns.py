@@ -1,0 +1,111 @@
+"""Runs that take turns, several times; LIBSVM's parts that fit into a time budget stand for the whole."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools.bench.measure import measure
+
+Result = dict[str, Any]
+
+LONGEST_SECONDS = 1e6  # 11 days: the system's call that waits for a child counts milliseconds in 32 bits
+
+
+@dataclass
+class Run:
+    """One way to do a job: ``once`` does it and returns the result, {"seconds", …} or {"cannot"}."""
+
+    name: str
+    once: Callable[[], Result]
+    results: list[Result] = field(default_factory=list)
+    cannot: str = ""
+
+    def median(self, key: str) -> float | None:
+        """Over all times that it ran; None if it was not told."""
+        found = [r[key] for r in self.results if r.get(key) is not None]
+        return statistics.median(found) if found else None
+
+    @property
+    def seconds(self) -> float | None:
+        return self.median("seconds")
+
+    def raw(self) -> Result:
+        """For JSON, without the predictions of every row."""
+        results = [{**r, "records": [brief(line) for line in r.get("records", ())]} for r in self.results]
+        return {"name": self.name, "median": self.seconds, "cannot": self.cannot, "results": results}
+
+
+def brief(record: Result) -> Result:
+    return {key: value for key, value in record.items() if key not in ("rows", "predictions")}
+
+
+def refusals(runs: list[Run]) -> list[str]:
+    """What could not be run, a line for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for run in runs:
+        if run.cannot:
+            reasons.setdefault(f"NOT RUN{' again' if run.results else ''}: {run.cannot}", []).append(run.name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def extrapolation(run: Run | None, parts: str) -> list[str]:
+    """How much of LIBSVM's was measured, where it was not all."""
+    last = run.results[-1] if run else {}
+    if not mark(last):
+        return []
+    ended = f" ({last['stopped']})" if last["stopped"] else ""
+    return [f"LIBSVM: {last['measured']:,} of {last['parts']:,} {parts} measured{ended}, ~ is extrapolated"]
+
+
+def take_turns(runs: list[Run], repeat: int, max_seconds_once: float) -> None:
+    """Every run ``repeat`` times, in turn; one that took longer than ``max_seconds_once`` not again."""
+    for _ in range(repeat):
+        for run in runs:
+            if run.cannot or any(r.get("spent", r["seconds"]) > max_seconds_once for r in run.results):
+                continue
+            result = run.once()
+            if "cannot" in result:
+                run.cannot = result["cannot"]
+            else:
+                run.results.append(result)
+
+
+def sampled(job: Result, parts: int, timeout: float) -> Result:
+    """A child that measures as many of ``parts`` equal parts as fit into ``job["seconds"]``; see crossvalidators.
+
+    Returns
+    -------
+    seconds, iterations : of all parts, extrapolated where not all were measured
+    spent, measured, parts : seconds of those that were measured, their number, and how many there are
+    records : what the child wrote of each
+    stopped : why it ended early, or ""
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records"
+        path.touch()
+        told = measure({**job, "records": str(path)}, 1, min(job["seconds"] + timeout, LONGEST_SECONDS))
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    records = [json.loads(line) for line in lines if line.endswith("\n")]  # a child may be stopped in the middle of one
+    if not records:
+        return {"cannot": told.get("cannot", "nothing was measured")}
+    spent = sum(r["seconds"] for r in records)
+    return {
+        "seconds": spent / len(records) * parts,
+        "iterations": round(sum(r["iterations"] for r in records) / len(records) * parts),
+        "spent": spent,
+        "measured": len(records),
+        "parts": parts,
+        "records": records,
+        "stopped": told.get("cannot", ""),
+    }
+
+
+def mark(result: Result) -> str:
+    """'~' before a number that is extrapolated."""
+    return "~" if result.get("measured", 0) < result.get("parts", 0) else ""
