@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._gridapi import GridSearch, grid_search
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -42,6 +43,7 @@ __all__ = [
     "CsrMatrix",
     "DataError",
     "FormatError",
+    "GridSearch",
     "KernelType",
     "Model",
     "Observer",
@@ -52,6 +54,7 @@ __all__ = [
     "__version__",
     "cross_validate",
     "decision_values",
+    "grid_search",
     "load_model",
     "predict",
     "predict_probability",
@@ -64,6 +67,7 @@ _HOME = {
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
     "FormatError": "exceptions",
+    "GridSearch": "_gridapi",
     "KernelType": "enums",
     "Model": "_train.model",
     "Observer": "_train.observer",
@@ -71,6 +75,7 @@ _HOME = {
     "ParameterError": "exceptions",
     "SvmType": "enums",
     "SvmxError": "exceptions",
+    "grid_search": "_gridapi",
 }
 
 

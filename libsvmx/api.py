@@ -70,7 +70,7 @@ def train(
     ParameterError, DataError            both are ValueErrors
     """
     param = _parameter(param, options)
-    problem, param = _problem(X, y, param)
+    problem, param = as_problem(X, y, param)
     return train_problem(problem, param, Rand(seed), observer or Observer())
 
 
@@ -86,7 +86,7 @@ def cross_validate(
 ) -> CrossValidation:
     """Cross-validate, with LIBSVM's folds for seed 1; arguments as of ``train``."""
     param = _parameter(param, options)
-    problem, param = _problem(X, y, param)
+    problem, param = as_problem(X, y, param)
     predictions = cross_validate_problem(problem, param, n_folds, Rand(seed), observer or Observer())
     scores = Scores()
     scores.add(predictions, problem.targets)
@@ -239,7 +239,7 @@ def _parameter(param: Parameter | None, options: Mapping[str, Any]) -> Parameter
     return replace(param or Parameter(), **options)
 
 
-def _problem(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
+def as_problem(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
     matrix = _precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
     targets = np.ascontiguousarray(y, dtype=np.float64)
     if targets.shape != (matrix.n_rows,):
