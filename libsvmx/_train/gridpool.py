@@ -27,8 +27,11 @@ def resident(name: str, indptr: Any, indices: Any, values: Any, targets: FloatAr
     """The problem called ``name``, built from its parts when this process sees it first."""
     problem = _resident.get(name)
     if problem is None:
-        matrix = CsrMatrix(indptr, indices, values, copy=False)
-        problem = Problem(matrix, memoryview(targets))
+        import numpy as np
+
+        # what comes over a network may not be aligned
+        *parts, y = (np.require(part, requirements=["C", "A"]) for part in (indptr, indices, values, targets))
+        problem = Problem(CsrMatrix(*parts, copy=False), memoryview(y))
         _resident.clear()
         _resident[name] = problem
     return problem

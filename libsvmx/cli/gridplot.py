@@ -11,7 +11,7 @@ from libsvmx.io.files import atomic_write
 
 SIZE = (6.4, 4.8)  # inches, at DPI 640 x 480 pixels times 1.5
 DPI = 150
-LEVELS = 12
+LEVELS = 12  # their distance grows with that from the best rate, where differences matter
 
 
 def draw(path: str, points: Sequence[Point], best: Point, title: str, regression: bool) -> None:
@@ -26,8 +26,17 @@ def draw(path: str, points: Sequence[Point], best: Point, title: str, regression
     cs = sorted({p.log2c for p in points if p.log2c is not None})
     gs = sorted({p.log2g for p in points if p.log2g is not None})
     if len(cs) > 1 and len(gs) > 1:
-        _surface(figure, axes, points, cs, gs, what)
-        axes.plot([best.log2c], [best.log2g], "*", color="white", markeredgecolor="black", markersize=13, zorder=3)
+        _surface(figure, axes, points, cs, gs, what, regression)
+        axes.plot(
+            [best.log2c],
+            [best.log2g],
+            "*",
+            color="white",
+            markeredgecolor="black",
+            markersize=13,
+            clip_on=False,
+            zorder=3,
+        )
         axes.set_xlabel("log2(C)")
         axes.set_ylabel("log2(gamma)")
     else:
@@ -38,19 +47,31 @@ def draw(path: str, points: Sequence[Point], best: Point, title: str, regression
         canvas.print_png(file)
 
 
-def _surface(figure: Any, axes: Any, points: Sequence[Point], cs: list[float], gs: list[float], what: str) -> None:
-    rates = {p.key: p.rate for p in points}
+def levels(worst: float, best: float) -> list[float]:
+    """Ascending limits of the contours between two different rates."""
+    return sorted(best + (worst - best) * (k / LEVELS) ** 2 for k in range(LEVELS + 1))
+
+
+def _surface(
+    figure: Any, axes: Any, points: Sequence[Point], cs: list[float], gs: list[float], what: str, regression: bool
+) -> None:
+    from matplotlib.colors import BoundaryNorm
+
+    rates = {p.key: p.rate if isfinite(p.rate) else nan for p in points}
     table = [[rates.get((c, g), nan) for c in cs] for g in gs]
-    table = [[value if isfinite(value) else nan for value in row] for row in table]
-    finite = sorted(value for row in table for value in row if isfinite(value))
-    if not finite or finite[0] == finite[-1]:  # contours of a plane do not exist
-        mesh = axes.pcolormesh(cs, gs, table, shading="nearest", cmap="viridis")
+    ordered = sorted((rate for rate in rates.values() if isfinite(rate)), reverse=regression)
+    colours = "viridis_r" if regression else "viridis"  # the best is bright
+    if not ordered or ordered[0] == ordered[-1]:  # a plane has no contours
+        mesh = axes.pcolormesh(cs, gs, table, shading="nearest", cmap=colours)
     else:
-        mesh = axes.contourf(cs, gs, table, LEVELS, cmap="viridis")
-        lines = axes.contour(cs, gs, table, LEVELS, colors="black", linewidths=0.5)
-        axes.clabel(lines, fontsize=7)
-    axes.plot(*zip(*((p.log2c, p.log2g) for p in points), strict=True), ".", color="black", markersize=2)
-    figure.colorbar(mesh, ax=axes, label=what)
+        limits = levels(ordered[0], ordered[-1])
+        mesh = axes.contourf(cs, gs, table, limits, cmap=colours, norm=BoundaryNorm(limits, 256))
+        axes.contour(
+            cs, gs, table, limits[1:] if limits[0] == ordered[0] else limits[:-1], colors="black", linewidths=0.5
+        )
+    places = zip(*((p.log2c, p.log2g) for p in points), strict=True)
+    axes.plot(*places, ".", color="black", markersize=2, clip_on=False)
+    figure.colorbar(mesh, ax=axes, label=what, format="%.4g")
 
 
 def _line(axes: Any, points: Sequence[Point], best: Point, label: str, what: str) -> None:
