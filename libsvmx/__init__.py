@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from libsvmx._version import VERSION as __version__
     from libsvmx.api import (
         CrossValidation,
+        FoldReport,
         cross_validate,
         decision_values,
         load_model,
@@ -42,6 +43,7 @@ __all__ = [
     "CrossValidation",
     "CsrMatrix",
     "DataError",
+    "FoldReport",
     "FormatError",
     "GridSearch",
     "KernelType",
@@ -66,6 +68,7 @@ __all__ = [
 _HOME = {
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
+    "FoldReport": "_train.crossval",
     "FormatError": "exceptions",
     "GridSearch": "_gridapi",
     "KernelType": "enums",

@@ -8,11 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._train.grid import C_AXIS, G_AXIS, Alone, Grid, NothingDone, Plan, best_of, exponents, param_at, search
+from libsvmx._train.grid import (
+    C_AXIS,
+    G_AXIS,
+    Alone,
+    Grid,
+    NothingDone,
+    Plan,
+    best_of,
+    exponents,
+    param_at,
+    search,
+    usual_seeding,
+)
 from libsvmx._train.gridpool import Workers
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx.api import as_problem
+from libsvmx._train.seeding import Seeding
+from libsvmx.api import _problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -74,8 +87,8 @@ def grid_search(
     n_folds: int = 5,
     param: Parameter | None = None,
     *,
-    seed: int = 1,
-    seed_alpha: str = "auto",
+    seed: str | None = "auto",
+    random_state: int = 1,
     workers: int = 1,
     dask: Any = None,
     progress: Callable[[Point], object] | None = None,
@@ -90,9 +103,10 @@ def grid_search(
     log2c, log2g : (begin, end, step) or None
         Exponents of C and gamma; None leaves C or gamma to ``param``.
     n_folds : int
-    seed : int                of the folds, drawn anew at each point; 1 is LIBSVM's
-    seed_alpha : str          how a point starts from the result for the next smaller C: auto, sir, mir, ato, avg, top,
-                              or none for LIBSVM's own path, with exactly its rates
+    seed : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
+                              None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
+                              seeding cannot be (probability estimates, classes of weight 0)
+    random_state : int        of the folds, drawn anew at each point; 1 is LIBSVM's
     workers : int             processes; more than one needs joblib (``libsvmx[grid]``)
     dask : str or distributed.Client       share the points among its workers instead (``libsvmx[dask]``)
     progress : callable(point)             told of each point as it comes
@@ -105,9 +119,9 @@ def grid_search(
     ------
     ParameterError, DataError, SvmxError      all are ValueErrors
     """
-    problem, param = as_problem(X, y, replace(param or Parameter(), **options))
+    problem, param = _problem(X, y, replace(param or Parameter(), **options))
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
-    plan = Plan(param, Grid(*axes), n_folds, seed_alpha, seed)
+    plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), random_state)
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     found = {}
     with workers_pool or nullcontext():

@@ -13,13 +13,15 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
-from libsvmx._train import prediction
+from libsvmx._train import crossval, prediction
+from libsvmx._train.crossval import CrossValidated, FoldReport
 from libsvmx._train.metrics import Scores
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.seeding import Seeding
+from libsvmx._train.training import default_gamma, train_problem
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
@@ -39,16 +41,41 @@ class CrossValidation:
     predictions : ndarray, shape (n,)       of each row by the model trained without its fold
     accuracy : float                        percent of predictions equal to the target
     mean_squared_error, squared_correlation : float
+    decision_values : ndarray, shape (n, f) of the same models: f = 1 for two classes, one-class and regression, else a
+        column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
+    labels : tuple of int                   classes by first appearance; positive values speak for the first of a pair
+    fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in
+    folds : tuple of FoldReport             seeder used, iterations, times and more of each round
+    whole : FoldReport or None              of the training over all rows that a star of rounds begins with
+    seeder, scheme : str                    as asked for, with the usual scheme filled in
     """
 
     predictions: FloatArray
     accuracy: float
     mean_squared_error: float
     squared_correlation: float
+    decision_values: FloatArray
+    labels: tuple[int, ...]
+    fold_of: np.ndarray[Any, np.dtype[np.int32]]
+    folds: tuple[FoldReport, ...]
+    whole: FoldReport | None
+    seeder: str
+    scheme: str
+
+    @property
+    def iterations(self) -> int:
+        """Of all trainings."""
+        return sum(report.iterations for report in (self.whole, *self.folds) if report)
 
 
 def train(
-    X: Any, y: Any, param: Parameter | None = None, *, seed: int = 1, observer: Observer | None = None, **options: Any
+    X: Any,
+    y: Any,
+    param: Parameter | None = None,
+    *,
+    random_state: int = 1,
+    observer: Observer | None = None,
+    **options: Any,
 ) -> Model:
     """Train a model.
 
@@ -58,7 +85,7 @@ def train(
         With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n).
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``
-    seed : int                           of the folds behind probability estimates; 1 is LIBSVM's
+    random_state : int                   of the folds behind probability estimates; 1 is LIBSVM's
     observer : Observer                  is told of progress
 
     Returns
@@ -70,8 +97,8 @@ def train(
     ParameterError, DataError            both are ValueErrors
     """
     param = _parameter(param, options)
-    problem, param = as_problem(X, y, param)
-    return train_problem(problem, param, Rand(seed), observer or Observer())
+    problem, param = _problem(X, y, param)
+    return train_problem(problem, param, Rand(random_state), observer or Observer())
 
 
 def cross_validate(
@@ -80,18 +107,50 @@ def cross_validate(
     n_folds: int,
     param: Parameter | None = None,
     *,
-    seed: int = 1,
+    seed: str | None = None,
+    seed_from: str = "",
+    random_state: int = 1,
     observer: Observer | None = None,
     **options: Any,
 ) -> CrossValidation:
-    """Cross-validate, with LIBSVM's folds for seed 1; arguments as of ``train``."""
+    """Cross-validate with LIBSVM's folds; arguments as of ``train``, and:
+
+    seed : str or None
+        None or 'none': every round from nothing along LIBSVM's path. 'auto', 'sir', 'mir', 'ato', 'avg' or 'top':
+        rounds start from a known optimum (alpha seeding), which saves most of their iterations. The optimum is the same
+        to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
+    seed_from : str
+        'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
+    random_state : int                   of the folds; 1 draws those of svm-train
+
+    Raises
+    ------
+    ParameterError, DataError
+    """
     param = _parameter(param, options)
-    problem, param = as_problem(X, y, param)
-    predictions = cross_validate_problem(problem, param, n_folds, Rand(seed), observer or Observer())
+    problem, param = _problem(X, y, param)
+    found = crossval.cross_validate(
+        problem, param, n_folds, Rand(random_state), observer or Observer(), Seeding(seed or "none", seed_from)
+    )
+    return _cross_validation(found, problem)
+
+
+def _cross_validation(found: CrossValidated, problem: Problem) -> CrossValidation:
     scores = Scores()
-    scores.add(predictions, problem.targets)
+    scores.add(found.predicted, problem.targets)
+    n = len(problem)
     return CrossValidation(
-        np.asarray(predictions), scores.accuracy, scores.mean_squared_error, scores.squared_correlation
+        np.asarray(found.predicted),
+        scores.accuracy,
+        scores.mean_squared_error,
+        scores.squared_correlation,
+        np.asarray(found.values).reshape(n, -1 if len(found.values) else 0),
+        found.labels,
+        np.asarray(found.fold_of),
+        found.folds,
+        found.whole,
+        found.seeding.method,
+        found.seeding.scheme,
     )
 
 
@@ -239,7 +298,7 @@ def _parameter(param: Parameter | None, options: Mapping[str, Any]) -> Parameter
     return replace(param or Parameter(), **options)
 
 
-def as_problem(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
+def _problem(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
     matrix = _precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
     targets = np.ascontiguousarray(y, dtype=np.float64)
     if targets.shape != (matrix.n_rows,):

@@ -95,7 +95,7 @@ def test_cross_validation(heart):
     X, dense, y = heart
     result = libsvmx.cross_validate(dense, y, 5)
     again = libsvmx.cross_validate(X, y, 5)
-    other = libsvmx.cross_validate(X, y, 5, seed=2)
+    other = libsvmx.cross_validate(X, y, 5, random_state=2)
     assert np.array_equal(result.predictions, again.predictions)
     assert result.accuracy == 100 * (result.predictions == y).mean()
     assert not np.array_equal(result.predictions, other.predictions)

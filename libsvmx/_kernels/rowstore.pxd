@@ -75,6 +75,7 @@ cdef class RowStore:
     cdef Py_ssize_t fitting(self) noexcept nogil
     cdef void catch_up(self) noexcept nogil
     cdef void compress(self) noexcept nogil
+    cdef void cut(self, Py_ssize_t length) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef float *slot(self, Py_ssize_t s) noexcept nogil
     cdef void unlink(self, int32_t s) noexcept nogil

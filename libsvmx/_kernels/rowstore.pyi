@@ -12,7 +12,12 @@ class RowStore:
     rows_computed: int
     rows_found: int
     def __init__(
-        self, kernel: Kernel, budget_bytes: float, index: Buffer | None = None, crew: Crew | None = None
+        self,
+        kernel: Kernel,
+        budget_bytes: float,
+        index: Buffer | None = None,
+        crew: Crew | None = None,
+        active: int | None = None,
     ) -> None: ...
     def fetch(self, position: int) -> Buffer: ...
     def shrink(self, swaps: Iterable[tuple[int, int]], active: int) -> None: ...

@@ -56,7 +56,7 @@ cdef double SWAP_NS = 2.0
 
 
 cdef class RowStore:
-    """RowStore(kernel, budget_bytes, index=None, crew=None): rows K(index[p], index[0..active)) of position p.
+    """RowStore(kernel, budget_bytes, index=None, crew=None, active=None): rows K(index[p], index[0..active)) of position p.
 
     ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
     are kept whatever the budget.
@@ -67,18 +67,20 @@ cdef class RowStore:
     budget_bytes : float
     index : buffer of int32, shape (size,)      copied; all rows of the kernel in order by default
     crew : Crew                                 threads for rows that take long; none by default
+    active : int                                at first; all positions by default
 
     Attributes
     ----------
     rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes, index=None, Crew crew=None):
+    def __cinit__(self, Kernel kernel, double budget_bytes, index=None, Crew crew=None, active=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
         self.kernel, self.budget_bytes = kernel, budget_bytes
         self.crew = Crew(1) if crew is None else crew
-        self.size = self.active = self.extent = given.shape[0]
+        self.size = given.shape[0]
+        self.active = self.extent = self.size if active is None else active
         self.index, self.place = zeros("i", self.size), zeros("i", self.size)
         self.last_use = zeros("q", kernel.n)
         self.injective = True
@@ -94,6 +96,7 @@ cdef class RowStore:
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
         self.head = <int32_t>kernel.n + 3
 
+        # laid out for rows of all positions, which may all become active
         self.stride = _padded(self.size)
         self.capacity = self.fitting()
         self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
@@ -105,6 +108,8 @@ cdef class RowStore:
         self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
         if self.slabs == NULL:
             raise MemoryError("kernel row store")
+        if self.extent < self.size:
+            self.cut(self.extent)
         self.value_ns = 1.0
         self.touching_ns, self.touched_bytes = FIRST_TOUCH_NS * SVMX_SLAB, SVMX_SLAB
         self.forget()
@@ -351,13 +356,17 @@ cdef class RowStore:
         cdef Py_ssize_t s, old_stride = self.stride, old_per_slab = self.per_slab
         cdef const float *values
         self.catch_up()
-        self.stride = _padded(self.extent)
-        self.per_slab = self.slab_bytes // (4 * self.stride)
-        self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
+        self.cut(self.extent)
         for s in range(self.used):  # never beyond where it was
             values = self.slabs[s // old_per_slab] + (s % old_per_slab) * old_stride
             self.length[s] = min(self.length[s], <int32_t>self.stride)
             memmove(self.slot(s), values, self.length[s] * sizeof(float))
+
+    cdef void cut(self, Py_ssize_t length) noexcept nogil:
+        """Slots of rows so long from now on."""
+        self.stride = max(_padded(length), 16)
+        self.per_slab = self.slab_bytes // (4 * self.stride)
+        self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
 
     cdef void forget(self) noexcept nogil:
         """No row is kept; the memory stays."""

@@ -9,6 +9,7 @@ cdef class DualProblem:
     cdef readonly object C
     cdef readonly object alpha
     cdef readonly object index
+    cdef readonly object scores
 
 
 cdef class DualSolution:

@@ -8,7 +8,17 @@ class DualProblem:
     C: Buffer
     alpha: Buffer
     index: Buffer
-    def __init__(self, y: Buffer, linear: Buffer, C: Buffer, alpha: Buffer, index: Buffer, split: bool) -> None: ...
+    scores: Buffer | None
+    def __init__(
+        self,
+        y: Buffer,
+        linear: Buffer,
+        C: Buffer,
+        alpha: Buffer,
+        index: Buffer,
+        split: bool,
+        scores: Buffer | None = None,
+    ) -> None: ...
 
 class DualSolution:
     alpha: Buffer

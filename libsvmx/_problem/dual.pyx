@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t
 
 
 cdef class DualProblem:
-    """DualProblem(y, linear, C, alpha, index, split)
+    """DualProblem(y, linear, C, alpha, index, split, scores=None)
 
     Parameters
     ----------
@@ -22,12 +22,15 @@ cdef class DualProblem:
     alpha : buffer of float64, shape (m,)     feasible start, not modified
     index : buffer of int32, shape (m,)       kernel row of each variable
     split : bool                              pairs are chosen within one label
+    scores : buffer of float64, shape (m,)    V at ``alpha``, if it is known: the solver goes on from there, and
+                                              variables with C_i = 0 take no part but have their V followed
     """
 
-    def __cinit__(self, y, linear, C, alpha, index, bint split):
+    def __cinit__(self, y, linear, C, alpha, index, bint split, scores=None):
         self.y, self.linear, self.C, self.alpha, self.index, self.split = y, linear, C, alpha, index, split
+        self.scores = scores
         self.size = len(y)
-        if not len(linear) == len(C) == len(alpha) == len(index) == self.size:
+        if not len(linear) == len(C) == len(alpha) == len(index) == len(alpha if scores is None else scores) == self.size:
             raise ValueError("y, linear, C, alpha and index differ in length")
 
 

@@ -15,6 +15,7 @@ Split problems (nu-SVC, nu-SVR) do all of it per label: group 0 is y = +1, group
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.crew cimport Crew
 from libsvmx._core.blocks cimport SVMX_SOURCES
@@ -39,60 +40,44 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    solver = Smo(problem, kernel, budget_bytes, control, n_threads)
-    return solver.run()
+    return Smo(problem, kernel, budget_bytes, control, n_threads).run()
 
 
 cdef class Smo:
-    cdef RowStore store
-    cdef Control control
-    cdef Py_ssize_t size        # variables
-    cdef Py_ssize_t active      # positions [0, active) are not shrunk
-    cdef int groups             # 2 for split problems, else 1
-    cdef bint unshrunk_once
-    cdef bint unit_diagonal     # K_ii = 1 throughout
-    cdef int64_t iterations
-    cdef Py_ssize_t top         # of group 0 after the last step, -2 if the variables have moved since
-    cdef double top_score
-    # by position
-    cdef double[::1] V
-    cdef double[::1] alpha
-    cdef double[::1] C
-    cdef double[::1] QD
-    cdef double[::1] linear
-    cdef int8_t[::1] y
-    cdef int32_t[::1] variable
-    cdef float[:, ::1] up       # (groups, size): 0 in I_up of the group, -inf outside
-    cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
-    cdef BoundScores bound      # -sum_{alpha_j = C_j} beta_j K_j, by kernel row
-    cdef double[::1] lanes      # scratch of the selections
-
-    def __cinit__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads):
-        cdef Py_ssize_t p, m = problem.size
+    def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
+        cdef Py_ssize_t p, v, m = problem.size
         cdef const int8_t[::1] y = problem.y
+        cdef const int32_t[::1] index = problem.index
         cdef const double[::1] linear = problem.linear, C = problem.C, alpha = problem.alpha
         cdef double[::1] diagonal = kernel.diagonal
-        cdef const int32_t[::1] index = problem.index
-        # small problems are over before helpers have started
-        crew = Crew(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
-        self.store, self.control = RowStore(kernel, budget_bytes, index, crew), control
-        self.size = self.active = m
+        self.control = control
         self.groups = 2 if problem.split else 1
+        self.total = self.size = self.active = m
         self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
-        self.y, self.variable = zeros("b", m), zeros("i", m)
+        self.y = zeros("b", m)
         self.up = _table("f", self.groups, m)
         self.low = _table("f", self.groups, m)
         self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
-        self.bound = BoundScores(kernel.n)
         self.top = -2
         self.unit_diagonal = True
+        self.variable = self.starting_order(problem)
+        row_ = zeros("i", m)
+        cdef int32_t[::1] row = row_
         for p in range(m):
-            self.V[p] = self.linear[p] = linear[p]
-            self.alpha[p], self.C[p], self.y[p] = alpha[p], C[p], y[p]
-            self.QD[p] = diagonal[index[p]]
-            self.unit_diagonal &= diagonal[index[p]] == 1.0
-            self.variable[p] = <int32_t>p
+            v = self.variable[p]
+            row[p] = index[v]
+            self.V[p] = self.linear[p] = linear[v]
+            self.alpha[p], self.C[p], self.y[p] = alpha[v], C[v], y[v]
+            self.QD[p] = diagonal[row[p]]
+            self.unit_diagonal &= self.QD[p] == 1.0
             self.set_sides(p)
+        # small problems are over before helpers have started
+        crew = Crew(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
+        self.store = RowStore(kernel, budget_bytes, row_, crew, self.active)
+
+    cdef object starting_order(self, DualProblem problem):
+        """The variable at each position."""
+        return ramp(self.total)
 
     def run(self):
         cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
@@ -268,6 +253,8 @@ cdef class Smo:
     cdef int add_start(self) except -1 nogil:
         """V and V_bound of the given alpha."""
         cdef Py_ssize_t p
+        with gil:
+            self.bound = BoundScores(self.store.kernel.n)
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
                 if self.store.missing(self.store.index[p]) and self.store.together() > 1:
@@ -428,7 +415,7 @@ cdef class Smo:
     cdef object solution(self, str status):
         cdef Py_ssize_t p
         cdef double rho, r = 0, r_positive, r_negative, objective = 0
-        alpha, scores = zeros("d", self.size), zeros("d", self.size)
+        alpha, scores = zeros("d", self.total), zeros("d", self.total)
         cdef double[::1] alpha_out = alpha, scores_out = scores
         if self.groups == 1:
             rho = self.offset(0)
@@ -439,11 +426,12 @@ cdef class Smo:
             # alpha (G + p), with G = -y V and p = -y linear
             objective += self.alpha[p] * (-self.y[p] * self.V[p] - self.y[p] * self.linear[p])
             alpha_out[self.variable[p]] = self.alpha[p]
+        for p in range(self.total):
             scores_out[self.variable[p]] = self.V[p]
         return DualSolution(alpha, scores, rho, r, objective / 2, self.iterations,
                             self.store.rows_computed, self.store.kernel.values_computed, status)
 
 
-def _table(kind, rows, columns):
+cdef object _table(str kind, Py_ssize_t rows, Py_ssize_t columns):
     """Zeroed two-dimensional buffer."""
     return memoryview(zeros(kind, rows * columns)).cast("B").cast(kind, [rows, columns])

@@ -75,8 +75,34 @@ def pose(param, targets, double Cp, double Cn):
     return DualProblem(y_, linear_, C_, alpha_, index_, kind in (SvmType.NU_SVC, SvmType.NU_SVR))
 
 
+def held_out(DualProblem problem, rows):
+    """The upper bounds with 0 for the variables of ``rows``: float64, shape (problem.size,)."""
+    cdef const double[::1] C = problem.C
+    cdef const int32_t[::1] index = problem.index
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t v, k
+    gone_, bounds_ = bytearray(problem.size), zeros("d", problem.size)
+    cdef unsigned char[::1] gone = gone_
+    cdef double[::1] bounds = bounds_
+    for k in range(chosen.shape[0]):
+        gone[chosen[k]] = 1
+    for v in range(problem.size):
+        bounds[v] = 0.0 if gone[index[v]] else C[v]
+    return bounds_
+
+
+def coefficient_sums(param, Py_ssize_t l):
+    """What the equality constraints fix with l rows: (sum of y alpha,), or (sum over y = +1, sum over y = -1) in the
+    nu formulations."""
+    if param.svm_type == SvmType.NU_SVC:
+        return param.nu * l / 2, param.nu * l / 2
+    if param.svm_type == SvmType.NU_SVR:
+        return param.C * param.nu * l / 2, param.C * param.nu * l / 2
+    return (param.nu * l,) if param.svm_type == SvmType.ONE_CLASS else (0.0,)
+
+
 def read_off(param, targets, DualProblem problem, DualSolution solution):
-    """Coefficients and what is reported of them.
+    """Coefficients and what is reported of them. Rows with C = 0 take no part.
 
     Returns
     -------
@@ -87,23 +113,27 @@ def read_off(param, targets, DualProblem problem, DualSolution solution):
     """
     cdef const double[::1] z = targets, alpha = solution.alpha, C = problem.C
     cdef const int8_t[::1] y = problem.y
-    cdef Py_ssize_t l = z.shape[0], i, n_sv = 0, n_bsv = 0
+    cdef Py_ssize_t l = z.shape[0], i, n_sv = 0, n_bsv = 0, n_part = 0
     cdef double r, total = 0, bound_positive = 1.0, bound_negative = 1.0, value = 0.0
     cdef double rho = solution.rho, objective = solution.objective
     beta_ = zeros("d", l)
     cdef double[::1] beta = beta_
     quantity = None
     kind = param.svm_type
+    for i in range(l):
+        n_part += C[i] > 0
     if kind == SvmType.C_SVC:
         for i in range(l):
             total += alpha[i]
             beta[i] = alpha[i] * y[i]
+            if C[i] <= 0:
+                continue
             if y[i] > 0:
                 bound_positive = C[i]
             else:
                 bound_negative = C[i]
         if bound_positive == bound_negative:
-            quantity, value = "nu", total / (bound_positive * l)
+            quantity, value = "nu", total / (bound_positive * n_part)
     elif kind == SvmType.NU_SVC:
         r = solution.r
         for i in range(l):
@@ -121,7 +151,7 @@ def read_off(param, targets, DualProblem problem, DualSolution solution):
             beta[i] = alpha[i] - alpha[l + i]
             total += fabs(beta[i])
         if kind == SvmType.EPSILON_SVR:
-            quantity, value = "nu", total / (bound_positive * l)
+            quantity, value = "nu", total / (bound_positive * n_part)
         else:
             quantity, value = "epsilon", -solution.r
     for i in range(l):

@@ -15,13 +15,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from math import isnan
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from libsvmx._core.rand import Rand
+from libsvmx._train import crossval
 from libsvmx._train.checks import check_problem
-from libsvmx._train.crossval import cross_validate
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer
+from libsvmx._train.seeding import Seeding
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
 
 Key = tuple[float | None, float | None]  # exponents (c, g); None where an axis is not searched
 
-SEEDINGS = ("auto", "sir", "mir", "ato", "avg", "top", "none")
 C_AXIS = (-5.0, 15.0, 2.0)  # grid.py's
 G_AXIS = (3.0, -15.0, -2.0)
 MAX_POINTS = 1_000_000  # beyond it the step is a slip of the pen
@@ -198,7 +199,45 @@ class _Remarks(Observer):
         self.seen[kind, detail] = None
 
 
-Engine = Callable[..., Any]
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an engine makes of one point.
+
+    Attributes
+    ----------
+    predicted : buffer of float64, shape (n,)
+    state : object          picklable; the start of the next larger C of the same gamma
+    iterations : int
+    """
+
+    predicted: Any
+    state: Any
+    iterations: int
+
+
+def cross_validate(
+    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer, seeding: Seeding, start: Any
+) -> Evaluation:
+    """The engine of all searches but those of some tests."""
+    found = crossval.cross_validate(problem, param, n_folds, rand, observer, seeding, with_values=False)
+    return Evaluation(found.predicted, found.state, sum(report.iterations for report in found.solves))
+
+
+Engine = Callable[..., Evaluation]
+
+
+AUTO = Seeding("none")  # until crossval chooses a method by itself and takes a start
+
+
+def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
+    """``seeding``, with auto made out: none where seeding cannot be."""
+    if seeding.method == "auto":
+        try:
+            crossval.check_seedable(param)
+        except ParameterError:
+            return Seeding("none")
+        return AUTO
+    return seeding
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,34 +247,36 @@ class Plan:
     param: Parameter
     grid: Grid
     n_folds: int = 5
-    seeding: str = "auto"
-    fold_seed: int = 1
+    seeding: Seeding = field(default_factory=Seeding)
+    random_state: int = 1
     engine: Engine = field(default=cross_validate)
 
     def __post_init__(self) -> None:
-        if self.seeding not in SEEDINGS:
-            raise ParameterError(f"unknown seeding {self.seeding!r}; known are {', '.join(SEEDINGS)}")
         if self.n_folds < 2:
             raise ParameterError(f"cross-validation needs at least 2 folds, not {self.n_folds}")
+        if self.seeding.method != "none":
+            crossval.check_seedable(self.param)
 
     @property
     def chained(self) -> bool:
         """Whether points start from the one below them in their column."""
-        return self.seeding != "none" and self.grid.c_values is not None
+        return self.seeding.method != "none" and self.grid.c_values is not None
 
 
-def evaluate(plan: Plan, problem: Problem, key: Key, start: Any, rows: Any = None) -> Outcome:
+def evaluate(plan: Plan, problem: Problem, key: Key, start: Any) -> Outcome:
     """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them."""
     remarks = _Remarks()
     param = param_at(plan.param, key)
-    result = plan.engine(problem, param, plan.n_folds, Rand(plan.fold_seed), remarks, plan.seeding, start, rows)
+    begun = perf_counter()
+    result = plan.engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start)
+    seconds = float(f"{perf_counter() - begun:.6f}")
     scores = Scores()
     scores.add(result.predicted, problem.targets)
     regression = param.svm_type.is_regression
     # compared as printed, to six digits: that is all grid.py sees
     rate = float(f"{scores.mean_squared_error if regression else scores.accuracy:g}")
     scc = float(f"{scores.squared_correlation:g}") if regression else None
-    point = Point(*key, rate, scc, float(f"{result.seconds:.6f}"), result.iterations)
+    point = Point(*key, rate, scc, seconds, result.iterations)
     return Outcome(key, point, result.state if plan.chained else None, tuple(remarks.seen))
 
 

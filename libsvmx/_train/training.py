@@ -137,15 +137,8 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
         rare = [str(labels[c]) for c in range(k) if start[c + 1] - start[c] < INNER_FOLDS]
         if rare:
             observer.remark("few rows for probability", ", ".join(rare))
-    costs = [param.C] * k
-    for label, weight in param.weights:
-        if label in labels:
-            costs[labels.index(label)] *= weight
-        else:
-            observer.remark("weight without class", str(label))
-
+    costs = class_costs(labels, param, observer)
     betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
-    used = bytearray(len(problem))
     for i in range(k):
         for j in range(i + 1, k):
             pair = pair_problem(problem, order, start, i, j)
@@ -157,10 +150,30 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
             betas.append(beta)
             rhos.append(rho)
             statuses.append(status)
-            _mark_used(used, beta, start[i], start[i + 1], start[j])
 
+    model = assemble_classifier(problem, param, (labels, start, order), betas, rhos, statuses)
+    observer.total_sv(model.n_sv)
+    if not param.probability:
+        return model
+    return replace(model, sigmoid_a=filled("d", prob_a), sigmoid_b=filled("d", prob_b))
+
+
+def assemble_classifier(
+    problem: Problem,
+    param: Parameter,
+    classes: tuple[list[int], list[int], Buffer],
+    betas: list[Buffer],
+    rhos: list[float],
+    statuses: list[str],
+) -> Model:
+    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
+    labels, start, order = classes
+    k = len(labels)
+    used = bytearray(len(problem))
+    pairs = ((i, j) for i in range(k) for j in range(i + 1, k))
+    for (i, j), beta in zip(pairs, betas, strict=True):
+        _mark_used(used, beta, start[i], start[i + 1], start[j])
     positions = filled("i", (p for p, flag in enumerate(used) if flag))
-    observer.total_sv(len(positions))
     return Model(
         param,
         k,
@@ -169,11 +182,20 @@ def train_classifier(problem: Problem, param: Parameter, rand: Rand, observer: O
         filled("d", rhos),
         tuple(labels),
         tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
-        filled("d", prob_a) if param.probability else None,
-        filled("d", prob_b) if param.probability else None,
         row_numbers=filled("i", (order[p] + 1 for p in positions)),
         statuses=tuple(statuses),
     )
+
+
+def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:
+    """C of each class, weighted."""
+    costs = [param.C] * len(labels)
+    for label, weight in param.weights:
+        if label in labels:
+            costs[labels.index(label)] *= weight
+        else:
+            observer.remark("weight without class", str(label))
+    return costs
 
 
 def train_without(problem: Problem, param: Parameter, weightless: set[int], rand: Rand, observer: Observer) -> Model:
@@ -238,6 +260,26 @@ def cross_validate_problem(problem: Problem, param: Parameter, n_folds: int, ran
     Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out.
     """
     check_problem(problem, param)
+    order, bounds = draw_folds(problem, param, n_folds, rand, observer)
+    predicted = zeros("d", len(problem))
+    for begin, end in pairwise(bounds):
+        held_out = order[begin:end]
+        model = train_all_but(problem, param, order, begin, end, rand, observer)
+        values = predict_fold(model, problem.take(held_out), observer)
+        for p, value in zip(held_out, values, strict=True):
+            predicted[p] = value
+    return predicted
+
+
+def draw_folds(
+    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer
+) -> tuple[Buffer, list[int]]:
+    """LIBSVM's folds, (order, bounds): fold f is order[bounds[f]:bounds[f+1]].
+
+    Raises
+    ------
+    DataError, ParameterError
+    """
     n = len(problem)
     if n_folds < 2:
         raise ParameterError(f"cross-validation needs at least 2 folds, not {n_folds}")
@@ -246,32 +288,34 @@ def cross_validate_problem(problem: Problem, param: Parameter, n_folds: int, ran
         n_folds = n
     if n < 2:
         raise DataError("cross-validation needs at least 2 rows")
-    classify = param.svm_type.is_classification
-    if classify and n_folds < n:
-        labels, start, _ = folds.group_classes(problem.targets)
-        rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < n_folds]
-        if rare:
-            observer.remark("class smaller than folds", ", ".join(rare))
-        order, bounds = folds.stratified_folds(problem.targets, n_folds, rand)
-    else:
-        order, bounds = folds.plain_folds(n, n_folds, rand)
-    predicted = zeros("d", n)
-    for begin, end in pairwise(bounds):
-        rest = problem.take(folds.all_but(order, begin, end))
-        if not len(rest):
-            raise DataError(
-                f"one of {n_folds} stratified folds holds all {n} rows: with so few rows of each class, "
-                f"take {n} folds (leave-one-out)"
-            )
-        held_out = problem.take(order[begin:end])
-        train = train_classifier if classify else train_single
-        model = train(rest, param, rand, observer)
-        if param.probability and classify:
-            values, _, unfinished = prediction.predict_probability(model, held_out.matrix, held_out.rows)
-            if unfinished:
-                observer.remark("coupling limit", str(unfinished))
-        else:
-            values = prediction.predict_labels(model, held_out.matrix, held_out.rows)
-        for p, value in zip(order[begin:end], values, strict=True):
-            predicted[p] = value
-    return predicted
+    if not param.svm_type.is_classification or n_folds == n:
+        return folds.plain_folds(n, n_folds, rand)
+    labels, start, _ = folds.group_classes(problem.targets)
+    rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < n_folds]
+    if rare:
+        observer.remark("class smaller than folds", ", ".join(rare))
+    order, bounds = folds.stratified_folds(problem.targets, n_folds, rand)
+    if any(end - begin == n for begin, end in pairwise(bounds)):
+        raise DataError(
+            f"one of {n_folds} stratified folds holds all {n} rows: with so few rows of each class, "
+            f"take {n} folds (leave-one-out)"
+        )
+    return order, bounds
+
+
+def train_all_but(
+    problem: Problem, param: Parameter, order: Buffer, begin: int, end: int, rand: Rand, observer: Observer
+) -> Model:
+    """The model of the rows in ``order`` but those at [begin, end)."""
+    train = train_classifier if param.svm_type.is_classification else train_single
+    return train(problem.take(folds.all_but(order, begin, end)), param, rand, observer)
+
+
+def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:
+    """Predictions of held-out rows as LIBSVM's cross-validation makes them: float64, shape (len(held_out),)."""
+    if not (model.param.probability and model.param.svm_type.is_classification):
+        return prediction.predict_labels(model, held_out.matrix, held_out.rows)
+    values, _, unfinished = prediction.predict_probability(model, held_out.matrix, held_out.rows)
+    if unfinished:
+        observer.remark("coupling limit", str(unfinished))
+    return values

@@ -46,9 +46,9 @@ def main(argv: list[str]) -> int:
     _, _, names, switches = grammar(job)
     names = {
         "--threads": names["--threads"],
+        "--seed-alpha": names["--seed-alpha"],
         "--workers": lambda option, text: setattr(job, "workers", grid.count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
-        "--seed-alpha": job.set_seeding,
     }
     switches["--resume"] = lambda: resume.append(True)
     files = parse(argv, {}, {}, names, switches, USAGE, version_text("svmx-easy"))

@@ -13,7 +13,6 @@ from typing import Any
 from libsvmx._train.grid import (
     C_AXIS,
     G_AXIS,
-    SEEDINGS,
     Alone,
     Best,
     Grid,
@@ -24,12 +23,14 @@ from libsvmx._train.grid import (
     exponents,
     param_at,
     search,
+    usual_seeding,
 )
 from libsvmx._train.gridpool import Workers, need
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
+from libsvmx._train.seeding import Seeding
 from libsvmx._train.training import default_gamma
 from libsvmx.cli import gridplot, report
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
@@ -65,8 +66,8 @@ more:
   --csv FILE, --json FILE  table of all points
   --workers N              processes that share the points, needs joblib
   --dask ADDRESS           share the points among the workers of a Dask scheduler
-  --seed-alpha METHOD      how a point starts from the result for the next smaller C: auto, sir, mir, ato, avg,
-                           top, or none for svmx-train's own path with exactly its rates (auto)
+  --seed-alpha METHOD      as of svmx-train, and points start from the result for the next smaller C (auto);
+                           none is LIBSVM's own path, with exactly the rates of svm-train
   --help, --version
 """
 
@@ -89,14 +90,9 @@ class Job(TrainJob):
     json: str | None = None
     workers: int = 1
     dask: str | None = None
-    seeding: str = "auto"
+    seeding: Seeding = field(default_factory=lambda: Seeding("auto"))
     dataset: str = ""
     ignored: list[str] = field(default_factory=list)
-
-    def set_seeding(self, option: str, text: str) -> None:
-        if text not in SEEDINGS:
-            raise UsageError(f"option {option} needs one of {', '.join(SEEDINGS)}, not {text!r}")
-        self.seeding = text
 
     @property
     def title(self) -> str:
@@ -112,7 +108,7 @@ class Job(TrainJob):
             axes = (None if axis is None else exponents(*axis) for axis in (self.c_axis, self.g_axis))
             grid = Grid(*axes)
             param = default_gamma(self.parameter(), max_index)
-            return Plan(param, grid, self.folds or 5, self.seeding)
+            return Plan(param, grid, self.folds or 5, usual_seeding(self.seeding, param))
         except ParameterError as error:
             raise UsageError(str(error)) from None
 
@@ -156,7 +152,6 @@ def parse_arguments(argv: list[str]) -> Job:
         "--json": lambda option, text: setattr(job, "json", text),
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
-        "--seed-alpha": job.set_seeding,
     }
     del names["--on-interrupt"]  # there is no model to save
     files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, version_text("svmx-grid"))
@@ -230,7 +225,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     found = {
         "data": data_digest(data.matrix, data.targets),
         "folds": plan.n_folds,
-        "seed-alpha": plan.seeding,
+        "seed-alpha": " ".join(filter(None, (plan.seeding.method, plan.seeding.scheme))),
         "parameters": parameters,
         "chain": sorted(plan.grid.c_values or ()) if plan.chained else None,
         "version": VERSION,
@@ -415,7 +410,7 @@ def write_tables(job: Job, table: Table) -> None:
         content = {
             "dataset": job.dataset,
             "folds": table.plan.n_folds,
-            "seed_alpha": table.plan.seeding,
+            "seed_alpha": table.plan.seeding.method,
             "parameters": asdict(table.plan.param),
             "best": finite(best),
             "points": [finite(row) for row in rows],

@@ -205,7 +205,7 @@ def test_every_option_of_the_usage_is_known(folder):
         for line in train.USAGE.splitlines()
         if line.startswith("  -") and "--help" not in line
     }
-    assert len(options) == 20
+    assert len(options) == 22
     for option in options - {"-q", "--lenient"}:
         _, _, err = folder.call("svmx-train", option)
         assert err == f"svmx-train: error: option {option} needs a value\n"

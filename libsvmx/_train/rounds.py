@@ -1,0 +1,212 @@
+"""The rounds of a cross-validation over one dual problem: a pair of classes, a one-class SVM or a regression.
+
+Every round is the whole problem with C = 0 for the rows held out. So one kernel serves all rounds, V is kept for all
+rows, and the decision values of the held-out rows are there when a round is solved.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.crew import Crew
+from libsvmx._core.threads import thread_count
+from libsvmx._problem.dual import DualProblem
+from libsvmx._problem.kkt import kkt_gap
+from libsvmx._solvers import smo, warm
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.seeding import SEEDERS, Round, adjust, moved_scores
+from libsvmx._train.formulation import coefficient_sums, held_out, pose, read_off
+from libsvmx._train.observer import SolveReport
+from libsvmx.enums import SvmType
+
+if TYPE_CHECKING:
+    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._problem.dual import DualSolution
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.seeding import Seeding
+    from libsvmx._typing import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """(beta, V) at an optimum of one dual problem; buffers by variable.
+
+    ``left_out`` are the rows that took no part.
+    """
+
+    alpha: Buffer
+    scores: Buffer
+    left_out: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedRound:
+    """One round of one dual problem.
+
+    ``optimum`` is where it ended; ``beta`` (float64, shape (l,)) and ``rho`` are coefficients and offset of its
+    decision function, whose scale relative to the dual's is ``scale`` (1, or 1/r in nu-SVC).
+    """
+
+    optimum: Optimum
+    beta: Buffer
+    rho: float
+    scale: float
+    status: str
+    seeder: str
+    seeding_seconds: float
+    solving_seconds: float
+    report: SolveReport
+
+
+class Rounds:
+    """Rounds(kernel, param, targets, Cp, Cn, observer)
+
+    Parameters
+    ----------
+    kernel : Kernel                             over the l rows of the problem
+    targets : buffer of float64, shape (l,)     of a binary classification > 0 or not
+    Cp, Cn : float                              upper bounds of the two classes, C-SVC only
+
+    Attributes
+    ----------
+    whole, solved : SolvedRound      the optimum over all rows, and the last round; None at first
+    """
+
+    def __init__(
+        self, kernel: Kernel, param: Parameter, targets: Buffer, Cp: float, Cn: float, observer: Observer
+    ) -> None:
+        self.kernel, self.param, self.targets, self.costs = kernel, param, targets, (Cp, Cn)
+        self.observer, self.threads = observer, thread_count(param.threads)
+        self.dual = pose(param, targets, Cp, Cn)
+        self.every_row = kernel.targets(ramp(kernel.n))
+        self.crew = Crew(1)
+        self.whole: SolvedRound | None = None
+        self.solved: SolvedRound | None = None
+
+    def train_whole(self) -> SolvedRound:
+        """The optimum over all rows, by LIBSVM's path."""
+        began, before = perf_counter(), self.kernel.values_computed
+        solution = smo.solve(self.dual, self.kernel, self._budget(), self._control(), self.threads)
+        seconds = perf_counter() - began
+        self.whole = self._finish(self.dual, solution, zeros("i", 0), "none", 0.0, seconds, before)
+        return self.whole
+
+    def solve(self, left_out: Buffer, seeding: Seeding) -> SolvedRound:
+        """The round without the rows ``left_out``."""
+        began, values_before = perf_counter(), self.kernel.values_computed
+        before = self.whole if seeding.scheme == "star" else self.solved
+        C = held_out(self.dual, left_out)
+        sums = coefficient_sums(self.param, len(self.targets) - len(left_out))
+        start, seeder = None, seeding.method
+        if before is not None and seeder != "none":
+            start, scores = self._seeded(C, sums, left_out, seeder, before.optimum)
+        if start is None:
+            seeder = "none"
+            start, scores = self._cold(left_out)
+        dual = DualProblem(self.dual.y, self.dual.linear, C, start, self.dual.index, self.dual.split, scores)
+        seeded = perf_counter()
+        solution = warm.solve(dual, self.kernel, self._budget(), self._control(), self.threads)
+        ended = perf_counter()
+        self.solved = self._finish(dual, solution, left_out, seeder, seeded - began, ended - seeded, values_before)
+        return self.solved
+
+    def decided(self, rows: Buffer) -> Buffer:
+        """Decision values of ``rows`` in the last round, from the scores that are kept for all rows: float64."""
+        assert self.solved is not None
+        solved, linear = self.solved, self.dual.linear
+        V = solved.optimum.scores
+        return filled("d", ((linear[i] - V[i]) * solved.scale - solved.rho for i in rows))
+
+    def _finish(
+        self,
+        dual: DualProblem,
+        solution: DualSolution,
+        left_out: Buffer,
+        seeder: str,
+        seeding_seconds: float,
+        solving_seconds: float,
+        values_before: int,
+    ) -> SolvedRound:
+        beta, rho, objective, n_sv, n_bsv, quantity, value = read_off(self.param, self.targets, dual, solution)
+        status = solution.status
+        if status != "converged":
+            self.observer.remark(status)
+        if not (isfinite(rho) and isfinite(objective)):
+            status = "degenerate"
+            self.observer.remark(status)
+        report = SolveReport(
+            solution.iterations,
+            objective,
+            rho,
+            n_sv,
+            n_bsv,
+            quantity,
+            value,
+            status,
+            solution.rows_computed,
+            self.kernel.values_computed - values_before,
+            kkt_gap(dual, solution.alpha, solution.scores),
+        )
+        self.observer.solved(report)
+        scale = 1 / solution.r if self.param.svm_type == SvmType.NU_SVC else 1.0
+        optimum = Optimum(solution.alpha, solution.scores, left_out)
+        return SolvedRound(optimum, beta, rho, scale, status, seeder, seeding_seconds, solving_seconds, report)
+
+    def _seeded(
+        self, C: Buffer, sums: tuple[float, ...], left_out: Buffer, seeder: str, before: Optimum
+    ) -> tuple[Buffer | None, Buffer | None]:
+        leaving = self._variables(set(left_out) - set(before.left_out))
+        entering = self._variables(set(before.left_out) - set(left_out))
+        dual = self.dual
+        round_ = Round(
+            self.kernel, dual.y, C, dual.index, dual.split, sums, before.alpha, before.scores, leaving, entering
+        )
+        start = SEEDERS[seeder](round_)
+        if not adjust(round_, start):
+            return None, None
+        return start, moved_scores(round_, self.every_row, start, self.crew)
+
+    def _cold(self, left_out: Buffer) -> tuple[Buffer, Buffer]:
+        """LIBSVM's start for the rows that take part."""
+        gone = set(left_out)
+        kept = [i for i in range(len(self.targets)) if i not in gone]
+        part = pose(self.param, filled("d", (self.targets[i] for i in kept)), *self.costs)
+        start = zeros("d", self.dual.size)
+        if any(part.alpha):
+            for v, k in enumerate([*kept, *(len(self.targets) + i for i in kept)][: part.size]):
+                start[k] = part.alpha[v]
+        nothing = Round(
+            self.kernel,
+            self.dual.y,
+            self.dual.C,
+            self.dual.index,
+            self.dual.split,
+            (0.0, 0.0),
+            zeros("d", self.dual.size),
+            self.dual.linear,
+            left_out,
+            left_out,
+        )
+        return start, moved_scores(nothing, self.every_row, start, self.crew)
+
+    def _variables(self, rows: set[int]) -> Buffer:
+        """The variables of these rows: one each, two in a regression."""
+        ordered = sorted(rows)
+        if self.dual.size > len(self.targets):
+            ordered += [len(self.targets) + i for i in ordered]
+        return filled("i", ordered)
+
+    def _budget(self) -> float:
+        return self.param.cache_size * (1 << 20)
+
+    def _control(self) -> Control:
+        param, observer = self.param, self.observer
+        return Control(
+            param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop
+        )
