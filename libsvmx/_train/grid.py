@@ -137,7 +137,7 @@ class Grid:
 def param_at(param: Parameter, key: Key) -> Parameter:
     """``param`` with the C and gamma of a point."""
     c, g = key
-    values = {}
+    values: dict[str, float] = {}
     if c is not None:
         values["C"] = 2.0**c
     if g is not None:
@@ -218,7 +218,7 @@ class Evaluation:
 def cross_validate(
     problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer, seeding: Seeding, start: Any
 ) -> Evaluation:
-    """The engine of all searches but those of some tests."""
+    """The engine of all searches but those of tests."""
     found = crossval.cross_validate(problem, param, n_folds, rand, observer, seeding, with_values=False)
     return Evaluation(found.predicted, found.state, sum(report.iterations for report in found.solves))
 
@@ -242,14 +242,14 @@ def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is the same at all points of a search. ``engine`` is replaced in tests."""
+    """What is the same at all points of a search. ``engine`` is ``cross_validate`` but in tests."""
 
     param: Parameter
     grid: Grid
     n_folds: int = 5
     seeding: Seeding = field(default_factory=Seeding)
     random_state: int = 1
-    engine: Engine = field(default=cross_validate)
+    engine: Engine | None = None
 
     def __post_init__(self) -> None:
         if self.n_folds < 2:
@@ -268,7 +268,8 @@ def evaluate(plan: Plan, problem: Problem, key: Key, start: Any) -> Outcome:
     remarks = _Remarks()
     param = param_at(plan.param, key)
     begun = perf_counter()
-    result = plan.engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start)
+    engine = plan.engine or cross_validate
+    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start)
     seconds = float(f"{perf_counter() - begun:.6f}")
     scores = Scores()
     scores.add(result.predicted, problem.targets)

@@ -30,8 +30,8 @@ def resident(name: str, indptr: Any, indices: Any, values: Any, targets: FloatAr
         import numpy as np
 
         # what comes over a network may not be aligned
-        *parts, y = (np.require(part, requirements=["C", "A"]) for part in (indptr, indices, values, targets))
-        problem = Problem(CsrMatrix(*parts, copy=False), memoryview(y))
+        a, b, c, y = (np.require(part, requirements=["C", "A"]) for part in (indptr, indices, values, targets))
+        problem = Problem(CsrMatrix(a, b, c, copy=False), memoryview(y))
         _resident.clear()
         _resident[name] = problem
     return problem

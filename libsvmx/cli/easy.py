@@ -11,7 +11,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx.cli import grid, predict, scale
-from libsvmx.cli.options import UsageError, parse
+from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_interrupt, warn, write
 from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
@@ -47,7 +47,7 @@ def main(argv: list[str]) -> int:
     names = {
         "--threads": names["--threads"],
         "--seed-alpha": names["--seed-alpha"],
-        "--workers": lambda option, text: setattr(job, "workers", grid.count(option, text)),
+        "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
     switches["--resume"] = lambda: resume.append(True)

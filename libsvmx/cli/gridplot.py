@@ -21,7 +21,7 @@ def draw(path: str, points: Sequence[Point], best: Point, title: str, regression
 
     figure = Figure(figsize=SIZE, dpi=DPI, layout="constrained")
     canvas = FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    axes: Any = figure.add_subplot()
     what = "mean squared error" if regression else "accuracy, %"
     cs = sorted({p.log2c for p in points if p.log2c is not None})
     gs = sorted({p.log2g for p in points if p.log2g is not None})
@@ -44,7 +44,7 @@ def draw(path: str, points: Sequence[Point], best: Point, title: str, regression
     powers = [f"{n} = 2^{v:g}" for n, v in (("C", best.log2c), ("gamma", best.log2g)) if v is not None]
     axes.set_title(f"{title}\nbest: {', '.join(powers)}, {what.split(',')[0]} {best.rate:g}{'' if regression else '%'}")
     with atomic_write(path) as file:
-        canvas.print_png(file)
+        canvas.print_png(file)  # type: ignore[no-untyped-call]
 
 
 def levels(worst: float, best: float) -> list[float]:
