@@ -6,6 +6,7 @@ own; the data travel once (memory-mapped by loky, scattered by Dask) and stay wi
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -35,6 +36,20 @@ def resident(name: str, indptr: Any, indices: Any, values: Any, targets: FloatAr
         _resident.clear()
         _resident[name] = problem
     return problem
+
+
+def follow(parent: int, every: float = 1.0) -> None:
+    """Leave when the process that started this one is gone: loky's workers would wait for it for minutes."""
+    import threading
+    import time
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    if os.name == "posix":
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def evaluate_there(
@@ -103,8 +118,10 @@ class Workers:
 
         from joblib import parallel_config
 
+        config = parallel_config("loky", n_jobs=self.n)
+        options = {"initializer": follow, "initargs": (os.getpid(),)}
         try:
-            yield from self._waves(plan, columns, parts, parallel_config("loky", n_jobs=self.n))
+            yield from self._waves(plan, columns, parts, config, options)
         except BrokenProcessPool as error:
             raise SvmxError("a worker process died, perhaps for want of memory; take fewer workers") from error
 
@@ -114,21 +131,23 @@ class Workers:
 
         try:
             config = parallel_config("dask", client=self.client, scatter=list(parts))
-            yield from self._waves(plan, columns, parts, config)
+            yield from self._waves(plan, columns, parts, config, {})
         except KilledWorker as error:
             raise SvmxError(f"a worker of the Dask cluster died: {error}") from error
         except ModuleNotFoundError as error:
             raise SvmxError(f"the workers of the Dask cluster need libsvmx and its packages: {error}") from error
 
     @staticmethod
-    def _waves(plan: Plan, columns: list[Column], parts: Any, config: AbstractContextManager[Any]) -> Iterator[Outcome]:
+    def _waves(
+        plan: Plan, columns: list[Column], parts: Any, config: AbstractContextManager[Any], options: dict[str, Any]
+    ) -> Iterator[Outcome]:
         from joblib import Parallel, delayed
 
         name = uuid4().hex
         states = [column.start for column in columns]
         task = delayed(evaluate_there)
         with config:
-            parallel = Parallel(return_as="generator_unordered", batch_size=1)
+            parallel = Parallel(return_as="generator_unordered", batch_size=1, **options)
             for depth in range(max((len(column.todo) for column in columns), default=0)):
                 wave = (
                     task(number, plan, column.todo[depth], states[number], name, *parts)

@@ -99,6 +99,11 @@ class Job(TrainJob):
         """Name of the data set, as grid.py builds file names of it."""
         return "stdin" if self.dataset == STANDARD_INPUT else os.path.basename(self.dataset)
 
+    @property
+    def kind(self) -> tuple[tuple[bool, bool], bool]:
+        """Which axes are searched, and whether rates are errors."""
+        return (self.c_axis is not None, self.g_axis is not None), self.parameter().svm_type.is_regression
+
     def plan(self, max_index: int) -> Plan:
         """The search. Raises UsageError for what does not go together."""
         for axis, name, option in ((self.c_axis, "C", "-log2c"), (self.g_axis, "gamma", "-log2g")):
@@ -336,7 +341,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Table:
 
 def resumed(path: str, job: Job, identity: dict[str, Any]) -> Results:
     """What a results file holds, with its remarks made."""
-    results = read_results(path, identity, (job.c_axis is not None, job.g_axis is not None))
+    results = read_results(path, identity, *job.kind)
     results.states = States(f"{path}.state", identity)
     for remark in results.remarks:
         warn(remark)
@@ -350,7 +355,7 @@ def outputs(job: Job, identity: dict[str, Any], stack: ExitStack) -> tuple[Calla
     keep = job.resume is not None and os.path.isfile(job.out)
     before = Results()
     if keep:
-        before = read_results(job.out, identity, (job.c_axis is not None, job.g_axis is not None))
+        before = read_results(job.out, identity, *job.kind)
     file = stack.enter_context(ResultsFile(job.out, identity, keep, before.whole, before.continued))
     if not file.regular:
         return file.add, NoStates()

@@ -72,7 +72,7 @@ class Results:
         return self.states.load(g) if self.states else None
 
 
-def read_results(path: str, description: Description, axes: tuple[bool, bool]) -> Results:
+def read_results(path: str, description: Description, axes: tuple[bool, bool], regression: bool) -> Results:
     """Read a results file to resume.
 
     Parameters
@@ -80,6 +80,7 @@ def read_results(path: str, description: Description, axes: tuple[bool, bool]) -
     path : str
     description : mapping      of the run that resumes
     axes : (bool, bool)        whether C and gamma are searched
+    regression : bool          rates are errors, not percentages
 
     Raises
     ------
@@ -105,8 +106,11 @@ def read_results(path: str, description: Description, axes: tuple[bool, bool]) -
         key = (_number(match[1]), _number(match[2]))
         if (key[0] is not None, key[1] is not None) != axes:
             raise FormatError(path, number, 0, "the points are of a search over other axes (-log2c, -log2g)")
+        point = _point(key, match[3], details)
+        if not regression and point.rate > 100:
+            raise FormatError(path, number, 0, f"a rate of {point.rate:g} is no accuracy in percent")
         results.found.pop(key, None)
-        results.found[key] = _point(key, match[3], details)
+        results.found[key] = point
         (results.foreign.discard if own else results.foreign.add)(key)
         anonymous |= not named
         details = {}
@@ -206,11 +210,15 @@ class ResultsFile:
                 file.write(header.encode())
             header = ""
         self.file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "ab", buffering=0)
-        if self.regular:
-            self._lock(self.file, path)
-            if keep:
-                self.file.truncate(whole)
-        self._write(header)
+        try:
+            if self.regular:
+                self._lock(self.file, path)
+                if keep:
+                    self.file.truncate(whole)
+            self._write(header)
+        except BaseException:
+            self.file.close()
+            raise
 
     @staticmethod
     def _lock(file: IO[bytes], path: str) -> None:
@@ -218,7 +226,6 @@ class ResultsFile:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                file.close()
                 raise SvmxError(f"{path}: another search is writing to it") from None
             except OSError:  # a file system without locks
                 pass
@@ -255,6 +262,7 @@ class ResultsFile:
 # A column's start is kept when computing it again would take this many seconds.
 WORTH_KEEPING = 1.0
 SUFFIX = ".start"
+UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.tmp")  # what a kill leaves of atomic_write
 
 
 class States:
@@ -298,7 +306,7 @@ class States:
         """Remove them all, and the folder unless it holds something else."""
         with suppress(OSError):
             for name in os.listdir(self.folder):
-                if name.endswith(SUFFIX):
+                if name.endswith(SUFFIX) or UNFINISHED.fullmatch(name):
                     os.unlink(os.path.join(self.folder, name))
             os.rmdir(self.folder)
 
