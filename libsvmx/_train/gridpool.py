@@ -15,7 +15,7 @@ from uuid import uuid4
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.grid import Column, Key, Outcome, Plan, evaluate
 from libsvmx._train.problem import Problem
-from libsvmx.exceptions import SvmxError
+from libsvmx.exceptions import ParameterError, SvmxError
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
@@ -77,10 +77,13 @@ class Workers:
 
     Raises
     ------
+    ParameterError                  n < 1
     SvmxError                       joblib or distributed are missing; on entering, no cluster can be reached
     """
 
     def __init__(self, n: int, dask: Any = None) -> None:
+        if n < 1:
+            raise ParameterError(f"the number of workers must be at least 1, not {n}")
         self.n, self.dask = n, dask
         self.client: Any = None
         need("joblib", "grid", "several workers")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from math import inf
 
 from libsvmx.cli.options import UsageError, parse
 from libsvmx.cli.process import FAILURE, run, write
@@ -33,8 +36,10 @@ NOT_ASCENDING = "feature indices must be in an ascending order, previous/current
 NOT_A_PAIR = "feature '{}' not an <index>:<value> pair, <index> integer, <value> real number "
 
 # Python's own float and int also read 1_000 and digits of other scripts, which svmx-train refuses
-NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-INDEX = re.compile(r"[-+]?[0-9]+")
+REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+NUMBER = re.compile(REAL)
+PAIR = re.compile(rf"([-+]?[0-9]{{1,4000}}):({REAL})")  # Python refuses to convert longer integers
+LARGEST_EXPONENT = 308
 
 
 def lines_of(path: str) -> Iterator[str]:
@@ -56,7 +61,12 @@ def lines_of(path: str) -> Iterator[str]:
 
 def is_number(text: str) -> bool:
     """A finite decimal number."""
-    return NUMBER.fullmatch(text) is not None and abs(float(text)) != float("inf")
+    return NUMBER.fullmatch(text) is not None and is_finite(text)
+
+
+def is_finite(number: str) -> bool:
+    """Whether a decimal number is one of double precision."""
+    return (len(number) < LARGEST_EXPONENT and "e" not in number and "E" not in number) or abs(float(number)) != inf
 
 
 def errors_of(line: str) -> list[str]:
@@ -73,12 +83,8 @@ def errors_of(line: str) -> list[str]:
         errors.append(BAD_LABEL.format(label))
     previous = -1
     for i, node in enumerate(nodes):
-        index_text, colon, value = node.partition(":")
-        if not colon or not INDEX.fullmatch(index_text) or not is_number(value) or len(index_text) > MAX_DIGITS:
-            errors.append(NOT_A_PAIR.format(node))
-            continue
-        index = int(index_text)
-        if index > MAX_INDEX:
+        pair = PAIR.fullmatch(node)
+        if pair is None or not is_finite(pair[2]) or (index := int(pair[1])) > MAX_INDEX:
             errors.append(NOT_A_PAIR.format(node))
             continue
         if index < 0:
@@ -89,14 +95,13 @@ def errors_of(line: str) -> list[str]:
     return errors
 
 
-MAX_DIGITS = 4000  # Python refuses to convert longer ones
-
-
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     files = parse(argv, {}, {}, {}, {}, USAGE, version_text("svmx-checkdata"))
     if len(files) != 1:
         raise UsageError("one data set is needed" if argv else "")
+    with suppress(AttributeError):  # not a text stream of Python's own
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     wrong = 0
     for number, line in enumerate(lines_of(files[0]), 1):
         errors = errors_of(line)

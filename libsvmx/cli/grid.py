@@ -80,8 +80,8 @@ SEARCHED = "searched"
 class Job(TrainJob):
     """What the command line asks for, over a training's options."""
 
-    c_axis: tuple[float, float, float] | None = C_AXIS
-    g_axis: tuple[float, float, float] | None = G_AXIS
+    c_axis: tuple[float, float, float] | None = field(default_factory=lambda: C_AXIS)
+    g_axis: tuple[float, float, float] | None = field(default_factory=lambda: G_AXIS)
     out: str | None = None
     png: str | None = None
     png_asked: bool = False

@@ -13,7 +13,7 @@ from libsvmx.cli.options import UsageError, integer, parse
 from libsvmx.cli.process import run, tidy_interrupt, warn
 from libsvmx.cli.scale import write_output
 from libsvmx.cli.version import version_text
-from libsvmx.exceptions import FormatError
+from libsvmx.exceptions import FormatError, ParameterError
 from libsvmx.io.files import atomic_write, check_target, read_bytes, same_file
 
 USAGE = """\
@@ -68,7 +68,7 @@ def main(argv: list[str]) -> int:
     name = "standard input" if path == "-" else path
     lines = data_lines(path, name)
     if not 1 <= size <= len(lines):
-        raise UsageError(f"subset_size {size} is not between 1 and {len(lines)}, the number of lines of {name}")
+        raise ParameterError(f"subset_size {size} is not between 1 and {len(lines)}, the number of lines of {name}")
     random = Random(job.seed)
     chosen = stratified(lines, size, random, name) if job.stratified else random.sample(range(len(lines)), size)
     write_parts(lines, set(chosen), targets)
