@@ -93,7 +93,9 @@ def check(files: list[str]) -> None:
     if STANDARD_INPUT in files:
         raise UsageError("the files are named after their data, so standard input will not do")
     for name in files:
-        open(name, "rb").close()
+        os.stat(name)
+        if os.path.isdir(name):
+            raise IsADirectoryError(21, "Is a directory", name)
     names = [os.path.basename(name) for name in files]
     endings = [(".range", ".scale", ".scale.out", ".scale.png", ".model"), (".scale", ".predict")]
     for base, ends in zip(names, endings, strict=False):

@@ -40,7 +40,7 @@ from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.svmlight import DataFile, read_data
 
@@ -194,10 +194,11 @@ def check(job: Job) -> None:
     if job.png is not None:
         if job.png_asked:
             need("matplotlib", "plot", "-png")
+            gridplot.load()
         elif not available("matplotlib"):
             job.png = None
     if job.resume is not None:
-        open(job.resume, "rb").close()
+        os.stat(job.resume)
     outputs = [name for name in (job.out, job.png, job.csv, job.json) if name is not None]
     for i, name in enumerate(outputs):
         check_target(name)
@@ -425,6 +426,11 @@ def write_tables(job: Job, table: Table) -> None:
     grid = table.plan.grid
     flat = len(grid.c_values or ()) < 2 or len(grid.g_values or ()) < 2
     if job.png is not None and (job.png_asked or not flat):  # grid.py draws no single line
+        try:
+            gridplot.load()
+        except SvmxError as error:  # nobody asked for a picture
+            warn(f"no picture: {error}")
+            return
         gridplot.draw(job.png, table.points, table.best, job.title, table.regression)
 
 

@@ -316,7 +316,7 @@ class _Plain(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         allowed = {("array", "array"), ("array", "_array_reconstructor"), ("builtins", "bytearray")}
-        if module.startswith("libsvmx._train.") or (module, name) in allowed:
+        if module.startswith("libsvmx.") or (module, name) in allowed:
             found = super().find_class(module, name)
             if isinstance(found, type) or (module, name) in allowed:
                 return found

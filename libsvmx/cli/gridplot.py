@@ -7,11 +7,21 @@ from math import isfinite, nan
 from typing import Any
 
 from libsvmx._train.grid import Point
+from libsvmx.exceptions import SvmxError
 from libsvmx.io.files import atomic_write
 
 SIZE = (6.4, 4.8)  # inches, at DPI 640 x 480 pixels times 1.5
 DPI = 150
 LEVELS = 12  # their distance grows with that from the best rate, where differences matter
+
+
+def load() -> None:
+    """Import what drawing needs. Raises SvmxError if it is there but broken."""
+    try:
+        import matplotlib.backends.backend_agg
+        import matplotlib.figure  # noqa: F401
+    except Exception as error:  # compiled parts fail in ways of their own
+        raise SvmxError(f"matplotlib cannot be used: {error}") from error
 
 
 def draw(path: str, points: Sequence[Point], best: Point, title: str, regression: bool) -> None:

@@ -108,6 +108,7 @@ def test_a_search_is_resumed(cars):
     [
         (["nowhere"], "nowhere: No such file"),
         (["in/train", "nowhere"], "nowhere: No such file"),
+        (["x", "in"], "in: Is a directory"),
         (["-"], "standard input will not do"),
         (["a", "b", "c"], "a training file and perhaps a testing file"),
         (["x", "x.scale"], "x.scale would be overwritten"),

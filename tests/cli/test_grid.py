@@ -9,6 +9,7 @@ import os
 import pty
 import re
 import struct
+import sys
 import termios
 import threading
 
@@ -337,6 +338,27 @@ def test_a_picture_that_cannot_be_written_is_known_at_once(folder):
     err, out = folder.refuses("svmx-grid", *SMALL[:4], "-png", "no/where.png", HEART)
     assert err.endswith("/no: No such file or directory\n")
     assert out == ""
+
+
+def test_a_broken_matplotlib(folder, monkeypatch):
+    """Asked for, it is an error before any work; by default a remark after it."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    err, out = folder.refuses("svmx-grid", *SMALL[:4], "-png", "p.png", HEART)
+    assert "matplotlib cannot be used: " in err
+    assert out == ""
+    err, out = folder.accepts("svmx-grid", *SMALL[:4], HEART)
+    assert err.startswith("warning: no picture: matplotlib cannot be used: ")
+    assert len(out.splitlines()) == 10
+
+
+@pytest.mark.parametrize("workers", [[], ["--workers", "2"]])
+def test_rows_without_features(workers, folder):
+    if workers:
+        pytest.importorskip("joblib")
+    folder.put("bare", "1\n-1\n" * 10)
+    _, out = folder.accepts("svmx-grid", *SMALL, *workers, "bare")
+    assert len(out.splitlines()) == 10
 
 
 def test_standard_input_and_compressed_data(folder):
