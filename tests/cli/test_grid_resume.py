@@ -18,6 +18,7 @@ from support.commands import arguments, process
 from libsvmx._train import grid as search
 from libsvmx._train.grid import Point
 from libsvmx.cli import gridfile
+from libsvmx.exceptions import DataError
 
 HEART = str(data.DATA / "heart_scale")
 IRIS = str(data.DATA / "iris.scale")
@@ -133,6 +134,30 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
     assert out.count("[resumed]") == 2
     assert out.count("[local]") == 7
     assert rows(finished.get("t")) == rows(finished.get("expected"))
+
+
+@pytest.mark.parametrize("worth_keeping, calls_after", [(0.0, 5), (1e9, 6)])
+def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls_after):
+    """A run that ends after 4 of 9 points: the second column has its first point done."""
+    calls = []
+
+    def failing(problem, param, *rest):
+        calls.append((param.C, param.gamma))
+        if len(calls) == 5:
+            raise DataError("the end")
+        return gridengine.chained(problem, param, *rest)
+
+    monkeypatch.setattr(search, "AUTO", gridengine.SEEDED)
+    monkeypatch.setattr(search, "cross_validate", failing)
+    monkeypatch.setattr(gridfile, "WORTH_KEEPING", worth_keeping)
+    code, _, _ = folder.call("svmx-grid", *SMALL, "-out", "results", HEART)
+    assert (code, len(result_lines(folder.get("results")))) == (1, 4)
+    assert (folder.path / "results.state").exists() == (worth_keeping == 0)
+    folder.accepts("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
+    assert len(calls) == 5 + calls_after
+    assert not (folder.path / "results.state").exists()
+    folder.accepts("svmx-grid", *SMALL, "-out", "whole", "--csv", "expected", HEART)
+    assert rows(folder.get("t")) == rows(folder.get("expected"))
 
 
 @pytest.mark.parametrize(
