@@ -68,7 +68,7 @@ __all__ = [
 _HOME = {
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
-    "FoldReport": "_train.crossval",
+    "FoldReport": "_train.pairrounds",
     "FormatError": "exceptions",
     "GridSearch": "_gridapi",
     "KernelType": "enums",

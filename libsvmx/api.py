@@ -14,10 +14,11 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
 from libsvmx._train import crossval, prediction
-from libsvmx._train.crossval import CrossValidated, FoldReport
+from libsvmx._train.crossval import CrossValidated
 from libsvmx._train.metrics import Scores
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
+from libsvmx._train.pairrounds import FoldReport
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.seeding import Seeding

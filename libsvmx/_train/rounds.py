@@ -116,11 +116,21 @@ class Rounds:
         self.solved = self._finish(dual, solution, left_out, seeder, seeded - began, ended - seeded, values_before)
         return self.solved
 
-    def decided(self, rows: Buffer) -> Buffer:
-        """Decision values of ``rows`` in the last round, from the scores that are kept for all rows: float64."""
-        assert self.solved is not None
-        solved, linear = self.solved, self.dual.linear
-        V = solved.optimum.scores
+    @property
+    def may_stand(self) -> bool:
+        """Whether the optimum stands when rows without coefficients go: not if a sum depends on the number of rows."""
+        return self.param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
+
+    def unused(self, row: int) -> bool:
+        """Whether the row has no coefficient in the optimum over all rows."""
+        assert self.whole is not None
+        return self.whole.beta[row] == 0
+
+    def decided(self, rows: Buffer, solved: SolvedRound | None = None) -> Buffer:
+        """Decision values of ``rows`` in a round, the last by default, from the scores that are kept for all rows."""
+        solved = solved or self.solved
+        assert solved is not None
+        linear, V = self.dual.linear, solved.optimum.scores
         return filled("d", ((linear[i] - V[i]) * solved.scale - solved.rho for i in rows))
 
     def _finish(
