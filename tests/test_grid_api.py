@@ -77,7 +77,7 @@ def test_workers_and_clusters_change_nothing(heart):
     same(libsvmx.grid_search(*heart, workers=2, **AXES), alone)
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
     ) as cluster:
         same(libsvmx.grid_search(*heart, dask=cluster.scheduler_address, **AXES), alone)
         with distributed.Client(cluster) as client:
@@ -90,7 +90,9 @@ def test_data_that_a_network_does_not_align():
     X, y = libsvmx.read_problem(str(data.DATA / "a1a.xz"))
     axes = {"log2c": (0, 1, 1), "log2g": (-4, -4, 1), "n_folds": 2}
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=True, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         same(libsvmx.grid_search(X, y, dask=client, **axes), libsvmx.grid_search(X, y, **axes))

@@ -23,6 +23,7 @@ from libsvmx._train import crossval
 from libsvmx._train.checks import check_problem
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer
+from libsvmx._train.pairrounds import check_seedable
 from libsvmx._train.seeding import Seeding
 from libsvmx.exceptions import ParameterError
 
@@ -233,7 +234,7 @@ def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
     """``seeding``, with auto made out: none where seeding cannot be."""
     if seeding.method == "auto":
         try:
-            crossval.check_seedable(param)
+            check_seedable(param)
         except ParameterError:
             return Seeding("none")
         return AUTO
@@ -255,7 +256,7 @@ class Plan:
         if self.n_folds < 2:
             raise ParameterError(f"cross-validation needs at least 2 folds, not {self.n_folds}")
         if self.seeding.method != "none":
-            crossval.check_seedable(self.param)
+            check_seedable(self.param)
 
     @property
     def chained(self) -> bool:

@@ -263,7 +263,9 @@ def test_a_fault_at_a_point_names_the_line(folder, workers):
 def test_a_dask_cluster_gives_the_same_table(folder):
     distributed = pytest.importorskip("distributed")
     folder.accepts("svmx-grid", *SMALL, "--csv", "one", HEART)
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+    ) as cluster:
         _, out = folder.accepts("svmx-grid", *SMALL, "--csv", "two", "--dask", cluster.scheduler_address, HEART)
     assert rows_without_times(folder.get("one")) == rows_without_times(folder.get("two"))
     assert out.startswith("[dask] ")
