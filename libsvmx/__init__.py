@@ -1,8 +1,8 @@
 """libsvmx: a drop-in, LIBSVM-compatible support vector machine solver.
 
-    L7  cli/  compat/  api.py      faces: commands, LIBSVM's Python interface, functions over arrays
+    L7  cli/  compat/  api.py  _gridapi.py     faces: commands, LIBSVM's Python interface, functions over arrays
     L6  io/                        text in and out; knows models and parameters
-    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation
+    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation, grid search
     L4  _solvers/                  one algorithm per file
     L3  _problem/                  the dual problem, its solution, its KKT certificate
     L2  _kernels/                  kernel rows, row store, kernel of test rows
