@@ -1,8 +1,8 @@
 """libsvmx: a drop-in, LIBSVM-compatible support vector machine solver.
 
-    L7  cli/  compat/  api.py      faces: commands, LIBSVM's Python interface, functions over arrays
+    L7  cli/  compat/  api.py  _gridapi.py     faces: commands, LIBSVM's Python interface, functions over arrays
     L6  io/                        text in and out; knows models and parameters
-    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation
+    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation, grid search
     L4  _solvers/                  one algorithm per file
     L3  _problem/                  the dual problem, its solution, its KKT certificate
     L2  _kernels/                  kernel rows, row store, shared rows, kernel of test rows
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._gridapi import GridSearch, grid_search
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -44,6 +45,7 @@ __all__ = [
     "DataError",
     "FoldReport",
     "FormatError",
+    "GridSearch",
     "KernelType",
     "Model",
     "Observer",
@@ -54,6 +56,7 @@ __all__ = [
     "__version__",
     "cross_validate",
     "decision_values",
+    "grid_search",
     "load_model",
     "predict",
     "predict_probability",
@@ -67,6 +70,7 @@ _HOME = {
     "DataError": "exceptions",
     "FoldReport": "_train.pairrounds",
     "FormatError": "exceptions",
+    "GridSearch": "_gridapi",
     "KernelType": "enums",
     "Model": "_train.model",
     "Observer": "_train.observer",
@@ -74,6 +78,7 @@ _HOME = {
     "ParameterError": "exceptions",
     "SvmType": "enums",
     "SvmxError": "exceptions",
+    "grid_search": "_gridapi",
 }
 
 

@@ -6,7 +6,6 @@ rows, and the decision values of the held-out rows are there when a round is sol
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
 from functools import cached_property
 from math import isfinite
@@ -50,11 +49,11 @@ class Optimum:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An optimum at ``C`` that can be pickled."""
+    """An optimum at ``C`` that can be pickled: alpha and V as bytes of float64."""
 
     C: float
-    alpha: array[float]
-    scores: array[float]
+    alpha: bytes
+    scores: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,13 +222,13 @@ class Rounds:
     def _scaled(self, C: Buffer, kept: Kept) -> tuple[Buffer, Buffer]:
         """The optimum at another C, drawn out in proportion: feasible, and its scores need no kernel row."""
         ratio = self.param.C / kept.C if self.param.svm_type.has_cost else 1.0
-        return scaled_start(self.dual, C, kept.alpha, kept.scores, ratio)
+        return scaled_start(self.dual, C, _doubles(kept.alpha), _doubles(kept.scores), ratio)
 
     def keep(self) -> Kept:
         """The last round, for another C."""
         assert self.solved is not None
         optimum = self.solved.optimum
-        return Kept(self.param.C, array("d", optimum.alpha), array("d", optimum.scores))
+        return Kept(self.param.C, bytes(optimum.alpha), bytes(optimum.scores))
 
     def _cold(self, left_out: Buffer) -> tuple[Buffer, Buffer]:
         """LIBSVM's start for the rows that take part."""
@@ -266,3 +265,7 @@ class Rounds:
         return Control(
             param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop
         )
+
+
+def _doubles(raw: bytes) -> Buffer:
+    return memoryview(raw).cast("d")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
 
@@ -137,8 +138,11 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def scale(job: Job, given: Ranges | None, data: DataFile) -> None:
-    """Find the ranges or take those ``given``, save them if asked to, and write the scaled data.
+def scale(
+    job: Job, given: Ranges | None, data: DataFile, write: Callable[[bytes | bytearray], object] | None = None
+) -> None:
+    """Find the ranges or take those ``given``, save them if asked to, and write the scaled data, if not told
+    otherwise to standard output.
 
     Raises
     ------
@@ -158,7 +162,7 @@ def scale(job: Job, given: Ranges | None, data: DataFile) -> None:
     begin = 0
     while begin < data.matrix.n_rows:
         begin, text = scaler.block(data.matrix, data.targets, begin)
-        write_output(text)
+        (write or write_output)(text)
     if scaler.n_written > data.matrix.nnz:
         warn(
             f"the scaled data has {scaler.n_written} nonzeros, the data had {data.matrix.nnz} entries; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from libsvmx._core.rand import Rand
@@ -14,7 +15,7 @@ from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.seeding import Seeding
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx.cli import report
-from libsvmx.cli.options import UsageError, count, integer, parse, real, switch
+from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_interrupt, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
@@ -51,6 +52,7 @@ more:
   --seed-alpha METHOD      with -v: start each fold from what is known (auto, sir, mir, ato, avg or top) instead of
                            from nothing (none): the same optimum to eps, sooner
   --seed-from chain|star   start a fold from the fold before, or from the training over all rows (as suits the method)
+  --loo                    leave-one-out from one training: only rows that matter are trained without
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
@@ -67,6 +69,7 @@ class Job:
     values: dict[str, object] = field(default_factory=dict)
     weights: list[tuple[int, float]] = field(default_factory=list)
     folds: int = 0
+    leave_one_out: bool = False
     seeding: Seeding = field(default_factory=Seeding)
     quiet: bool = False
     lenient: bool = False
@@ -100,20 +103,22 @@ class Job:
             raise UsageError(str(error)) from None
 
 
-def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
-    """Job, parameters, training file and model file of a command line."""
-    job = Job()
+Grammar = tuple[dict[str, Setter], dict[str, Callable[[], None]], dict[str, Setter], dict[str, Callable[[], None]]]
 
-    def number(name: str):  # type: ignore[no-untyped-def]
+
+def grammar(job: Job) -> Grammar:
+    """Letters, flags, names and switches, as ``parse`` takes them, that fill in ``job``."""
+
+    def number(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, real(option, text))
 
-    def whole(name: str):  # type: ignore[no-untyped-def]
+    def whole(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, integer(option, text))
 
-    def toggle(name: str):  # type: ignore[no-untyped-def]
+    def toggle(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, switch(option, text))
 
-    letters = {
+    letters: dict[str, Setter] = {
         "s": whole("svm_type"),
         "t": whole("kernel_type"),
         "d": whole("degree"),
@@ -129,7 +134,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
         "v": job.set_folds,
         "w": job.set_weight,
     }
-    names = {
+    names: dict[str, Setter] = {
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
         "--threads": lambda option, text: job.values.__setitem__("threads", count(option, text)),
@@ -139,7 +144,13 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     }
     switches = {"--lenient": lambda: setattr(job, "lenient", True)}
     flags = {"q": lambda: setattr(job, "quiet", True)}
-    files = parse(argv, letters, flags, names, switches, USAGE, version_text("svmx-train"))
+    return letters, flags, names, switches
+
+
+def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
+    """Job, parameters, training file and model file of a command line."""
+    job = Job()
+    files = parse(argv, *grammar(job), USAGE, version_text("svmx-train"))
     if not files:
         raise UsageError("no training file" if argv else "")
     if job.seeding.method != "none" and not job.folds:

@@ -4,10 +4,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-from libsvmx.cli import predict, scale, train
+from libsvmx.cli import checkdata, easy, grid, predict, scale, subset, train
 from libsvmx.cli.process import guarded
 
-MODULES = {"svmx-train": train, "svmx-predict": predict, "svmx-scale": scale}
+MODULES = {
+    "svmx-train": train,
+    "svmx-predict": predict,
+    "svmx-scale": scale,
+    "svmx-grid": grid,
+    "svmx-easy": easy,
+    "svmx-subset": subset,
+    "svmx-checkdata": checkdata,
+}
 
 
 def arguments(command, *args, before="pass"):

@@ -1,0 +1,120 @@
+"""svmx-checkdata: every error of form in a data file, line by line, in checkdata.py's words."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from math import inf
+
+from libsvmx.cli.options import UsageError, parse
+from libsvmx.cli.process import FAILURE, run, write
+from libsvmx.cli.version import version_text
+from libsvmx.io.files import read_blocks
+
+USAGE = """\
+usage: svmx-checkdata dataset
+
+Reports every line of a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) that is not
+label index:value index:value ..., with indices ascending and numbers finite. Labels may be a,b,c of
+multi-label data. Exit code 1 if there is any.
+
+options:
+  --help, --version
+"""
+
+BLOCK_BYTES = 1 << 20
+MAX_INDEX = 2**31 - 1
+
+NO_NEWLINE = "missing a newline character in the end"
+NO_LABEL = "missing label, perhaps an empty line?"
+BAD_LABEL = "label {} is not a number"
+BAD_LABELS = "label {} is not a valid multi-label form"
+NEGATIVE = "feature index must be positive; wrong feature {}"
+NOT_ASCENDING = "feature indices must be in an ascending order, previous/current features {} {}"
+NOT_A_PAIR = "feature '{}' not an <index>:<value> pair, <index> integer, <value> real number "
+
+# Python's own float and int also read 1_000 and digits of other scripts, which svmx-train refuses
+REAL = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+NUMBER = re.compile(REAL)
+PAIR = re.compile(rf"([-+]?[0-9]{{1,4000}}):({REAL})")  # Python refuses to convert longer integers
+LARGEST_EXPONENT = 308
+
+
+def lines_of(path: str) -> Iterator[str]:
+    """Lines with their newline, in bounded memory; bytes that are no UTF-8 appear as \\x.."""
+    parts: list[bytes] = []  # of the line that has not ended
+    for block in read_blocks(path, BLOCK_BYTES):
+        head, newline, tail = block.partition(b"\n")
+        parts.append(head)
+        if not newline:
+            continue
+        yield b"".join(parts).decode("utf-8", "backslashreplace") + "\n"
+        *lines, last = tail.split(b"\n")
+        for line in lines:
+            yield line.decode("utf-8", "backslashreplace") + "\n"
+        parts = [last]
+    if rest := b"".join(parts):
+        yield rest.decode("utf-8", "backslashreplace")
+
+
+def is_number(text: str) -> bool:
+    """A finite decimal number."""
+    return NUMBER.fullmatch(text) is not None and is_finite(text)
+
+
+def is_finite(number: str) -> bool:
+    """Whether a decimal number is one of double precision."""
+    return (len(number) < LARGEST_EXPONENT and "e" not in number and "E" not in number) or abs(float(number)) != inf
+
+
+def errors_of(line: str) -> list[str]:
+    """What is wrong with a line; nothing if it is as it should be."""
+    errors = [] if line.endswith("\n") else [NO_NEWLINE]
+    nodes = line.split()
+    if not nodes:
+        return [*errors, NO_LABEL]
+    label = nodes.pop(0)
+    if "," in label:
+        if not all(is_number(part) for part in label.split(",")):
+            errors.append(BAD_LABELS.format(label))
+    elif not is_number(label):
+        errors.append(BAD_LABEL.format(label))
+    previous = -1
+    for i, node in enumerate(nodes):
+        pair = PAIR.fullmatch(node)
+        if pair is None or not is_finite(pair[2]) or (index := int(pair[1])) > MAX_INDEX:
+            errors.append(NOT_A_PAIR.format(node))
+            continue
+        if index < 0:
+            errors.append(NEGATIVE.format(node))
+        elif index <= previous:  # index 0 is the serial number of precomputed kernels
+            errors.append(NOT_ASCENDING.format(nodes[i - 1], node))
+        previous = index
+    return errors
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    files = parse(argv, {}, {}, {}, {}, USAGE, version_text("svmx-checkdata"))
+    if len(files) != 1:
+        raise UsageError("one data set is needed" if argv else "")
+    with suppress(AttributeError):  # not a text stream of Python's own
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    wrong = 0
+    for number, line in enumerate(lines_of(files[0]), 1):
+        errors = errors_of(line)
+        if errors:
+            wrong += 1
+            write("".join(f"line {number}: {error}\n" for error in errors))
+    if wrong:
+        write(f"Found {wrong} lines with error.\n")
+        return FAILURE
+    write("No error.\n")
+    return 0
+
+
+def entry() -> None:
+    """The console script."""
+    run("svmx-checkdata", main, USAGE)

@@ -1,0 +1,137 @@
+"""svmx-easy: what easy.py does - scale, search C and gamma, train, and predict a test set - in one process."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+from libsvmx._core.rand import Rand
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import train_problem
+from libsvmx.cli import grid, predict, scale
+from libsvmx.cli.options import UsageError, count, parse
+from libsvmx.cli.process import run, tidy_interrupt, warn, write
+from libsvmx.cli.train import grammar
+from libsvmx.cli.version import version_text
+from libsvmx.exceptions import DataError, FormatError
+from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
+from libsvmx.io.modelfile import save_model
+from libsvmx.io.rangefile import read_ranges
+from libsvmx.io.svmlight import DataFile, read_data
+
+USAGE = """\
+usage: svmx-easy [options] training_file [testing_file]
+
+Scales the training file to [-1, 1], searches C and gamma of an RBF kernel by 5-fold cross-validation,
+trains a model with the best, and scales and predicts the testing file. Files go to the current folder:
+<training_file>.range, .scale, .scale.out, .scale.png (with matplotlib), .model; <testing_file>.scale, .predict
+
+options:
+  --workers N          processes that share the search, needs joblib
+  --dask ADDRESS       share the search among the workers of a Dask scheduler
+  --seed-alpha METHOD  as of svmx-grid
+  --threads N          threads to use
+  --resume             go on with the search in <training_file>.scale.out, if it is there
+  --lenient            skip blank lines and comment lines in the data
+  --help, --version
+"""
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    job = grid.Job()
+    resume: list[bool] = []
+    _, _, names, switches = grammar(job)
+    names = {
+        "--threads": names["--threads"],
+        "--seed-alpha": names["--seed-alpha"],
+        "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
+        "--dask": lambda option, text: setattr(job, "dask", text),
+    }
+    switches["--resume"] = lambda: resume.append(True)
+    files = parse(argv, {}, {}, names, switches, USAGE, version_text("svmx-easy"))
+    if not 1 <= len(files) <= 2:
+        raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
+    check(files)
+    train_name = os.path.basename(files[0])
+    model_file = f"{train_name}.model"
+    job.dataset = f"{train_name}.scale"
+    job.out, job.png = f"{job.dataset}.out", f"{job.dataset}.png"
+    if resume and os.path.exists(job.out):
+        job.resume = job.out
+
+    write("Scaling training data...\n")
+    scale_file(files[0], job.dataset, f"{train_name}.range", True, job.lenient)
+    write("Cross validation...\n")
+    grid.check(job)
+    scaled = read_data(job.dataset)
+    best = grid.search_file(job, scaled, lambda line: None).best
+    assert best.log2c is not None
+    assert best.log2g is not None
+    C, gamma = 2.0**best.log2c, 2.0**best.log2g
+    write(f"Best c={C}, g={gamma} CV rate={best.rate}\n")
+    write("Training...\n")
+    train_file(scaled, replace(job.parameter(), C=C, gamma=gamma), model_file)
+    write(f"Output model: {model_file}\n")
+    if len(files) == 2:
+        test_name = os.path.basename(files[1])
+        write("Scaling testing data...\n")
+        scale_file(files[1], f"{test_name}.scale", f"{train_name}.range", False, job.lenient)
+        write("Testing...\n")
+        threads = [f"--threads={job.values['threads']}"] if "threads" in job.values else []
+        # ./ keeps a name that starts with a dash from being an option
+        outputs = [os.path.join(".", f"{test_name}{end}") for end in (".scale", ".predict")]
+        predict.main([*threads, outputs[0], os.path.join(".", model_file), outputs[1]])
+        write(f"Output prediction: {test_name}.predict\n")
+    return 0
+
+
+def check(files: list[str]) -> None:
+    """Before anything is written: inputs are there, and no output takes the place of one."""
+    if STANDARD_INPUT in files:
+        raise UsageError("the files are named after their data, so standard input will not do")
+    for name in files:
+        os.stat(name)
+        if os.path.isdir(name):
+            raise IsADirectoryError(21, "Is a directory", name)
+    names = [os.path.basename(name) for name in files]
+    endings = [(".range", ".scale", ".scale.out", ".scale.png", ".model"), (".scale", ".predict")]
+    for base, ends in zip(names, endings, strict=False):
+        for target in (base + end for end in ends):
+            check_target(target)
+            for source in files:
+                if same_file(source, target):
+                    raise UsageError(f"{source} would be overwritten: {target} is an output")
+
+
+def scale_file(path: str, target: str, range_file: str, find: bool, lenient: bool) -> None:
+    """Write ``path`` scaled to ``target``; ranges are found and saved, or restored."""
+    job = scale.Job(save=range_file if find else None, restore=None if find else range_file, lenient=lenient)
+    given = None if find else read_ranges(range_file)
+    data = read_data(path, lenient=lenient)
+    for remark in data.remarks:
+        warn(remark)
+    if data.matrix.n_rows == 0:
+        raise FormatError(data.path, 0, 0, "no data")
+    try:
+        with tidy_interrupt(), atomic_write(target) as file:
+            scale.scale(job, given, data, file.write)
+    except DataError as error:
+        raise data.locate(error) from error
+
+
+def train_file(data: DataFile, param: Parameter, model_file: str) -> None:
+    """Train on scaled data and save the model."""
+    try:
+        model = train_problem(Problem(data.matrix, data.targets), param, Rand(1), Observer())
+    except DataError as error:
+        raise data.locate(error) from error
+    with tidy_interrupt():
+        save_model(model_file, model)
+
+
+def entry() -> None:
+    """The console script."""
+    run("svmx-easy", main, USAGE)

@@ -1,0 +1,331 @@
+"""The results file of a grid search: grid.py's lines, so that either can go on where the other stopped.
+
+    # svmx-grid {"data": "sha256:…", "folds": 5, …}      what the points below were computed from
+    # iterations=1234 seconds=0.5 scc=0.7                of the point that follows
+    log2c=1.0 log2g=-3.0 rate=80.0
+
+grid.py skips the lines that start with #. A point is added by one write and synced, so a killed run leaves at
+most its last line torn. Beside the file, ``<file>.state`` keeps what each column of the grid starts from next.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import stat
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from decimal import Decimal
+from hashlib import sha256
+from typing import IO, Any
+
+from libsvmx._train.grid import Key, Outcome, Point
+from libsvmx.exceptions import FormatError, SvmxError
+from libsvmx.io.files import atomic_write
+
+try:
+    import fcntl
+except ImportError:  # not POSIX: two searches into one file go unnoticed
+    fcntl = None  # type: ignore[assignment]
+
+RUN = "# svmx-grid "
+NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|inf)"
+POINT = re.compile(rf"(?:log2c={NUMBER}\s+)?(?:log2g={NUMBER}\s+)?rate={NUMBER}\s*")
+DETAIL = re.compile(rf"(iterations|seconds|scc)={NUMBER}(?:\s|$)")
+
+# Identity of the points; the rest of a run's description only tells whether chains can be continued.
+MUST_AGREE = ("data", "folds", "seed-alpha", "parameters")
+
+Description = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Results:
+    """What a results file holds, and a ``Done`` for the search that resumes it.
+
+    Attributes
+    ----------
+    found : dict of Key to Point      in the order of the file; of equal keys the last counts
+    foreign : set of Key              points of another kind of run, or of grid.py
+    remarks : list of str
+    whole : int                       bytes up to the end of the last complete line
+    continued : bool                  whether the last run of the file is of this very description
+    """
+
+    found: dict[Key, Point] = field(default_factory=dict)
+    foreign: set[Key] = field(default_factory=set)
+    remarks: list[str] = field(default_factory=list)
+    whole: int = 0
+    continued: bool = False
+    states: States | None = None
+
+    def points(self) -> Mapping[Key, Point]:
+        return self.found
+
+    def given(self) -> Collection[Key]:
+        return self.foreign
+
+    def state(self, g: float | None) -> tuple[Key, Any] | None:
+        return self.states.load(g) if self.states else None
+
+
+def read_results(path: str, description: Description, axes: tuple[bool, bool], regression: bool) -> Results:
+    """Read a results file to resume.
+
+    Parameters
+    ----------
+    path : str
+    description : mapping      of the run that resumes
+    axes : (bool, bool)        whether C and gamma are searched
+    regression : bool          rates are errors, not percentages
+
+    Raises
+    ------
+    OSError
+    FormatError                no results file, or of other data, options or axes
+    """
+    with open(path, "rb") as file:
+        content = file.read()
+    results = Results(whole=content.rfind(b"\n") + 1)
+    own, named, details, anonymous, skipped = False, False, {}, False, []
+    for number, line in enumerate(content[: results.whole].decode("utf-8", "replace").splitlines(), 1):
+        if line.startswith(RUN):
+            own, named = _compare(path, number, line[len(RUN) :], description), True
+            results.continued = own
+            continue
+        if line.startswith("#"):
+            details = dict(DETAIL.findall(line))
+            continue
+        match = POINT.fullmatch(line)
+        if match is None:
+            skipped += [number] if line.strip() else []
+            continue
+        key = (_number(match[1]), _number(match[2]))
+        if (key[0] is not None, key[1] is not None) != axes:
+            raise FormatError(path, number, 0, "the points are of a search over other axes (-log2c, -log2g)")
+        point = _point(key, match[3], details)
+        if not regression and point.rate > 100:
+            raise FormatError(path, number, 0, f"a rate of {point.rate:g} is no accuracy in percent")
+        results.found.pop(key, None)
+        results.found[key] = point
+        (results.foreign.discard if own else results.foreign.add)(key)
+        anonymous |= not named
+        details = {}
+    if skipped and not results.found:
+        raise FormatError(path, skipped[0], 0, "not a line of a results file (log2c=… log2g=… rate=…)")
+    if skipped:
+        results.remarks.append(f"{path}:{skipped[0]}: {len(skipped)} line(s) that are no results are skipped")
+    if results.whole < len(content):
+        results.remarks.append(f"{path}: its last line is incomplete and is dropped")
+    if anonymous:
+        results.remarks.append(f"{path} does not say of which data and options its points are; they are believed")
+    return results
+
+
+def _compare(path: str, number: int, text: str, description: Description) -> bool:
+    """Whether a run described by ``text`` is of this very description; FormatError if its points differ."""
+    try:
+        other = json.loads(text)
+        there = {name: other[name] for name in MUST_AGREE}
+    except (ValueError, KeyError, TypeError):
+        raise FormatError(path, number, 0, "damaged description of a run") from None
+    if there["data"] != description["data"]:
+        raise FormatError(path, number, 0, "the points were computed from other data; choose another -out or -resume")
+    for name in MUST_AGREE[1:]:
+        if there[name] != description[name]:
+            raise FormatError(
+                path, number, 0, f"the points were computed with other options: {_difference(name, there, description)}"
+            )
+    return bool(other == description)
+
+
+def _difference(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    if name != "parameters":
+        return f"{name} was {there[name]}, now {here[name]}"
+    before, now = there[name], here[name]
+    if not isinstance(before, dict):
+        return name
+    return ", ".join(f"{n} was {before.get(n)}, now {now.get(n)}" for n in now if before.get(n) != now[n])
+
+
+def _number(text: str | None) -> float | None:
+    return None if text is None else float(text)
+
+
+def _point(key: Key, rate: str, details: Mapping[str, str]) -> Point:
+    iterations = _number(details.get("iterations"))
+    return Point(
+        *key,
+        float(rate),
+        _number(details.get("scc")),
+        _number(details.get("seconds")),
+        None if iterations is None else int(iterations),
+    )
+
+
+def plain(value: float) -> str:
+    """As Python prints it, but never with an exponent, which grid.py does not read."""
+    text = str(value)
+    return format(Decimal(text), "f") if "e" in text else text
+
+
+def point_lines(point: Point) -> str:
+    """The two lines of a point."""
+    names = ("iterations", "seconds", "scc")
+    known = [f"{name}={value}" for name in names if (value := getattr(point, name)) is not None]
+    words = [f"{name}={plain(value)}" for name in ("log2c", "log2g") if (value := getattr(point, name)) is not None]
+    return f"# {' '.join(known)}\n{' '.join(words)} rate={plain(point.rate)}\n"
+
+
+class ResultsFile:
+    """ResultsFile(path, description, results): takes points as they come. A context manager.
+
+    Parameters
+    ----------
+    path : str
+    description : mapping
+    keep : bool              add to what the file holds, up to byte ``whole``; otherwise begin anew
+    described : bool         whether its last run is already of this description
+
+    Raises
+    ------
+    OSError
+    SvmxError                another search is writing it
+    """
+
+    def __init__(
+        self, path: str, description: Description, keep: bool, whole: int = 0, described: bool = False
+    ) -> None:
+        self.path = path
+        header = "" if keep and described else f"{RUN}{json.dumps(dict(description))}\n"
+        self.regular = not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode)
+        if self.regular and os.path.exists(path):
+            with open(path, "rb") as old:
+                self._lock(old, path)
+        if self.regular and not keep:  # the old content stays until the new is there
+            with atomic_write(path) as file:
+                file.write(header.encode())
+            header = ""
+        self.file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "ab", buffering=0)
+        try:
+            if self.regular:
+                self._lock(self.file, path)
+                if keep:
+                    self.file.truncate(whole)
+            self._write(header)
+        except BaseException:
+            self.file.close()
+            raise
+
+    @staticmethod
+    def _lock(file: IO[bytes], path: str) -> None:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SvmxError(f"{path}: another search is writing to it") from None
+            except OSError:  # a file system without locks
+                pass
+
+    def add(self, point: Point) -> None:
+        """A point, on the disk when this returns. Raises OSError, with the file as before."""
+        self._write(point_lines(point))
+
+    def _write(self, text: str) -> None:
+        content = text.encode()
+        if not content:
+            return
+        try:
+            end = self.file.seek(0, os.SEEK_END) if self.regular else 0
+            written = self.file.write(content)
+            if written != len(content):  # a disk that fills up
+                self.file.write(content[written:])
+            if self.regular:
+                os.fsync(self.file.fileno())
+        except OSError as error:
+            error.filename = self.path
+            if self.regular:
+                with suppress(OSError):
+                    self.file.truncate(end)
+            raise
+
+    def __enter__(self) -> ResultsFile:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.file.close()
+
+
+# A column's start is kept when computing it again would take this many seconds.
+WORTH_KEEPING = 1.0
+SUFFIX = ".start"
+UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.tmp")  # what a kill leaves of atomic_write
+
+
+class States:
+    """States(folder, description): starts of columns between two runs, one file for each.
+
+    They only save time: without them a resumed search computes the lower points of a column again.
+    """
+
+    def __init__(self, folder: str, description: Description) -> None:
+        self.folder = folder
+        self.run = sha256(json.dumps(dict(description)).encode()).hexdigest()
+        self.unsaved: dict[float | None, float] = {}
+
+    def _path(self, g: float | None) -> str:
+        return os.path.join(self.folder, f"{'all' if g is None else g}{SUFFIX}")
+
+    def load(self, g: float | None) -> tuple[Key, Any] | None:
+        """The last start of a column, or None if there is none of this run that can be read."""
+        try:
+            with open(self._path(g), "rb") as file:
+                run, key, state = _Plain(file).load()
+        except Exception:  # missing, damaged, of another version: it is computed again
+            return None
+        return (key, state) if run == self.run else None
+
+    def save(self, outcome: Outcome) -> None:
+        """Keep the state of a point if that pays. Call it before the point is recorded as done."""
+        if outcome.state is None:
+            return
+        g = outcome.key[1]
+        self.unsaved[g] = self.unsaved.get(g, 0.0) + (outcome.point.seconds or 0.0)
+        if self.unsaved[g] < WORTH_KEEPING:
+            return
+        with suppress(OSError):
+            os.makedirs(self.folder, exist_ok=True)
+            with atomic_write(self._path(g)) as file:
+                pickle.dump((self.run, outcome.key, outcome.state), file)
+            self.unsaved[g] = 0.0
+
+    def clear(self) -> None:
+        """Remove them all, and the folder unless it holds something else."""
+        with suppress(OSError):
+            for name in os.listdir(self.folder):
+                if name.endswith(SUFFIX) or UNFINISHED.fullmatch(name):
+                    os.unlink(os.path.join(self.folder, name))
+            os.rmdir(self.folder)
+
+
+class _Plain(pickle.Unpickler):
+    """Unpickles numbers, containers, arrays and this package's own classes, nothing that could do harm."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        allowed = {("array", "array"), ("array", "_array_reconstructor"), ("builtins", "bytearray")}
+        if module.startswith("libsvmx.") or (module, name) in allowed:
+            found = super().find_class(module, name)
+            if isinstance(found, type) or (module, name) in allowed:
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} has no place in a state file")
+
+
+def data_digest(matrix: Any, targets: Any) -> str:
+    """Identity of a data set as it was read, whatever its compression and spelling."""
+    digest = sha256()
+    for part in (matrix.indptr, matrix.indices, matrix.values, targets):
+        digest.update(memoryview(part).cast("B") if len(part) else b"")
+    return f"sha256:{digest.hexdigest()}"

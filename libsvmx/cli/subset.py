@@ -1,0 +1,134 @@
+"""svmx-subset: a part of a data set, drawn at random as subset.py does; lines come out as they went in."""
+
+from __future__ import annotations
+
+import io
+import os
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import ceil
+from random import Random
+
+from libsvmx.cli.options import UsageError, integer, parse
+from libsvmx.cli.process import run, tidy_interrupt, warn
+from libsvmx.cli.scale import write_output
+from libsvmx.cli.version import version_text
+from libsvmx.exceptions import FormatError, ParameterError
+from libsvmx.io.files import atomic_write, check_target, read_bytes, same_file
+
+USAGE = """\
+usage: svmx-subset [options] dataset subset_size [output1] [output2]
+
+Draws subset_size lines of a data file (plain, .gz, .xz, .bz2, or - for standard input) at random and
+writes them, in their order, to output1 or standard output, and the rest to output2.
+
+options, subset.py's:
+  -s 0|1    0 stratified: every class keeps its share, and has at least one line (default); 1 plain
+
+more:
+  --seed N  draw the same lines every time
+  --help, --version
+"""
+
+TOO_FEW = (
+    "not every class can have a line in the subset: the data may be of regression, or a class is too rare; use -s 1"
+)
+
+
+@dataclass
+class Job:
+    """What the command line asks for."""
+
+    stratified: bool = True
+    seed: int | None = None
+
+    def set_method(self, option: str, text: str) -> None:
+        if text not in ("0", "1"):
+            raise UsageError(f"option {option}: unknown method {text!r}; 0 is stratified, 1 plain")
+        self.stratified = text == "0"
+
+    def set_seed(self, option: str, text: str) -> None:
+        self.seed = integer(option, text)
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    job = Job()
+    files = parse(argv, {"s": job.set_method}, {}, {"--seed": job.set_seed}, {}, USAGE, version_text("svmx-subset"))
+    if not 2 <= len(files) <= 4:
+        raise UsageError("a data set and a subset size, then at most two output files, are needed" if argv else "")
+    path, targets = files[0], files[2:]
+    size = integer("subset_size", files[1])
+    for target in targets:
+        check_target(target)
+        if same_file(target, path):
+            raise UsageError(f"the output file {target} is the data set itself")
+    if len(targets) == 2 and os.path.realpath(targets[0]) == os.path.realpath(targets[1]):
+        raise UsageError(f"both outputs are to go to {targets[0]}")
+    name = "standard input" if path == "-" else path
+    lines = data_lines(path, name)
+    if not 1 <= size <= len(lines):
+        raise ParameterError(f"subset_size {size} is not between 1 and {len(lines)}, the number of lines of {name}")
+    random = Random(job.seed)
+    chosen = stratified(lines, size, random, name) if job.stratified else random.sample(range(len(lines)), size)
+    write_parts(lines, set(chosen), targets)
+    return 0
+
+
+def data_lines(path: str, name: str) -> list[bytes]:
+    """Lines with their ends; blank ones at the end are left out. Raises FormatError for others."""
+    lines = io.BytesIO(read_bytes(path)).readlines()
+    n = len(lines)
+    while n and not lines[n - 1].strip():
+        n -= 1
+    if n < len(lines):
+        warn(f"{name}:{n + 1}: blank line at the end of the file is ignored")
+    for number, line in enumerate(lines[:n], 1):
+        if not line.strip():
+            raise FormatError(name, number, 0, "blank line")
+    return lines[:n]
+
+
+def stratified(lines: list[bytes], size: int, random: Random, name: str) -> list[int]:
+    """Numbers of lines, each class in proportion, rounded up from the rarest class on.
+
+    Raises
+    ------
+    FormatError      nothing is left for a class
+    """
+    classes: dict[float | bytes, list[int]] = {}
+    for i, line in enumerate(lines):
+        classes.setdefault(label_of(line), []).append(i)
+    chosen: list[int] = []
+    for members in sorted(classes.values(), key=len):
+        n = min(size - len(chosen), max(1, ceil(len(members) * (size / len(lines)))))
+        if n == 0:
+            raise FormatError(name, 0, 0, TOO_FEW)
+        chosen += [members[i] for i in random.sample(range(len(members)), n)]
+    return chosen
+
+
+def label_of(line: bytes) -> float | bytes:
+    """The label: a number where it is one, so that +1 and 1 are one class."""
+    text = line.split(None, 1)[0]
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def write_parts(lines: list[bytes], chosen: set[int], targets: list[str]) -> None:
+    """The subset to the first target or standard output, the rest to the second if there is one."""
+    parts = [b"".join(line for i, line in enumerate(lines) if (i in chosen) is wanted) for wanted in (True, False)]
+    if not targets:
+        write_output(parts[0])
+        return
+    with tidy_interrupt(), ExitStack() as stack:
+        files = [stack.enter_context(atomic_write(target)) for target in targets]
+        for file, part in zip(files, parts, strict=False):
+            file.write(part)
+
+
+def entry() -> None:
+    """The console script."""
+    run("svmx-subset", main, USAGE)

@@ -1,0 +1,131 @@
+"""svmx-easy: the files and lines of easy.py."""
+
+import json
+import re
+
+import pytest
+from support import data, oracle
+
+from libsvmx.io.svmlight import read_data
+
+MPG = str(data.DATA / "mpg")
+# a raw set with two classes: mpg's cars, by whether the first feature is above its middle
+SPLIT = 4.0
+
+
+@pytest.fixture
+def cars(folder):
+    """Training and test files of unscaled data in a folder of their own."""
+    matrix = read_data(MPG).matrix
+    lines = []
+    for i in range(matrix.n_rows):
+        (_, first), *rest = matrix.row(i)
+        lines.append(f"{1 if first > SPLIT else -1} {' '.join(f'{j}:{v:g}' for j, v in rest)}\n")
+    (folder.path / "in").mkdir()
+    (folder.path / "in" / "train").write_text("".join(lines[::2]))
+    (folder.path / "in" / "test").write_text("".join(lines[1::2]))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def few_points(monkeypatch):
+    """A smaller grid than easy.py's, around its middle."""
+    monkeypatch.setattr("libsvmx.cli.grid.C_AXIS", (-1.0, 3.0, 2.0))
+
+
+NAMES = ["train.model", "train.range", "train.scale", "train.scale.out"]
+
+
+def without_pictures(folder):
+    return sorted(name for name in folder.snapshot() if not name.endswith(".png"))
+
+
+def test_lines_and_files_are_those_of_easy_py(cars):
+    err, out = cars.accepts("svmx-easy", "--seed-alpha", "none", "in/train", "in/test")
+    best = re.search(r"^Best c=(\S+), g=(\S+) CV rate=(\S+)$", out, re.M)
+    correct = re.search(r"\((\d+)/196\)", out)
+    assert err == ""
+    assert out == (
+        "Scaling training data...\n"
+        "Cross validation...\n"
+        f"Best c={best[1]}, g={best[2]} CV rate={best[3]}\n"
+        "Training...\n"
+        "Output model: train.model\n"
+        "Scaling testing data...\n"
+        "Testing...\n"
+        f"Accuracy = {int(correct[1]) / 196 * 100:g}% ({correct[1]}/196) (classification)\n"
+        "Output prediction: test.predict\n"
+    )
+    assert without_pictures(cars) == sorted([*NAMES, "test.predict", "test.scale"])
+    made = {name: cars.get(name) for name in without_pictures(cars)}
+
+    # each step by its own command gives the same bytes
+    _, scaled = cars.accepts("svmx-scale", "-s", "range", "in/train")
+    assert scaled.encode() == made["train.scale"]
+    assert cars.get("range") == made["train.range"]
+    _, grid = cars.accepts("svmx-grid", "--seed-alpha", "none", "-png", "null", "-out", "grid", "train.scale")
+    c, g, rate = map(float, grid.splitlines()[-1].split())
+    assert best.groups() == (str(c), str(g), str(rate))
+    assert sorted(without_times(cars.get("grid"))) == sorted(without_times(made["train.scale.out"]))
+    assert cars.accepts("svmx-scale", "-r", "range", "in/test")[1].encode() == made["test.scale"]
+    cars.accepts("svmx-predict", "-q", "test.scale", "train.model", "predicted")
+    assert cars.get("predicted") == made["test.predict"]
+    # the model is LIBSVM's
+    file = read_data("train.scale")
+    libsvm = oracle.Oracle(file.matrix, file.targets, f"-c {c!r} -g {g!r}").train()
+    assert made["train.model"] == libsvm.model_bytes(cars.path)
+
+
+def without_times(content):
+    return [line for line in content.splitlines() if line.startswith(b"log2c")]
+
+
+def test_a_training_file_alone(cars):
+    _, out = cars.accepts("svmx-easy", "in/train")
+    assert out.splitlines()[-1] == "Output model: train.model"
+    assert without_pictures(cars) == NAMES
+
+
+def test_workers_find_the_same(cars):
+    pytest.importorskip("joblib")
+    _, alone = cars.accepts("svmx-easy", "in/train")
+    assert cars.accepts("svmx-easy", "--workers", "2", "in/train")[1] == alone
+
+
+def test_a_search_is_resumed(cars):
+    cars.accepts("svmx-easy", "in/train")
+    whole = cars.get("train.scale.out")
+    cars.put("train.scale.out", b"".join(whole.splitlines(True)[:5]))
+    cars.accepts("svmx-easy", "--resume", "in/train")
+    assert cars.get("train.scale.out").startswith(b"".join(whole.splitlines(True)[:5]))
+    assert sorted(without_times(cars.get("train.scale.out"))) == sorted(without_times(whole))
+    header = json.loads(whole.splitlines()[0].removeprefix(b"# svmx-grid "))
+    assert header["folds"] == 5
+
+
+@pytest.mark.parametrize(
+    "args, cause",
+    [
+        (["nowhere"], "nowhere: No such file"),
+        (["in/train", "nowhere"], "nowhere: No such file"),
+        (["x", "in"], "in: Is a directory"),
+        (["-"], "standard input will not do"),
+        (["a", "b", "c"], "a training file and perhaps a testing file"),
+        (["x", "x.scale"], "x.scale would be overwritten"),
+        (["x", "x.model"], "x.model would be overwritten"),
+        (["in/x", "x.scale"], "x.scale would be overwritten"),
+        (["bad"], "bad:1:3: "),
+        (["empty"], "empty: no data"),
+        (["--workers", "x", "in/train"], "--workers"),
+    ],
+)
+def test_what_it_refuses(args, cause, cars):
+    cars.put("x", "1 1:1\n-1 1:2\n")
+    (cars.path / "in" / "x").write_text("1 1:1\n-1 1:2\n")
+    cars.put("x.scale", "1 1:1\n-1 1:2\n")
+    cars.put("x.model", "1 1:1\n-1 1:2\n")
+    cars.put("bad", "1 x\n")
+    cars.put("empty", "")
+    err, _ = cars.refuses("svmx-easy", *args)
+    assert err.startswith("svmx-easy: error: ")
+    assert cause in err

@@ -1,0 +1,31 @@
+"""An engine for grid searches whose rate tells where a point started from, so that a wrong start shows in the table."""
+
+import time
+from hashlib import sha256
+
+from libsvmx._core.buffers import filled
+from libsvmx._train import grid
+from libsvmx._train.seeding import Seeding
+
+SEEDED = Seeding("sir")
+
+
+def chained(problem, param, n_folds, rand, observer, seeding, start):
+    """The state is the chain of parameters from its start on; as many rows are right as its hash says."""
+    state = (*(start or ()), (param.C, param.gamma))
+    n = len(problem)
+    correct = int.from_bytes(sha256(repr((state, n_folds, rand.draw())).encode()).digest()[:4], "big") % (n + 1)
+    observer.remark("one class")
+    predicted = filled("d", (y if i < correct else y + 1 for i, y in enumerate(problem.targets)))
+    return grid.Evaluation(predicted, state, 100 * len(state) + correct)
+
+
+def install(seconds=0.0):
+    """In this process, for all searches: ``chained``, slowed down, in place of the engine and of auto."""
+
+    def engine(*arguments):
+        time.sleep(seconds)
+        return chained(*arguments)
+
+    grid.cross_validate = engine
+    grid.AUTO = SEEDED
