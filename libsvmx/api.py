@@ -13,7 +13,7 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
-from libsvmx._train import crossval, prediction
+from libsvmx._train import crossval, loo, prediction
 from libsvmx._train.crossval import CrossValidated
 from libsvmx._train.metrics import Scores
 from libsvmx._train.model import Model
@@ -152,6 +152,71 @@ def _cross_validation(found: CrossValidated, problem: Problem) -> CrossValidatio
         found.whole,
         found.seeding.method,
         found.seeding.scheme,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOneOut:
+    """Result of leave-one-out.
+
+    Attributes
+    ----------
+    predictions : ndarray, shape (n,)            of each row by a model of all others
+    accuracy, mean_squared_error, squared_correlation : float
+    decision_values : ndarray, shape (n, f)      of the same models, as of CrossValidation
+    labels : tuple of int
+    retrained : ndarray of int32                 rows without which the problem was solved again
+    folds : tuple of FoldReport                  one for each of them
+    whole : FoldReport                           the training over all rows
+    """
+
+    predictions: FloatArray
+    accuracy: float
+    mean_squared_error: float
+    squared_correlation: float
+    decision_values: FloatArray
+    labels: tuple[int, ...]
+    retrained: np.ndarray[Any, np.dtype[np.int32]]
+    folds: tuple[FoldReport, ...]
+    whole: FoldReport
+
+
+def leave_one_out(
+    X: Any,
+    y: Any,
+    param: Parameter | None = None,
+    *,
+    seed: str = "auto",
+    values: bool = True,
+    random_state: int = 1,
+    observer: Observer | None = None,
+    **options: Any,
+) -> LeaveOneOut:
+    """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
+
+    seed : str           how the coefficient of a row is handed on: 'auto', 'sir', 'mir', 'ato', 'avg' or 'top'
+    values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
+        out, and their ``decision_values`` are those of the training over all rows
+
+    Raises
+    ------
+    ParameterError, DataError
+    """
+    param = _parameter(param, options)
+    problem, param = _problem(X, y, param)
+    found = loo.leave_one_out(problem, param, Rand(random_state), observer or Observer(), seed, values)
+    scores = Scores()
+    scores.add(found.predicted, problem.targets)
+    return LeaveOneOut(
+        np.asarray(found.predicted),
+        scores.accuracy,
+        scores.mean_squared_error,
+        scores.squared_correlation,
+        np.asarray(found.values).reshape(len(problem), -1 if len(found.values) else 0),
+        found.labels,
+        np.asarray(found.retrained),
+        found.folds,
+        found.whole,
     )
 
 

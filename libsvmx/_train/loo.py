@@ -57,6 +57,11 @@ class LeftOneOut:
     whole: FoldReport
 
 
+def settles(param: Parameter) -> bool:
+    """Whether leave-one-out gives LIBSVM's answers by ``exact``: a classification that one can be in doubt about."""
+    return param.svm_type == SvmType.C_SVC and not param.probability and all(weight != 0 for _, weight in param.weights)
+
+
 def leave_one_out(
     problem: Problem,
     param: Parameter,

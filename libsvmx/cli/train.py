@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from libsvmx._core.rand import Rand
 from libsvmx._train.metrics import Scores
@@ -23,6 +24,9 @@ from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
+
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
 
 USAGE = """\
 usage: svmx-train [options] training_file [model_file]
@@ -45,7 +49,8 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -h 0|1      shrinking (1)
   -b 0|1      probability estimates (0)
   -wL weight  multiply C by weight for class L, C-SVC only
-  -v n        n-fold cross-validation instead of a model
+  -v n        n-fold cross-validation instead of a model; with as many folds as rows, C-SVC trains only without the
+              rows that matter
   -q          quiet
 
 more:
@@ -70,7 +75,7 @@ class Job:
     weights: list[tuple[int, float]] = field(default_factory=list)
     folds: int = 0
     leave_one_out: bool = False
-    seeding: Seeding = field(default_factory=Seeding)
+    seeding: Seeding | None = None
     quiet: bool = False
     lenient: bool = False
     save_on_interrupt: bool = False
@@ -84,10 +89,15 @@ class Job:
         if self.folds < 2:
             raise UsageError(f"option {option}: cross-validation needs at least 2 folds, not {text}")
 
+    @property
+    def validates(self) -> bool:
+        """Whether a figure is wanted, not a model."""
+        return self.folds > 0 or self.leave_one_out
+
     def set_seeding(self, option: str, text: str) -> None:
         part = "method" if option == "--seed-alpha" else "scheme"
         try:
-            self.seeding = replace(self.seeding, **{part: text})
+            self.seeding = replace(self.seeding or Seeding("auto"), **{part: text})
         except ParameterError as error:
             raise UsageError(f"option {option}: {error}") from None
 
@@ -142,7 +152,10 @@ def grammar(job: Job) -> Grammar:
         "--seed-from": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
     }
-    switches = {"--lenient": lambda: setattr(job, "lenient", True)}
+    switches = {
+        "--lenient": lambda: setattr(job, "lenient", True),
+        "--loo": lambda: setattr(job, "leave_one_out", True),
+    }
     flags = {"q": lambda: setattr(job, "quiet", True)}
     return letters, flags, names, switches
 
@@ -153,16 +166,36 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     files = parse(argv, *grammar(job), USAGE, version_text("svmx-train"))
     if not files:
         raise UsageError("no training file" if argv else "")
-    if job.seeding.method != "none" and not job.folds:
-        raise UsageError("option --seed-alpha needs -v")
+    if job.leave_one_out and job.folds:
+        raise UsageError("options -v and --loo exclude each other")
+    if job.leave_one_out and job.seeding and job.seeding.method == "none":
+        raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
+    if job.seeding and not job.validates:
+        raise UsageError("options --seed-alpha and --seed-from need -v or --loo")
     default_model = ("stdin" if files[0] == "-" else os.path.basename(files[0])) + ".model"
     return job, job.parameter(), files[0], files[1] if len(files) > 1 else default_model
+
+
+def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> Buffer:
+    """The prediction of each row by a model without it."""
+    from libsvmx._train.crossval import cross_validate  # neither is worth its time at the start of a training
+    from libsvmx._train.loo import leave_one_out, settles
+
+    if job.leave_one_out:
+        method = job.seeding.method if job.seeding else "auto"
+        return leave_one_out(problem, param, Rand(1), observer, method, with_values=False).predicted
+    if not job.seeding and job.folds >= len(problem) and settles(param):
+        if job.folds > len(problem):
+            observer.remark("more folds than rows", f"{job.folds} {len(problem)}")
+        return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True).predicted
+    seeding = job.seeding or Seeding()
+    return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False).predicted
 
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job, param, training_file, model_file = parse_arguments(argv)
-    if not job.folds:
+    if not job.validates:
         check_target(model_file)
         if same_file(training_file, model_file):
             raise UsageError(f"the model file {model_file} is the training file itself")
@@ -179,14 +212,12 @@ def main(argv: list[str]) -> int:
         flag.listen()
         observer.should_stop = lambda: flag.raised  # type: ignore[method-assign]
     try:
-        if job.folds:
-            from libsvmx._train.crossval import cross_validate  # not worth its time at the start of a training
-
-            found = cross_validate(problem, param, job.folds, Rand(1), observer, job.seeding, with_values=False)
+        if job.validates:
+            predicted = cross_validated(job, problem, param, observer)
             if observer.should_stop():
                 raise SvmxError("interrupted: the cross-validation has no result")
             scores = Scores()
-            scores.add(found.predicted, data.targets)
+            scores.add(predicted, data.targets)
             # one-class counts as classification, as in LIBSVM
             write(report.cross_validation(scores, param.svm_type.is_regression))
             return 0
