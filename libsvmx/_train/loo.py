@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again
 # along LIBSVM's path where its answer is wanted.
-DOUBT = 50.0
+DOUBT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
