@@ -100,17 +100,40 @@ def count_free(DualProblem problem, alpha):
     return n
 
 
-def scaled_start(DualProblem problem, bounds, kept_alpha, kept_scores, double ratio):
-    """alpha times ``ratio``, within ``bounds``, and its scores V = linear - sum_j beta_j K_j: two buffers of float64."""
+def scaled_start(DualProblem problem, bounds, kept_alpha, kept_scores, double growth):
+    """A start within ``bounds`` from an optimum whose bounds were smaller by the factor 1 / ``growth``.
+
+    Any factor q from 1 to ``growth`` keeps q alpha feasible, and its scores V = linear - q sum_j beta_j K_j need no
+    kernel row. Where most support vectors are free they stay what they are, q = 1; where most are bounded they
+    want to grow, and q is the best point of the ray: the least of q^2 alpha'Q alpha / 2 + q p'alpha. In nu-SVR, where the
+    sums grow with C, q is ``growth``.
+
+    Returns
+    -------
+    alpha, scores : buffers of float64, shape (problem.size,)
+    """
     cdef const double[::1] C = bounds, alpha = kept_alpha, V = kept_scores, linear = problem.linear
-    cdef Py_ssize_t v
+    cdef const int8_t[::1] y = problem.y
+    cdef Py_ssize_t v, n_free = 0, n_bounded = 0
+    cdef double curvature = 0.0, slope = 0.0, factor = growth
     start_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
     cdef double[::1] start = start_, scores = scores_
+    if not problem.split:
+        for v in range(problem.size):
+            if alpha[v] > 0:
+                # what is at the old bound is at the new one after growing in full, but for rounding
+                n_bounded += alpha[v] * growth > C[v] * (1 - 1e-12)
+                n_free += alpha[v] * growth <= C[v] * (1 - 1e-12)
+                slope += y[v] * alpha[v] * linear[v]
+                curvature += y[v] * alpha[v] * (linear[v] - V[v])
+        factor = 1.0
+        if n_bounded > n_free and curvature > 0:
+            factor = max(1.0, min(slope / curvature, growth))
     for v in range(problem.size):
-        start[v] = alpha[v] * ratio
-        if start[v] > C[v] * (1 - 1e-12):  # at its bound it stays, whatever the rounding
+        start[v] = alpha[v] * factor
+        if start[v] > C[v] * (1 - 1e-12):
             start[v] = C[v]
-        scores[v] = linear[v] + ratio * (V[v] - linear[v])
+        scores[v] = linear[v] + factor * (V[v] - linear[v])
     return start_, scores_
 
 

@@ -220,9 +220,9 @@ class Rounds:
         return start, moved_scores(round_, self.every_row, start, self.crew)
 
     def _scaled(self, C: Buffer, kept: Kept) -> tuple[Buffer, Buffer]:
-        """The optimum at another C, drawn out in proportion: feasible, and its scores need no kernel row."""
-        ratio = self.param.C / kept.C if self.param.svm_type.has_cost else 1.0
-        return scaled_start(self.dual, C, _doubles(kept.alpha), _doubles(kept.scores), ratio)
+        """The optimum at a smaller C, drawn out in proportion: feasible, and its scores need no kernel row."""
+        growth = self.param.C / kept.C if self.param.svm_type.has_cost else 1.0
+        return scaled_start(self.dual, C, _doubles(kept.alpha), _doubles(kept.scores), growth)
 
     def keep(self) -> Kept:
         """The last round, for another C."""
