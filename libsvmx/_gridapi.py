@@ -19,6 +19,7 @@ from libsvmx._train.grid import (
     exponents,
     param_at,
     search,
+    settled,
     usual_seeding,
 )
 from libsvmx._train.gridpool import Workers
@@ -129,6 +130,8 @@ def grid_search(
             found[outcome.key] = outcome.point
             if progress is not None:
                 progress(outcome.point)
+        for outcome in settled(plan, problem, list(found.values())):
+            found[outcome.key] = outcome.point
     return _table(plan, [found[key] for key in plan.grid.order])
 
 

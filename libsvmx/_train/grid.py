@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import zip_longest
 from math import isnan
 from time import perf_counter
@@ -38,6 +37,7 @@ Key = tuple[float | None, float | None]  # exponents (c, g); None where an axis 
 
 C_AXIS = (-5.0, 15.0, 2.0)  # grid.py's
 G_AXIS = (3.0, -15.0, -2.0)
+BORDER = 2
 MAX_POINTS = 1_000_000  # beyond it the step is a slip of the pen
 
 
@@ -239,6 +239,9 @@ def cross_validate(
 Engine = Callable[..., Evaluation]
 
 
+AUTO = Seeding("auto")
+
+
 def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
     """``seeding``, with auto made out: none where seeding cannot be."""
     if seeding.method == "auto":
@@ -246,6 +249,7 @@ def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
             check_seedable(param)
         except ParameterError:
             return Seeding("none")
+        return AUTO
     return seeding
 
 
@@ -277,8 +281,8 @@ def evaluate(plan: Plan, problem: Problem, key: Key, start: Any, kernels: Kernel
     remarks = _Remarks()
     param = param_at(plan.param, key)
     begun = perf_counter()
-    engine = plan.engine or partial(cross_validate, kernels=kernels)
-    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start)
+    engine = plan.engine or cross_validate
+    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start, kernels)
     seconds = float(f"{perf_counter() - begun:.6f}")
     scores = Scores()
     scores.add(result.predicted, problem.targets)
@@ -384,6 +388,21 @@ def search(plan: Plan, problem: Problem, pool: Pool, done: Done, observer: Obser
     if columns:
         check_problem(problem, param_at(plan.param, columns[0].todo[0]))
     return _news(pool.run(plan, problem, columns), done.points(), observer)
+
+
+def settled(plan: Plan, problem: Problem, points: Collection[Point]) -> Iterator[Outcome]:
+    """The points of a search with auto that may be the best, once more along LIBSVM's path.
+
+    Seeded rates are those of another optimum to eps, so a row on the border may count otherwise. Points within
+    ``BORDER`` rows of the best rate get svm-train's own, so that the best point is svm-train's, too.
+    """
+    if plan.seeding.method != "auto" or plan.param.svm_type.is_regression or not points:
+        return
+    bar = max(point.rate for point in points) - BORDER * 100.0 / len(problem) - 1e-4  # rates have six digits
+    keys = {point.key for point in points if point.rate >= bar}
+    columns = [Column([key]) for column in plan.grid.columns for key in column if key in keys]
+    exact = replace(plan, seeding=Seeding("none"))
+    yield from Alone().run(exact, problem, columns)  # their remarks have been made
 
 
 def _news(outcomes: Iterator[Outcome], known: Mapping[Key, Point], observer: Observer) -> Iterator[Outcome]:

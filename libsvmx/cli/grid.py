@@ -23,6 +23,7 @@ from libsvmx._train.grid import (
     exponents,
     param_at,
     search,
+    settled,
     usual_seeding,
 )
 from libsvmx._train.gridpool import Workers, need
@@ -327,6 +328,8 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Table:
                 record(outcome.point)
                 found[outcome.key] = outcome.point
                 progress.add("local" if job.dask is None else "dask", outcome.point)
+            for outcome in settled(plan, problem, [found[key] for key in order]):
+                found[outcome.key] = outcome.point
     except DataError as error:
         raise data.locate(error) from error
     finally:

@@ -10,7 +10,7 @@ from libsvmx._train.seeding import Seeding
 SEEDED = Seeding("sir")
 
 
-def chained(problem, param, n_folds, rand, observer, seeding, start):
+def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None):
     """The state is the chain of parameters from its start on; as many rows are right as its hash says."""
     state = (*(start or ()), (param.C, param.gamma))
     n = len(problem)

@@ -15,7 +15,7 @@ from tools.bench import cases, crossvalidators, datasets, searching, seeding, tu
 from tools.bench.__main__ import main
 from tools.bench.certificate import certify
 from tools.bench.measure import measure
-from tools.bench.peers import SOLVERS, Solution, Unavailable, libsvm, svmx
+from tools.bench.peers import SOLVERS, Solution, libsvm, svmx
 from tools.bench.training import Settings, run_case
 
 EVERY_CASE = [case for group in cases.GROUPS.values() for case in group]
@@ -267,12 +267,6 @@ def test_leave_one_out_is_called(tmp_path, monkeypatch):
     monkeypatch.setattr(libsvmx, "leave_one_out", leave_one_out, raising=False)
     result, _ = validated("svmx_leave_one_out", dataset, tmp_path, options="")
     assert (result["retrained"], result["iterations"], result["folds"]) == (101, 101, [])
-
-
-def test_a_library_without_leave_one_out_is_told_of(tmp_path, monkeypatch):
-    monkeypatch.delattr(libsvmx, "leave_one_out", raising=False)
-    with pytest.raises(Unavailable, match="no leave_one_out"):
-        validated("svmx_leave_one_out", prepared("heart_scale", tmp_path), tmp_path, options="")
 
 
 def test_predictions_are_compared_row_by_row(tmp_path):

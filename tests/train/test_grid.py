@@ -251,7 +251,7 @@ def test_a_fault_in_a_worker_is_the_same_fault(heart):
 def test_every_point_has_libsvms_folds(heart):
     seen = []
 
-    def drawing(problem, param, n_folds, rand, observer, seeding, start):
+    def drawing(problem, param, n_folds, rand, observer, seeding, start, kernels):
         seen.append([rand.draw() for _ in range(3)])
         return gridengine.chained(problem, param, n_folds, rand, observer, seeding, start)
 

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from tools.bench.datasets import csr_matrix, parameter
-from tools.bench.peers import Unavailable
 
 SUMMED = ("iterations", "seeding_seconds", "solving_seconds", "rows_computed", "values_computed")
 TOLD = (*SUMMED, "objective", "rho", "n_sv", "seeder", "gap", "status")
@@ -117,8 +116,6 @@ def svmx_leave_one_out(dataset, job):
     """{predictions}"""
     import libsvmx
 
-    if not hasattr(libsvmx, "leave_one_out"):
-        raise Unavailable("this libsvmx has no leave_one_out")
     return called(dataset, job, libsvmx.leave_one_out)
 
 
