@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx._solvers.seeding import seed_avg, seed_sir, seed_top
+from libsvmx._solvers.seeding import seed_avg, seed_near, seed_sir, seed_top
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.seeding import Round
     from libsvmx._typing import Buffer
 
-NAMES = ("sir", "top", "avg", "mir", "ato")
+NAMES = ("sir", "top", "avg", "near", "mir", "ato")
 
 
 def seeder(name: str) -> Callable[[Round], Buffer]:
@@ -25,4 +25,4 @@ def seeder(name: str) -> Callable[[Round], Buffer]:
         from libsvmx._solvers.ato import seed_ato
 
         return seed_ato
-    return {"sir": seed_sir, "top": seed_top, "avg": seed_avg}[name]
+    return {"sir": seed_sir, "top": seed_top, "avg": seed_avg, "near": seed_near}[name]

@@ -101,6 +101,14 @@ def seed_top(Round round_):
     return start
 
 
+def seed_near(Round round_):
+    """As TOP, but to free rows of S alone: their scores are level, so what is handed to them violates little, and few
+    kernel values tell which are near. Returns alpha, float64, to be adjusted."""
+    start = round_.cut()
+    hand_over(round_, start, round_.shared(True), False, True)
+    return start
+
+
 def seed_avg(Round round_):
     """The coefficients of R spread evenly over the free rows of S. Returns alpha, float64, to be adjusted."""
     start = round_.cut()

@@ -91,15 +91,6 @@ def held_out(DualProblem problem, rows):
     return bounds_
 
 
-def count_free(DualProblem problem, alpha):
-    """How many variables are within their bounds."""
-    cdef const double[::1] a = alpha, C = problem.C
-    cdef Py_ssize_t v, n = 0
-    for v in range(problem.size):
-        n += 0 < a[v] < C[v]
-    return n
-
-
 def scaled_start(DualProblem problem, bounds, kept_alpha, kept_scores, double growth):
     """A start within ``bounds`` from an optimum whose bounds were smaller by the factor 1 / ``growth``.
 

@@ -22,8 +22,9 @@ from libsvmx._solvers import smo, warm
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeders import seeder as seeder_of
 from libsvmx._solvers.seeding import Round, adjust, moved_scores
-from libsvmx._train.formulation import coefficient_sums, count_free, held_out, pose, read_off, scaled_start
+from libsvmx._train.formulation import coefficient_sums, held_out, pose, read_off, scaled_start
 from libsvmx._train.observer import SolveReport
+from libsvmx._train.seeding import AUTO
 from libsvmx.enums import SvmType
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ class Rounds:
             start, scores = self._scaled(C, kept)
         elif before is not None and seeder != "none":
             if seeder == "auto":
-                seeder = self._choice(before, left_out, seeding.scheme)
+                seeder = AUTO[seeding.scheme]
             start, scores = self._seeded(C, sums, left_out, seeder, before.optimum)
         if start is None:
             seeder = "none"
@@ -196,14 +197,6 @@ class Rounds:
         scale = 1 / solution.r if self.param.svm_type == SvmType.NU_SVC else 1.0
         optimum = Optimum(solution.alpha, solution.scores, left_out)
         return SolvedRound(optimum, beta, rho, scale, status, seeder, seeding_seconds, solving_seconds, report)
-
-    def _choice(self, before: SolvedRound, left_out: Buffer, scheme: str) -> str:
-        """The seeder that measured best: SIR along a chain; in a star TOP, or, where few rows are free, AVG, which
-        then moves fewer kernel rows."""
-        if scheme == "chain":
-            return "sir"
-        leaving = sum(1 for row in left_out if before.beta[row] != 0)
-        return "avg" if count_free(self.dual, before.optimum.alpha) <= leaving else "top"
 
     def _seeded(
         self, C: Buffer, sums: tuple[float, ...], left_out: Buffer, seeder: str, before: Optimum
