@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from libsvmx._gridapi import GridSearch, grid_search
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
+    from libsvmx._train.pairrounds import FoldReport
     from libsvmx._train.parameter import Parameter
     from libsvmx._version import VERSION as __version__
     from libsvmx.api import (
         CrossValidation,
-        FoldReport,
         LeaveOneOut,
         cross_validate,
         decision_values,

@@ -28,7 +28,7 @@ from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
 
 if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray
+    from libsvmx._typing import FloatArray, IntArray
 
 MAX_INDEX = 2**31 - 1
 
@@ -57,7 +57,7 @@ class CrossValidation:
     squared_correlation: float
     decision_values: FloatArray
     labels: tuple[int, ...]
-    fold_of: np.ndarray[Any, np.dtype[np.int32]]
+    fold_of: IntArray
     folds: tuple[FoldReport, ...]
     whole: FoldReport | None
     seeder: str
@@ -176,7 +176,7 @@ class LeaveOneOut:
     squared_correlation: float
     decision_values: FloatArray
     labels: tuple[int, ...]
-    retrained: np.ndarray[Any, np.dtype[np.int32]]
+    retrained: IntArray
     folds: tuple[FoldReport, ...]
     whole: FoldReport
 

@@ -98,14 +98,15 @@ def leave_one_out(
     whole = solver.train_whole()
     values = solver.whole_values()
     width = len(values) // n
-    classes = ClassOrder(solver, order) if isinstance(solver, PairRounds) else None
+    pairs = solver if isinstance(solver, PairRounds) else None
+    classes = ClassOrder(pairs, order) if pairs else None
     stands = param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
     predicted = zeros("d", n)
     retrained, reports, settled = [], [], 0
     for row in range(n):
         own = values[row * width : (row + 1) * width]
         ranking = classes.without(row) if classes else []
-        wrong = len(ranking) == 2 and not with_values and (own[0] > 0) != (solver.class_of[row] == 0)
+        wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
         if stands and wrong:
             settled += not solver.unused(row)
         elif not (stands and solver.unused(row)):
@@ -118,7 +119,7 @@ def leave_one_out(
         if exact and any(not abs(value) > DOUBT * param.eps for value in own):
             model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer)
             predicted[row] = predict_fold(model, problem.take(filled("i", [row])), observer)[0]
-    labels = tuple(solver.labels) if isinstance(solver, PairRounds) else ()
+    labels = tuple(pairs.labels) if pairs else ()
     return LeftOneOut(predicted, values, labels, filled("i", retrained), settled, tuple(reports), whole)
 
 

@@ -140,7 +140,7 @@ class SingleRounds:
     def prediction(self, row: int, values: Buffer, order: list[int]) -> float:
         """What decision values say of a row."""
         if self.param.svm_type.is_regression:
-            return values[0]
+            return float(values[0])
         return 1.0 if values[0] > 0 else -1.0
 
 

@@ -153,7 +153,7 @@ class Rounds:
     def unused(self, row: int) -> bool:
         """Whether the row has no coefficient in the optimum over all rows."""
         assert self.whole is not None
-        return self.whole.beta[row] == 0
+        return bool(self.whole.beta[row] == 0)
 
     def decided(self, rows: Buffer, solved: SolvedRound | None = None) -> Buffer:
         """Decision values of ``rows`` in a round, the last by default, from the scores that are kept for all rows."""

@@ -22,7 +22,9 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import IO, Any
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.grid import Key, Outcome, Point
+from libsvmx._typing import Buffer
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import atomic_write
 
@@ -68,7 +70,7 @@ class Results:
     def given(self) -> Collection[Key]:
         return self.foreign
 
-    def state(self, g: float | None) -> tuple[Key, Any] | None:
+    def state(self, g: float | None) -> tuple[Key, object] | None:
         return self.states.load(g) if self.states else None
 
 
@@ -279,7 +281,7 @@ class States:
     def _path(self, g: float | None) -> str:
         return os.path.join(self.folder, f"{'all' if g is None else g}{SUFFIX}")
 
-    def load(self, g: float | None) -> tuple[Key, Any] | None:
+    def load(self, g: float | None) -> tuple[Key, object] | None:
         """The last start of a column, or None if there is none of this run that can be read."""
         try:
             with open(self._path(g), "rb") as file:
@@ -323,7 +325,7 @@ class _Plain(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} has no place in a state file")
 
 
-def data_digest(matrix: Any, targets: Any) -> str:
+def data_digest(matrix: CsrMatrix, targets: Buffer) -> str:
     """Identity of a data set as it was read, whatever its compression and spelling."""
     digest = sha256()
     for part in (matrix.indptr, matrix.indices, matrix.values, targets):
