@@ -316,11 +316,16 @@ class Trap:
         return os.mkdir, ("trapped",)
 
 
-def test_a_start_that_is_code_is_not_run(finished):
+# subprocess.Popen(["mkdir", "trapped"]), found through a module of libsvmx
+DOTTED = b"\x80\x04\x8c\x0blibsvmx.api\x8c\x18np.f2py.subprocess.Popen\x93](\x8c\x05mkdir\x8c\x07trappede\x85R."
+
+
+@pytest.mark.parametrize("code", [pickle.dumps(Trap()), DOTTED], ids=["function", "class"])
+def test_a_start_that_is_code_is_not_run(finished, code):
     description_line = finished.get("results").splitlines()[0]
     (finished.path / "results.state").mkdir()
     for name in ("-3.0.start", "-5.0.start", "-1.0.start"):
-        (finished.path / "results.state" / name).write_bytes(pickle.dumps(Trap()))
+        (finished.path / "results.state" / name).write_bytes(code)
     finished.put("results", description_line + b"\n")
     args = [*SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART]
     finished.accepts("svmx-grid", *args)
