@@ -82,7 +82,7 @@ def cross_validate(
     ----------
     with_values : bool       decision values are wanted, not only predictions
     kernels : Kernels        of these rows, if there were or will be other solves over them
-    start : State            seeded rounds begin with what the same folds came to at a smaller C
+    start : State            seeded rounds begin with what the same folds came to at another C
     keep : bool              ``state`` is wanted, for another C
 
     Raises

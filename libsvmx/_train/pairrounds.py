@@ -158,6 +158,7 @@ class PairRounds:
         self.size = [start[c + 1] - start[c] for c in range(k)]
         costs = class_costs(self.labels, param, observer)
         self.pairs: dict[tuple[int, int], Rounds] = {}
+        self.solved_pairs: list[tuple[int, int]] = []  # of the last round: those with both classes
         for i in range(k):
             for j in range(i + 1, k):
                 pair = pair_problem(problem, order, start, i, j)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """(beta, V) at an optimum of one dual problem; buffers by variable.
+    """(alpha, V) at an optimum of one dual problem; buffers by variable.
 
     ``left_out`` are the rows that took no part.
     """
@@ -87,7 +87,7 @@ class Rounds:
 
     Attributes
     ----------
-    whole, solved : SolvedRound      the optimum over all rows, and the last round; None at first
+    whole, solved : SolvedRound or None      the optimum over all rows, and the last round; None at first
     """
 
     def __init__(
