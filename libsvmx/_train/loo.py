@@ -16,7 +16,7 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._train.checks import check_problem
 from libsvmx._train.pairrounds import FoldReport, PairRounds, check_seedable, rounds_of
 from libsvmx._train.seeding import Seeding
-from libsvmx._train.training import draw_folds, predict_fold, train_all_but
+from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -58,7 +58,7 @@ class LeftOneOut:
 
 
 def settles(param: Parameter) -> bool:
-    """Whether leave-one-out gives LIBSVM's answers by ``exact``: a classification that one can be in doubt about."""
+    """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
     return param.svm_type == SvmType.C_SVC and not param.probability and all(weight != 0 for _, weight in param.weights)
 
 
@@ -94,7 +94,8 @@ def leave_one_out(
     place = zeros("i", n)
     for at, row in enumerate(order):
         place[row] = at
-    solver = rounds_of(problem, param, observer)
+    kernels = shared_kernels(problem, param)
+    solver = rounds_of(problem, param, observer, kernels)
     whole = solver.train_whole()
     values = solver.whole_values()
     width = len(values) // n
@@ -117,7 +118,7 @@ def leave_one_out(
                 own[at] = value
         predicted[row] = solver.prediction(row, own, ranking)
         if exact and any(not abs(value) > DOUBT * param.eps for value in own):
-            model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer)
+            model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer, kernels)
             predicted[row] = predict_fold(model, problem.take(filled("i", [row])), observer)[0]
     labels = tuple(pairs.labels) if pairs else ()
     return LeftOneOut(predicted, values, labels, filled("i", retrained), settled, tuple(reports), whole)
