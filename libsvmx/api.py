@@ -118,8 +118,8 @@ def cross_validate(
 
     seed : str or None
         None or 'none': every round from nothing along LIBSVM's path. 'auto', 'sir', 'mir', 'ato', 'avg' or 'top':
-        rounds start from a known optimum (alpha seeding), which saves iterations. The optimum is the same to ``eps``:
-        a row on the border may be predicted otherwise, as with another ``eps``.
+        rounds start from a known optimum (alpha seeding), which as a rule saves iterations. The optimum is the same to
+        ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
     seed_from : str
         'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
     random_state : int                   of the folds; 1 draws those of svm-train
