@@ -109,7 +109,7 @@ class SingleRounds:
 
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, kept: KeptFold) -> FoldReport:
         """The round without ``held_out``; ``rest`` are the other rows in the order of the folds, ``kept`` its optimum
-        at another C, if there is one."""
+        at a smaller C, if there is one."""
         return sum_up([self.rounds.solve(held_out, seeding, kept.get((0, 0)))])
 
     def keep(self) -> KeptFold:
@@ -170,7 +170,7 @@ class PairRounds:
 
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, kept: KeptFold) -> FoldReport:
         """The round without ``held_out``; ``rest`` are the other rows in the order of the folds, ``kept`` its optima at
-        another C, if there are any."""
+        a smaller C, if there are any."""
         present = {self.class_of[row] for row in rest}
         self.solved_pairs = [(i, j) for i, j in self.pairs if i in present and j in present]
         return sum_up(

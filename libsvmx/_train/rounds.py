@@ -122,7 +122,7 @@ class Rounds:
         return self.whole
 
     def solve(self, left_out: Buffer, seeding: Seeding, kept: Kept | None = None) -> SolvedRound:
-        """The round without the rows ``left_out``; ``kept``: its optimum at another C, to start from."""
+        """The round without the rows ``left_out``; ``kept``: its optimum at a smaller C, to start from."""
         began, values_before = perf_counter(), self.kernel.values_computed
         before = self.whole if seeding.scheme == "star" else self.solved
         C = held_out(self.dual, left_out)
