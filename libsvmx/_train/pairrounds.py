@@ -113,7 +113,7 @@ class SingleRounds:
         return sum_up([self.rounds.solve(held_out, seeding, kept.get((0, 0)))])
 
     def keep(self) -> KeptFold:
-        """The last round, for another C."""
+        """The last round, for a larger C."""
         return {(0, 0): self.rounds.keep()}
 
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer]:
@@ -181,7 +181,7 @@ class PairRounds:
         )
 
     def keep(self) -> KeptFold:
-        """The last round, for another C."""
+        """The last round, for a larger C."""
         return {(i, j): self.pairs[i, j].keep() for i, j in self.solved_pairs}
 
     def rows_in_pair(self, rows: Buffer, i: int, j: int) -> Buffer:

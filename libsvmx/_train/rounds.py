@@ -225,7 +225,7 @@ class Rounds:
         return scaled_start(self.dual, C, _doubles(kept.alpha), _doubles(kept.scores), growth)
 
     def keep(self) -> Kept:
-        """The last round, for another C."""
+        """The last round, for a larger C."""
         assert self.solved is not None
         optimum = self.solved.optimum
         return Kept(self.param.C, bytes(optimum.alpha), bytes(optimum.scores))
