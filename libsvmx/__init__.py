@@ -2,8 +2,9 @@
 
     L7  cli/  compat/  api.py  _gridapi.py     faces: commands, LIBSVM's Python interface, functions over arrays
     L6  io/                        text in and out; knows models and parameters
-    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation, grid search
-    L4  _solvers/                  one algorithm per file
+    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation, leave-one-out,
+                                   grid search
+    L4  _solvers/                  one algorithm per file: SMO, SMO from a known start, seeders of such starts
     L3  _problem/                  the dual problem, its solution, its KKT certificate
     L2  _kernels/                  kernel rows, row store, shared rows, kernel of test rows
     L1  _core/                     buffers, sparse rows, SIMD loops, rand()
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from libsvmx._gridapi import GridSearch, grid_search
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
+    from libsvmx._train.pairrounds import FoldReport
     from libsvmx._train.parameter import Parameter
     from libsvmx._version import VERSION as __version__
     from libsvmx.api import (
         CrossValidation,
-        FoldReport,
         LeaveOneOut,
         cross_validate,
         decision_values,

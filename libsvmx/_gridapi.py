@@ -31,6 +31,8 @@ from libsvmx.api import _problem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
+
     from libsvmx._train.grid import Point
     from libsvmx._typing import FloatArray
 
@@ -60,7 +62,7 @@ class GridSearch:
     rate: FloatArray
     squared_correlation: FloatArray
     seconds: FloatArray
-    iterations: Any
+    iterations: npt.NDArray[np.int64]
     best: int
     param: Parameter
 

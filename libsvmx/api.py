@@ -28,7 +28,7 @@ from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
 
 if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray
+    from libsvmx._typing import FloatArray, IntArray
 
 MAX_INDEX = 2**31 - 1
 
@@ -57,7 +57,7 @@ class CrossValidation:
     squared_correlation: float
     decision_values: FloatArray
     labels: tuple[int, ...]
-    fold_of: np.ndarray[Any, np.dtype[np.int32]]
+    fold_of: IntArray
     folds: tuple[FoldReport, ...]
     whole: FoldReport | None
     seeder: str
@@ -118,8 +118,8 @@ def cross_validate(
 
     seed : str or None
         None or 'none': every round from nothing along LIBSVM's path. 'auto', 'sir', 'mir', 'ato', 'avg' or 'top':
-        rounds start from a known optimum (alpha seeding), which saves most of their iterations. The optimum is the same
-        to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
+        rounds start from a known optimum (alpha seeding), which as a rule saves iterations. The optimum is the same to
+        ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
     seed_from : str
         'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
     random_state : int                   of the folds; 1 draws those of svm-train
@@ -176,7 +176,7 @@ class LeaveOneOut:
     squared_correlation: float
     decision_values: FloatArray
     labels: tuple[int, ...]
-    retrained: np.ndarray[Any, np.dtype[np.int32]]
+    retrained: IntArray
     folds: tuple[FoldReport, ...]
     whole: FoldReport
 

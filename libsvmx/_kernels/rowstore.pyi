@@ -11,6 +11,7 @@ class RowStore:
     capacity: int
     rows_computed: int
     rows_found: int
+    whole: bool
     def __init__(
         self,
         kernel: Kernel,

@@ -5,7 +5,8 @@ others, so that the new problem starts near its optimum:
 
 * SIR  each r hands its alpha to the unused t of T of the same sign with the largest K(r, t) (their algorithm 3);
 * TOP  to the row of largest K, of either sign, as far as its box goes, then to the next (Lee, Keerthi, Ong & DeCoste 2004);
-* AVG  evenly to the free rows of S (DeCoste & Wagstaff 2000).
+* AVG  evenly to the free rows of S (DeCoste & Wagstaff 2000);
+* MIR  and ATO, which solve linear systems, are in mir.py and ato.py.
 
 In the paper's chain of rounds h, h + 1, ..., T is the fold that was held out before. In a star every round starts from the
 optimum of the whole problem and T is empty: SIR then hands on to the nearest rows of S of the same sign that have room.
@@ -182,8 +183,8 @@ cdef int hand_over(Round round_, start_, candidates_, bint once, bint either) ex
 def adjust(Round round_, start):
     """Make ``start`` feasible in place (AdjustAlpha): 0 <= alpha <= C and the sums of the new round.
 
-    The coefficients of T are shifted by one common amount each as far as their boxes go; if T cannot take it, the
-    free rows of S, then all rows. False if even they cannot: the new round is infeasible.
+    The coefficients of T are shifted by one common amount each as far as their boxes go; what T cannot take goes
+    to the free rows of S, then to all rows. False if even they cannot: the new round is infeasible.
     """
     cdef const double[::1] C = round_.C
     cdef double[::1] alpha = start

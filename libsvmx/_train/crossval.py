@@ -46,7 +46,7 @@ class CrossValidated:
     folds : tuple of FoldReport
     seeding : Seeding
     whole : FoldReport           the training over all rows that a star begins with, else None
-    state : State                what the same folds may start from at another C, if it was wanted
+    state : State                what the same folds may start from at a larger C, if it was wanted
     """
 
     predicted: Buffer
@@ -83,7 +83,7 @@ def cross_validate(
     with_values : bool       decision values are wanted, not only predictions
     kernels : Kernels        of these rows, if there were or will be other solves over them
     start : State            seeded rounds begin with what the same folds came to at a smaller C
-    keep : bool              ``state`` is wanted, for another C
+    keep : bool              ``state`` is wanted, for a larger C
 
     Raises
     ------

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from math import isnan
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from libsvmx._core.rand import Rand
 from libsvmx._train import crossval
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from libsvmx._train.kernels import Kernels
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer
 
 Key = tuple[float | None, float | None]  # exponents (c, g); None where an axis is not searched
 
@@ -117,8 +118,8 @@ class Grid:
 
         A rectangle grows, each axis from its middle: by a row of gamma unless C has fallen behind.
         """
-        cs: list[Any] = middle_first(self.c_values) if self.c_values else [None]
-        gs: list[Any] = middle_first(self.g_values) if self.g_values else [None]
+        cs: list[float | None] = [*middle_first(self.c_values)] if self.c_values else [None]
+        gs: list[float | None] = [*middle_first(self.g_values)] if self.g_values else [None]
         i = j = 0
         points: list[Key] = []
         while i < len(cs) or j < len(gs):
@@ -133,8 +134,8 @@ class Grid:
     @property
     def columns(self) -> list[list[Key]]:
         """Points by gamma, C ascending in each."""
-        cs: list[Any] = sorted(self.c_values) if self.c_values else [None]
-        gs: list[Any] = middle_first(self.g_values) if self.g_values else [None]
+        cs: list[float | None] = [*sorted(self.c_values)] if self.c_values else [None]
+        gs: list[float | None] = [*middle_first(self.g_values)] if self.g_values else [None]
         return [[(c, g) for c in cs] for g in gs]
 
 
@@ -189,7 +190,7 @@ class Outcome:
 
     key: Key
     point: Point
-    state: Any
+    state: object
     remarks: tuple[tuple[str, str], ...] = ()
 
 
@@ -214,8 +215,8 @@ class Evaluation:
     iterations : int
     """
 
-    predicted: Any
-    state: Any
+    predicted: Buffer
+    state: object
     iterations: int
 
 
@@ -226,7 +227,7 @@ def cross_validate(
     rand: Rand,
     observer: Observer,
     seeding: Seeding,
-    start: Any,
+    start: crossval.State | None,
     kernels: Kernels | None = None,
 ) -> Evaluation:
     """The engine of all searches but those of tests. ``kernels``: of all points of this gamma."""
@@ -276,7 +277,7 @@ class Plan:
         return self.seeding.method != "none" and self.grid.c_values is not None
 
 
-def evaluate(plan: Plan, problem: Problem, key: Key, start: Any, kernels: Kernels | None = None) -> Outcome:
+def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: Kernels | None = None) -> Outcome:
     """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them."""
     remarks = _Remarks()
     param = param_at(plan.param, key)
@@ -303,7 +304,7 @@ class Done(Protocol):
     def given(self) -> Collection[Key]:
         """Those of them that another kind of run computed: no part of the chains."""
 
-    def state(self, g: float | None) -> tuple[Key, Any] | None:
+    def state(self, g: float | None) -> tuple[Key, object] | None:
         """A point of column g and what it left, if kept."""
 
 
@@ -316,7 +317,7 @@ class NothingDone:
     def given(self) -> Collection[Key]:
         return ()
 
-    def state(self, g: float | None) -> tuple[Key, Any] | None:
+    def state(self, g: float | None) -> tuple[Key, object] | None:
         return None
 
 
@@ -325,7 +326,7 @@ class Column:
     """What is left of a column: points in order, and the start of the first of them."""
 
     todo: list[Key]
-    start: Any = None
+    start: object = None
 
 
 def remaining(plan: Plan, done: Done) -> list[Column]:

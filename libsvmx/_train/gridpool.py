@@ -18,13 +18,20 @@ from libsvmx._train.problem import Problem
 from libsvmx.exceptions import ParameterError, SvmxError
 
 if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray
+    import numpy as np
+    import numpy.typing as npt
+
+    from libsvmx._typing import FloatArray, IntArray
+
+    Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray]  # of a matrix, and the targets
 
 # of this worker process: the problem of the last search it saw
 _resident: dict[str, Problem] = {}
 
 
-def resident(name: str, indptr: Any, indices: Any, values: Any, targets: FloatArray) -> Problem:
+def resident(
+    name: str, indptr: npt.NDArray[np.int64], indices: IntArray, values: FloatArray, targets: FloatArray
+) -> Problem:
     """The problem called ``name``, built from its parts when this process sees it first."""
     problem = _resident.get(name)
     if problem is None:
@@ -32,7 +39,7 @@ def resident(name: str, indptr: Any, indices: Any, values: Any, targets: FloatAr
 
         # what comes over a network may not be aligned
         a, b, c, y = (np.require(part, requirements=["C", "A"]) for part in (indptr, indices, values, targets))
-        problem = Problem(CsrMatrix(a, b, c, copy=False), memoryview(y))
+        problem = Problem(CsrMatrix(a, b, c, copy=False), y.data)
         _resident.clear()
         _resident[name] = problem
     return problem
@@ -56,12 +63,12 @@ def evaluate_there(
     number: int,
     plan: Plan,
     key: Key,
-    start: Any,
+    start: object,
     name: str,
-    indptr: Any,
-    indices: Any,
-    values: Any,
-    targets: Any,
+    indptr: npt.NDArray[np.int64],
+    indices: IntArray,
+    values: FloatArray,
+    targets: FloatArray,
 ) -> tuple[int, Outcome]:
     """``evaluate`` in a worker; ``number`` is that of the column."""
     return number, evaluate(plan, resident(name, indptr, indices, values, targets), key, start)
@@ -113,10 +120,15 @@ class Workers:
         import numpy as np
 
         matrix = problem.matrix
-        parts = tuple(np.asarray(part) for part in (matrix.indptr, matrix.indices, matrix.values, problem.targets))
+        parts: Parts = (
+            np.asarray(matrix.indptr),
+            np.asarray(matrix.indices),
+            np.asarray(matrix.values),
+            np.asarray(problem.targets),
+        )
         return (self._local if self.client is None else self._cluster)(plan, columns, parts)
 
-    def _local(self, plan: Plan, columns: list[Column], parts: Any) -> Iterator[Outcome]:
+    def _local(self, plan: Plan, columns: list[Column], parts: Parts) -> Iterator[Outcome]:
         from concurrent.futures.process import BrokenProcessPool
 
         from joblib import parallel_config
@@ -128,7 +140,7 @@ class Workers:
         except BrokenProcessPool as error:
             raise SvmxError("a worker process died, perhaps for want of memory; take fewer workers") from error
 
-    def _cluster(self, plan: Plan, columns: list[Column], parts: Any) -> Iterator[Outcome]:
+    def _cluster(self, plan: Plan, columns: list[Column], parts: Parts) -> Iterator[Outcome]:
         from distributed.scheduler import KilledWorker
         from joblib import parallel_config
 
@@ -142,7 +154,7 @@ class Workers:
 
     @staticmethod
     def _waves(
-        plan: Plan, columns: list[Column], parts: Any, config: AbstractContextManager[Any], options: dict[str, Any]
+        plan: Plan, columns: list[Column], parts: Parts, config: AbstractContextManager[Any], options: dict[str, Any]
     ) -> Iterator[Outcome]:
         from joblib import Parallel, delayed
 

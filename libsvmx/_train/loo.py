@@ -16,7 +16,7 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._train.checks import check_problem
 from libsvmx._train.pairrounds import FoldReport, PairRounds, check_seedable, rounds_of
 from libsvmx._train.seeding import Seeding
-from libsvmx._train.training import draw_folds, predict_fold, train_all_but
+from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 # Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again
-# along LIBSVM's path where its answer is wanted.
-DOUBT = 10.0
+# along LIBSVM's path where its answer is wanted. So is what is nearer than the interval is wide in which rho is free to
+# lie if no row is within its bounds.
+DOUBT = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class LeftOneOut:
 
 
 def settles(param: Parameter) -> bool:
-    """Whether leave-one-out gives LIBSVM's answers by ``exact``: a classification that one can be in doubt about."""
+    """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
     return param.svm_type == SvmType.C_SVC and not param.probability and all(weight != 0 for _, weight in param.weights)
 
 
@@ -94,18 +95,20 @@ def leave_one_out(
     place = zeros("i", n)
     for at, row in enumerate(order):
         place[row] = at
-    solver = rounds_of(problem, param, observer)
+    kernels = shared_kernels(problem, param)
+    solver = rounds_of(problem, param, observer, kernels)
     whole = solver.train_whole()
     values = solver.whole_values()
     width = len(values) // n
-    classes = ClassOrder(solver, order) if isinstance(solver, PairRounds) else None
+    pairs = solver if isinstance(solver, PairRounds) else None
+    classes = ClassOrder(pairs, order) if pairs else None
     stands = param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
     predicted = zeros("d", n)
     retrained, reports, settled = [], [], 0
     for row in range(n):
         own = values[row * width : (row + 1) * width]
         ranking = classes.without(row) if classes else []
-        wrong = len(ranking) == 2 and not with_values and (own[0] > 0) != (solver.class_of[row] == 0)
+        wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
         if stands and wrong:
             settled += not solver.unused(row)
         elif not (stands and solver.unused(row)):
@@ -115,10 +118,10 @@ def leave_one_out(
             for at, value in changed.items():
                 own[at] = value
         predicted[row] = solver.prediction(row, own, ranking)
-        if exact and any(not abs(value) > DOUBT * param.eps for value in own):
-            model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer)
+        if exact and any(not abs(v) > max(DOUBT * param.eps, w) for v, w in zip(own, solver.leeway(), strict=True)):
+            model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer, kernels)
             predicted[row] = predict_fold(model, problem.take(filled("i", [row])), observer)[0]
-    labels = tuple(solver.labels) if isinstance(solver, PairRounds) else ()
+    labels = tuple(pairs.labels) if pairs else ()
     return LeftOneOut(predicted, values, labels, filled("i", retrained), settled, tuple(reports), whole)
 
 

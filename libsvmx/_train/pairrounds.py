@@ -109,11 +109,11 @@ class SingleRounds:
 
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, kept: KeptFold) -> FoldReport:
         """The round without ``held_out``; ``rest`` are the other rows in the order of the folds, ``kept`` its optimum
-        at another C, if there is one."""
+        at a smaller C, if there is one."""
         return sum_up([self.rounds.solve(held_out, seeding, kept.get((0, 0)))])
 
     def keep(self) -> KeptFold:
-        """The last round, for another C."""
+        """The last round, for a larger C."""
         return {(0, 0): self.rounds.keep()}
 
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer]:
@@ -126,6 +126,10 @@ class SingleRounds:
     def whole_values(self) -> Buffer:
         """Decision values of all rows by the training over all of them."""
         return self.rounds.decided(ramp(len(self.rounds.targets)), self.rounds.whole)
+
+    def leeway(self) -> list[float]:
+        """How wide the interval is in which rho may lie, in the last round or, wider, over all rows."""
+        return [self.rounds.leeway]
 
     def unused(self, row: int) -> bool:
         """Whether the training over all rows gave the row no coefficient."""
@@ -140,7 +144,7 @@ class SingleRounds:
     def prediction(self, row: int, values: Buffer, order: list[int]) -> float:
         """What decision values say of a row."""
         if self.param.svm_type.is_regression:
-            return values[0]
+            return float(values[0])
         return 1.0 if values[0] > 0 else -1.0
 
 
@@ -158,6 +162,7 @@ class PairRounds:
         self.size = [start[c + 1] - start[c] for c in range(k)]
         costs = class_costs(self.labels, param, observer)
         self.pairs: dict[tuple[int, int], Rounds] = {}
+        self.solved_pairs: list[tuple[int, int]] = []  # of the last round: those with both classes
         for i in range(k):
             for j in range(i + 1, k):
                 pair = pair_problem(problem, order, start, i, j)
@@ -169,7 +174,7 @@ class PairRounds:
 
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, kept: KeptFold) -> FoldReport:
         """The round without ``held_out``; ``rest`` are the other rows in the order of the folds, ``kept`` its optima at
-        another C, if there are any."""
+        a smaller C, if there are any."""
         present = {self.class_of[row] for row in rest}
         self.solved_pairs = [(i, j) for i, j in self.pairs if i in present and j in present]
         return sum_up(
@@ -180,7 +185,7 @@ class PairRounds:
         )
 
     def keep(self) -> KeptFold:
-        """The last round, for another C."""
+        """The last round, for a larger C."""
         return {(i, j): self.pairs[i, j].keep() for i, j in self.solved_pairs}
 
     def rows_in_pair(self, rows: Buffer, i: int, j: int) -> Buffer:
@@ -217,6 +222,10 @@ class PairRounds:
         """Pairs of classes that the row is in, each with its number."""
         c = self.class_of[row]
         return [(at, i, j) for at, (i, j) in enumerate(self.pairs) if c in (i, j)]
+
+    def leeway(self) -> list[float]:
+        """For each pair, how wide the interval is in which rho may lie, in its last round or, wider, over all rows."""
+        return [pair.leeway for pair in self.pairs.values()]
 
     def unused(self, row: int) -> bool:
         """Whether the training over all rows gave the row no coefficient."""

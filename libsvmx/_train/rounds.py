@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """(beta, V) at an optimum of one dual problem; buffers by variable.
+    """(alpha, V) at an optimum of one dual problem; buffers by variable.
 
     ``left_out`` are the rows that took no part.
     """
@@ -88,7 +88,7 @@ class Rounds:
 
     Attributes
     ----------
-    whole, solved : SolvedRound      the optimum over all rows, and the last round; None at first
+    whole, solved : SolvedRound or None      the optimum over all rows, and the last round; None at first
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Rounds:
         return self.whole
 
     def solve(self, left_out: Buffer, seeding: Seeding, kept: Kept | None = None) -> SolvedRound:
-        """The round without the rows ``left_out``; ``kept``: its optimum at another C, to start from."""
+        """The round without the rows ``left_out``; ``kept``: its optimum at a smaller C, to start from."""
         began, values_before = perf_counter(), self.kernel.values_computed
         before = self.whole if seeding.scheme == "star" else self.solved
         C = held_out(self.dual, left_out)
@@ -151,10 +151,16 @@ class Rounds:
         """Whether the optimum stands when rows without coefficients go: not if a sum depends on the number of rows."""
         return self.param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
 
+    @property
+    def leeway(self) -> float:
+        """How wide the interval is in which rho may lie, in the last round or, wider, over all rows: 0 but where no
+        variable is within its bounds, and the gap negative."""
+        return max([0.0, *(-solved.report.gap for solved in (self.whole, self.solved) if solved)])
+
     def unused(self, row: int) -> bool:
         """Whether the row has no coefficient in the optimum over all rows."""
         assert self.whole is not None
-        return self.whole.beta[row] == 0
+        return bool(self.whole.beta[row] == 0)
 
     def decided(self, rows: Buffer, solved: SolvedRound | None = None) -> Buffer:
         """Decision values of ``rows`` in a round, the last by default, from the scores that are kept for all rows."""
@@ -218,7 +224,7 @@ class Rounds:
         return scaled_start(self.dual, C, _doubles(kept.alpha), _doubles(kept.scores), growth)
 
     def keep(self) -> Kept:
-        """The last round, for another C."""
+        """The last round, for a larger C."""
         assert self.solved is not None
         optimum = self.solved.optimum
         return Kept(self.param.C, bytes(optimum.alpha), bytes(optimum.scores))

@@ -8,7 +8,7 @@ from libsvmx.exceptions import ParameterError
 
 METHODS = ("none", "auto", "sir", "mir", "ato", "avg", "top", "near")
 SCHEMES = ("chain", "star")
-# AVG and TOP were made for leave-one-out, which starts from the whole problem; the paper's own are a chain
+# AVG and TOP were made for leave-one-out, which starts from the whole problem, and so is NEAR; the paper's are a chain
 USUAL_SCHEME = {"sir": "chain", "mir": "chain", "ato": "chain", "avg": "star", "top": "star", "near": "star"}
 
 # What auto is: the fastest on the sets of the benchmark.

@@ -17,6 +17,7 @@ from libsvmx._train.grid import (
     Best,
     Grid,
     Key,
+    Outcome,
     Plan,
     Point,
     best_of,
@@ -375,7 +376,7 @@ class NoStates(States):
     def __init__(self) -> None:
         super().__init__("", {})
 
-    def save(self, outcome: Any) -> None:
+    def save(self, outcome: Outcome) -> None:
         pass
 
     def clear(self) -> None:

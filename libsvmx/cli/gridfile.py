@@ -22,7 +22,10 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import IO, Any
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.grid import Key, Outcome, Point
+from libsvmx._train.rounds import Kept
+from libsvmx._typing import Buffer
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import atomic_write
 
@@ -68,7 +71,7 @@ class Results:
     def given(self) -> Collection[Key]:
         return self.foreign
 
-    def state(self, g: float | None) -> tuple[Key, Any] | None:
+    def state(self, g: float | None) -> tuple[Key, object] | None:
         return self.states.load(g) if self.states else None
 
 
@@ -279,7 +282,7 @@ class States:
     def _path(self, g: float | None) -> str:
         return os.path.join(self.folder, f"{'all' if g is None else g}{SUFFIX}")
 
-    def load(self, g: float | None) -> tuple[Key, Any] | None:
+    def load(self, g: float | None) -> tuple[Key, object] | None:
         """The last start of a column, or None if there is none of this run that can be read."""
         try:
             with open(self._path(g), "rb") as file:
@@ -312,18 +315,16 @@ class States:
 
 
 class _Plain(pickle.Unpickler):
-    """Unpickles numbers, containers, arrays and this package's own classes, nothing that could do harm."""
+    """Unpickles numbers, bytes, containers and the optima of rounds, nothing that could do harm."""
 
-    def find_class(self, module: str, name: str) -> Any:
-        allowed = {("array", "array"), ("array", "_array_reconstructor"), ("builtins", "bytearray")}
-        if module.startswith("libsvmx.") or (module, name) in allowed:
-            found = super().find_class(module, name)
-            if isinstance(found, type) or (module, name) in allowed:
-                return found
+    def find_class(self, module: str, name: str) -> type:
+        # by name: what else our modules hold could be reached through dots
+        if (module, name) == (Kept.__module__, Kept.__qualname__):
+            return Kept
         raise pickle.UnpicklingError(f"{module}.{name} has no place in a state file")
 
 
-def data_digest(matrix: Any, targets: Any) -> str:
+def data_digest(matrix: CsrMatrix, targets: Buffer) -> str:
     """Identity of a data set as it was read, whatever its compression and spelling."""
     digest = sha256()
     for part in (matrix.indptr, matrix.indices, matrix.values, targets):

@@ -414,7 +414,6 @@ def test_states_travel_between_processes(folder, monkeypatch):
     """The command with an engine whose rates depend on the start: chains come out the same from workers."""
     pytest.importorskip("joblib")
     monkeypatch.setattr(search, "cross_validate", gridengine.chained)
-    monkeypatch.setattr(search, "AUTO", gridengine.SEEDED)
     folder.accepts("svmx-grid", *SMALL, "--csv", "one", HEART)
     first = rows_without_times(folder.get("one"))
     assert len({row["iterations"] for row in first}) > 3

@@ -98,7 +98,6 @@ def finished(folder):
     """A folder with the results of a search and its table; the engine's rates depend on the start."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "cross_validate", gridengine.chained)
-        patch.setattr(search, "AUTO", gridengine.SEEDED)
         folder.accepts("svmx-grid", *SMALL, "-out", "results", "--csv", "expected", HEART)
         yield folder
 
@@ -122,7 +121,7 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
     finished.put("results", b"".join(lines[:5]))  # the first two points of the first column
     calls = []
 
-    def counting(problem, param, *rest):
+    def counting(problem, param, *rest, **options):
         calls.append(param.C)
         return gridengine.chained(problem, param, *rest)
 
@@ -141,13 +140,12 @@ def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls
     """A run that ends after 4 of 9 points: the second column has its first point done."""
     calls = []
 
-    def failing(problem, param, *rest):
+    def failing(problem, param, *rest, **options):
         calls.append((param.C, param.gamma))
         if len(calls) == 5:
             raise DataError("the end")
         return gridengine.chained(problem, param, *rest)
 
-    monkeypatch.setattr(search, "AUTO", gridengine.SEEDED)
     monkeypatch.setattr(search, "cross_validate", failing)
     monkeypatch.setattr(gridfile, "WORTH_KEEPING", worth_keeping)
     code, _, _ = folder.call("svmx-grid", *SMALL, "-out", "results", HEART)
@@ -168,7 +166,7 @@ def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls
         (["-e", "0.1", HEART], "eps was 0.001, now 0.1"),
         (["-t", "1", "-s", "1", HEART], "svm_type was 0, now 1, kernel_type was 2, now 1"),
         (["-w1", "2", HEART], "weights was [], now [[1, 2.0]]"),
-        (["--seed-alpha", "none", HEART], "seed-alpha was sir, now none"),
+        (["--seed-alpha", "none", HEART], "seed-alpha was auto, now none"),
         (["-log2c", "null", HEART], "C was searched, now 1.0"),
         (["-log2g", "null", HEART], "gamma was searched, now 0.07"),
     ],
@@ -318,11 +316,16 @@ class Trap:
         return os.mkdir, ("trapped",)
 
 
-def test_a_start_that_is_code_is_not_run(finished):
+# subprocess.Popen(["mkdir", "trapped"]), found through a module of libsvmx
+DOTTED = b"\x80\x04\x8c\x0blibsvmx.api\x8c\x18np.f2py.subprocess.Popen\x93](\x8c\x05mkdir\x8c\x07trappede\x85R."
+
+
+@pytest.mark.parametrize("code", [pickle.dumps(Trap()), DOTTED], ids=["function", "class"])
+def test_a_start_that_is_code_is_not_run(finished, code):
     description_line = finished.get("results").splitlines()[0]
     (finished.path / "results.state").mkdir()
     for name in ("-3.0.start", "-5.0.start", "-1.0.start"):
-        (finished.path / "results.state" / name).write_bytes(pickle.dumps(Trap()))
+        (finished.path / "results.state" / name).write_bytes(code)
     finished.put("results", description_line + b"\n")
     args = [*SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART]
     finished.accepts("svmx-grid", *args)
