@@ -69,7 +69,10 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["-v", "5", "--seed-alpha", "guess"], "option --seed-alpha: unknown seeding method 'guess': choose one of none"),
+        (
+            ["-v", "5", "--seed-alpha", "guess"],
+            "option --seed-alpha: unknown seeding method 'guess': choose one of none",
+        ),
         (["-v", "5", "--seed-from", "ring"], "option --seed-from: unknown seeding scheme 'ring': choose chain or star"),
         (["--loo", "--seed-alpha", "guess"], "option --seed-alpha: unknown seeding method 'guess'"),
         (["--seed-alpha", "sir"], "options --seed-alpha and --seed-from need -v or --loo"),
@@ -86,4 +89,4 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
 def test_what_is_refused(options, message, folder):
     err, out = folder.refuses("svmx-train", *options, HEART)
     assert message in err
-    assert out == ""
+    assert "Cross Validation" not in out

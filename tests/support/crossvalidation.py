@@ -1,6 +1,5 @@
 """Data sets with options for cross-validations, LIBSVM's answers to them, and rounds trained one by one by LIBSVM."""
 
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -47,12 +46,12 @@ SETS = {
 
 
 def parameter(options, eps):
-    """A Parameter of an option string."""
+    """A Parameter of an option string, whose -e does not count."""
     words, values, weights = options.split(), {}, []
     for option, value in zip(words[::2], words[1::2], strict=True):
         if option.startswith("-w"):
             weights.append((int(option[2:]), float(value)))
-        else:
+        elif option != "-e":
             values[FIELDS[option[1]]] = int(value) if option[1] in WHOLE else float(value)
     return Parameter(weights=tuple(weights), eps=eps, **values)
 
@@ -128,7 +127,3 @@ def round_by_round(matrix, targets, options, n_folds):
                     pair, sign = ((a, b), 1) if (a, b) in pairs else ((b, a), -1)
                     values[row, pairs.index(pair)] = sign * v
     return predicted, values
-
-
-def with_eps(param, eps):
-    return replace(param, eps=eps)
