@@ -103,8 +103,8 @@ def classes_in_order(targets):
 
 
 def round_by_round(matrix, targets, options, n_folds):
-    """(predictions, decision values) by LIBSVM, one model for each fold; values by the pairs of the classes of all rows,
-    nan where the model lacks a class. ``options`` need -g, which otherwise depends on the rows."""
+    """(predictions, decision values) by LIBSVM, one model for each fold; values by the pairs of the classes of all
+    rows, nan where the model lacks a class. ``options`` need -g, which otherwise depends on the rows."""
     problem, param = posed(matrix, targets, options, 0.001)
     order, bounds = draw_folds(problem, param, n_folds, Rand(1), Observer())
     rows = [matrix.row(i) for i in range(matrix.n_rows)]
