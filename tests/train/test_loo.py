@@ -8,8 +8,9 @@ from support.oracle import Oracle
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._train.loo import leave_one_out
+from libsvmx._train.loo import ClassOrder, leave_one_out
 from libsvmx._train.observer import Observer
+from libsvmx._train.pairrounds import rounds_of
 from libsvmx._train.training import train_problem
 from libsvmx.exceptions import ParameterError
 
@@ -146,3 +147,18 @@ def test_refusals():
         libsvmx.leave_one_out(matrix, y, weights={1: 0.0})
     with pytest.raises(ParameterError, match="at least 2"):
         libsvmx.leave_one_out([[1.0]], [1.0])
+
+
+def test_the_order_of_classes_without_a_row():
+    """It decides equal votes: classes by first appearance in the folds' order of the other rows."""
+    matrix, y = data.load("glass.scale", 30)
+    problem, param = posed(matrix, y, "-g 0.3", 1e-3)
+    solver = rounds_of(problem, param, Observer())
+    order = data.filled("i", np.random.default_rng(3).permutation(len(y)))
+    classes = ClassOrder(solver, order)
+    turned = 0
+    for row in range(len(y)):
+        expected = list(dict.fromkeys(solver.class_of[i] for i in order if i != row))
+        assert [c for c in classes.without(row) if c in expected] == expected
+        turned += expected != classes.usual
+    assert turned > 0
