@@ -1,0 +1,92 @@
+"""svmx-train -v with --seed-alpha and --seed-from, and --loo: the lines they print and what they refuse."""
+
+import pytest
+from support import data
+from support.oracle import Oracle
+
+from libsvmx._train.seeding import METHODS, SCHEMES
+
+HEART = str(data.DATA / "heart_scale")
+IRIS = str(data.DATA / "iris.scale")
+PYRIM = str(data.DATA / "pyrim")
+
+
+def accuracy(name, options, n_folds):
+    """LIBSVM's line."""
+    matrix, y = data.load(name)
+    predicted = Oracle(matrix, y, options).cross_validate(n_folds or len(y))
+    right = sum(a == b for a, b in zip(predicted, y, strict=True))
+    return f"Cross Validation Accuracy = {100 * right / len(y):g}%\n"
+
+
+@pytest.mark.parametrize("scheme", ["", *SCHEMES])
+@pytest.mark.parametrize("method", METHODS)
+def test_seeded_folds_print_libsvms_line(method, scheme, folder):
+    options = ["--seed-from", scheme] if scheme else []
+    expected = accuracy("iris.scale", "-c 8 -g 0.5", 5)
+    seeded = ["-v", "5", "-c", "8", "-g", "0.5", "--seed-alpha", method, *options, IRIS]
+    assert folder.accepts("svmx-train", "-q", *seeded) == ("", expected)
+    assert folder.snapshot() == {}
+    _, out = folder.accepts("svmx-train", *seeded)
+    assert out.endswith(expected)
+    star = (scheme or ("star" if method in ("auto", "avg", "top") else "chain")) == "star" and method != "none"
+    assert out.count("optimization finished") == 3 * (5 + star)
+
+
+def test_a_scheme_alone_is_of_auto(folder):
+    _, out = folder.accepts("svmx-train", "-v", "3", "--seed-from", "star", HEART)
+    assert out.count("optimization finished") == 4
+    assert out.endswith(accuracy("heart_scale", "", 3))
+
+
+def test_regression(folder):
+    rates = []
+    for options in (["-v", "74"], ["-v", "74", "--seed-alpha", "sir"], ["--loo"]):
+        _, out = folder.accepts("svmx-train", "-q", "-s", "3", "-e", "1e-7", *options, PYRIM)
+        assert out.startswith("Cross Validation Mean squared error = ")
+        assert out.count("\n") == 2
+        rates.append([float(line.split()[-1]) for line in out.splitlines()])
+    assert rates[1] == pytest.approx(rates[0], rel=1e-4)
+    assert rates[2] == pytest.approx(rates[0], rel=1e-4)
+
+
+@pytest.mark.parametrize("options", ["-c 4", "-c 4 -w1 2", "-s 1 -n 0.4137", "-s 2 -n 0.3137"])
+def test_leave_one_out_prints_libsvms_line(options, folder):
+    expected = accuracy("heart_scale", options, None)
+    for asked in (["--loo"], ["--loo", "--seed-alpha", "top"], ["-v", "270"]):
+        assert folder.accepts("svmx-train", "-q", *options.split(), *asked, HEART) == ("", expected)
+    assert folder.snapshot() == {}
+
+
+def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
+    _, out = folder.accepts("svmx-train", "-v", "270", HEART)
+    assert 1 < out.count("optimization finished") < 270
+    err, more = folder.accepts("svmx-train", "-q", "-v", "300", HEART)
+    assert err == "warning: more folds than rows (300 270): every row becomes a fold of its own\n"
+    assert out.endswith(more)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["-v", "5", "--seed-alpha", "guess"],
+            "option --seed-alpha: unknown seeding method 'guess': choose one of none",
+        ),
+        (["-v", "5", "--seed-from", "ring"], "option --seed-from: unknown seeding scheme 'ring': choose chain or star"),
+        (["--loo", "--seed-alpha", "guess"], "option --seed-alpha: unknown seeding method 'guess'"),
+        (["--seed-alpha", "sir"], "options --seed-alpha and --seed-from need -v or --loo"),
+        (["--seed-from", "star"], "options --seed-alpha and --seed-from need -v or --loo"),
+        (["--loo", "-v", "5"], "options -v and --loo exclude each other"),
+        (["--loo", "--seed-alpha", "none"], "--loo goes on from one training; from nothing it is -v"),
+        (["-v", "1", "--seed-alpha", "sir"], "cross-validation needs at least 2 folds, not 1"),
+        (["-v", "5", "--seed-alpha", "sir", "-b", "1"], "alpha seeding gives no probability estimates"),
+        (["--loo", "-b", "1"], "alpha seeding gives no probability estimates"),
+        (["-v", "5", "--seed-alpha", "sir", "-w1", "0"], "alpha seeding needs positive class weights"),
+        (["--loo", "-w1", "0"], "alpha seeding needs positive class weights"),
+    ],
+)
+def test_what_is_refused(options, message, folder):
+    err, out = folder.refuses("svmx-train", *options, HEART)
+    assert message in err
+    assert "Cross Validation" not in out
