@@ -97,7 +97,7 @@ def scaled_start(DualProblem problem, bounds, kept_alpha, kept_scores, double gr
     Any factor q from 1 to ``growth`` keeps q alpha feasible, and its scores V = linear - q sum_j beta_j K_j need no
     kernel row. Where most support vectors are free they stay what they are, q = 1; where most are bounded they
     want to grow, and q is the best point of the ray: the least of q^2 alpha'Q alpha / 2 + q p'alpha. In nu-SVR, where the
-    sums grow with C, q is ``growth``.
+    sums grow with C, and where C has become smaller, q is ``growth``.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def scaled_start(DualProblem problem, bounds, kept_alpha, kept_scores, double gr
     cdef double curvature = 0.0, slope = 0.0, factor = growth
     start_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
     cdef double[::1] start = start_, scores = scores_
-    if not problem.split:
+    if not problem.split and growth > 1.0:
         for v in range(problem.size):
             if alpha[v] > 0:
                 # what is at the old bound is at the new one after growing in full, but for rounding

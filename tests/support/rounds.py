@@ -15,7 +15,7 @@ from libsvmx.enums import SvmType
 from . import data
 
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
-SEEDERS = ["sir", "top", "avg", "mir", "ato"]
+SEEDERS = ["sir", "top", "avg", "near", "mir", "ato"]
 
 
 class Case:

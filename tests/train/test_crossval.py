@@ -32,7 +32,7 @@ from libsvmx.exceptions import ParameterError
 
 SEEDERS = [method for method in METHODS if method != "none"]
 # Two optima to eps differ in decision values by some eps, of nu-SVC, which divides by r < 1, by more of them.
-NEAR = 20
+NEAR = 40
 
 
 def border(param):
@@ -92,10 +92,10 @@ def test_rounds_end_where_libsvms_do(name, method, scheme, eps):
 
 @pytest.mark.parametrize("name", ["glass", "heart", "mpg"])
 def test_seeding_saves_iterations(name):
-    """A start that helps nothing would pass every test of the optimum."""
+    """A start that helps nothing would pass every test of the optimum. NEAR is for a star: it gives T nothing."""
     problem, param, n_folds = setting(name, 1e-3)
     cold = sum(report.iterations for report in unseeded(name, 1e-3).folds)
-    for method in SEEDERS:
+    for method in set(SEEDERS) - {"near"}:
         found = validated(problem, param, n_folds, method, "chain")
         assert sum(report.iterations for report in found.folds) < 0.95 * cold
 
@@ -139,7 +139,7 @@ def test_reports_are_sums_over_the_pairs(name, method, scheme):
     seeders = [report.seeder for report in found.solves]
     assert seeders[0] == "none"
     if method == "auto" and scheme == "star":
-        assert set(seeders[1:]) <= {"avg", "top"}
+        assert set(seeders[1:]) <= {"near"}
     else:
         assert set(seeders[1:]) == {"sir" if method == "auto" else method}
 
