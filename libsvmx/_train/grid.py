@@ -237,7 +237,7 @@ def cross_validate(
     return Evaluation(found.predicted, found.state, sum(report.iterations for report in found.solves))
 
 
-Engine = Callable[..., Evaluation]
+Engine = Callable[..., Evaluation]  # those of tests have states of their own
 
 
 AUTO = Seeding("auto")
@@ -282,7 +282,7 @@ def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: Ker
     remarks = _Remarks()
     param = param_at(plan.param, key)
     begun = perf_counter()
-    engine = plan.engine or cross_validate
+    engine: Engine = plan.engine or cross_validate
     result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start, kernels)
     seconds = float(f"{perf_counter() - begun:.6f}")
     scores = Scores()
