@@ -95,6 +95,9 @@ def cross_validate(
         return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
     check_seedable(param)
     tally = Tally(problem, param, order, bounds)
+    if seeding == Seeding("auto") and (len(tally.labels) > 2 or n_folds == 2):
+        # many small problems, or rounds that share nothing: a start costs more than it saves
+        return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
     solver = rounds_of(problem, param, observer, kernels)
     seeding = seeding.usual(n_folds)
     if seeding.scheme == "star" and start is None:

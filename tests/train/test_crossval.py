@@ -157,10 +157,19 @@ def test_reports_are_sums_over_the_pairs(name, method, scheme):
     ],
 )
 def test_the_usual_scheme(method, n_folds, scheme):
-    problem, param, _ = setting("iris", 1e-3)
+    problem, param, _ = setting("heart", 1e-3)
     found = validated(problem, param, n_folds, method)
     assert found.seeding == Seeding(method, scheme)
     assert (found.whole is not None) == (scheme == "star")
+
+
+@pytest.mark.parametrize(("name", "n_folds"), [("iris", 5), ("heart", 2)])
+def test_auto_is_none_where_that_is_faster(name, n_folds):
+    """With more than two classes, and with two folds."""
+    problem, param, _ = setting(name, 1e-3)
+    found, plain = validated(problem, param, n_folds, "auto"), validated(problem, param, n_folds)
+    assert found.seeding == Seeding("none")
+    assert bytes(found.values) == bytes(plain.values)
 
 
 def test_api():
@@ -349,10 +358,10 @@ def test_a_start_from_another_c(name, scheme, factor):
 def test_a_start_of_rounds_that_lack_classes():
     matrix, y = GAPS["a class of one row"][0]()
     problem, param = posed(matrix, y, "-c 1 -g 0.3", 1e-6)
-    first = validated(problem, param, 4, "auto", keep=True)
+    first = validated(problem, param, 4, "auto", "chain", keep=True)
     assert [len(kept) for kept in first.state] == [6, 6, 6, 3]
     other = replace(param, C=4.0)
-    found = validated(problem, other, 4, "auto", start=pickle.loads(pickle.dumps(first.state)))
+    found = validated(problem, other, 4, "auto", "chain", start=pickle.loads(pickle.dumps(first.state)))
     agree(found, validated(problem, other, 4), other)
 
 
