@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
+from math import inf, isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -200,7 +200,9 @@ class Rounds:
             kkt_gap(dual, solution.alpha, solution.scores),
         )
         self.observer.solved(report)
-        scale = 1 / solution.r if self.param.svm_type == SvmType.NU_SVC else 1.0
+        scale = 1.0
+        if self.param.svm_type == SvmType.NU_SVC:
+            scale = 1 / solution.r if solution.r else inf
         optimum = Optimum(solution.alpha, solution.scores, left_out)
         return SolvedRound(optimum, beta, rho, scale, status, seeder, seeding_seconds, solving_seconds, report)
 
