@@ -184,7 +184,7 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
     if job.leave_one_out:
         method = job.seeding.method if job.seeding else "auto"
         return leave_one_out(problem, param, Rand(1), observer, method, with_values=False).predicted
-    if not job.seeding and job.folds >= len(problem) and settles(param):
+    if not job.seeding and 2 <= len(problem) <= job.folds and settles(param):
         if job.folds > len(problem):
             observer.remark("more folds than rows", f"{job.folds} {len(problem)}")
         return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True).predicted
