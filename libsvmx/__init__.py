@@ -19,21 +19,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from libsvmx._arrays import decision_values, predict
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._gridapi import GridSearch, grid_search
+    from libsvmx._stateapi import State
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.pairrounds import FoldReport
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.update import UpdateReport
     from libsvmx._version import VERSION as __version__
     from libsvmx.api import (
         CrossValidation,
         LeaveOneOut,
         cross_validate,
-        decision_values,
         leave_one_out,
         load_model,
-        predict,
         predict_probability,
         read_problem,
         save_model,
@@ -55,8 +56,10 @@ __all__ = [
     "Observer",
     "Parameter",
     "ParameterError",
+    "State",
     "SvmType",
     "SvmxError",
+    "UpdateReport",
     "__version__",
     "cross_validate",
     "decision_values",
@@ -81,9 +84,13 @@ _HOME = {
     "Observer": "_train.observer",
     "Parameter": "_train.parameter",
     "ParameterError": "exceptions",
+    "State": "_stateapi",
     "SvmType": "enums",
     "SvmxError": "exceptions",
+    "UpdateReport": "_train.update",
+    "decision_values": "_arrays",
     "grid_search": "_gridapi",
+    "predict": "_arrays",
 }
 
 

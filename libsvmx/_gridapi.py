@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._arrays import problem_of
 from libsvmx._train.grid import (
     C_AXIS,
     G_AXIS,
@@ -26,7 +27,6 @@ from libsvmx._train.gridpool import Workers
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.seeding import Seeding
-from libsvmx.api import _problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def grid_search(
     ------
     ParameterError, DataError, SvmxError      all are ValueErrors
     """
-    problem, param = _problem(X, y, replace(param or Parameter(), **options))
+    problem, param = problem_of(X, y, replace(param or Parameter(), **options))
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), random_state)
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     FloatArray: TypeAlias = NDArray[np.float64]
     IntArray: TypeAlias = NDArray[np.int32]
+    Ids: TypeAlias = NDArray[np.int64]
 
 # a typed memoryview as libsvmx._core.buffers makes them; numpy.asarray reads it without a copy
 Buffer: TypeAlias = Any

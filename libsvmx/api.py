@@ -5,14 +5,15 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from libsvmx._arrays import parameter_of, problem_of, tests_of
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
+from libsvmx._stateapi import State
 from libsvmx._train import crossval, loo, prediction
 from libsvmx._train.crossval import CrossValidated
 from libsvmx._train.metrics import Scores
@@ -22,15 +23,13 @@ from libsvmx._train.pairrounds import FoldReport
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.seeding import Seeding
-from libsvmx._train.training import default_gamma, train_problem
-from libsvmx.enums import KernelType
+from libsvmx._train.training import train_problem
+from libsvmx._train.update import train_state
 from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
-
-MAX_INDEX = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +68,39 @@ class CrossValidation:
         return sum(report.iterations for report in (self.whole, *self.folds) if report)
 
 
+@overload
 def train(
     X: Any,
     y: Any,
     param: Parameter | None = None,
     *,
+    keep_state: Literal[False] = False,
     random_state: int = 1,
     observer: Observer | None = None,
     **options: Any,
-) -> Model:
-    """Train a model.
+) -> Model: ...
+@overload
+def train(
+    X: Any,
+    y: Any,
+    param: Parameter | None = None,
+    *,
+    keep_state: Literal[True],
+    random_state: int = 1,
+    observer: Observer | None = None,
+    **options: Any,
+) -> State: ...
+def train(
+    X: Any,
+    y: Any,
+    param: Parameter | None = None,
+    *,
+    keep_state: bool = False,
+    random_state: int = 1,
+    observer: Observer | None = None,
+    **options: Any,
+) -> Model | State:
+    """Train a model, or a state that rows can join and leave.
 
     Parameters
     ----------
@@ -86,19 +108,23 @@ def train(
         With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n).
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``
+    keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
+        exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
     random_state : int                   of the folds behind probability estimates; 1 is LIBSVM's
     observer : Observer                  is told of progress
 
     Returns
     -------
-    Model
+    Model, or State with ``keep_state``
 
     Raises
     ------
     ParameterError, DataError            both are ValueErrors
     """
-    param = _parameter(param, options)
-    problem, param = _problem(X, y, param)
+    param = parameter_of(param, options)
+    problem, param = problem_of(X, y, param)
+    if keep_state:
+        return train_state(problem, param, observer or Observer(), State)
     return train_problem(problem, param, Rand(random_state), observer or Observer())
 
 
@@ -128,8 +154,8 @@ def cross_validate(
     ------
     ParameterError, DataError
     """
-    param = _parameter(param, options)
-    problem, param = _problem(X, y, param)
+    param = parameter_of(param, options)
+    problem, param = problem_of(X, y, param)
     found = crossval.cross_validate(
         problem, param, n_folds, Rand(random_state), observer or Observer(), Seeding(seed or "none", seed_from)
     )
@@ -202,8 +228,8 @@ def leave_one_out(
     ------
     ParameterError, DataError
     """
-    param = _parameter(param, options)
-    problem, param = _problem(X, y, param)
+    param = parameter_of(param, options)
+    problem, param = problem_of(X, y, param)
     found = loo.leave_one_out(problem, param, Rand(random_state), observer or Observer(), seed, values)
     scores = Scores()
     scores.add(found.predicted, problem.targets)
@@ -220,26 +246,6 @@ def leave_one_out(
     )
 
 
-def predict(model: Model, X: Any) -> FloatArray:
-    """Labels, targets, or +1 / -1 of one-class: float64, shape (n,). X as for ``train``.
-
-    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows).
-
-    Raises
-    ------
-    DataError
-    """
-    tests = _tests(model, X)
-    return np.asarray(prediction.predict_labels(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows))
-
-
-def decision_values(model: Model, X: Any) -> FloatArray:
-    """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …"""
-    tests = _tests(model, X)
-    values = prediction.decision_values(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)
-    return np.asarray(values).reshape(tests.n_rows, len(model.offsets))
-
-
 def predict_probability(model: Model, X: Any) -> tuple[FloatArray, FloatArray]:
     """Labels, shape (n,), and probabilities, shape (n, nr_class), columns as ``model.labels``.
 
@@ -251,7 +257,7 @@ def predict_probability(model: Model, X: Any) -> tuple[FloatArray, FloatArray]:
     """
     if not model.has_probability or model.param.svm_type.is_regression:
         raise DataError("the model has no class probabilities; train with probability=True")
-    tests = _tests(model, X)
+    tests = tests_of(model, X)
     rows = Problem(tests, np.zeros(tests.n_rows)).rows
     labels, estimates, _ = prediction.predict_probability(model, tests, rows)
     return np.asarray(labels), np.asarray(estimates).reshape(tests.n_rows, model.nr_class)
@@ -276,101 +282,3 @@ def load_model(path: str) -> Model:
 def save_model(path: str, model: Model) -> None:
     """Write a LIBSVM model file, whole or not at all. Raises OSError."""
     modelfile.save_model(path, model)
-
-
-def as_matrix(X: Any) -> CsrMatrix:
-    """X as sparse rows with LIBSVM's indices. CsrMatrix is taken as it is.
-
-    Raises
-    ------
-    DataError        wrong shape, type, index, or a value that is not finite
-    """
-    if isinstance(X, CsrMatrix):
-        return X
-    if hasattr(X, "tocsr"):
-        return _from_scipy(X)
-    if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
-        return _from_mappings(X)
-    try:
-        dense = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"X cannot be read as rows of numbers: {error}") from None
-    if dense.ndim != 2:
-        raise DataError(f"X must have rows and columns, but its shape is {dense.shape}")
-    _check_finite(dense)
-    rows, columns = np.nonzero(dense)
-    indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])
-    return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]), copy=False)
-
-
-def _from_scipy(X: Any) -> CsrMatrix:
-    csr = X.tocsr()
-    if not csr.has_canonical_format:
-        csr = csr.copy()
-        csr.sum_duplicates()
-    if csr.shape[1] >= MAX_INDEX:
-        raise DataError(f"X has {csr.shape[1]} columns, at most {MAX_INDEX - 1} are possible")
-    values = np.ascontiguousarray(csr.data, dtype=np.float64)
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        row = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
-        raise DataError(f"the value of column {csr.indices[bad[0]]} is not finite", row)
-    # explicit zeros would be features with value 0: the same kernel, but another file
-    keep = values != 0
-    indptr = np.concatenate([[0], np.cumsum(keep)])[csr.indptr].astype(np.int64)
-    return CsrMatrix(indptr, (csr.indices[keep] + 1).astype(np.int32), values[keep], copy=False)
-
-
-def _from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
-    indptr, indices, values = [0], [], []
-    for i, row in enumerate(X):
-        for index in sorted(row):
-            value = float(row[index])
-            if not (isinstance(index, int | np.integer) and 0 <= index <= MAX_INDEX):
-                raise DataError(f"index {index!r} is not a whole number between 0 and {MAX_INDEX}", i)
-            if not np.isfinite(value):
-                raise DataError(f"the value of index {index} is not finite", i)
-            if value != 0:
-                indices.append(int(index))
-                values.append(value)
-        indptr.append(len(indices))
-    return CsrMatrix(
-        np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), np.array(values, dtype=np.float64)
-    )
-
-
-def _check_finite(dense: FloatArray) -> None:
-    bad = np.argwhere(~np.isfinite(dense))
-    if len(bad):
-        raise DataError(f"the value of column {bad[0][1]} is not finite", int(bad[0][0]))
-
-
-def _precomputed(K: Any) -> CsrMatrix:
-    """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use."""
-    if isinstance(K, CsrMatrix):
-        return K
-    values = np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=np.float64)
-    if values.ndim != 2:
-        raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
-    _check_finite(values)
-    n, m = values.shape
-    table = np.column_stack([np.arange(1, n + 1, dtype=np.float64), values])
-    indices = np.tile(np.arange(m + 1, dtype=np.int32), n)
-    return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
-
-
-def _parameter(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:
-    return replace(param or Parameter(), **options)
-
-
-def _problem(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
-    matrix = _precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
-    targets = np.ascontiguousarray(y, dtype=np.float64)
-    if targets.shape != (matrix.n_rows,):
-        raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
-    return Problem(matrix, targets.data), default_gamma(param, matrix.max_index)
-
-
-def _tests(model: Model, X: Any) -> CsrMatrix:
-    return _precomputed(X) if model.param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)

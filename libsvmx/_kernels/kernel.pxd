@@ -40,6 +40,7 @@ cdef class Targets:
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil
+    cdef int fill_doubles(self, int32_t i, double *out) noexcept nogil
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
                            bint long_enough) noexcept nogil
 

@@ -8,10 +8,12 @@ and kernel function are composed; neither knows labels, C or folds.
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
 from libc.math cimport exp, fabs, tanh
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dense_lanes cimport svmx_poly_doubles, svmx_rbf_doubles, svmx_sigmoid_doubles
 from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
 from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_rbf_row
 from libsvmx._core.crew cimport Crew
@@ -169,6 +171,10 @@ cdef class Kernel:
             return BitTargets(self, members)
         return DotTargets(self, members, transposed)
 
+    def exact_targets(self):
+        """Targets of all the rows that give values in double, by ``fill_doubles``."""
+        return DotTargets(self, ramp(self.n))
+
     def row(self, Py_ssize_t i):
         """K(i, .) over the whole problem as a buffer of float32, shape (n,)."""
         if not 0 <= i < self.n:
@@ -200,6 +206,8 @@ cdef class Targets:
     ``fill_rows(sources, count, n, out, crew, long_enough)``: one row or a block, over the first n targets, by all
     threads of a crew if that is worth it. Returns how many values were computed.
 
+    ``fill_doubles(i, out)``: K(i, .) over all targets without the rounding to float; of ``exact_targets`` alone.
+
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
     """
 
@@ -217,6 +225,9 @@ cdef class Targets:
         cdef int s
         for s in range(count):
             self.fill(sources[s], begin, end, out[s])
+        return 0
+
+    cdef int fill_doubles(self, int32_t i, double *out) noexcept nogil:
         return 0
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
@@ -371,6 +382,29 @@ cdef class DotTargets(Targets):
             svmx_sigmoid_row(end - begin, dots, self.kernel.gamma, self.kernel.coef0, out)
         else:
             svmx_linear_row(end - begin, dots, out)
+
+
+    cdef int fill_doubles(self, int32_t i, double *out) noexcept nogil:
+        """K(i, .) over all targets, not rounded to float: symmetric to the last bit, and 1 for equal rows in RBF."""
+        cdef double near[TILE]
+        cdef double *dots
+        cdef Py_ssize_t begin = 0, stop
+        cdef int kind = self.kernel.kind
+        cdef double gamma = self.kernel.gamma, coef0 = self.kernel.coef0
+        while begin < self.n:
+            stop = min(begin + self.tile, self.n)
+            dots = &near[0] if self.tile == TILE else &self.scratch[begin]
+            self.products.fill(self.kernel.rows[i], begin, stop, dots)
+            if kind == RBF:
+                svmx_rbf_doubles(stop - begin, dots, &self.squares[begin], self.kernel.squares[i], -gamma, out + begin)
+            elif kind == POLY:
+                svmx_poly_doubles(stop - begin, dots, gamma, coef0, self.kernel.degree, out + begin)
+            elif kind == SIGMOID:
+                svmx_sigmoid_doubles(stop - begin, dots, gamma, coef0, out + begin)
+            else:
+                memcpy(out + begin, dots, (stop - begin) * sizeof(double))
+            begin = stop
+        return 0
 
 
 cdef class BitTargets(Targets):

@@ -103,16 +103,7 @@ def train_single(
     """One-class SVM or regression. ``kernels``: of these rows and more, if others are to train on them."""
     kernels = kernels or Kernels(problem, param, repeated=param.probability and param.svm_type.is_regression)
     beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
-    positions = nonzero(beta)
-    model = Model(
-        param,
-        2,
-        vectors_of(problem, positions, param),
-        take_float64(beta, positions),
-        filled("d", [rho]),
-        row_numbers=filled("i", (i + 1 for i in positions)),
-        statuses=(status,),
-    )
+    model = assemble_single(problem, param, beta, rho, status)
     if not param.probability:
         return model
     if param.svm_type == SvmType.ONE_CLASS:
@@ -125,6 +116,20 @@ def train_single(
     sigma = probability.laplace_scale(problem.targets, predicted)
     observer.laplace_scale(sigma)
     return replace(model, sigmoid_a=filled("d", [sigma]))
+
+
+def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float, status: str) -> Model:
+    """The model of one-class or regression from the coefficients of all rows."""
+    positions = nonzero(beta)
+    return Model(
+        param,
+        2,
+        vectors_of(problem, positions, param),
+        take_float64(beta, positions),
+        filled("d", [rho]),
+        row_numbers=filled("i", (i + 1 for i in positions)),
+        statuses=(status,),
+    )
 
 
 def train_classifier(

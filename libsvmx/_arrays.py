@@ -1,0 +1,144 @@
+"""Arrays as the lower layers take them.
+
+Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left out, as in a data file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train import prediction
+from libsvmx._train.model import Model
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import default_gamma
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError
+
+if TYPE_CHECKING:
+    from libsvmx._typing import FloatArray
+
+MAX_INDEX = 2**31 - 1
+
+
+def as_matrix(X: Any) -> CsrMatrix:
+    """X as sparse rows with LIBSVM's indices. CsrMatrix is taken as it is.
+
+    Raises
+    ------
+    DataError        wrong shape, type, index, or a value that is not finite
+    """
+    if isinstance(X, CsrMatrix):
+        return X
+    if hasattr(X, "tocsr"):
+        return from_scipy(X)
+    if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
+        return from_mappings(X)
+    try:
+        dense = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"X cannot be read as rows of numbers: {error}") from None
+    if dense.ndim != 2:
+        raise DataError(f"X must have rows and columns, but its shape is {dense.shape}")
+    check_finite(dense)
+    rows, columns = np.nonzero(dense)
+    indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])
+    return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]), copy=False)
+
+
+def from_scipy(X: Any) -> CsrMatrix:
+    csr = X.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if csr.shape[1] >= MAX_INDEX:
+        raise DataError(f"X has {csr.shape[1]} columns, at most {MAX_INDEX - 1} are possible")
+    values = np.ascontiguousarray(csr.data, dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        row = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
+        raise DataError(f"the value of column {csr.indices[bad[0]]} is not finite", row)
+    # explicit zeros would be features with value 0: the same kernel, but another file
+    keep = values != 0
+    indptr = np.concatenate([[0], np.cumsum(keep)])[csr.indptr].astype(np.int64)
+    return CsrMatrix(indptr, (csr.indices[keep] + 1).astype(np.int32), values[keep], copy=False)
+
+
+def from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
+    indptr, indices, values = [0], [], []
+    for i, row in enumerate(X):
+        for index in sorted(row):
+            value = float(row[index])
+            if not (isinstance(index, int | np.integer) and 0 <= index <= MAX_INDEX):
+                raise DataError(f"index {index!r} is not a whole number between 0 and {MAX_INDEX}", i)
+            if not np.isfinite(value):
+                raise DataError(f"the value of index {index} is not finite", i)
+            if value != 0:
+                indices.append(int(index))
+                values.append(value)
+        indptr.append(len(indices))
+    return CsrMatrix(
+        np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), np.array(values, dtype=np.float64)
+    )
+
+
+def check_finite(dense: FloatArray) -> None:
+    bad = np.argwhere(~np.isfinite(dense))
+    if len(bad):
+        raise DataError(f"the value of column {bad[0][1]} is not finite", int(bad[0][0]))
+
+
+def precomputed(K: Any) -> CsrMatrix:
+    """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use."""
+    if isinstance(K, CsrMatrix):
+        return K
+    values = np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=np.float64)
+    if values.ndim != 2:
+        raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
+    check_finite(values)
+    n, m = values.shape
+    table = np.column_stack([np.arange(1, n + 1, dtype=np.float64), values])
+    indices = np.tile(np.arange(m + 1, dtype=np.int32), n)
+    return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
+
+
+def parameter_of(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:
+    return replace(param or Parameter(), **options)
+
+
+def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
+    matrix = precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+    targets = np.ascontiguousarray(y, dtype=np.float64)
+    if targets.shape != (matrix.n_rows,):
+        raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
+    return Problem(matrix, targets.data), default_gamma(param, matrix.max_index)
+
+
+def tests_of(model: Model, X: Any) -> CsrMatrix:
+    return precomputed(X) if model.param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+
+
+def predict(model: Model, X: Any) -> FloatArray:
+    """Labels, targets, or +1 / -1 of one-class: float64, shape (n,). X as for ``train``.
+
+    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows).
+
+    Raises
+    ------
+    DataError
+    """
+    tests = tests_of(model, X)
+    return np.asarray(prediction.predict_labels(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows))
+
+
+def decision_values(model: Model, X: Any) -> FloatArray:
+    """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …"""
+    tests = tests_of(model, X)
+    values = prediction.decision_values(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)
+    return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

@@ -1,0 +1,139 @@
+/* Hot loops over vectors of doubles: rows that are added up, a triangular factor that is solved with and changed.
+ *
+ * No contraction and fixed orders of summation, as everywhere: equal bits on every CPU.
+ */
+#ifndef SVMX_DENSE_LANES_H
+#define SVMX_DENSE_LANES_H
+
+#include "lanes.h"
+
+/* Sums of a dot product that are kept apart, and added in a fixed tree at the end. */
+#define SVMX_SUMS 16
+/* Rows added in one pass: one load and one store of ``out`` for so many rows. */
+#define SVMX_TOGETHER 4
+/* Doubles of ``out`` that stay in the L1 cache while all rows go by. */
+#define SVMX_STRETCH 1024
+
+static SVMX_CLONES double svmx_dot(int64_t n, const double *SVMX_RESTRICT x, const double *SVMX_RESTRICT y)
+{
+    double sum[SVMX_SUMS], total = 0.0;
+    int64_t k = 0;
+    for (int r = 0; r < SVMX_SUMS; ++r)
+        sum[r] = 0.0;
+    for (; k + SVMX_SUMS <= n; k += SVMX_SUMS)
+        for (int r = 0; r < SVMX_SUMS; ++r)
+            sum[r] += x[k + r] * y[k + r];
+    for (; k < n; ++k)
+        total += x[k] * y[k];
+    for (int half = SVMX_SUMS / 2; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r)
+            sum[r] += sum[r + half];
+    return total + sum[0];
+}
+
+/* Two dot products with the same x: a column of the factor is read once for both right-hand sides. */
+static SVMX_CLONES void svmx_dot_two(int64_t n, const double *SVMX_RESTRICT x, const double *SVMX_RESTRICT y,
+                                     const double *SVMX_RESTRICT z, double *xy, double *xz)
+{
+    double first[SVMX_SUMS], second[SVMX_SUMS], total[2] = {0.0, 0.0};
+    int64_t k = 0;
+    for (int r = 0; r < SVMX_SUMS; ++r)
+        first[r] = second[r] = 0.0;
+    for (; k + SVMX_SUMS <= n; k += SVMX_SUMS) {
+        for (int r = 0; r < SVMX_SUMS; ++r)
+            first[r] += x[k + r] * y[k + r];
+        for (int r = 0; r < SVMX_SUMS; ++r)
+            second[r] += x[k + r] * z[k + r];
+    }
+    for (; k < n; ++k) {
+        total[0] += x[k] * y[k];
+        total[1] += x[k] * z[k];
+    }
+    for (int half = SVMX_SUMS / 2; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r) {
+            first[r] += first[r + half];
+            second[r] += second[r + half];
+        }
+    *xy = total[0] + first[0];
+    *xz = total[1] + second[0];
+}
+
+static SVMX_CLONES void svmx_axpy(int64_t n, double a, const double *SVMX_RESTRICT x, double *SVMX_RESTRICT y)
+{
+    for (int64_t k = 0; k < n; ++k)
+        y[k] += a * x[k];
+}
+
+static SVMX_CLONES void svmx_axpy_two(int64_t n, double a, double b, const double *SVMX_RESTRICT x,
+                                      double *SVMX_RESTRICT y, double *SVMX_RESTRICT z)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        y[k] += a * x[k];
+        z[k] += b * x[k];
+    }
+}
+
+/* out[k] += sum over r of coef[r] * rows[r][k], in the order of r by groups of SVMX_TOGETHER. */
+static SVMX_CLONES void svmx_add_rows(int64_t n, int64_t count, const double *coef, const double *const *rows,
+                                      double *SVMX_RESTRICT out)
+{
+    for (int64_t begin = 0; begin < n; begin += SVMX_STRETCH) {
+        const int64_t m = n - begin < SVMX_STRETCH ? n - begin : SVMX_STRETCH;
+        double *SVMX_RESTRICT o = out + begin;
+        int64_t r = 0;
+        for (; r + SVMX_TOGETHER <= count; r += SVMX_TOGETHER) {
+            const double *x0 = rows[r] + begin, *x1 = rows[r + 1] + begin;
+            const double *x2 = rows[r + 2] + begin, *x3 = rows[r + 3] + begin;
+            const double a0 = coef[r], a1 = coef[r + 1], a2 = coef[r + 2], a3 = coef[r + 3];
+            for (int64_t k = 0; k < m; ++k)
+                o[k] += (a0 * x0[k] + a1 * x1[k]) + (a2 * x2[k] + a3 * x3[k]);
+        }
+        for (; r < count; ++r) {
+            const double *x = rows[r] + begin, a = coef[r];
+            for (int64_t k = 0; k < m; ++k)
+                o[k] += a * x[k];
+        }
+    }
+}
+
+/* A plane rotation that takes (head, x) onto its first axis is applied below: column and x change to
+ * c column + s x and c x - s column. */
+static SVMX_CLONES void svmx_rotate(int64_t n, double c, double s, double *SVMX_RESTRICT column, double *SVMX_RESTRICT x)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        const double kept = column[k];
+        column[k] = c * kept + s * x[k];
+        x[k] = c * x[k] - s * kept;
+    }
+}
+
+/* ---- kernel functions of dot products, in doubles -------------------------------------------- */
+
+/* exp(neg_gamma * (sq_i + sq[k] - 2 dots[k])) to about 1 ulp of the exponent; symmetric in the two rows to the last
+ * bit, and 1 for equal rows. */
+static SVMX_CLONES void svmx_rbf_doubles(int64_t n, const double *SVMX_RESTRICT dots, const double *SVMX_RESTRICT sq,
+                                         double sq_i, double neg_gamma, double *SVMX_RESTRICT out)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        double x = neg_gamma * (sq_i + sq[k] - 2 * dots[k]);
+        x = x > -700.0 ? x : -700.0;
+        out[k] = x < 0.0 ? x : 0.0;
+    }
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = svmx_exp(out[k]);
+}
+
+static SVMX_CLONES void svmx_poly_doubles(int64_t n, const double *SVMX_RESTRICT dots, double gamma, double coef0,
+                                          int degree, double *SVMX_RESTRICT out)
+{
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = svmx_powi(gamma * dots[k] + coef0, degree);
+}
+
+static void svmx_sigmoid_doubles(int64_t n, const double *dots, double gamma, double coef0, double *out)
+{
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = tanh(gamma * dots[k] + coef0);
+}
+
+#endif

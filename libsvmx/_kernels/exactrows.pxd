@@ -1,0 +1,30 @@
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._kernels.kernel cimport Kernel, Targets
+
+
+cdef class ExactRows:
+    cdef readonly Kernel kernel
+    cdef Targets targets
+    cdef readonly Py_ssize_t n
+    cdef readonly int64_t rows_computed
+    cdef double budget_bytes
+    cdef Py_ssize_t room            # values that a slot holds
+    cdef double **slots
+    cdef Py_ssize_t n_slots
+    cdef Py_ssize_t room_for_slots
+    cdef double *spare              # a row that there is no slot for
+    cdef int64_t clock
+    cdef int32_t[::1] slot_of       # by row, -1: not kept
+    cdef int32_t[::1] pins          # by row
+    cdef int32_t[::1] row_in        # by slot, -1: free
+    cdef int64_t[::1] last_use      # by slot
+    cdef int bind(self, Kernel kernel) except -1
+    cdef const double *kept(self, int32_t p) noexcept nogil
+    cdef const double *row(self, int32_t p) except NULL nogil
+    cdef void pin(self, int32_t p) noexcept nogil
+    cdef void unpin(self, int32_t p) noexcept nogil
+    cdef int32_t free_slot(self) except -2 nogil
+    cdef void cut(self, Py_ssize_t n) noexcept nogil
+    cdef void move(self, int32_t last, int32_t to) noexcept nogil
+    cdef int make_room(self, Py_ssize_t n) except -1

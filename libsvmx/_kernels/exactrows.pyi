@@ -1,0 +1,7 @@
+from libsvmx._kernels.kernel import Kernel
+
+class ExactRows:
+    kernel: Kernel
+    n: int
+    rows_computed: int
+    def __init__(self, budget_bytes: float) -> None: ...

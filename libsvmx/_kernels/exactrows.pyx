@@ -1,0 +1,174 @@
+"""Kernel rows in double over rows that come and go: what a path along exact optima needs.
+
+LIBSVM's optimum is that of the matrix rounded to float, which near a singular K_MM is another matrix: 6e-8 of rounding
+is far more than its least eigenvalues. On a path every value is a double, from ``Targets.fill_doubles``, and symmetric.
+
+A row that was computed is kept while there is room, the one not used for longest makes way; pinned rows stay. New
+columns of kept rows are values of the new rows, by symmetry.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc, realloc
+
+from libsvmx._core.buffers import zeros
+from libsvmx._kernels.kernel cimport Kernel
+
+from libsvmx._core.buffers import filled
+
+# However small the budget.
+cdef Py_ssize_t LEAST_SLOTS = 8
+
+
+cdef class ExactRows:
+    """ExactRows(budget_bytes)
+
+    Attributes
+    ----------
+    kernel : Kernel             whose rows these are, in this order, since ``bind``
+    n : int
+    rows_computed : int
+    """
+
+    def __cinit__(self, double budget_bytes):
+        self.budget_bytes = budget_bytes
+        self.slot_of, self.pins = zeros("i", 0), zeros("i", 0)
+        self.row_in, self.last_use = zeros("i", 0), zeros("q", 0)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t s
+        for s in range(self.n_slots):
+            free(self.slots[s])
+        free(self.slots)
+        free(self.spare)
+
+    cdef int bind(self, Kernel kernel) except -1:
+        """The rows are those of ``kernel``: first the ones there were, in their order, then new ones."""
+        cdef Py_ssize_t a, s, before = self.n
+        cdef const double *fresh
+        cdef double *own
+        self.make_room(kernel.n)
+        self.kernel, self.targets, self.n = kernel, kernel.exact_targets(), kernel.n
+        if not self.n_slots:
+            return 0
+        for a in range(before, kernel.n):
+            fresh = self.row(<int32_t>a)
+            for s in range(self.n_slots):
+                if self.row_in[s] >= 0 and self.row_in[s] != a:
+                    own = self.slots[s]
+                    own[a] = fresh[self.row_in[s]]
+        return 0
+
+    cdef int make_room(self, Py_ssize_t n) except -1:
+        """Slots and lists for n rows."""
+        cdef Py_ssize_t s, room
+        cdef void *grown
+        if n <= self.room:
+            return 0
+        room = n + n // 4 + 16
+        for s in range(self.n_slots):
+            grown = realloc(self.slots[s], room * sizeof(double))
+            if grown == NULL:
+                raise MemoryError(f"kernel rows of {8 * room} bytes")
+            self.slots[s] = <double *>grown
+        grown = realloc(self.spare, room * sizeof(double))
+        if grown == NULL:
+            raise MemoryError(f"kernel rows of {8 * room} bytes")
+        self.spare = <double *>grown
+        slot_of, pins = filled("i", [-1]), zeros("i", room)
+        slot_of = memoryview(bytearray(bytes(slot_of) * room)).cast("i")
+        slot_of[:self.room] = memoryview(self.slot_of)
+        pins[:self.room] = memoryview(self.pins)
+        self.slot_of, self.pins, self.room = slot_of, pins, room
+        return 0
+
+    cdef const double *kept(self, int32_t p) noexcept nogil:
+        """Row p if it is kept, else NULL. Valid until ``row`` is called, while pinned until it is not."""
+        return NULL if self.slot_of[p] < 0 else self.slots[self.slot_of[p]]
+
+    cdef const double *row(self, int32_t p) except NULL nogil:
+        """Row p, (n,). Valid until the next call, while pinned until it is not."""
+        cdef int32_t s = self.slot_of[p]
+        self.clock += 1
+        if s >= 0:
+            self.last_use[s] = self.clock
+            return self.slots[s]
+        s = self.free_slot()
+        self.rows_computed += 1
+        self.kernel.values_computed += self.n
+        if s < 0:
+            self.targets.fill_doubles(p, self.spare)
+            return self.spare
+        self.targets.fill_doubles(p, self.slots[s])
+        self.row_in[s], self.slot_of[p], self.last_use[s] = p, s, self.clock
+        return self.slots[s]
+
+    cdef void pin(self, int32_t p) noexcept nogil:
+        self.pins[p] += 1
+
+    cdef void unpin(self, int32_t p) noexcept nogil:
+        self.pins[p] -= 1
+
+    cdef int32_t free_slot(self) except -2 nogil:
+        """A slot for another row; -1 if all are pinned and the budget is spent."""
+        cdef Py_ssize_t s, oldest = -1
+        cdef void *grown
+        cdef double *slot
+        if self.n_slots < LEAST_SLOTS or 8.0 * self.room * (self.n_slots + 1) <= self.budget_bytes:
+            if self.n_slots == self.room_for_slots:
+                grown = realloc(self.slots, (2 * self.n_slots + 64) * sizeof(double *))
+                if grown == NULL:
+                    with gil:
+                        raise MemoryError("kernel rows")
+                self.slots = <double **>grown
+                with gil:
+                    self.longer_lists(2 * self.n_slots + 64)
+            slot = <double *>malloc(self.room * sizeof(double))
+            if slot != NULL:
+                self.slots[self.n_slots] = slot
+                self.row_in[self.n_slots] = -1
+                self.n_slots += 1
+                return <int32_t>(self.n_slots - 1)
+            if self.n_slots < LEAST_SLOTS:
+                with gil:
+                    raise MemoryError(f"kernel rows of {8 * self.room} bytes")
+        for s in range(self.n_slots):
+            if self.row_in[s] < 0:
+                return <int32_t>s
+            if not self.pins[self.row_in[s]] and (oldest < 0 or self.last_use[s] < self.last_use[oldest]):
+                oldest = s
+        if oldest >= 0:
+            self.slot_of[self.row_in[oldest]] = -1
+            self.row_in[oldest] = -1
+        return <int32_t>oldest
+
+    def longer_lists(self, Py_ssize_t room):
+        row_in, last_use = zeros("i", room), zeros("q", room)
+        row_in[:self.n_slots], last_use[:self.n_slots] = self.row_in[:self.n_slots], self.last_use[:self.n_slots]
+        self.row_in, self.last_use, self.room_for_slots = row_in, last_use, room
+
+    cdef void cut(self, Py_ssize_t n) noexcept nogil:
+        """Only the first n rows are left; those behind are not pinned."""
+        cdef Py_ssize_t p
+        for p in range(n, self.n):
+            if self.slot_of[p] >= 0:
+                self.row_in[self.slot_of[p]] = -1
+                self.slot_of[p] = -1
+            self.pins[p] = 0
+        self.n = n
+
+    cdef void move(self, int32_t last, int32_t to) noexcept nogil:
+        """Row ``last`` takes the place of row ``to``, which leaves; ``cut`` and ``bind`` must follow."""
+        cdef Py_ssize_t s
+        cdef double *own
+        if self.slot_of[to] >= 0:
+            self.row_in[self.slot_of[to]] = -1
+        self.slot_of[to], self.pins[to] = -1, 0
+        if last == to:
+            return
+        self.slot_of[to], self.pins[to] = self.slot_of[last], self.pins[last]
+        self.slot_of[last], self.pins[last] = -1, 0
+        if self.slot_of[to] >= 0:
+            self.row_in[self.slot_of[to]] = to
+        for s in range(self.n_slots):
+            own = self.slots[s]
+            own[to] = own[last]

@@ -1,0 +1,49 @@
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from libsvmx._core.cholesky cimport Cholesky
+from libsvmx._kernels.exactrows cimport ExactRows
+
+
+cdef enum:
+    AT_LOW          # beta = low, and V at the level or below
+    AT_HIGH         # beta = high, and V at the level or above
+    MARGIN          # V at the level
+    DRIVEN          # of A: on its way to a bound, from which V is on the wrong side
+    LEAVING         # of R: on its way to 0, whatever its V
+
+
+cdef class PathState:
+    cdef readonly Py_ssize_t n          # rows
+    cdef readonly int halves            # variables of a row: v = halves * row + half
+    cdef readonly double level          # V of the margin
+    cdef readonly double total          # what the sum of beta has to be
+    cdef ExactRows rows
+    # by row
+    cdef double[::1] F                  # sum_j beta_j K_j
+    # by variable
+    cdef double[::1] linear
+    cdef double[::1] low
+    cdef double[::1] high
+    cdef double[::1] beta
+    cdef int8_t[::1] state
+    cdef int32_t[::1] place             # in ``member``, -1 outside the margin
+    # the margin
+    cdef Cholesky factor                # of K_MM + shift
+    cdef int32_t[::1] member            # variable of each row of the factor
+    cdef double shift                   # added to every kernel value
+    cdef double largest                 # K_ii
+    cdef double[::1] half               # of a variable that may join: its column, then L^-1 of that
+    cdef double[::1] dbeta              # by place in the margin
+    cdef double[::1] ones
+    cdef const double **margin_rows     # scratch for svmx_add_rows
+    cdef Py_ssize_t room_for_rows
+    cdef object before                  # the state that ``rollback`` returns to
+    cdef double score(self, Py_ssize_t v) noexcept nogil
+    cdef bint inside(self, Py_ssize_t v) noexcept nogil
+    cdef int make_room_in_margin(self) except -1
+    cdef double try_join(self, Py_ssize_t v) except? -1.0
+    cdef void join(self, Py_ssize_t v, double pivot) noexcept nogil
+    cdef void leave(self, Py_ssize_t v) noexcept nogil
+    cdef void clear_margin(self) noexcept nogil
+    cdef int add_margin(self, const double *coef, double *out) except -1
+    cdef int make_room(self, Py_ssize_t n) except -1
