@@ -107,6 +107,51 @@ static SVMX_CLONES void svmx_rotate(int64_t n, double c, double s, double *SVMX_
     }
 }
 
+/* ---- breakpoints of a path ----------------------------------------------------------------------- */
+
+/* The least length at which a variable outside the margin comes within ``sharpness`` of the level, or ``nearest``.
+ * side: 1 below the level, -1 above it, 0 for those that do not wait; two variables share a row if ``halves`` is 2.
+ * V = linear - F moves by dlinear - dF, the level by dlevel; speeds up to ``slowest`` are none. */
+SVMX_INLINE double svmx_nearest_of(int64_t n, const int halves, const double *SVMX_RESTRICT side,
+                                   const double *SVMX_RESTRICT linear, const double *SVMX_RESTRICT F,
+                                   const double *SVMX_RESTRICT dlinear, const double *SVMX_RESTRICT dF, double level,
+                                   double dlevel, double sharpness, double slowest, double nearest)
+{
+    double least[SVMX_SUMS];
+    int64_t v = 0;
+    for (int r = 0; r < SVMX_SUMS; ++r)
+        least[r] = nearest;
+    for (; v + SVMX_SUMS <= n; v += SVMX_SUMS)
+        for (int r = 0; r < SVMX_SUMS; ++r) {
+            const int64_t k = v + r, p = k / halves;
+            const double speed = side[k] * (dlinear[k] - dF[p] - dlevel);
+            double distance = side[k] * (level - (linear[k] - F[p]));
+            distance = distance > 0.0 ? distance : 0.0;
+            const double length = (distance + sharpness) / (speed > slowest ? speed : 1e-300);
+            least[r] = length < least[r] ? length : least[r];
+        }
+    for (; v < n; ++v) {
+        const int64_t p = v / halves;
+        const double speed = side[v] * (dlinear[v] - dF[p] - dlevel);
+        double distance = side[v] * (level - (linear[v] - F[p]));
+        distance = distance > 0.0 ? distance : 0.0;
+        if (speed > slowest && (distance + sharpness) / speed < least[0])
+            least[0] = (distance + sharpness) / speed;
+    }
+    for (int r = 1; r < SVMX_SUMS; ++r)
+        least[0] = least[r] < least[0] ? least[r] : least[0];
+    return least[0];
+}
+
+static SVMX_CLONES double svmx_nearest(int64_t n, int halves, const double *side, const double *linear, const double *F,
+                                       const double *dlinear, const double *dF, double level, double dlevel,
+                                       double sharpness, double slowest, double nearest)
+{
+    if (halves == 1)
+        return svmx_nearest_of(n, 1, side, linear, F, dlinear, dF, level, dlevel, sharpness, slowest, nearest);
+    return svmx_nearest_of(n, 2, side, linear, F, dlinear, dF, level, dlevel, sharpness, slowest, nearest);
+}
+
 /* ---- kernel functions of dot products, in doubles -------------------------------------------- */
 
 /* exp(neg_gamma * (sq_i + sq[k] - 2 dots[k])) to about 1 ulp of the exponent; symmetric in the two rows to the last

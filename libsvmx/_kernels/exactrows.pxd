@@ -14,6 +14,9 @@ cdef class ExactRows:
     cdef Py_ssize_t n_slots
     cdef Py_ssize_t room_for_slots
     cdef double *spare              # a row that there is no slot for
+    cdef double *unordered          # a row in the order of the targets
+    cdef int32_t[::1] target        # of a row; unless ``in_order``
+    cdef bint in_order
     cdef int64_t clock
     cdef int32_t[::1] slot_of       # by row, -1: not kept
     cdef int32_t[::1] pins          # by row
@@ -22,6 +25,9 @@ cdef class ExactRows:
     cdef int bind(self, Kernel kernel) except -1
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
+    cdef const double *glance(self, int32_t p) noexcept nogil
+    cdef void compute(self, int32_t p, double *out) noexcept nogil
+    cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef void pin(self, int32_t p) noexcept nogil
     cdef void unpin(self, int32_t p) noexcept nogil
     cdef int32_t free_slot(self) except -2 nogil

@@ -40,6 +40,7 @@ cdef class ExactRows:
             free(self.slots[s])
         free(self.slots)
         free(self.spare)
+        free(self.unordered)
 
     cdef int bind(self, Kernel kernel) except -1:
         """The rows are those of ``kernel``: first the ones there were, in their order, then new ones."""
@@ -48,6 +49,7 @@ cdef class ExactRows:
         cdef double *own
         self.make_room(kernel.n)
         self.kernel, self.targets, self.n = kernel, kernel.exact_targets(), kernel.n
+        self.in_order = True
         if not self.n_slots:
             return 0
         for a in range(before, kernel.n):
@@ -74,11 +76,15 @@ cdef class ExactRows:
         if grown == NULL:
             raise MemoryError(f"kernel rows of {8 * room} bytes")
         self.spare = <double *>grown
+        grown = realloc(self.unordered, room * sizeof(double))
+        if grown == NULL:
+            raise MemoryError(f"kernel rows of {8 * room} bytes")
+        self.unordered = <double *>grown
         slot_of, pins = filled("i", [-1]), zeros("i", room)
         slot_of = memoryview(bytearray(bytes(slot_of) * room)).cast("i")
         slot_of[:self.room] = memoryview(self.slot_of)
         pins[:self.room] = memoryview(self.pins)
-        self.slot_of, self.pins, self.room = slot_of, pins, room
+        self.slot_of, self.pins, self.room, self.target = slot_of, pins, room, zeros("i", room)
         return 0
 
     cdef const double *kept(self, int32_t p) noexcept nogil:
@@ -96,11 +102,58 @@ cdef class ExactRows:
         self.rows_computed += 1
         self.kernel.values_computed += self.n
         if s < 0:
-            self.targets.fill_doubles(p, self.spare)
+            self.compute(p, self.spare)
             return self.spare
-        self.targets.fill_doubles(p, self.slots[s])
+        self.compute(p, self.slots[s])
         self.row_in[s], self.slot_of[p], self.last_use[s] = p, s, self.clock
         return self.slots[s]
+
+    cdef const double *glance(self, int32_t p) noexcept nogil:
+        """As ``row``, for rows that will not be wanted again soon: they take no slot."""
+        if self.slot_of[p] >= 0:
+            return self.slots[self.slot_of[p]]
+        self.rows_computed += 1
+        self.kernel.values_computed += self.n
+        self.compute(p, self.spare)
+        return self.spare
+
+    cdef void compute(self, int32_t p, double *out) noexcept nogil:
+        cdef Py_ssize_t q
+        if self.in_order:
+            self.targets.fill_doubles(p, out)
+            return
+        self.targets.fill_doubles(self.target[p], self.unordered)
+        for q in range(self.n):
+            out[q] = self.unordered[self.target[q]]
+
+    cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil:
+        """Rows pairs[2 k] and pairs[2 k + 1] change places, k = 0, 1, … n - 1; no row is in two pairs."""
+        cdef Py_ssize_t k, s
+        cdef int32_t a, b, held
+        cdef double *own
+        cdef double value
+        if self.in_order:
+            for k in range(self.n):
+                self.target[k] = <int32_t>k
+            self.in_order = False
+        for k in range(n):
+            a, b = pairs[2 * k], pairs[2 * k + 1]
+            held = self.target[a]
+            self.target[a], self.target[b] = self.target[b], held
+            held = self.pins[a]
+            self.pins[a], self.pins[b] = self.pins[b], held
+            held = self.slot_of[a]
+            self.slot_of[a], self.slot_of[b] = self.slot_of[b], held
+            if self.slot_of[a] >= 0:
+                self.row_in[self.slot_of[a]] = a
+            if self.slot_of[b] >= 0:
+                self.row_in[self.slot_of[b]] = b
+        for s in range(self.n_slots):
+            own = self.slots[s]
+            for k in range(n):
+                value = own[pairs[2 * k]]
+                own[pairs[2 * k]] = own[pairs[2 * k + 1]]
+                own[pairs[2 * k + 1]] = value
 
     cdef void pin(self, int32_t p) noexcept nogil:
         self.pins[p] += 1

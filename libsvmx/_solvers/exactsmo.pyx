@@ -23,7 +23,7 @@ cdef int exact_smo(PathState state, double eps, Control control) except -1:
     cdef int h = state.halves
     cdef double V, top, bottom, gain, best, curvature, step
     cdef const double *K
-    cdef double[::1] F = state.F, beta = state.beta, low = state.low, high = state.high, diagonal = state.rows.kernel.diagonal
+    cdef double[::1] F = state.F, beta = state.beta, low = state.low, high = state.high, diagonal = state.diagonal
     cdef int64_t t
     for t in range(max(LEAST_LIMIT, LIMIT_PER_VARIABLE * m)):
         top, bottom, i, j = -HUGE_VAL, HUGE_VAL, -1, -1

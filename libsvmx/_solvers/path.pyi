@@ -1,15 +1,10 @@
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.pathstate import PathState
+from libsvmx._solvers.walk import PathLost as PathLost
+from libsvmx._solvers.walk import Walk
 from libsvmx._typing import Buffer
 
-class PathLost(ArithmeticError): ...
-
-class Path(PathState):
-    breakpoints: int
-    steps: int
-    pivots: int
+class Path(Walk):
     polished: int
-    drift: float
     rough: bool
     def start(self, beta: Buffer, total: float, control: Control) -> None: ...
     def resume(self, beta: Buffer, K_beta: Buffer, total: float, control: Control) -> None: ...

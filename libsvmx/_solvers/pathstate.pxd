@@ -14,18 +14,22 @@ cdef enum:
 
 cdef class PathState:
     cdef readonly Py_ssize_t n          # rows
+    cdef Py_ssize_t active              # rows [0, active) have their F up to date; all but on a path
     cdef readonly int halves            # variables of a row: v = halves * row + half
     cdef readonly double level          # V of the margin
     cdef readonly double total          # what the sum of beta has to be
     cdef ExactRows rows
     # by row
     cdef double[::1] F                  # sum_j beta_j K_j
+    cdef double[::1] diagonal           # K(p, p)
+    cdef int64_t[::1] tag               # whatever the caller knows a row by
     # by variable
     cdef double[::1] linear
     cdef double[::1] low
     cdef double[::1] high
     cdef double[::1] beta
     cdef int8_t[::1] state
+    cdef double[::1] side               # 1: waits below the level, -1: above it, 0: neither
     cdef int32_t[::1] place             # in ``member``, -1 outside the margin
     # the margin
     cdef Cholesky factor                # of K_MM + shift
@@ -37,6 +41,7 @@ cdef class PathState:
     cdef double[::1] ones
     cdef const double **margin_rows     # scratch for svmx_add_rows
     cdef Py_ssize_t room_for_rows
+    cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
     cdef double score(self, Py_ssize_t v) noexcept nogil
     cdef bint inside(self, Py_ssize_t v) noexcept nogil
@@ -45,5 +50,8 @@ cdef class PathState:
     cdef void join(self, Py_ssize_t v, double pivot) noexcept nogil
     cdef void leave(self, Py_ssize_t v) noexcept nogil
     cdef void clear_margin(self) noexcept nogil
-    cdef int add_margin(self, const double *coef, double *out) except -1
+    cdef int add_margin(self, const double *coef, Py_ssize_t n, double *out) except -1
+    cdef void put(self, Py_ssize_t v, int state) noexcept nogil
+    cdef void to_bound(self, Py_ssize_t v) noexcept nogil
+    cdef int swap(self, const int32_t *pairs, Py_ssize_t n) except -1
     cdef int make_room(self, Py_ssize_t n) except -1

@@ -17,8 +17,7 @@ which is positive definite whenever the bordered matrix is regular and K positiv
 also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 """
 
-from libc.math cimport fabs
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, realloc
 
 from libsvmx._core.buffers import zeros
@@ -27,7 +26,7 @@ from libsvmx._core.dense_lanes cimport svmx_add_rows, svmx_axpy, svmx_dot
 from libsvmx._kernels.exactrows cimport ExactRows
 from libsvmx._kernels.kernel cimport Kernel
 
-FLOATS = ("linear", "low", "high", "beta")
+from libsvmx._core.buffers import filled
 
 
 cdef class PathState:
@@ -44,9 +43,9 @@ cdef class PathState:
     def __cinit__(self, int halves, double budget_bytes):
         self.halves, self.rows = halves, ExactRows(budget_bytes)
         self.factor = Cholesky()
-        self.F = zeros("d", 0)
-        self.linear, self.low, self.high, self.beta = (zeros("d", 0) for _ in range(4))
-        self.state, self.place = zeros("b", 0), zeros("i", 0)
+        self.F, self.diagonal = zeros("d", 0), zeros("d", 0)
+        self.linear, self.low, self.high, self.beta, self.side = (zeros("d", 0) for _ in range(5))
+        self.state, self.place, self.tag = zeros("b", 0), zeros("i", 0), zeros("q", 0)
         self.member, self.half, self.dbeta, self.ones = zeros("i", 0), zeros("d", 0), zeros("d", 0), zeros("d", 0)
 
     def __dealloc__(self):
@@ -75,6 +74,11 @@ cdef class PathState:
         return copied(self.F, self.n)
 
     @property
+    def tags(self):
+        """What each row was tagged with: buffer of int64, shape (n,), a copy."""
+        return copied(self.tag, self.n)
+
+    @property
     def margin_size(self):
         return self.factor.size
 
@@ -101,6 +105,18 @@ cdef class PathState:
     cdef double score(self, Py_ssize_t v) noexcept nogil:
         return self.linear[v] - self.F[v // self.halves]
 
+    cdef void put(self, Py_ssize_t v, int state) noexcept nogil:
+        """A variable changes sets; those of A aim at the bound that is not 0."""
+        self.state[v] = <int8_t>state
+        if state == DRIVEN:
+            self.side[v] = -1.0 if self.high[v] > 0 else 1.0
+        else:
+            self.side[v] = 1.0 if state == AT_LOW else -1.0 if state == AT_HIGH else 0.0
+
+    cdef void to_bound(self, Py_ssize_t v) noexcept nogil:
+        """Into the set of the bound that a variable is at, or beyond."""
+        self.put(v, AT_LOW if self.beta[v] <= self.low[v] else AT_HIGH)
+
     cdef bint inside(self, Py_ssize_t v) noexcept nogil:
         return self.low[v] < self.beta[v] < self.high[v]
 
@@ -112,28 +128,33 @@ cdef class PathState:
         if m <= self.linear.shape[0]:
             return 0
         room = n + n // 4 + 16
-        self.F = longer(self.F, "d", room)
+        self.F, self.tag = longer(self.F, "d", room), longer(self.tag, "q", room)
+        self.diagonal = longer(self.diagonal, "d", room)
         room *= self.halves
         self.linear, self.low = longer(self.linear, "d", room), longer(self.low, "d", room)
         self.high, self.beta = longer(self.high, "d", room), longer(self.beta, "d", room)
         self.state, self.place = longer(self.state, "b", room), longer(self.place, "i", room)
+        self.side = longer(self.side, "d", room)
         return 0
 
-    def append(self, Kernel kernel, linear, low, high):
-        """Rows join behind the others, with beta = 0. ``kernel`` is that of all rows then; ``linear``, ``low`` and
-        ``high`` are buffers of float64, shape (halves * new rows,)."""
+    def append(self, Kernel kernel, tags, linear, low, high):
+        """Rows join behind the others, with beta = 0. ``kernel`` is that of all rows then; ``tags`` of the new ones are
+        a buffer of int64, shape (new rows,), ``linear``, ``low`` and ``high`` of float64, shape (halves * new rows,)."""
         cdef const double[::1] p = linear, least = low, most = high
+        cdef const int64_t[::1] tag = tags
         cdef Py_ssize_t k, v, n = self.n, m = self.halves * n, a
         cdef const double *K
         self.make_room(kernel.n)
         for k in range(p.shape[0]):
             v = m + k
             self.linear[v], self.low[v], self.high[v], self.beta[v], self.place[v] = p[k], least[k], most[k], 0.0, -1
-            self.state[v] = AT_LOW if least[k] == 0 else AT_HIGH
+            self.put(v, AT_LOW if least[k] == 0 else AT_HIGH)
+        for k in range(tag.shape[0]):
+            self.tag[n + k], self.diagonal[n + k] = tag[k], kernel.diagonal[n + k]
         self.rows.bind(kernel)
-        self.n = kernel.n
-        for a in range(kernel.n):
-            self.largest = max(self.largest, kernel.diagonal[a])
+        self.n = self.active = kernel.n
+        for a in range(n, kernel.n):
+            self.largest = max(self.largest, self.diagonal[a])
         if self.shift == 0.0:
             self.shift = self.largest if self.largest > 0 else 1.0
         by_row_ = zeros("d", max(n, 1))
@@ -143,33 +164,67 @@ cdef class PathState:
         for a in range(n, kernel.n):
             K = self.rows.row(<int32_t>a)
             self.F[a] = svmx_dot(n, K, &by_row[0])
-        self.rows.kernel.values_computed += 0
 
-    def discard(self, rows):
-        """Rows leave, given by their positions (buffer of int32): the last rows take their places.
-
-        Returns
-        -------
-        moves : list of (int, int)      (from, to), in this order, as for any list kept beside
-        """
-        cdef const int32_t[::1] gone = rows
+    def discard(self):
+        """Rows that were to leave do so: the last rows take their places."""
         cdef Py_ssize_t h, to, last, v, w
-        moves = []
-        for to in sorted(gone, reverse=True):
+        for to in range(self.n - 1, -1, -1):
+            if self.state[self.halves * to] != LEAVING:
+                continue
             last = self.n - 1
             for h in range(self.halves):
                 v = self.halves * to + h
                 w = self.halves * last + h
                 self.linear[v], self.low[v], self.high[v] = self.linear[w], self.low[w], self.high[w]
                 self.beta[v], self.state[v], self.place[v] = self.beta[w], self.state[w], self.place[w]
+                self.side[v] = self.side[w]
                 if self.place[v] >= 0:
                     self.member[self.place[v]] = <int32_t>v
-            self.F[to] = self.F[last]
+            self.F[to], self.tag[to], self.diagonal[to] = self.F[last], self.tag[last], self.diagonal[last]
             self.rows.move(<int32_t>last, <int32_t>to)
             self.n = last
-            moves.append((last, to))
+        self.active = self.n
         self.rows.cut(self.n)
-        return moves
+
+    cdef int swap(self, const int32_t *pairs, Py_ssize_t n) except -1:
+        """Rows pairs[2 k] and pairs[2 k + 1] change places; no row is in two pairs."""
+        cdef Py_ssize_t k, h, v, w
+        cdef double held
+        cdef int32_t place
+        cdef int64_t tag
+        if self.swapped is not None:
+            self.swapped.append([pairs[k] for k in range(2 * n)])
+        for k in range(n):
+            for h in range(self.halves):
+                v = self.halves * pairs[2 * k] + h
+                w = self.halves * pairs[2 * k + 1] + h
+                held = self.linear[v]
+                self.linear[v], self.linear[w] = self.linear[w], held
+                held = self.low[v]
+                self.low[v], self.low[w] = self.low[w], held
+                held = self.high[v]
+                self.high[v], self.high[w] = self.high[w], held
+                held = self.beta[v]
+                self.beta[v], self.beta[w] = self.beta[w], held
+                held = self.side[v]
+                self.side[v], self.side[w] = self.side[w], held
+                place = self.state[v]
+                self.state[v], self.state[w] = self.state[w], <int8_t>place
+                place = self.place[v]
+                self.place[v], self.place[w] = self.place[w], place
+                if self.place[v] >= 0:
+                    self.member[self.place[v]] = <int32_t>v
+                if self.place[w] >= 0:
+                    self.member[self.place[w]] = <int32_t>w
+            v, w = pairs[2 * k], pairs[2 * k + 1]
+            held = self.F[v]
+            self.F[v], self.F[w] = self.F[w], held
+            held = self.diagonal[v]
+            self.diagonal[v], self.diagonal[w] = self.diagonal[w], held
+            tag = self.tag[v]
+            self.tag[v], self.tag[w] = self.tag[w], tag
+        self.rows.swap(pairs, n)
+        return 0
 
     # ---- all or nothing ------------------------------------------------------------------------
 
@@ -177,37 +232,51 @@ cdef class PathState:
         """Remember the state as it is, for ``rollback``."""
         cdef Py_ssize_t m = self.halves * self.n
         lists = [copied(each, m) for each in self.lists()]
-        self.before = (self.n, self.level, self.total, copied(self.F, self.n), lists, self.factor.copy(),
+        self.swapped = []
+        row_lists = [copied(each, self.n) for each in self.row_lists()]
+        self.before = (self.n, self.level, self.total, row_lists, lists, self.factor.copy(),
                        copied(self.member, self.factor.size))
 
     def rollback(self):
         """Back to the state at ``mark``, which ``discard`` must not have followed."""
         cdef Py_ssize_t k
-        n, self.level, self.total, F, lists, self.factor, member = self.before
-        self.F[:n] = F
+        cdef int32_t[::1] pairs
+        n, self.level, self.total, row_lists, lists, self.factor, member = self.before
+        for each in reversed(self.swapped):
+            pairs = filled("i", each)
+            self.rows.swap(&pairs[0], len(each) // 2)
+        for mine, kept in zip(self.row_lists(), row_lists):
+            mine[:n] = kept
         for mine, kept in zip(self.lists(), lists):
             mine[:len(kept)] = kept
         for k in range(self.rows.n):
             self.rows.pins[k] = 0
         self.rows.cut(n)
-        self.n = n
+        self.n = self.active = n
         self.make_room_in_margin()
-        self.member[:len(member)] = member
+        memoryview(self.member)[:len(member)] = member
         for k in range(self.factor.size):
             self.rows.pin(self.member[k] // self.halves)
-        self.before = None
+        self.before = self.swapped = None
 
     def lists(self):
         """What there is for each variable."""
         found = []
         for each in [memoryview(self.linear), memoryview(self.low), memoryview(self.high), memoryview(self.beta),
-                     memoryview(self.state), memoryview(self.place)]:
+                     memoryview(self.state), memoryview(self.place), memoryview(self.side)]:
+            found.append(each)
+        return found
+
+    def row_lists(self):
+        """What there is for each row."""
+        found = []
+        for each in [memoryview(self.F), memoryview(self.diagonal), memoryview(self.tag)]:
             found.append(each)
         return found
 
     def forget(self):
         """The way back is not needed any more."""
-        self.before = None
+        self.before = self.swapped = None
 
     # ---- the margin ----------------------------------------------------------------------------
 
@@ -239,7 +308,7 @@ cdef class PathState:
     cdef void join(self, Py_ssize_t v, double pivot) noexcept nogil:
         """The variable of ``try_join`` joins."""
         self.member[self.factor.size], self.place[v] = <int32_t>v, <int32_t>self.factor.size
-        self.state[v] = MARGIN
+        self.put(v, MARGIN)
         self.factor.append(&self.half[0], pivot)
         self.rows.pin(<int32_t>(v // self.halves))
 
@@ -261,8 +330,8 @@ cdef class PathState:
             self.rows.unpin(<int32_t>(self.member[k] // self.halves))
         self.factor.size = 0
 
-    cdef int add_margin(self, const double *coef, double *out) except -1:
-        """out += sum over the margin of coef K, over all rows."""
+    cdef int add_margin(self, const double *coef, Py_ssize_t n, double *out) except -1:
+        """out += sum over the margin of coef K, over the first n rows."""
         cdef Py_ssize_t k, count = 0
         cdef const double *K
         cdef double[::1] kept_coef = self.ones  # scratch
@@ -273,10 +342,10 @@ cdef class PathState:
             if K != NULL:
                 kept_coef[count], self.margin_rows[count] = coef[k], K
                 count += 1
-        svmx_add_rows(self.n, count, &kept_coef[0] if count else NULL, self.margin_rows, out)
+        svmx_add_rows(n, count, &kept_coef[0] if count else NULL, self.margin_rows, out)
         for k in range(self.factor.size):
             if coef[k] != 0.0 and self.rows.kept(self.member[k] // self.halves) == NULL:
-                svmx_axpy(self.n, coef[k], self.rows.row(self.member[k] // self.halves), out)
+                svmx_axpy(n, coef[k], self.rows.row(self.member[k] // self.halves), out)
         return 0
 
 

@@ -59,22 +59,26 @@ class UpdateReport:
 
 
 class Part:
-    """Part(halves, budget_bytes): one dual problem, and which rows it is about.
+    """Part(path): one dual problem; rows of the path are tagged with ids.
 
     Attributes
     ----------
     path : Path
-    ids : ndarray of int64, shape (n,)      row of the state at each position of the path
-    trained : bool                          since the last report, by SMO
+    trained : bool      by SMO, since the last report
     """
 
-    __slots__ = ("ids", "path", "trained")
+    __slots__ = ("path", "trained")
 
-    def __init__(self, path: Path, ids: Ids) -> None:
-        self.path, self.ids, self.trained = path, ids, False
+    def __init__(self, path: Path) -> None:
+        self.path, self.trained = path, False
+
+    @property
+    def ids(self) -> Ids:
+        """Of the row at each position of the path."""
+        return np.asarray(self.path.tags)
 
     def copy(self) -> Part:
-        return Part(self.path.copy(), self.ids.copy())
+        return Part(self.path.copy())
 
 
 Key = tuple[int, int] | None  # labels of the positive and the negative class
@@ -238,9 +242,10 @@ class State:
 
     def _beta(self, part: Part, ids: Ids) -> Buffer:
         """Coefficients of the rows ``ids``."""
-        by_position = np.asarray(part.path.coefficients).reshape(len(part.ids), -1).sum(axis=1)
-        order = np.argsort(part.ids)
-        return np.ascontiguousarray(by_position[order[np.searchsorted(part.ids[order], ids)]]).data
+        own = part.ids
+        by_position = np.asarray(part.path.coefficients).reshape(len(own), -1).sum(axis=1)
+        order = np.argsort(own)
+        return np.ascontiguousarray(by_position[order[np.searchsorted(own[order], ids)]]).data
 
 
 def status(part: Part, param: Parameter) -> str:
@@ -302,7 +307,6 @@ class Change:
     def apply(self, parts: dict[Key, Part], layout: Layout) -> dict[Key, Part]:
         """The parts after the change. ``parts`` is not changed, its members are: all of them, or none."""
         after: dict[Key, Part] = {}
-        commits: list[Callable[[], None]] = []
         marked: list[Part] = []
         try:
             for key, members in layout.members.items():
@@ -312,8 +316,7 @@ class Change:
                     self.touched.append(after[key])
                     continue
                 part = after[kept] = parts[kept]
-                rows = np.searchsorted(self.ids, part.ids)
-                gone = np.flatnonzero(~self.stays[rows]).astype(np.int32)
+                gone = np.flatnonzero(~self.stays[np.searchsorted(self.ids, part.ids)]).astype(np.int32)
                 wanted = self.ids[self.stays][np.asarray(members)]
                 fresh = np.setdiff1d(wanted, part.ids, assume_unique=True)
                 if not len(gone) and not len(fresh):
@@ -321,25 +324,14 @@ class Change:
                 part.path.mark()
                 marked.append(part)
                 self.move(part, kept, layout, key, fresh, gone)
-                commits.append(self.commit_of(part, fresh, gone))
         except BaseException:
             for part in marked:
                 part.path.rollback()
             raise
-        for commit in commits:
-            commit()
-        return after
-
-    def commit_of(self, part: Part, fresh: Ids, gone: IntArray) -> Callable[[], None]:
-        ids = np.concatenate([part.ids, fresh])
-
-        def commit() -> None:
-            for last, to in part.path.discard(gone.data):
-                ids[to] = ids[last]
-            part.ids = ids[: len(ids) - len(gone)].copy()
+        for part in marked:
+            part.path.discard()
             part.path.forget()
-
-        return commit
+        return after
 
     def move(self, part: Part, kept: Key, layout: Layout, key: Key, fresh: Ids, gone: IntArray) -> None:
         """One path."""
@@ -349,18 +341,19 @@ class Change:
         targets = np.asarray(self.problem.targets)[np.searchsorted(self.ids, fresh)]
         if kept is not None:
             targets = np.where(targets == kept[0], 1.0, -1.0)
-        (total,) = coefficient_sums(self.param, len(part.ids) + len(fresh) - len(gone))
-        kernel = self.kernel_of(np.concatenate([part.ids, fresh]))
+        ids = np.concatenate([part.ids, fresh])
+        (total,) = coefficient_sums(self.param, len(ids) - len(gone))
+        kernel = self.kernel_of(ids)
         boxes = boxes_of(self.param, targets.data, Cp, Cn)
         self.touched.append(part)
         part.trained = False
-        part.path.append(kernel, *boxes)
+        part.path.append(kernel, fresh.data, *boxes)
         try:
             part.path.update(len(fresh), gone.data, total, self.control())
         except PathLost:
             part.path.rollback()
             part.path.mark()
-            part.path.append(kernel, *boxes)
+            part.path.append(kernel, fresh.data, *boxes)
             part.trained = True
             self.lost(lambda: part.path.by_smo(gone.data, total, self.param.eps, self.control()))
         except TimeoutError as error:
@@ -384,7 +377,7 @@ class Change:
             for part in parts.values():
                 part.path.mark()
                 marked.append(part)
-                part.path.append(self.kernel_of(part.ids), *nothing())
+                part.path.append(self.kernel_of(part.ids), filled("q", []), *nothing())
                 action(part)
         except BaseException as error:
             for part in marked:
@@ -476,10 +469,11 @@ def train_part(
         beta = interleaved(param, np.asarray(dual.y) * np.asarray(solution.alpha))
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     boxes = boxes_of(param, problem.targets, Cp, Cn)
-    part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE), ids[np.asarray(members)])
+    part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
     part.trained = True
-    part.path.append(kernel, *boxes)
-    change = Change(param, problem, part.ids, None, observer)
+    own = ids[np.asarray(members)]
+    part.path.append(kernel, own.data, *boxes)
+    change = Change(param, problem, own, None, observer)
     try:
         part.path.start(beta, total, change.control())
     except PathLost:
