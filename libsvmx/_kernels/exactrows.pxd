@@ -32,5 +32,5 @@ cdef class ExactRows:
     cdef void unpin(self, int32_t p) noexcept nogil
     cdef int32_t free_slot(self) except -2 nogil
     cdef void cut(self, Py_ssize_t n) noexcept nogil
-    cdef void move(self, int32_t last, int32_t to) noexcept nogil
+    cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef int make_room(self, Py_ssize_t n) except -1

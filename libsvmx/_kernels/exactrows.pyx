@@ -46,7 +46,6 @@ cdef class ExactRows:
         """The rows are those of ``kernel``: first the ones there were, in their order, then new ones."""
         cdef Py_ssize_t a, s, before = self.n
         cdef const double *fresh
-        cdef double *own
         self.make_room(kernel.n)
         self.kernel, self.targets, self.n = kernel, kernel.exact_targets(), kernel.n
         self.in_order = True
@@ -54,10 +53,14 @@ cdef class ExactRows:
             return 0
         for a in range(before, kernel.n):
             fresh = self.row(<int32_t>a)
-            for s in range(self.n_slots):
-                if self.row_in[s] >= 0 and self.row_in[s] != a:
-                    own = self.slots[s]
-                    own[a] = fresh[self.row_in[s]]
+            if fresh == self.spare:  # the only time that it is there
+                for s in range(self.n_slots):
+                    if self.row_in[s] >= 0:
+                        self.slots[s][a] = fresh[self.row_in[s]]
+        for s in range(self.n_slots):
+            for a in range(before, kernel.n):
+                if self.row_in[s] >= 0 and self.slot_of[a] >= 0:
+                    self.slots[s][a] = self.slots[self.slot_of[a]][self.row_in[s]]
         return 0
 
     cdef int make_room(self, Py_ssize_t n) except -1:
@@ -209,19 +212,23 @@ cdef class ExactRows:
             self.pins[p] = 0
         self.n = n
 
-    cdef void move(self, int32_t last, int32_t to) noexcept nogil:
-        """Row ``last`` takes the place of row ``to``, which leaves; ``cut`` and ``bind`` must follow."""
-        cdef Py_ssize_t s
+    cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil:
+        """Row pairs[2 k] takes the place of row pairs[2 k + 1], which leaves, k = 0, 1, …; ``cut`` and ``bind`` must follow."""
+        cdef Py_ssize_t k, s
+        cdef int32_t last, to
         cdef double *own
-        if self.slot_of[to] >= 0:
-            self.row_in[self.slot_of[to]] = -1
-        self.slot_of[to], self.pins[to] = -1, 0
-        if last == to:
-            return
-        self.slot_of[to], self.pins[to] = self.slot_of[last], self.pins[last]
-        self.slot_of[last], self.pins[last] = -1, 0
-        if self.slot_of[to] >= 0:
-            self.row_in[self.slot_of[to]] = to
+        for k in range(n):
+            last, to = pairs[2 * k], pairs[2 * k + 1]
+            if self.slot_of[to] >= 0:
+                self.row_in[self.slot_of[to]] = -1
+            self.slot_of[to], self.pins[to] = -1, 0
+            if last == to:
+                continue
+            self.slot_of[to], self.pins[to] = self.slot_of[last], self.pins[last]
+            self.slot_of[last], self.pins[last] = -1, 0
+            if self.slot_of[to] >= 0:
+                self.row_in[self.slot_of[to]] = to
         for s in range(self.n_slots):
             own = self.slots[s]
-            own[to] = own[last]
+            for k in range(n):
+                own[pairs[2 * k + 1]] = own[pairs[2 * k]]

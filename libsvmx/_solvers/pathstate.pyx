@@ -167,7 +167,8 @@ cdef class PathState:
 
     def discard(self):
         """Rows that were to leave do so: the last rows take their places."""
-        cdef Py_ssize_t h, to, last, v, w
+        cdef Py_ssize_t h, to, last, v, w, n_pairs = 0
+        cdef int32_t[::1] pairs = zeros("i", 2 * self.n + 2)
         for to in range(self.n - 1, -1, -1):
             if self.state[self.halves * to] != LEAVING:
                 continue
@@ -181,8 +182,10 @@ cdef class PathState:
                 if self.place[v] >= 0:
                     self.member[self.place[v]] = <int32_t>v
             self.F[to], self.tag[to], self.diagonal[to] = self.F[last], self.tag[last], self.diagonal[last]
-            self.rows.move(<int32_t>last, <int32_t>to)
+            pairs[2 * n_pairs], pairs[2 * n_pairs + 1] = <int32_t>last, <int32_t>to
+            n_pairs += 1
             self.n = last
+        self.rows.move(&pairs[0], n_pairs)
         self.active = self.n
         self.rows.cut(self.n)
 
