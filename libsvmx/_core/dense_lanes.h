@@ -152,6 +152,26 @@ static SVMX_CLONES double svmx_nearest(int64_t n, int halves, const double *side
     return svmx_nearest_of(n, 2, side, linear, F, dlinear, dF, level, dlevel, sharpness, slowest, nearest);
 }
 
+/* Of the variables that get there within ``nearest``, the one that is fastest, or -1; speeds up to *speed are too slow.
+ * Arguments as above; *speed and *length are those of the variable found. */
+static int64_t svmx_fastest(int64_t n, int halves, const double *side, const double *linear, const double *F,
+                            const double *dlinear, const double *dF, double level, double dlevel, double nearest,
+                            double *speed, double *length)
+{
+    int64_t found = -1;
+    for (int64_t v = 0; v < n; ++v) {
+        const int64_t p = halves == 1 ? v : v / 2;
+        const double own = side[v] * (dlinear[v] - dF[p] - dlevel);
+        const double distance = side[v] * (level - (linear[v] - F[p]));
+        if (own > *speed && distance <= nearest * own) {
+            *speed = own;
+            *length = distance > 0.0 ? distance / own : 0.0;
+            found = v;
+        }
+    }
+    return found;
+}
+
 /* ---- kernel functions of dot products, in doubles -------------------------------------------- */
 
 /* exp(neg_gamma * (sq_i + sq[k] - 2 dots[k])) to about 1 ulp of the exponent; symmetric in the two rows to the last

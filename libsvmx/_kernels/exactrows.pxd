@@ -22,6 +22,9 @@ cdef class ExactRows:
     cdef int32_t[::1] pins          # by row
     cdef int32_t[::1] row_in        # by slot, -1: free
     cdef int64_t[::1] last_use      # by slot
+    cdef int32_t[::1] empty         # slots without a row
+    cdef Py_ssize_t n_empty
+    cdef int64_t cuts[2]            # the clock at the last two
     cdef int bind(self, Kernel kernel) except -1
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
@@ -30,6 +33,7 @@ cdef class ExactRows:
     cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef void pin(self, int32_t p) noexcept nogil
     cdef void unpin(self, int32_t p) noexcept nogil
+    cdef void release(self, int32_t s) noexcept nogil
     cdef int32_t free_slot(self) except -2 nogil
     cdef void cut(self, Py_ssize_t n) noexcept nogil
     cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil

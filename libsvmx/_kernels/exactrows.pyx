@@ -32,7 +32,7 @@ cdef class ExactRows:
     def __cinit__(self, double budget_bytes):
         self.budget_bytes = budget_bytes
         self.slot_of, self.pins = zeros("i", 0), zeros("i", 0)
-        self.row_in, self.last_use = zeros("i", 0), zeros("q", 0)
+        self.row_in, self.last_use, self.empty = zeros("i", 0), zeros("q", 0), zeros("i", 0)
 
     def __dealloc__(self):
         cdef Py_ssize_t s
@@ -164,12 +164,20 @@ cdef class ExactRows:
     cdef void unpin(self, int32_t p) noexcept nogil:
         self.pins[p] -= 1
 
+    cdef void release(self, int32_t s) noexcept nogil:
+        """Slot s gives up its row."""
+        self.slot_of[self.row_in[s]] = -1
+        self.row_in[s] = -1
+        self.empty[self.n_empty] = s
+        self.n_empty += 1
+
     cdef int32_t free_slot(self) except -2 nogil:
         """A slot for another row; -1 if all are pinned and the budget is spent."""
         cdef Py_ssize_t s, oldest = -1
         cdef void *grown
         cdef double *slot
-        if self.n_slots < LEAST_SLOTS or 8.0 * self.room * (self.n_slots + 1) <= self.budget_bytes:
+        if not self.n_empty and (self.n_slots < LEAST_SLOTS
+                                 or 8.0 * self.room * (self.n_slots + 1) <= self.budget_bytes):
             if self.n_slots == self.room_for_slots:
                 grown = realloc(self.slots, (2 * self.n_slots + 64) * sizeof(double *))
                 if grown == NULL:
@@ -187,41 +195,50 @@ cdef class ExactRows:
             if self.n_slots < LEAST_SLOTS:
                 with gil:
                     raise MemoryError(f"kernel rows of {8 * self.room} bytes")
-        for s in range(self.n_slots):
-            if self.row_in[s] < 0:
-                return <int32_t>s
-            if not self.pins[self.row_in[s]] and (oldest < 0 or self.last_use[s] < self.last_use[oldest]):
-                oldest = s
-        if oldest >= 0:
-            self.slot_of[self.row_in[oldest]] = -1
-            self.row_in[oldest] = -1
-        return <int32_t>oldest
+        if not self.n_empty:
+            for s in range(self.n_slots):
+                if not self.pins[self.row_in[s]] and (oldest < 0 or self.last_use[s] < self.last_use[oldest]):
+                    oldest = s
+            if oldest < 0:
+                return -1
+            self.release(<int32_t>oldest)
+        self.n_empty -= 1
+        return self.empty[self.n_empty]
 
     def longer_lists(self, Py_ssize_t room):
-        row_in, last_use = zeros("i", room), zeros("q", room)
+        row_in, last_use, empty = zeros("i", room), zeros("q", room), zeros("i", room)
         row_in[:self.n_slots], last_use[:self.n_slots] = self.row_in[:self.n_slots], self.last_use[:self.n_slots]
-        self.row_in, self.last_use, self.room_for_slots = row_in, last_use, room
+        empty[:self.n_empty] = self.empty[:self.n_empty]
+        self.row_in, self.last_use, self.empty, self.room_for_slots = row_in, last_use, empty, room
 
     cdef void cut(self, Py_ssize_t n) noexcept nogil:
         """Only the first n rows are left; those behind are not pinned."""
         cdef Py_ssize_t p
         for p in range(n, self.n):
             if self.slot_of[p] >= 0:
-                self.row_in[self.slot_of[p]] = -1
-                self.slot_of[p] = -1
+                self.release(self.slot_of[p])
             self.pins[p] = 0
         self.n = n
 
     cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil:
-        """Row pairs[2 k] takes the place of row pairs[2 k + 1], which leaves, k = 0, 1, …; ``cut`` and ``bind`` must follow."""
+        """Row pairs[2 k] takes the place of row pairs[2 k + 1], which leaves, k = 0, 1, …; ``cut`` and ``bind`` must follow.
+
+        Rows that nobody has asked for since the move before the last one are given up: to keep them in step costs more
+        than to compute them again.
+        """
         cdef Py_ssize_t k, s
         cdef int32_t last, to
         cdef double *own
+        for s in range(self.n_slots):
+            if self.row_in[s] >= 0 and not self.pins[self.row_in[s]] and self.last_use[s] <= self.cuts[1]:
+                self.release(<int32_t>s)
+        self.cuts[1] = self.cuts[0]
+        self.cuts[0] = self.clock
         for k in range(n):
             last, to = pairs[2 * k], pairs[2 * k + 1]
             if self.slot_of[to] >= 0:
-                self.row_in[self.slot_of[to]] = -1
-            self.slot_of[to], self.pins[to] = -1, 0
+                self.release(self.slot_of[to])
+            self.pins[to] = 0
             if last == to:
                 continue
             self.slot_of[to], self.pins[to] = self.slot_of[last], self.pins[last]
@@ -229,6 +246,8 @@ cdef class ExactRows:
             if self.slot_of[to] >= 0:
                 self.row_in[self.slot_of[to]] = to
         for s in range(self.n_slots):
+            if self.row_in[s] < 0:
+                continue
             own = self.slots[s]
             for k in range(n):
                 own[pairs[2 * k + 1]] = own[pairs[2 * k]]

@@ -31,7 +31,7 @@ cdef class Walk(PathState):
     cdef int prepare(self) except -1
     cdef int follow(self) except -1
     cdef int direction(self) except -1
-    cdef double speed(self, Py_ssize_t v, double *distance, double *sharpness) noexcept nogil
+    cdef double speed(self, Py_ssize_t k, double *distance) noexcept nogil
     cdef Py_ssize_t breakpoint(self, double *step) noexcept nogil
     cdef void advance(self, double step) noexcept nogil
     cdef int turn(self, Py_ssize_t v) except -1

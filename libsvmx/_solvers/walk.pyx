@@ -30,7 +30,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.dense_lanes cimport svmx_axpy, svmx_nearest
+from libsvmx._core.dense_lanes cimport svmx_axpy, svmx_fastest, svmx_nearest
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.pathstate cimport AT_HIGH, AT_LOW, DRIVEN, LEAVING, MARGIN, PathState
 
@@ -131,42 +131,42 @@ cdef class Walk(PathState):
         self.reach = reach
         return 0
 
-    cdef double speed(self, Py_ssize_t v, double *distance, double *sharpness) noexcept nogil:
-        """How fast a variable nears what ends the line, with the distance left and what counts as none; 0 if it does
-        not near it."""
-        cdef double rate
-        if self.state[v] == MARGIN:
-            rate = self.dbeta[self.place[v]]
-            sharpness[0] = self.near_bound(v)
-            if rate > 0:
-                distance[0] = self.high[v] - self.beta[v]
-                rate -= self.dhigh[v]
-            else:
-                distance[0] = self.beta[v] - self.low[v]
-                rate = self.dlow[v] - rate
-            return rate if rate > sharpness[0] else 0.0
-        sharpness[0] = self.sharpness
-        distance[0] = self.side[v] * (self.level - self.score(v))
-        rate = self.side[v] * (self.dlinear[v] - self.dF[v // self.halves] - self.dlevel)
-        return rate if rate > self.slowest else 0.0
+    cdef double speed(self, Py_ssize_t k, double *distance) noexcept nogil:
+        """How fast member k of the margin nears a bound, 0 if it does not, and its distance from it."""
+        cdef Py_ssize_t v = self.member[k]
+        cdef double rate = self.dbeta[k]
+        if rate > 0:
+            distance[0] = self.high[v] - self.beta[v]
+            rate -= self.dhigh[v]
+        else:
+            distance[0] = self.beta[v] - self.low[v]
+            rate = self.dlow[v] - rate
+        distance[0] = max(distance[0], 0.0)
+        return rate if rate > self.near_bound(v) else 0.0
 
     cdef Py_ssize_t breakpoint(self, double *step) noexcept nogil:
         """The variable that ends the line, or -1 for its end at eta = 1."""
-        cdef Py_ssize_t k, v, first = -1, m = self.halves * self.active
-        cdef double distance = 0.0, sharpness = 0.0, speed, nearest = 1.0 - self.eta, fastest = 0.0
+        cdef Py_ssize_t k, v, first, m = self.halves * self.active
+        cdef double distance = 0.0, speed, nearest = 1.0 - self.eta, fastest = self.slowest, length = 0.0
         step[0] = nearest
         for k in range(self.factor.size):
-            speed = self.speed(self.member[k], &distance, &sharpness)
-            if speed > 0 and max(distance, 0.0) + sharpness < nearest * speed:
-                nearest = (max(distance, 0.0) + sharpness) / speed
+            speed = self.speed(k, &distance)
+            if speed > 0 and distance + self.near_bound(self.member[k]) < nearest * speed:
+                nearest = (distance + self.near_bound(self.member[k])) / speed
         nearest = svmx_nearest(m, self.halves, &self.side[0], &self.linear[0], &self.F[0], &self.dlinear[0], &self.dF[0],
                                self.level, self.dlevel, self.sharpness, self.slowest, nearest)
         if nearest == step[0]:
             return -1
-        for v in range(m):
-            speed = self.speed(v, &distance, &sharpness)
-            if speed > fastest * sharpness and max(distance, 0.0) <= nearest * speed:
-                first, fastest, step[0] = v, speed / sharpness, max(distance, 0.0) / speed
+        first = svmx_fastest(m, self.halves, &self.side[0], &self.linear[0], &self.F[0], &self.dlinear[0], &self.dF[0],
+                             self.level, self.dlevel, nearest, &fastest, &length)
+        step[0] = length
+        # speeds of V and of beta are compared in their own units of what is close
+        fastest = fastest / self.sharpness if first >= 0 else 0.0
+        for k in range(self.factor.size):
+            v = self.member[k]
+            speed = self.speed(k, &distance)
+            if speed > fastest * self.near_bound(v) and distance <= nearest * speed:
+                first, fastest, step[0] = v, speed / self.near_bound(v), distance / speed
         return first
 
     cdef void advance(self, double step) noexcept nogil:
