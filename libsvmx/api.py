@@ -143,9 +143,10 @@ def cross_validate(
     """Cross-validate with LIBSVM's folds; arguments as of ``train``, and:
 
     seed : str or None
-        None or 'none': every round from nothing along LIBSVM's path. 'auto', 'sir', 'mir', 'ato', 'avg' or 'top':
-        rounds start from a known optimum (alpha seeding), which as a rule saves iterations. The optimum is the same to
-        ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
+        None or 'none': every round from nothing along LIBSVM's path. 'auto', 'sir', 'mir', 'ato', 'avg', 'top' or
+        'near': rounds start from a known optimum (alpha seeding), which as a rule saves iterations. The optimum is the
+        same to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``. 'path': a fold leaves
+        the optimum over all rows along the exact path, whose breakpoints are counted as ``iterations``.
     seed_from : str
         'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
     random_state : int                   of the folds; 1 draws those of svm-train
@@ -220,7 +221,8 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
 
-    seed : str           how the coefficient of a row is handed on: 'auto', 'sir', 'mir', 'ato', 'avg' or 'top'
+    seed : str           how the coefficient of a row is handed on: 'sir', 'mir', 'ato', 'avg', 'top' or 'near'; 'path':
+        the row leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
         out, and their ``decision_values`` are those of the training over all rows
 

@@ -25,15 +25,21 @@ from libsvmx._solvers.seeding import Round, adjust, moved_scores
 from libsvmx._train.formulation import coefficient_sums, held_out, pose, read_off, scaled_start
 from libsvmx._train.observer import SolveReport
 from libsvmx._train.seeding import AUTO
-from libsvmx.enums import SvmType
+from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel, Targets
     from libsvmx._problem.dual import DualSolution
+    from libsvmx._solvers.path import Path
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.seeding import Seeding
     from libsvmx._typing import Buffer
+
+
+# The path is taken where a line costs so little, for leave-one-out and alike: SMO takes some dozens of steps of n.
+SHORT_LINE = 3e4
+FEW_LEAVING = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,14 @@ class Rounds:
         C = held_out(self.dual, left_out)
         sums = coefficient_sums(self.param, len(self.targets) - len(left_out))
         start, seeder = None, seeding.method
+        if seeder == "auto" and kept is None and self.path_pays(len(left_out)):
+            seeder = "path"
+        if seeder == "path" and before is not None and kept is None:
+            solved = self._along_path(C, sums, left_out, began, values_before)
+            if solved is not None:
+                self.solved = solved
+                return solved
+            seeder = "auto"
         if kept is not None:
             seeder = "C"
             start, scores = self._scaled(C, kept)
@@ -168,6 +182,50 @@ class Rounds:
         assert solved is not None
         linear, V = self.dual.linear, solved.optimum.scores
         return filled("d", ((linear[i] - V[i]) * solved.scale - solved.rho for i in rows))
+
+    def path_pays(self, n_left_out: int) -> bool:
+        """Whether the path of so many rows that leave is expected to take less time than SMO from a seed."""
+        return n_left_out <= FEW_LEAVING and self.work_of_line <= SHORT_LINE
+
+    @cached_property
+    def work_of_line(self) -> float:
+        """Multiplications in a straight line of the path, about; infinite where there is no path."""
+        if self.whole is None or self.dual.split or self.kernel.kind == KernelType.PRECOMPUTED:
+            return inf
+        alpha, C = self.whole.optimum.alpha, self.dual.C
+        free = sum(1 for a, bound in zip(alpha, C, strict=True) if 0 < a < bound)
+        return float(free * (self.kernel.n + free))
+
+    @cached_property
+    def path(self) -> Path | None:
+        """The path that starts at the exact optimum over all rows; None if there is none."""
+        from libsvmx._solvers.path import PathLost
+        from libsvmx._solvers.removal import path_of
+
+        if self.whole is None or self.dual.split:
+            return None
+        try:
+            return path_of(self.dual, self.kernel, self.budget_bytes, self.whole.optimum.alpha, self._control())
+        except PathLost:
+            return None
+
+    def _along_path(
+        self, C: Buffer, sums: tuple[float, ...], left_out: Buffer, began: float, values_before: int
+    ) -> SolvedRound | None:
+        """The round by the path, None if that is lost."""
+        if self.path is None:
+            return None
+        from libsvmx._solvers.path import PathLost
+        from libsvmx._solvers.removal import solution_without
+
+        ready = perf_counter()
+        dual = DualProblem(self.dual.y, self.dual.linear, C, C, self.dual.index, False)
+        try:
+            solution = solution_without(self.path, dual, left_out, sums[0], self._control())
+        except PathLost:
+            return None
+        ended = perf_counter()
+        return self._finish(dual, solution, left_out, "path", ready - began, ended - ready, values_before)
 
     def _finish(
         self,

@@ -55,7 +55,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
 
 more:
   --seed-alpha METHOD      with -v or --loo: start each fold from what is known (auto, sir, mir, ato, avg, top, near),
-                           not from nothing (none): the same optimum to eps, sooner
+                           not from nothing (none): the same optimum to eps, sooner; path: remove it along the path
   --seed-from chain|star   start a fold from the fold before, or from the training over all rows (as suits the method)
   --loo                    leave-one-out from one training: only rows that matter are trained without
   --max-iter N             stop each solve after N iterations
