@@ -3,21 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from libsvmx._arrays import as_matrix, decision_values, predict
+from libsvmx._arrays import as_matrix, decision_values, parameter_of, predict
 from libsvmx._train import update
 from libsvmx._train.observer import Observer
+from libsvmx._train.problem import Problem
+from libsvmx._train.restart import completed, state_of_model
 from libsvmx.exceptions import DataError
+from libsvmx.io.statefile import load_state, save_state
 
 if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray, Ids
 
 
 class State(update.State):
     __doc__ = update.State.__doc__
+
+    @classmethod
+    def from_model(
+        cls,
+        X: Any,
+        y: Any,
+        model: Model,
+        param: Parameter | None = None,
+        *,
+        observer: Observer | None = None,
+        **options: Any,
+    ) -> Self:
+        """The state of a model of LIBSVM or libsvmx and the rows X, y that it was trained on, as of ``train``.
+
+        Support vectors are found among the rows by their features. A model file keeps neither C, weights, epsilon
+        and nu nor tolerances: these come from ``param`` or from keywords, ``State.from_model(X, y, model, C=10)``; a
+        model that ``train`` has returned knows them. The kernel is the model's. Probability estimates are dropped.
+
+        Raises
+        ------
+        DataError           a support vector that is not among the rows, other labels, or coefficients that C and
+            weights, or nu, do not allow
+        ParameterError      a formulation that has no state, or a kernel that is given and not the model's
+        """
+        if param is None and model.statuses:
+            param = replace(model.param, probability=False)
+        param = completed(parameter_of(param, options), model, options)
+        matrix = as_matrix(X)
+        targets = np.ascontiguousarray(y, dtype=np.float64)
+        if targets.shape != (matrix.n_rows,):
+            raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
+        return state_of_model(Problem(matrix, targets.data), param, model, observer or Observer(), cls)
+
+    @classmethod
+    def load(cls, path: str) -> Self:
+        """The state that ``save`` has written; its updates are those of the state that was saved.
+
+        Raises
+        ------
+        OSError, FormatError
+        """
+        return load_state(path, cls)
+
+    def save(self, path: str) -> None:
+        """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError."""
+        save_state(path, self)
 
     def add(self, X: Any, y: Any, *, observer: Observer | None = None) -> Ids:
         """Rows join; X and y as of ``train``. Their ids: ndarray of int64, shape (number of rows,).

@@ -29,6 +29,7 @@ REMARKS = {
     "few rows for probability": "too few rows for reliable probability estimates of class {detail}",
     "class smaller than folds": "there are fewer rows than folds in class {detail}",
     "more folds than rows": "more folds than rows ({detail}): every row becomes a fold of its own",
+    "probability dropped": "the model's probability estimates are dropped: they come from cross-validation",
     "coupling limit": "pairwise coupling met its iteration limit for {detail} rows",
 }
 

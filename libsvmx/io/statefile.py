@@ -1,0 +1,228 @@
+"""State files: a trained state that rows can join and leave, with all digits, to go on from later.
+
+    libsvmx state 1 <bytes of the description> <bytes of the file>       a line of ASCII
+    {"param": …, "next_id": …, "parts": […], "arrays": […]}             the description, JSON, and a line feed
+    …                                                                   arrays, little-endian, one after the other
+    SHA-256 of all bytes before it                                      32 bytes
+
+``arrays`` lists [name, type, length, offset from the first array]. The rows are "indptr", "indices", "values",
+"targets" and "ids"; part k, whose labels are parts[k]["labels"], is "ids k", "beta k" and "K_beta k".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import fields
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.restart import Contents, PartContents, contents_of, restored_state
+from libsvmx.exceptions import DataError, FormatError, ParameterError
+from libsvmx.io.files import atomic_write, read_bytes
+
+if TYPE_CHECKING:
+    from libsvmx._train.update import AnyState, Key, State
+
+MAGIC = b"libsvmx state "
+VERSION = 1
+LONGEST_LINE = 80  # the first one
+DIGEST_BYTES = 32
+TYPES = {"indptr": "<i8", "indices": "<i4", "values": "<f8", "targets": "<f8", "ids": "<i8"}
+PART_TYPES = {"ids": "<i8", "beta": "<f8", "K_beta": "<f8"}
+MOST_ID = 2**62
+
+
+def is_state(path: str) -> bool:
+    """Whether a file begins like a state file, as far as that can be told without reading a pipe."""
+    try:
+        with open(path, "rb") as file:
+            return file.seekable() and file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def save_state(path: str, state: State) -> None:
+    """Write a state file, whole or not at all.
+
+    Raises
+    ------
+    OSError
+    """
+    content = state_bytes(state)
+    with atomic_write(path) as file:
+        file.write(content)
+
+
+def state_bytes(state: State) -> bytes:
+    """The bytes of the file."""
+    contents = contents_of(state)
+    matrix = contents.problem.matrix
+    arrays: dict[str, tuple[str, Any]] = {
+        "indptr": (TYPES["indptr"], matrix.indptr),
+        "indices": (TYPES["indices"], matrix.indices),
+        "values": (TYPES["values"], matrix.values),
+        "targets": (TYPES["targets"], contents.problem.targets),
+        "ids": (TYPES["ids"], contents.ids),
+    }
+    for k, part in enumerate(contents.parts):
+        for name, kind in PART_TYPES.items():
+            arrays[f"{name} {k}"] = kind, getattr(part, name)
+    table, blocks, offset = [], [], 0
+    for name, (kind, values) in arrays.items():
+        block = np.asarray(values).astype(kind).tobytes()
+        table.append([name, kind, len(values), offset])
+        blocks.append(block)
+        offset += len(block)
+    param = {f.name: getattr(contents.param, f.name) for f in fields(Parameter)}
+    description = {
+        "param": param,
+        "next_id": contents.next_id,
+        "parts": [{"labels": part.key, "total": part.total} for part in contents.parts],
+        "arrays": table,
+    }
+    text = json.dumps(description, allow_nan=False).encode("ascii") + b"\n"
+    line = _first_line(len(text), offset)
+    content = b"".join([line, text, *blocks])
+    return content + hashlib.sha256(content).digest()
+
+
+def _first_line(text_bytes: int, array_bytes: int) -> bytes:
+    """The first line, which holds the length of the file, and so its own."""
+    size = text_bytes + array_bytes + DIGEST_BYTES
+    while True:
+        line = MAGIC + f"{VERSION} {text_bytes} {size}\n".encode("ascii")
+        if size == len(line) + text_bytes + array_bytes + DIGEST_BYTES:
+            return line
+        size = len(line) + text_bytes + array_bytes + DIGEST_BYTES
+
+
+def load_state(path: str, kind: type[AnyState], observer: Observer | None = None, **changes: Any) -> AnyState:
+    """Read a state file, into a state of class ``kind``.
+
+    ``changes``: parameters that do not change the optimum, such as ``cache_size`` or ``eps``.
+
+    Raises
+    ------
+    OSError          it cannot be read
+    FormatError      anything about it is damaged, missing, contradictory, or of a later version
+    """
+    content = read_bytes(path)
+    try:
+        contents = _contents(*_checked(content), changes)
+        return restored_state(contents, observer or Observer(), kind)
+    except _Defect as error:
+        raise FormatError(path, 0, 0, str(error)) from None
+    except DataError as error:
+        raise FormatError(path, 0, 0, f"not a state: {error}") from None
+    except ParameterError as error:
+        raise FormatError(path, 0, 0, f"not a state that can be kept: {error}") from None
+
+
+class _Defect(ValueError):
+    """What is wrong with a file."""
+
+
+def _checked(content: bytes) -> tuple[bytes, memoryview]:
+    """The description and the bytes of the arrays. Raises _Defect unless the bytes are those that were written."""
+    if not content.startswith(MAGIC):
+        raise _Defect("not a state file")
+    line, found, _ = content[:LONGEST_LINE].partition(b"\n")
+    words = line[len(MAGIC) :].split(b" ")
+    if not all(word.isdigit() for word in words) or not found:
+        raise _Defect("damaged: the first line of a state file is wrong")
+    if int(words[0]) > VERSION:
+        raise _Defect(f"a state file of version {int(words[0])}; this libsvmx knows versions up to {VERSION}")
+    if int(words[0]) < 1 or len(words) != 3:
+        raise _Defect("damaged: the first line of a state file is wrong")
+    text_bytes, size = int(words[1]), int(words[2])
+    if size != len(content):
+        raise _Defect(f"damaged: {len(content)} bytes where there should be {size}")
+    begin, end = len(line) + 1, len(content) - DIGEST_BYTES
+    if begin + text_bytes > end:
+        raise _Defect("damaged: the first line of a state file is wrong")
+    if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
+        raise _Defect("damaged: the checksum does not fit")
+    return content[begin : begin + text_bytes], memoryview(content)[begin + text_bytes : end]
+
+
+def _contents(text: bytes, data: memoryview, changes: dict[str, Any]) -> Contents:
+    """What description and arrays say; whether it is a state is another question."""
+    try:
+        description = json.loads(text.decode("ascii"))
+    except (ValueError, RecursionError):
+        raise _Defect("the description is not JSON") from None
+    if not isinstance(description, dict) or set(description) != {"param", "next_id", "parts", "arrays"}:
+        raise _Defect("the description lacks a key, or has one too many")
+    parts, next_id = description["parts"], description["next_id"]
+    if not isinstance(parts, list) or not all(isinstance(p, dict) and set(p) == {"labels", "total"} for p in parts):
+        raise _Defect("the list of dual problems is wrong")
+    if type(next_id) is not int or not 0 <= next_id <= MOST_ID:
+        raise _Defect(f"the next id is not between 0 and {MOST_ID}")
+    kinds = dict(TYPES)
+    for k in range(len(parts)):
+        kinds.update({f"{name} {k}": kind for name, kind in PART_TYPES.items()})
+    arrays = _arrays(description["arrays"], kinds, data)
+    try:
+        matrix = CsrMatrix(arrays["indptr"], arrays["indices"], arrays["values"])
+        problem = Problem(matrix, arrays["targets"].data)
+    except ValueError as error:
+        raise _Defect(f"the rows are wrong: {error}") from None
+    kept = [
+        PartContents(_key(part["labels"]), arrays[f"ids {k}"], arrays[f"beta {k}"], arrays[f"K_beta {k}"], _total(part))
+        for k, part in enumerate(parts)
+    ]
+    return Contents(_parameter(description["param"], changes), problem, arrays["ids"], next_id, kept)
+
+
+def _arrays(table: object, kinds: dict[str, str], data: memoryview) -> dict[str, Any]:
+    """All arrays by name, in the machine's own types. Raises _Defect unless they fill ``data``, in the usual order."""
+    if not isinstance(table, list) or [entry[:1] if isinstance(entry, list) else 0 for entry in table] != [
+        [name] for name in kinds
+    ]:
+        raise _Defect("the list of arrays is wrong")
+    found: dict[str, Any] = {}
+    at = 0
+    for name, *rest in table:
+        kind = np.dtype(kinds[name])
+        if len(rest) != 3 or rest[0] != kinds[name] or type(rest[1]) is not int or rest[1] < 0 or rest[2] != at:
+            raise _Defect(f"the array {name!r} is described wrongly")
+        end = at + rest[1] * kind.itemsize
+        if end > len(data):
+            raise _Defect(f"the array {name!r} is longer than the file")
+        found[name] = np.frombuffer(data[at:end], dtype=kind).astype(kind.newbyteorder("="))
+        at = end
+    if at != len(data):
+        raise _Defect("there are bytes behind the last array")
+    return found
+
+
+def _key(labels: object) -> Key:
+    if labels is None:
+        return None
+    if not isinstance(labels, list) or len(labels) != 2 or any(type(label) is not int for label in labels):
+        raise _Defect("labels of a dual problem are not two whole numbers")
+    return labels[0], labels[1]
+
+
+def _total(part: dict[str, Any]) -> float:
+    if type(part["total"]) not in (int, float) or not isfinite(part["total"]):
+        raise _Defect("a sum of coefficients is not a finite number")
+    return float(part["total"])
+
+
+def _parameter(given: object, changes: dict[str, Any]) -> Parameter:
+    names = {f.name for f in fields(Parameter)}
+    if not isinstance(given, dict) or set(given) != names:
+        raise _Defect("the parameters lack one, or have one too many")
+    try:
+        Parameter(**given)  # as they are in the file
+    except (ParameterError, TypeError, ValueError, OverflowError) as error:
+        raise _Defect(f"the parameters are wrong: {error}") from None
+    return Parameter(**{**given, **changes})
