@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from libsvmx.cli import checkdata, easy, grid, predict, scale, subset, train
+from libsvmx.cli import checkdata, easy, grid, predict, scale, subset, train, update
 from libsvmx.cli.process import guarded
 
 MODULES = {
@@ -15,6 +15,7 @@ MODULES = {
     "svmx-easy": easy,
     "svmx-subset": subset,
     "svmx-checkdata": checkdata,
+    "svmx-update": update,
 }
 
 

@@ -1,0 +1,400 @@
+"""svmx-update: rows join a trained model and leave it, once or along a stream, and the optimum is followed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from libsvmx._train.metrics import Scores
+from libsvmx._train.problem import Problem
+from libsvmx._train.rowchecks import has_index_zero
+from libsvmx.cli import report
+from libsvmx.cli.options import UsageError, count, parse
+from libsvmx.cli.process import run, tidy_interrupt, warn, write
+from libsvmx.cli.train import Grammar, grammar
+from libsvmx.cli.train import Job as TrainingJob
+from libsvmx.cli.version import version_text
+from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
+from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, read_bytes, same_file
+from libsvmx.io.modelfile import load_model, model_text
+from libsvmx.io.svmlight import DataFile, read_data
+from libsvmx.io.textwrite import numbers_text
+
+if TYPE_CHECKING:
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.update import State, UpdateReport
+
+USAGE = """\
+usage: svmx-update [options] training_file model_file [new_model_file]
+       svmx-update [options] --state state_file [new_model_file]
+       svmx-update --window N [--step M] [options] stream_file model_file [predictions_file]
+
+Rows join a trained model and leave it. The new model is the one that a training without and with them
+would reach with a very small -e, found along a path from the old one. C-SVC, one-class and epsilon-SVR.
+
+The first form starts from a model of svm-train or svmx-train and the data it was trained on; the new
+model takes the place of model_file, or is new_model_file. The second form starts from what
+--save-state wrote. The third trains on the first N rows of stream_file; then, again and again, it
+predicts the next M rows, lets them join, and lets the M oldest leave; model_file is the last model.
+
+changes:
+  --add FILE          rows that join (LIBSVM data)
+  --remove ROWS       rows that leave: numbers and ranges such as 1,3,10-20, or a file with one number a line.
+                      Rows of the training file count from 1; those that join get the numbers that follow,
+                      which they keep in a state file
+  --state FILE        start from a state file; -c C follows the optimum to another C
+  --save-state FILE   write a state file, too
+  --window N          rows that the model is of
+  --step M            rows that join and leave at a time, at most N (1)
+
+options, those of svmx-train (only the letter counts, the last of equal options wins). The first form
+needs what a model file does not tell: those of -c, -wL, -p and -n that the model was trained with.
+  -s type     0 C-SVC (default), 2 one-class, 3 epsilon-SVR
+  -t kernel   0 linear, 1 polynomial, 2 RBF (default), 3 sigmoid
+  -d degree   (3)       -g gamma   (1 / largest feature index; of the first N rows)      -r coef0    (0)
+  -c C        (1)       -n nu      (0.5)                                                 -p epsilon  (0.1)
+  -m MB       memory for kernel rows (100)
+  -e eps      tolerance where no path leads on and rows are trained anew (0.001)
+  -wL weight  multiply C by weight for class L, C-SVC only
+  -q          quiet
+
+more:
+  --time-limit SECONDS   give up a path after that time
+  --threads N            threads to use for a training
+  --lenient              skip blank lines and comment lines in the data
+  --help, --version
+"""
+
+LETTERS = "stdgrnmcepwhb"  # of svmx-train
+OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking")  # do not change the optimum
+ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
+
+
+@dataclass
+class Job(TrainingJob):
+    """What the command line asks for."""
+
+    add: str | None = None
+    remove: str | None = None
+    state: str | None = None
+    save_state: str | None = None
+    window: int = 0
+    step: int = 0
+
+    def once(self, name: str) -> Callable[[str, str], None]:
+        """A setter of a file, which cannot be given twice: a second would silently take the place of the first."""
+
+        def put(option: str, text: str) -> None:
+            if getattr(self, name) is not None:
+                raise UsageError(f"option {option} is given twice")
+            setattr(self, name, text)
+
+        return put
+
+    def set_rows(self, option: str, text: str) -> None:
+        setattr(self, option[2:], count(option, text))
+
+    def check(self, files: list[str]) -> None:
+        """Raise UsageError for what does not go together."""
+        if self.step and not self.window:
+            raise UsageError("option --step needs --window")
+        if self.window and (self.add or self.remove or self.state):
+            raise UsageError("option --window excludes --add, --remove and --state")
+        if self.step > self.window:
+            raise UsageError(f"--step {self.step} is more than --window {self.window}")
+        if self.state:
+            given = [name for name in self.values if name not in (*OF_A_STATE, "C")]
+            if given or self.weights:
+                raise UsageError(f"{(given or ['a weight'])[0]} cannot be given with --state: the state file has it")
+            if not files and not self.save_state:
+                raise UsageError("a new model file or --save-state is needed")
+        elif len(files) < 2:
+            raise UsageError("a data file and a model file are needed")
+        elif not (self.window or self.add or self.remove or self.save_state):
+            raise UsageError("nothing to do: --add, --remove, --save-state or --window is needed")
+
+
+def update_grammar(job: Job) -> Grammar:
+    """As ``libsvmx.cli.train.grammar``."""
+    letters, flags, names, switches = grammar(job)
+    own = {
+        "--add": job.once("add"),
+        "--remove": job.once("remove"),
+        "--state": job.once("state"),
+        "--save-state": job.once("save_state"),
+        "--window": job.set_rows,
+        "--step": job.set_rows,
+        "--time-limit": names["--time-limit"],
+        "--threads": names["--threads"],
+    }
+    return {key: letters[key] for key in LETTERS}, flags, own, {"--lenient": switches["--lenient"]}
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    job = Job()
+    files = parse(argv, *update_grammar(job), USAGE, version_text("svmx-update"))
+    if not argv:
+        raise UsageError("")
+    job.check(files)
+    param = job.parameter()
+    sources, targets = files_of(job, files)
+    check_files(sources, targets)
+    try:
+        if job.window:
+            slide(job, param, files[0], *targets)
+        else:
+            update(job, param, files, targets)
+    except MemoryError as error:
+        raise MemoryError(f"{str(error) or 'updating'}; a smaller -m needs less") from error
+    return 0
+
+
+def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
+    """Files to be read; and model, state and predictions to be written, None where there is none."""
+    removed = job.remove if job.remove and not ROWS.fullmatch(job.remove) else None
+    read = [name for name in (job.state, job.add, removed) if name is not None]
+    if job.window:
+        return [files[0]], [files[1], job.save_state, files[2] if len(files) > 2 else None]
+    if job.state:
+        return read, [files[0] if files else None, job.save_state, None]
+    if files[1] == STANDARD_INPUT and len(files) < 3:
+        raise UsageError("a model from standard input needs a new model file")
+    return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None]
+
+
+def check_files(sources: list[str], targets: list[str | None]) -> None:
+    """What can be known to fail before anything is computed. A model or state may take the place of its own start."""
+    if sources.count(STANDARD_INPUT) > 1:
+        raise UsageError("standard input can be one of the files only")
+    outputs = [name for name in targets if name is not None]
+    for i, name in enumerate(outputs):
+        check_target(name)
+        for other in outputs[:i]:
+            if name == other or same_file(name, other):
+                raise UsageError(f"two files are to be written to {name}")
+
+
+def keep_apart(sources: list[str], target: str | None, what: str) -> None:
+    """Raise UsageError if a file that is read would be lost."""
+    for name in sources:
+        if target is not None and same_file(name, target):
+            raise UsageError(f"the {what} file is the same as {name}, which would be lost")
+
+
+# ---- one change --------------------------------------------------------------------------------
+
+
+def update(job: Job, param: Parameter, files: list[str], targets: list[str | None]) -> None:
+    """The first two forms."""
+    from libsvmx._train.update import State
+    from libsvmx.io.statefile import load_state
+
+    others = [name for name in (job.add, job.remove) if name is not None]
+    keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
+    keep_apart([*others, *files[:2]], targets[1], "state")
+    observer = Remarks((lambda text: None) if job.quiet else write, warn)
+    if job.state:
+        changes = {name: value for name, value in job.values.items() if name in OF_A_STATE}
+        state = load_state(job.state, State, observer, **changes)
+        what = "rows of the state"
+    else:
+        state = started(job, param, files[0], files[1], observer)
+        what = f"rows of {files[0]}"
+    observer.changed("start", state)
+    added = read_rows(job, job.add) if job.add is not None else None
+    gone = [] if job.remove is None else rows_to_remove(job.remove, state, what)
+    if "C" in job.values and job.state:
+        state.set_cost(param.C, observer)
+        observer.changed(f"C = {param.C:g}", state)
+    if added or gone:
+        apply(state, added, gone, observer)
+    observer.total_sv(state.model.n_sv)
+    write_all(state, targets, b"")
+
+
+def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Remarks) -> State:
+    """The state of a model and its training data."""
+    from libsvmx._train.restart import completed, state_of_model
+    from libsvmx._train.update import State
+    from libsvmx.io.statefile import is_state
+
+    if is_state(model_file):
+        raise UsageError(f"{model_file} is a state file: give it with --state, without a training file")
+    model = load_model(model_file)
+    try:
+        param = completed(param, model, job.values)
+    except ParameterError as error:
+        raise SvmxError(f"{model_file}: {error}") from None
+    data = read_rows(job, training_file)
+    try:
+        return state_of_model(Problem(data.matrix, data.targets), param, model, observer, State)
+    except DataError as error:
+        if error.row is not None:
+            raise data.locate(error) from error
+        raise SvmxError(f"{model_file} with {data.path}: {error}") from error
+
+
+def apply(state: State, added: DataFile | None, gone: list[int], observer: Remarks) -> None:
+    """Rows join and leave along one path."""
+    matrix = state.problem.matrix.take(memoryview(b"").cast("i")) if added is None else added.matrix
+    targets = memoryview(b"").cast("d") if added is None else added.targets
+    try:
+        state.change(matrix, targets, gone, observer)
+    except DataError as error:
+        if added is None or error.row is None:
+            raise
+        raise added.locate(error) from error
+    observer.changed(f"+{len(targets)} -{len(gone)}", state)
+
+
+def read_rows(job: Job, path: str) -> DataFile:
+    """A data file with one row at least."""
+    threads = job.values.get("threads")
+    data = read_data(path, lenient=job.lenient, threads=threads if isinstance(threads, int) else None)
+    for remark in data.remarks:
+        warn(remark)
+    if not data.matrix.n_rows:
+        raise FormatError(data.path, 0, 0, "no data: there is not a single row")
+    if has_index_zero(data.matrix):
+        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
+    return data
+
+
+def rows_to_remove(text: str, state: State, what: str) -> list[int]:
+    """The ids of rows given by their numbers, ids + 1, in a list or in a file.
+
+    Raises
+    ------
+    SvmxError      a number that is none, of no row, or given twice; names option, or file and line
+    """
+    known = set(state.ids.tolist())
+    gone: list[int] = []
+    taken: set[int] = set()
+
+    def take(first: int, last: int, error: Callable[[str], SvmxError]) -> None:
+        if last < first:
+            raise error(f"the range {first}-{last} ends before it begins")
+        for number in range(first, last + 1):
+            if number - 1 not in known:
+                raise error(f"there is no row {number} among the {len(known)} {what}")
+            if number in taken:
+                raise error(f"row {number} is given twice")
+            taken.add(number)
+            gone.append(number - 1)
+
+    if ROWS.fullmatch(text):
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            take(int(first), int(last or first), lambda cause: SvmxError(f"--remove: {cause}"))
+        return gone
+    path = "standard input" if text == STANDARD_INPUT else text
+    for line, content in enumerate(read_bytes(text).rstrip().splitlines(), 1):
+
+        def error(cause: str, line: int = line) -> FormatError:
+            return FormatError(path, line, 0, cause)
+
+        word = content.strip().decode("ascii", "replace")
+        if not (word.isascii() and word.isdigit() and len(word) <= 18):
+            raise error(f"not the number of a row: {word[:40]!r}")
+        take(int(word), int(word), error)
+    return gone
+
+
+# ---- a stream ----------------------------------------------------------------------------------
+
+
+def slide(
+    job: Job,
+    param: Parameter,
+    stream_file: str,
+    model_file: str | None,
+    state_file: str | None,
+    predictions_file: str | None,
+) -> None:
+    """The third form."""
+    from libsvmx._core.arrays import ramp
+    from libsvmx._train.checks import check_problem
+    from libsvmx._train.prediction import predict_labels
+    from libsvmx._train.training import default_gamma
+    from libsvmx._train.update import State, check_kept, train_state
+
+    for target, what in ((model_file, "model"), (state_file, "state"), (predictions_file, "predictions")):
+        keep_apart([stream_file], target, what)
+    check_kept(param)
+    data = read_rows(job, stream_file)
+    n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
+    if n < job.window:
+        raise FormatError(data.path, 0, 0, f"{n} rows are fewer than the window of {job.window}")
+    problem = Problem(data.matrix, data.targets)
+    param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
+    observer = Remarks((lambda text: None) if job.quiet else write, warn)
+    try:
+        check_problem(problem, param)
+    except DataError as error:
+        raise data.locate(error) from error
+    state = train_state(problem.take(every[: job.window]), param, observer, State)
+    observer.changed("start", state)
+    scores, lines = Scores(), []
+    step = job.step or 1
+    for begin in range(job.window, n, step):
+        rows = every[begin : begin + step]
+        labels = predict_labels(state.model, data.matrix, rows)
+        scores.add(labels, data.targets[begin : begin + step])
+        lines.append(numbers_text(labels, 1, 17))
+        state.change(data.matrix.take(rows), problem.take(rows).targets, state.ids[: len(rows)].tolist(), observer)
+        observer.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
+    observer.total_sv(state.model.n_sv)
+    observer.write(report.prediction(scores, param.svm_type.is_regression))
+    write_all(state, [model_file, state_file, predictions_file], b"".join(lines))
+
+
+# ---- what comes out ----------------------------------------------------------------------------
+
+
+class Remarks(report.TrainingReport):
+    """Remarks, and a line for each change."""
+
+    def mark(self, mark: str) -> None:
+        """Updates have no marks of progress."""
+
+    def changed(self, what: str, state: State) -> None:
+        self.write(f"{what}: {len(state)} rows, {path_text(state.report)}\n")
+
+
+def path_text(done: UpdateReport) -> str:
+    """What an update took, in one line."""
+    words = [f"{done.breakpoints} breakpoints", f"{done.steps} steps", f"{done.exchanges} exchanges"]
+    words += [f"{done.repairs} repairs", f"{done.retrained} trained", f"gap {max(done.gap, 0.0):.2g}"]
+    return ", ".join(words)
+
+
+def write_all(state: State, targets: list[str | None], predictions: bytes) -> None:
+    """Model, state and predictions: none of them takes its place before all are written."""
+    from libsvmx.io.statefile import state_bytes
+
+    model_file, state_file, predictions_file = targets
+    contents = [
+        (model_file, model_text(state.model)),
+        (state_file, state_bytes(state) if state_file is not None else b""),
+        (predictions_file, predictions),
+    ]
+    with tidy_interrupt(), ExitStack() as stack:
+        for path, content in contents:
+            if path is None:
+                continue
+            file = stack.enter_context(atomic_write(path))
+            try:
+                file.write(content)
+                file.flush()
+            except OSError as error:
+                error.filename = path  # or it would be taken for one of the last file
+                raise
+
+
+def entry() -> None:
+    """The console script."""
+    run("svmx-update", main, USAGE)
