@@ -132,9 +132,10 @@ def restored_part(change: Change, layout: Layout, key: Key, kept: PartContents) 
     beta = feasible(kept.key, kept.beta, np.asarray(low), np.asarray(high), total)
     if not np.isfinite(kept.K_beta).all():
         raise DataError(f"a score of {called(kept.key)} is not finite")
-    part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE), ids)
-    part.path.append(change.kernel_of(ids), linear, low, high)
+    part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
+    part.path.append(change.kernel_of(ids), ids.data, linear, low, high)
     try:
+        # K beta from nothing: that rows and scores belong together is then a fact, and so is that no drift is taken over
         part.path.start(beta.data, total, change.control())
     except PathLost:
         part.trained = True
