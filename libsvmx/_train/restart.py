@@ -135,7 +135,7 @@ def restored_part(change: Change, layout: Layout, key: Key, kept: PartContents) 
     part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
     part.path.append(change.kernel_of(ids), ids.data, linear, low, high)
     try:
-        # K beta from nothing: that rows and scores belong together is then a fact, and so is that no drift is taken over
+        # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
         part.path.start(beta.data, total, change.control())
     except PathLost:
         part.trained = True

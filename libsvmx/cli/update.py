@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -174,7 +175,8 @@ def check_files(sources: list[str], targets: list[str | None]) -> None:
     for i, name in enumerate(outputs):
         check_target(name)
         for other in outputs[:i]:
-            if name == other or same_file(name, other):
+            replaced = os.path.isfile(name) or not os.path.exists(name)  # a device can take both
+            if replaced and os.path.realpath(name) == os.path.realpath(other):
                 raise UsageError(f"two files are to be written to {name}")
 
 
