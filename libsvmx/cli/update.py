@@ -389,12 +389,8 @@ def write_all(state: State, targets: list[str | None], predictions: bytes) -> No
             if path is None:
                 continue
             file = stack.enter_context(atomic_write(path))
-            try:
-                file.write(content)
-                file.flush()
-            except OSError as error:
-                error.filename = path  # or it would be taken for one of the last file
-                raise
+            file.write(content)
+            file.flush()  # a full disk shows here, while none is in place
 
 
 def entry() -> None:

@@ -201,6 +201,12 @@ def test_predictions_come_before_their_rows_join(folder):
     assert folder.get("p").split()[0] == b"-1"
 
 
+def test_gamma_is_that_of_the_first_window(folder):
+    folder.put("stream", "1 4:1\n-1 4:-1\n1 1:1 4:0.5\n-1 100:3\n")
+    folder.accepts("svmx-update", "-q", "--window", "2", "stream", "model")
+    assert load_model("model").param.gamma == 0.25
+
+
 def test_a_stream_as_long_as_its_window(folder):
     lines = lines_of("heart_scale", folder, "all")
     folder.put("stream", "".join(lines[:60]))
@@ -340,6 +346,17 @@ def test_a_full_disk_leaves_all_files_as_they_were(model, state, heart, folder):
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"svmx-update: error: /dev/full: No space left on device\n"
     assert folder.snapshot() == before
+
+
+@pytest.mark.skipif(not os.path.exists(FULL), reason=f"no {FULL}")
+def test_a_small_model_to_a_full_disk_leaves_the_state_as_it_was(folder):
+    """One that fits a buffer, so that only its last moment would tell."""
+    folder.put("stream", "1 1:1\n-1 1:-1\n1 1:0.5\n")
+    folder.put("state", folder.KEPT)
+    done = process("svmx-update", "-q", "--window", "2", "--save-state", "state", "stream", FULL, "predictions")
+    assert (done.returncode, done.stderr) == (1, b"svmx-update: error: /dev/full: No space left on device\n")
+    assert sorted(folder.snapshot()) == ["state", "stream"]
+    assert folder.get("state") == folder.KEPT
 
 
 def test_predictions_to_standard_output(folder):

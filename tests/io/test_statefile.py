@@ -79,6 +79,29 @@ def test_after_its_cost_has_moved_and_a_class_has_gone(tmp_path):
     assert len(back.parts) == 3
 
 
+def test_ids_are_never_given_twice(tmp_path):
+    state, matrix, targets = moved("heart_scale", {"C": 10})
+    state.remove(state.ids[-5:])
+    state.save(str(tmp_path / "state"))
+    row = matrix.take(memoryview(np.arange(1, dtype=np.int32)))
+    assert State.load(str(tmp_path / "state")).add(row, targets[:1])[0] == len(targets) + 5
+
+
+def test_classes_whose_order_has_changed(tmp_path):
+    """The first row is of another class now, so pairs are turned, and with them what each class costs."""
+    matrix, targets = data.load("glass.scale")
+    state = libsvmx.train(matrix, targets, C=10, weights={1: 0.1, 2: 3}, keep_state=True)
+    labels = state.model.class_labels
+    state.remove([i for i, y in enumerate(targets) if y == labels[0]][:-1])
+    row = matrix.take(memoryview(np.arange(1, dtype=np.int32)))
+    state.update(add=(row, targets[:1]), remove=[i for i in state.ids if state.targets[state.ids == i][0] == labels[0]])
+    assert state.model.class_labels == (*labels[1:], labels[0])
+    state.save(str(tmp_path / "state"))
+    other = State.load(str(tmp_path / "state"))
+    assert other.gap < 1e-9
+    assert np.abs(other.decision_values(matrix) - state.decision_values(matrix)).max() < 1e-9
+
+
 def test_parameters_that_do_not_change_the_optimum(tmp_path):
     state, _, _ = moved("heart_scale", {"C": 10})
     state.save(str(tmp_path / "state"))
@@ -278,6 +301,14 @@ def test_wrong_arrays(k, saved, refused):
     description, arrays = opened(saved)
     change(arrays)
     refused(closed(description, arrays), message)
+
+
+def test_a_dual_problem_is_missing(saved, refused):
+    description, arrays = opened(saved)
+    description["parts"].pop()
+    for name in ("ids", "beta", "K_beta"):
+        del arrays[f"{name} 2"]
+    refused(closed(description, arrays), "3 dual problems are needed, 2 given")
 
 
 def test_a_description_that_is_not_json(refused):
