@@ -5,8 +5,8 @@ from libsvmx._solvers.walk cimport Walk
 
 cdef class Path(Walk):
     cdef readonly int64_t polished          # of the last update: paths in the linear term that repaired drift
-    cdef readonly bint rough                # left by SMO: no exact optimum, no path from here
     cdef void level_of_free(self) noexcept nogil
+    cdef int clip(self, Py_ssize_t v) except -1
     cdef void loosen(self) noexcept nogil
     cdef int refresh(self, bint everywhere) except -1
     cdef int gather_margin(self) except -1

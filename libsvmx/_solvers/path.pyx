@@ -76,8 +76,8 @@ cdef class Path(Walk):
         cdef Py_ssize_t k
         other.make_room(self.n)
         other.rows.make_room(self.n)
-        other.rough = self.rough
-        other.n, other.level, other.total, other.drift = self.n, self.level, self.total, self.drift
+        other.n, other.level, other.total = self.n, self.level, self.total
+        other.drift, other.rough = self.drift, self.rough
         other.shift, other.largest, other.scale, other.sharpness = self.shift, self.largest, self.scale, self.sharpness
         other.active = self.n
         for mine, own in zip(self.row_lists(), other.row_lists()):
@@ -165,8 +165,9 @@ cdef class Path(Walk):
                 self.beta[v] = self.high[v]
         self.settle()
 
-    def by_smo(self, gone, double total, double eps, Control control):
-        """As ``update``, to a gap of ``eps``, by SMO from beta as it is: where no path leads on."""
+    def by_smo(self, gone, double total, double eps, Control control, double ratio=1.0):
+        """As ``update``, or as ``rescale`` with a ``ratio``, to a gap of ``eps``, by SMO from beta as it is: where no path
+        leads on."""
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, v, h
         self.reset_counts(control)
@@ -177,6 +178,8 @@ cdef class Path(Walk):
                 v = self.halves * leaving[k] + h
                 self.beta[v] = self.low[v] = self.high[v] = self.linear[v] = 0.0
                 self.put(v, LEAVING)
+        for v in range(self.halves * self.n):
+            self.low[v], self.high[v], self.beta[v] = ratio * self.low[v], ratio * self.high[v], ratio * self.beta[v]
         self.total = total
         if not restore_sum(self):
             raise PathLost("no variable can make up for the sum")
@@ -189,7 +192,8 @@ cdef class Path(Walk):
         except PathLost:
             self.clear_margin()
             for v in range(self.halves * self.n):
-                self.to_bound(v)
+                if self.state[v] != LEAVING:
+                    self.to_bound(v)
             self.refresh(True)
             exact_smo(self, eps, control)
             self.level_of_free()
@@ -215,6 +219,9 @@ cdef class Path(Walk):
         """After a path: V of the margin from nothing, and repair of what has drifted or was put aside wrongly."""
         cdef double tolerance = max(EXACT * self.scale, 16 * self.sharpness)
         cdef int k
+        cdef Py_ssize_t v
+        for v in range(self.factor.size):
+            self.clip(self.member[v])
         self.refresh(self.drift > tolerance)
         for k in range(MOST_REPAIRS):
             if self.gap() <= tolerance:
@@ -225,6 +232,14 @@ cdef class Path(Walk):
         if not self.gap() <= tolerance:
             self.polish()
         self.loosen()
+
+    cdef int clip(self, Py_ssize_t v) except -1:
+        """A variable that rounding has left beyond a bound goes back to it."""
+        cdef double inside = min(max(self.beta[v], self.low[v]), self.high[v])
+        if fabs(inside - self.beta[v]) > 1e3 * self.near_bound(v):
+            raise PathLost("a coefficient has left its bounds")
+        self.beta[v] = inside
+        return 0
 
     def polish(self):
         """From beta near the optimum to the optimum, by paths in the linear term."""

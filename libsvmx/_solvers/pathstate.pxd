@@ -18,6 +18,8 @@ cdef class PathState:
     cdef readonly int halves            # variables of a row: v = halves * row + half
     cdef readonly double level          # V of the margin
     cdef readonly double total          # what the sum of beta has to be
+    cdef readonly double drift          # bound on what rounding has done to F since it was last computed
+    cdef readonly bint rough            # left by SMO: no exact optimum, no path from here
     cdef ExactRows rows
     # by row
     cdef double[::1] F                  # sum_j beta_j K_j

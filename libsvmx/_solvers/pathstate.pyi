@@ -6,6 +6,8 @@ class PathState:
     halves: int
     level: float
     total: float
+    drift: float
+    rough: bool
     def __init__(self, halves: int, budget_bytes: float) -> None: ...
     @property
     def coefficients(self) -> Buffer: ...

@@ -161,7 +161,7 @@ cdef class PathState:
         cdef double[::1] by_row = by_row_
         for v in range(m):
             by_row[v // self.halves] += self.beta[v]
-        for a in range(n, kernel.n):
+        for a in range(n, kernel.n if n else 0):
             K = self.rows.row(<int32_t>a)
             self.F[a] = svmx_dot(n, K, &by_row[0])
 
@@ -237,14 +237,14 @@ cdef class PathState:
         lists = [copied(each, m) for each in self.lists()]
         self.swapped = []
         row_lists = [copied(each, self.n) for each in self.row_lists()]
-        self.before = (self.n, self.level, self.total, row_lists, lists, self.factor.copy(),
+        self.before = (self.n, self.level, self.total, self.drift, self.rough, row_lists, lists, self.factor.copy(),
                        copied(self.member, self.factor.size))
 
     def rollback(self):
         """Back to the state at ``mark``, which ``discard`` must not have followed."""
         cdef Py_ssize_t k
         cdef int32_t[::1] pairs
-        n, self.level, self.total, row_lists, lists, self.factor, member = self.before
+        n, self.level, self.total, self.drift, self.rough, row_lists, lists, self.factor, member = self.before
         for each in reversed(self.swapped):
             pairs = filled("i", each)
             self.rows.swap(&pairs[0], len(each) // 2)

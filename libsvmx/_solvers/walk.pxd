@@ -8,7 +8,6 @@ cdef class Walk(PathState):
     cdef readonly int64_t breakpoints       # of the last path: a variable changed sets
     cdef readonly int64_t steps             # straight lines of length > 0
     cdef readonly int64_t pivots            # exchanges along a null direction
-    cdef readonly double drift              # bound on what rounding has done to F since it was last computed
     cdef Control control
     cdef double eta
     cdef double lack                        # what the sum still misses per unit of eta, to come from the margin

@@ -6,4 +6,3 @@ class Walk(PathState):
     breakpoints: int
     steps: int
     pivots: int
-    drift: float

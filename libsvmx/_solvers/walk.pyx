@@ -134,15 +134,15 @@ cdef class Walk(PathState):
     cdef double speed(self, Py_ssize_t k, double *distance) noexcept nogil:
         """How fast member k of the margin nears a bound, 0 if it does not, and its distance from it."""
         cdef Py_ssize_t v = self.member[k]
-        cdef double rate = self.dbeta[k]
-        if rate > 0:
-            distance[0] = self.high[v] - self.beta[v]
-            rate -= self.dhigh[v]
-        else:
-            distance[0] = self.beta[v] - self.low[v]
-            rate = self.dlow[v] - rate
-        distance[0] = max(distance[0], 0.0)
-        return rate if rate > self.near_bound(v) else 0.0
+        cdef double up = self.dbeta[k] - self.dhigh[v], down = self.dlow[v] - self.dbeta[k]
+        cdef double above = max(self.high[v] - self.beta[v], 0.0), below = max(self.beta[v] - self.low[v], 0.0)
+        cdef double slow = self.near_bound(v)
+        # a box that shrinks can be met on both sides: the one that is met first counts
+        if up > slow and (down <= slow or above * down < below * up):
+            distance[0] = above
+            return up
+        distance[0] = below
+        return down if down > slow else 0.0
 
     cdef Py_ssize_t breakpoint(self, double *step) noexcept nogil:
         """The variable that ends the line, or -1 for its end at eta = 1."""
@@ -191,7 +191,7 @@ cdef class Walk(PathState):
         cdef double rate
         self.breakpoints += 1
         if self.state[v] == MARGIN:
-            high = self.dbeta[self.place[v]] > 0
+            high = self.high[v] - self.beta[v] < self.beta[v] - self.low[v]
             self.leave(v)
             return self.rest(v, high)
         rate = self.dlinear[v] - self.dF[v // self.halves] - self.dlevel

@@ -182,7 +182,11 @@ class State:
             param = replace(self.param, C=C)
             change = Change(param, self.problem, self._ids, np.ones(len(self), dtype=bool), observer or Observer())
             ratio = param.C / self.param.C
-            change.each(self.parts, lambda part: part.path.rescale(ratio, change.control()))
+            change.each(
+                self.parts,
+                lambda part: part.path.rescale(ratio, change.control()),
+                lambda part: part.path.by_smo(filled("i", []), 0.0, param.eps, change.control(), ratio),
+            )
             self.param, self._model, self.report = param, None, change.report(self.parts)
 
     def check(self, observer: Observer | None = None) -> float:
@@ -370,26 +374,39 @@ class Change:
         except TimeoutError as error:
             raise SvmxError(f"{error}: the state is as it was before") from None
 
-    def each(self, parts: dict[Key, Part], action: Callable[[Part], None]) -> None:
-        """Do something to the paths of all parts, or, if there is an error, to none."""
+    def each(
+        self, parts: dict[Key, Part], action: Callable[[Part], None], otherwise: Callable[[Part], None] | None = None
+    ) -> None:
+        """Do something to the paths of all parts, or, if there is an error, to none; ``otherwise`` where a path is
+        lost."""
         marked: list[Part] = []
         try:
             for part in parts.values():
                 part.path.mark()
                 marked.append(part)
-                part.path.append(self.kernel_of(part.ids), filled("q", []), *nothing())
-                action(part)
+                part.trained = False
+                nobody = filled("q", []), *nothing()
+                part.path.append(self.kernel_of(part.ids), *nobody)
+                try:
+                    action(part)
+                except PathLost:
+                    if otherwise is None:
+                        raise
+                    part.path.rollback()
+                    part.path.mark()
+                    part.path.append(self.kernel_of(part.ids), *nobody)
+                    part.trained = True
+                    otherwise(part)
         except BaseException as error:
             for part in marked:
                 part.path.rollback()
             if isinstance(error, PathLost):
-                raise ParameterError(f"the optimum cannot be followed there ({error}): train again") from None
+                raise ParameterError(f"the optimum cannot be followed ({error}): train again") from None
             if isinstance(error, TimeoutError):
                 raise SvmxError(f"{error}: the state is as it was before") from None
             raise
         self.touched = marked
         for part in marked:
-            part.trained = False
             part.path.forget()
 
     def report(self, parts: dict[Key, Part]) -> UpdateReport:
