@@ -109,7 +109,7 @@ def test_a_state_file_goes_on_where_it_was(heart, folder):
     assert err == "svmx-update: error: --remove: there is no row 30 among the 244 rows of the state\n"
     folder.put("rest", "".join([*heart[1:4], *heart[30:260], *heart[261:]]))
     _, out = folder.accepts("svmx-update", "-m", "50", "--state", "state", "--remove", "1,261", "-c", "4", "other")
-    assert [line.split(":")[0] for line in out.splitlines()] == ["start", "C = 14", "+0 -2", out.splitlines()[-1]]
+    assert [line.split(":")[0] for line in out.splitlines()] == ["start", "C = 4", "+0 -2", out.splitlines()[-1]]
     expected = fresh("rest", C=4, gamma=load_model("model").param.gamma)
     assert distance(values("other", "all"), expected.decision_values(read_data("all").matrix)) < 1e-9
 
