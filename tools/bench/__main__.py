@@ -60,6 +60,11 @@ def arguments(argv):
         validation_options(parser, job)
     elif job == "updating":
         updating_options(parser)
+        options = parser.parse_args(argv[1:])
+        unknown = set(options.case) - {case.name for case in updating.CASES}
+        if unknown:
+            parser.error(f"no such case: {' '.join(sorted(unknown))}")
+        return job, options
     elif job == "predict":
         parser.add_argument("--svm-predict", type=Path, metavar="PATH", help="LIBSVM's command, for whole commands")
     else:
@@ -96,12 +101,12 @@ def validation_options(parser, job):
 
 def updating_options(parser):
     names = [case.name for case in updating.CASES]
-    parser.add_argument("case", nargs="*", choices=[*names, []], metavar="CASE", help=f"{' '.join(names)}; default: all")
+    parser.add_argument("case", nargs="*", metavar="CASE", help=f"of {' '.join(names)}; default: all")
     parser.add_argument("--quick", action="store_true", help="fewer points and rows")
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="a figure of each case that has one")
     parser.add_argument("--tight", action="store_true", help="fisher: LIBSVM at 1e-6 and 1e-9, too")
     parser.add_argument("--limit", type=float, default=60, metavar="S", help="fisher: LIBSVM is stopped then (60)")
-    parser.add_argument("--every", type=int, default=1, metavar="K", help="elec2: others train on every K-th window (1)")
+    parser.add_argument("--every", type=int, default=1, metavar="K", help="elec2: trainings on every K-th window (1)")
     parser.add_argument("--libsvm", action="store_true", help="a9a: LIBSVM's training, too")
     parser.add_argument("--max-seconds-once", type=float, default=20, metavar="S", help="slower ones run once (20)")
     parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single process (7200)")
@@ -171,9 +176,9 @@ def update(options):
 
 
 UPDATES_EXPLAINED = """\
-One thread; medians of CPU time until there is a model, data are in memory before. MID: all rows along one path; SID: one
-by one; LIBSVM and cold (libsvmx): training from nothing to the tolerance named; seeded: libsvmx's SMO from the old
-optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the changes of alpha asked for."""
+One thread; medians of CPU time until there is a model, data are in memory before. MID: all rows along one path;
+SID: one by one; LIBSVM and cold (libsvmx): training from nothing to the tolerance named; seeded: libsvmx's SMO from
+the old optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the changes of alpha asked for."""
 
 EXPLANATION = """\
 One thread, one process for each run; data are read before the clock starts, but by svmx-grid, a whole command.

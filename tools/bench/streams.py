@@ -1,4 +1,4 @@
-"""States that are updated again and again, in a child: a window that slides over a stream, and single rows of a large set.
+"""States that are updated again and again, in a child: a window that slides, and single rows of a large set.
 
 Each job returns what updating.py shows. CPU seconds count updates or trainings together with the predictions asked of
 them; data are in memory and converted before.
@@ -17,6 +17,8 @@ from tools.bench.datasets import csr_matrix, load, parameter
 from tools.bench.updaters import TIGHT_EPS, as_dataset, scaled
 
 DOUBTS_TOLD = 20  # of more rows that are predicted differently only the number is told
+COUNTS = ("updates", "trained", "breakpoints", "predicted", "errors", "unlike", "unlike_cold", "asked")
+SECONDS = ("path", "path_there", "libsvm", "cold")
 
 
 class Trainings:
@@ -99,8 +101,7 @@ def slide(job):
     n, step, C, gamma = job["window"], job["step"], job["C"], job["gamma"]
     trainings = Trainings(as_dataset(X, y), C, gamma)
     state = updaters.kept_state(X[:n], y[:n], C, gamma)
-    told = dict.fromkeys(("updates", "trained", "breakpoints", "predicted", "errors", "unlike", "unlike_cold", "asked"), 0)
-    told |= dict.fromkeys(("path", "path_there", "libsvm", "cold"), 0.0)
+    told = dict.fromkeys(COUNTS, 0) | dict.fromkeys(SECONDS, 0.0)
     doubts = []
     oldest = np.arange(step)
     for begin in range(0, len(y) - n - step + 1, step):
@@ -108,7 +109,7 @@ def slide(job):
         labels = []
         seconds = timed(lambda asked=asked, labels=labels: labels.extend(state.predict(X[asked])))
         values = favour(state.model, X[asked])
-        seconds += timed(lambda asked=asked: state.update(add=(X[asked], y[asked]), remove=oldest))
+        seconds += timed(lambda asked=asked, gone=oldest: state.update(add=(X[asked], y[asked]), remove=gone))
         oldest = state.ids[:step]
         told["breakpoints"] += state.report.breakpoints
         told["predicted"] += step
@@ -127,10 +128,10 @@ def slide(job):
             told["unlike_cold"] += int(np.sum(labels != cold_labels))
             if unlike.any():
                 _, _, tight = trainings.cold(rows, asked, TIGHT_EPS)
-                doubts += [
-                    {"row": int(asked[k]), "path": float(values[k]), "tight": float(tight[k]), "libsvm": their_labels[k]}
-                    for k in np.flatnonzero(unlike)
-                ]
+                columns = asked[unlike], values[unlike], tight[unlike], their_labels[unlike]
+                names = ("row", "path", "tight", "libsvm")
+                lines = zip(*(column.tolist() for column in columns), strict=True)
+                doubts += [dict(zip(names, line, strict=True)) for line in lines]
         told["updates"] += 1
     told["alike_tight"] = sum((d["path"] > 0) == (d["tight"] > 0) for d in doubts)
     return {**told, "gap": state.gap, "doubts": doubts[:DOUBTS_TOLD]}
@@ -186,4 +187,3 @@ def single(job):
         "cold": trainings.cold(every, chosen)[0],
         "libsvm": trainings.libsvm(every, [])[0] if job["libsvm"] else None,
     }
-

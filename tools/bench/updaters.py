@@ -159,7 +159,8 @@ def along_paths(change, state, single):
         told |= {"repairs": sum(r.repairs + r.retrained for r in reports), "gap": reports[-1].gap}
         alpha = sizes(state.model, len(state))
         free = int(np.sum((alpha > 0) & (alpha < change.C)))
-        return {"objective": state.objective, "free": free, "joined": alpha[len(alpha) - (len(y) - n) :].tolist(), **told}
+        joined = alpha[len(alpha) - (len(y) - n) :]
+        return {"objective": state.objective, "free": free, "joined": joined, **told}
 
     return work, outcome
 

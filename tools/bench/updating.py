@@ -1,7 +1,8 @@
 """Rows that join and leave a trained state, beside trainings from nothing.
 
 Rebuilds figures 4 to 6 of Karasuyama & Takeuchi, "Multiple incremental decremental learning of support vector machines"
-(2009), and measures a window that slides over a stream and single rows of a large set. updaters.py says what is compared.
+(2009), and measures a window that slides over a stream and single rows of a large set. updaters.py says what is
+compared.
 """
 
 from __future__ import annotations
@@ -30,6 +31,17 @@ WRONG = 1e-5  # a path whose objective is so much above another's, relatively, h
 WRONG_GAP = 1e-3  # and so has one with this KKT gap, LIBSVM's tolerance
 
 
+DOES = {"add": "join", "remove": "leave", "both": "join and m leave"}
+STREAM_COLUMNS = (
+    *("C", "gamma", "updates", "path s", "ms each", "LIBSVM s", "cold s", "LIBSVM / path", "cold / path"),
+    *("breakpoints each", "errors %", "unlike LIBSVM", "unlike cold", "alike at 1e-6"),
+)
+SINGLE_COLUMNS = (
+    *("add, ms", "min-max", "remove, ms", "min-max", "breakpoints", "free", "state s", "cold s", "LIBSVM s"),
+    *("LIBSVM / add", "data MB", "state MB", "peak MB"),
+)
+
+
 # ---- what is measured --------------------------------------------------------------------------
 
 
@@ -52,9 +64,8 @@ class Artificial:
 
     def title(self) -> str:
         return (
-            f"{self.name}: {self.n} rows in the plane, one Gaussian against a mixture of two, m of those with alpha = C "
-            f"{'join and m leave' if self.scenario == 'both' else {'add': 'join', 'remove': 'leave'}[self.scenario]}; "
-            f"C={self.C:g}, gamma={self.gamma:g}; medians over draws"
+            f"{self.name}: {self.n} rows in the plane, one Gaussian against a mixture of two, m of those with "
+            f"alpha = C {DOES[self.scenario]}; C={self.C:g}, gamma={self.gamma:g}; medians over draws"
         )
 
 
@@ -326,10 +337,7 @@ def point_rows(found: Found) -> list[tuple[str, ...]]:
 
 def stream_rows(told: list[Result]) -> list[tuple[str, ...]]:
     """Seconds of all updates; ~ is extrapolated from the windows trained on."""
-    rows = [
-        ("C", "gamma", "updates", "path s", "ms each", "LIBSVM s", "cold s", "LIBSVM / path", "cold / path")
-        + ("breakpoints each", "errors %", "unlike LIBSVM", "unlike cold", "alike at 1e-6")
-    ]
+    rows = [STREAM_COLUMNS]
     for t in told:
         whole, about = t["updates"] / t["trained"], "~" if t["trained"] < t["updates"] else ""
         rows.append(
@@ -354,10 +362,7 @@ def stream_rows(told: list[Result]) -> list[tuple[str, ...]]:
 
 
 def single_rows(told: list[Result]) -> list[tuple[str, ...]]:
-    rows = [
-        ("add, ms", "min-max", "remove, ms", "min-max", "breakpoints", "free", "state s", "cold s", "LIBSVM s")
-        + ("LIBSVM / add", "data MB", "state MB", "peak MB")
-    ]
+    rows = [SINGLE_COLUMNS]
     for t in told:
         add, remove = statistics.median(t["add"]), statistics.median(t["remove"])
         rows.append(
