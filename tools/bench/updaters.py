@@ -17,6 +17,7 @@ there are coefficients), and kernel rows that a trained state has kept are there
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from importlib import import_module
 
 import numpy as np
@@ -210,17 +211,14 @@ class Seeded:
         change, rows = self.change, self.change.left.astype(np.int32)
         n, y = change.n, change.y
         kernel = self.kernel()
-        beta, V = np.zeros(len(y)), y.copy()
-        spread = handed_on(y[:n] * np.asarray(self.before.alpha), y[:n], change.C, change.gone)
-        if spread is not None:
-            targets = kernel.targets(rows.data)
-            beta[:n] = spread
-            step = spread - y[:n] * np.asarray(self.before.alpha)
-            V[:n] = self.before.scores
-            moved = np.flatnonzero(step)
-            V[rows] -= step[moved] @ values_of(targets, moved)
-            fresh = np.arange(n, len(y))
-            V[n:] = y[n:] - values_of(targets, fresh) @ beta[rows]
+        targets = kernel.targets(rows.data)
+        before = y[:n] * np.asarray(self.before.alpha)
+        beta = np.concatenate([handed_on(before, y[:n], change.C, change.gone), np.zeros(len(y) - n)])
+        step = beta[:n] - before
+        moved = np.flatnonzero(step)
+        V = np.concatenate([self.before.scores, y[n:]])
+        V[rows] -= step[moved] @ values_of(targets, moved)
+        V[n:] = y[n:] - values_of(targets, np.arange(n, len(y))) @ beta[rows]
         dual = self.posed(rows)
         alpha = np.abs(beta[rows])
         start = DualProblem(dual.y, dual.linear, dual.C, alpha.data, dual.index, False, V[rows].data)
@@ -239,7 +237,10 @@ def values_of(targets, sources):
 
 
 def handed_on(beta, y, C, gone):
-    """beta without the rows ``gone``, their sum spread evenly over free rows, then over all; None if it has no room."""
+    """beta, of sum 0, without the rows ``gone``: what they had is spread evenly over free rows, then over all.
+
+    There is room: the others have minus that sum, and may all fall to 0.
+    """
     beta, lost = beta.copy(), beta[gone].sum()
     low, high = np.minimum(0.0, y * C), np.maximum(0.0, y * C)
     free = (low < beta) & (beta < high)
@@ -254,16 +255,30 @@ def handed_on(beta, y, C, gone):
             after = np.clip(beta[room] + lost / room.sum(), low[room], high[room])
             lost -= (after - beta[room]).sum()
             beta[room] = after
-    return beta if abs(lost) <= NONE_LEFT * C else None
+    return beta
 
 
-def way(name, change, state):
-    """(work, outcome) of a way by its name; ``state`` gives a state of the rows before the change."""
+class Before:
+    """Before(change): what is known of the optimum before the change, computed when it is asked for, once."""
+
+    def __init__(self, change):
+        self.change = change
+        self.seeded = lru_cache(lambda eps: Seeded(change, eps))
+
+    @cached_property
+    def state(self):
+        change, n = self.change, self.change.n
+        return kept_state(change.X[:n], change.y[:n], change.C, change.gamma)
+
+
+def way(name, before):
+    """(work, outcome) of a way by its name."""
     kind, _, eps = name.partition(" ")
+    change = before.change
     if kind in ("MID", "SID"):
-        return along_paths(change, state(), kind == "SID")
+        return along_paths(change, before.state, kind == "SID")
     if kind == "seeded":
-        seeded = Seeded(change, float(eps))
+        seeded = before.seeded(float(eps))
         return seeded.work, seeded.outcome
     peer = import_module("tools.bench.peers." + {"LIBSVM": "libsvm", "cold": "svmx"}[kind])
     return retrained(change, peer, float(eps))
@@ -282,26 +297,19 @@ def changes(job):
         alpha that are asked for; a median
     """
     runs, ratios = [], []
-    states = {}
+    before = None
     for repetition in range(job["repeat"]):
-        change = CHANGES[job["subject"]](job, repetition)
-        key = repetition if job["subject"] == "artificial" else 0
-
-        def state(key=key, change=change):
-            if key not in states:
-                states.clear()
-                states[key] = kept_state(change.X[: change.n], change.y[: change.n], change.C, change.gamma)
-            return states[key]
-
+        if before is None or job["subject"] == "artificial":  # the others have one change only
+            before = Before(CHANGES[job["subject"]](job, repetition))
         # to and fro: the first in a turn finds the processor's caches cold
         for name in job["ways"][:: -1 if repetition % 2 else 1]:
             if any(run["way"] == name and run["seconds"] > job["max_seconds_once"] for run in runs):
                 continue
-            work, outcome = way(name, change, state)
+            work, outcome = way(name, before)
             run = {"way": name, "seconds": timed(work), **outcome()}
             joined = run.pop("joined", None)
             if name == "MID":
-                left = sizes(state().model, change.n)[change.gone]
+                left = sizes(before.state.model, before.change.n)[before.change.gone]
                 ratios.append(expected(np.concatenate([joined, left])))
             runs.append(run)
     return {"runs": runs, "ratio": float(np.median(ratios)) if ratios else None}
