@@ -102,7 +102,7 @@ def test_window(tmp_path):
     assert not found.differs()
     heading, row = updating.rows_of(found)
     assert len(heading) == len(row)
-    assert "objective above that of MID" in updating.table(found)
+    assert "above that of MID, relatively: SID" in updating.table(found)
 
 
 def test_what_is_stopped_is_marked(tmp_path):
