@@ -11,6 +11,7 @@ from support.data import DATA
 from tools.bench import datasets, streams, updateplot, updaters, updating
 from tools.bench.__main__ import main
 from tools.bench.cases import Case
+from tools.bench.measure import measure
 
 ADD = updating.Artificial("small", "add", (1, 3), n=60, repeat=2)
 HEART = updating.Window("window", "heart_scale", 200, 10, costs=(1.0,), gammas=(0.1,))
@@ -105,12 +106,18 @@ def test_window(tmp_path):
     assert "above that of MID, relatively: SID" in updating.table(found)
 
 
-def test_what_is_stopped_is_marked(tmp_path):
-    found = updating.run(HEART, options(tmp_path, limit=0.01, tight=False))
+@pytest.mark.skipif(not updating.SIGXCPU, reason="no limits of CPU time here")
+def test_what_is_stopped_is_marked(tmp_path, monkeypatch):
+    def endless(job, *more):
+        long = {"max_seconds_once": 100, "repeat": 10**6} if job["limit"] else {}
+        return measure({**job, **long}, *more)
+
+    monkeypatch.setattr(updating, "measure", endless)
+    found = updating.run(HEART, options(tmp_path, limit=0.5, tight=False))
     (point,) = found.points
     assert set(point.cannot) == {"LIBSVM 1e-3", "seeded 1e-6"}
     assert "stopped" in updating.table(found)
-    assert "LIBSVM 1e-3: NOT RUN: not done after 0.01 s (gamma=0.1, C=1)" in updating.markdown([found])
+    assert "LIBSVM 1e-3: NOT RUN: not done after 0.5 CPU seconds (gamma=0.1, C=1)" in updating.markdown([found])
 
 
 def test_stream(tmp_path):

@@ -106,7 +106,7 @@ def updating_options(parser):
     parser.add_argument("--figures", type=Path, metavar="FOLDER", help="a figure of each case that has one")
     parser.add_argument("--tight", action="store_true", help="fisher: LIBSVM at 1e-6 and 1e-9, too")
     parser.add_argument(
-        "--limit", type=float, default=60, metavar="S", help="fisher: LIBSVM and the seeded SMO are stopped then (60)"
+        "--limit", type=float, default=60, metavar="S", help="fisher: CPU time of LIBSVM, and of the seeded SMO (60)"
     )
     parser.add_argument("--every", type=int, default=1, metavar="K", help="elec2: trainings on every K-th window (1)")
     parser.add_argument("--libsvm", action="store_true", help="a9a: LIBSVM's training, too")

@@ -16,6 +16,8 @@ there are coefficients), and kernel rows that a trained state has kept are there
 
 from __future__ import annotations
 
+import math
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from importlib import import_module
@@ -305,8 +307,19 @@ def way(name, before):
 # ---- what a child does -------------------------------------------------------------------------
 
 
+def limit_cpu(seconds):
+    """End this process by SIGXCPU after so many CPU seconds, where that can be had."""
+    try:
+        import resource
+    except ImportError:
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), resource.RLIM_INFINITY))
+
+
 def changes(job):
-    """{subject, ways, repeat, max_seconds_once, ...}: every way ``repeat`` times, in turn.
+    """{subject, ways, repeat, max_seconds_once, limit, ...}: every way ``repeat`` times, in turn; ``limit`` is of the
+    CPU seconds of the whole process, None for none.
 
     Returns
     -------
@@ -316,6 +329,8 @@ def changes(job):
     """
     runs, ratios = [], []
     before = None
+    if job["limit"] is not None:
+        limit_cpu(job["limit"])
     for repetition in range(job["repeat"]):
         if before is None or job["subject"] == "artificial":  # the others have one change only
             before = Before(CHANGES[job["subject"]](job, repetition))

@@ -7,6 +7,7 @@ compared.
 
 from __future__ import annotations
 
+import signal
 import statistics
 import sys
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +28,7 @@ MID, SID, LIBSVM = "MID", "SID", "LIBSVM 1e-3"
 TIGHT = ("LIBSVM 1e-6", "LIBSVM 1e-9")
 COLD, SEEDED = "cold 1e-3", "seeded 1e-6"
 WAYS = (MID, SID, LIBSVM, *TIGHT, COLD, SEEDED)
+SIGXCPU = getattr(signal, "SIGXCPU", 0)
 MILLI = 1e3
 WRONG = 1e-6  # a path whose objective is so much above another's, relatively, has missed the optimum
 WRONG_GAP = 1e-3  # and so has one with this KKT gap, LIBSVM's tolerance
@@ -38,8 +40,8 @@ STREAM_COLUMNS = (
     *("breakpoints each", "errors %", "unlike LIBSVM", "unlike cold", "alike at 1e-6"),
 )
 SINGLE_COLUMNS = (
-    *("add, ms", "min-max", "remove, ms", "min-max", "breakpoints", "free", "state s", "cold s", "LIBSVM s"),
-    *("LIBSVM / add", "data MB", "state MB", "peak MB"),
+    *("add, ms", "min-max", "remove, ms", "min-max", "with breakpoints", "ms", "breakpoints", "free"),
+    *("state s", "cold s", "LIBSVM s", "LIBSVM / add", "data MB", "state MB", "peak MB"),
 )
 
 
@@ -240,7 +242,16 @@ def run(case: Any, options: Any) -> Found:
 
 def job_of(case: Any, options: Any, **what: Any) -> Result:
     repeat = getattr(case, "repeat", None) or options.repeat
-    return {"task": "update", "repeat": repeat, "max_seconds_once": options.max_seconds_once, **what}
+    told = {"task": "update", "repeat": repeat, "max_seconds_once": options.max_seconds_once, "limit": None}
+    return {**told, **what}
+
+
+def limited(job: Result, options: Any) -> Result:
+    """As ``measure``, of a process that is stopped after ``options.limit`` CPU seconds."""
+    once = min(options.max_seconds_once, options.limit / (job["repeat"] + 1))
+    told = measure({**job, "limit": options.limit, "max_seconds_once": once}, 1, options.timeout)
+    stopped = told.get("cannot", "").startswith(f"exit code {-SIGXCPU}:")
+    return {"cannot": f"not done after {options.limit:g} CPU seconds"} if stopped else told
 
 
 def measure_artificial(case: Artificial, npz: str, options: Any, found: Found) -> None:
@@ -263,8 +274,7 @@ def measure_window(case: Window, npz: str, options: Any, found: Found) -> None:
             ours = (MID, SID, COLD)
             point.add(measure({**job, "ways": ours}, 1, options.timeout), ours)
             for way in (SEEDED, LIBSVM, *(TIGHT if options.tight else ())):
-                once = min(options.max_seconds_once, options.limit / (job["repeat"] + 1))
-                point.add(measure({**job, "ways": [way], "max_seconds_once": once}, 1, options.limit), (way,))
+                point.add(limited({**job, "ways": [way]}, options), (way,))
             found.points.append(point)
             print(".", end="", file=sys.stderr, flush=True)
 
@@ -370,12 +380,16 @@ def stream_rows(told: list[Result]) -> list[tuple[str, ...]]:
 def single_rows(told: list[Result]) -> list[tuple[str, ...]]:
     rows = [SINGLE_COLUMNS]
     for t in told:
+        # the others change nothing: alpha = 0 before and after
+        moving = [(s, b) for s, b in zip(t["add"] + t["remove"], t["breakpoints"], strict=True) if b]
         add, remove = statistics.median(t["add"]), statistics.median(t["remove"])
         rows.append(
             (
                 *(milliseconds(add), "-".join(milliseconds(f(t["add"])) for f in (min, max))),
                 *(milliseconds(remove), "-".join(milliseconds(f(t["remove"])) for f in (min, max))),
-                f"{statistics.median(t['breakpoints']):.0f}",
+                f"{len(moving)} of {len(t['breakpoints'])}",
+                milliseconds(statistics.median([s for s, _ in moving]) if moving else None),
+                f"{statistics.median([b for _, b in moving] or [0]):.0f}",
                 f"{t['free']:,}",
                 f"{t['training']:.2f}",
                 f"{t['cold']:.2f}",
