@@ -8,6 +8,8 @@ child        one measurement in a process of its own; measure starts it
 certificate  objective and KKT gap of a solution from the original data, by NumPy alone
 roofline     the least time that kernel values and memory leave
 training, predicting, reading     the three jobs;  report, plot    what they show
+seeding, searching   cross-validation, grids; turns, crossvalidators    how they are measured
+updating     rows that join and leave; updaters, streams    how they are measured; updateplot    figures
 """
 
 import sys

@@ -6,6 +6,7 @@ python -m tools.bench read       readers of data files
 python -m tools.bench seeding    cross-validation with and without seeding, beside LIBSVM
 python -m tools.bench loo        leave-one-out beside LIBSVM
 python -m tools.bench grid       svmx-grid with and without seeding, beside LIBSVM
+python -m tools.bench updating   rows that join and leave a trained state, beside trainings from nothing
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import json
 import sys
 from pathlib import Path
 
-from tools.bench import ROOT, plot, predicting, reading, report, searching, seeding
+from tools.bench import ROOT, plot, predicting, reading, report, searching, seeding, updating
 from tools.bench.cases import GROUPS, LEAVING, SEARCHING, SEEDING, named
 from tools.bench.machine import description
 from tools.bench.peers import SOLVERS
@@ -32,14 +33,14 @@ VALIDATIONS = {
 def common(parser):
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="LIBSVM sets, plain or .xz")
     parser.add_argument("--cache", type=Path, default=ROOT / "build" / "bench", help="prepared data and models")
-    parser.add_argument("--repeat", type=int, default=3, metavar="K", help="runs of each, in turn (3)")
+    parser.add_argument("--repeat", type=int, default=3, metavar="K", help="runs of each, in turn (3; updating: 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="everything raw: single times, versions, machine")
     return parser
 
 
 def arguments(argv):
     """The job's name, and its options."""
-    job = argv[0] if argv and argv[0] in ("predict", "read", *VALIDATIONS) else "train"
+    job = argv[0] if argv and argv[0] in ("predict", "read", "updating", *VALIDATIONS) else "train"
     parser = common(argparse.ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RAW))
     if job == "train":
         parser.add_argument("--group", choices=GROUPS, default="main")
@@ -57,6 +58,13 @@ def arguments(argv):
         return job, parser.parse_args(argv)
     if job in VALIDATIONS:
         validation_options(parser, job)
+    elif job == "updating":
+        updating_options(parser)
+        options = parser.parse_args(argv[1:])
+        unknown = set(options.case) - {case.name for case in updating.CASES}
+        if unknown:
+            parser.error(f"no such case: {' '.join(sorted(unknown))}")
+        return job, options
     elif job == "predict":
         parser.add_argument("--svm-predict", type=Path, metavar="PATH", help="LIBSVM's command, for whole commands")
     else:
@@ -89,6 +97,23 @@ def validation_options(parser, job):
         parser.add_argument("--log2c", default="-5,13,2", metavar="A,B,STEP", help="as --log2c=-5,13,2")
         parser.add_argument("--log2g", default="3,-15,-2", metavar="A,B,STEP", help="as --log2g=3,-15,-2")
         parser.add_argument("--fold", type=int, default=5, metavar="K", help="(5)")
+
+
+def updating_options(parser):
+    names = [case.name for case in updating.CASES]
+    parser.add_argument("case", nargs="*", metavar="CASE", help=f"of {' '.join(names)}; default: all")
+    parser.add_argument("--quick", action="store_true", help="fewer points and rows")
+    parser.add_argument("--figures", type=Path, metavar="FOLDER", help="a figure of each case that has one")
+    parser.add_argument("--tight", action="store_true", help="fisher: LIBSVM at 1e-6 and 1e-9, too")
+    parser.add_argument(
+        "--limit", type=float, default=60, metavar="S", help="fisher: CPU time of LIBSVM, and of the seeded SMO (60)"
+    )
+    parser.add_argument("--every", type=int, default=1, metavar="K", help="elec2: trainings on every K-th window (1)")
+    parser.add_argument("--libsvm", action="store_true", help="a9a: LIBSVM's training, too")
+    parser.add_argument("--max-seconds-once", type=float, default=20, metavar="S", help="slower ones run once (20)")
+    parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single process (7200)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
+    parser.set_defaults(repeat=5)
 
 
 RAW = argparse.RawDescriptionHelpFormatter
@@ -138,6 +163,25 @@ def validate(job, options):
     return 0 if any(run.results for found in results for run in found.runs) else 2
 
 
+def update(options):
+    """Exit code 1 if a path has missed the optimum, 2 if nothing could be run."""
+    machine = description()
+    print(report.machine_lines(machine) + "\n" + UPDATES_EXPLAINED, flush=True)
+    results = []
+    for results in updating.updating(options):
+        write_json(options.json, {"machine": machine, "results": [found.raw() for found in results]})
+        if options.markdown:
+            options.markdown.write_text(updating.markdown(results), encoding="utf-8")
+    if any(found.differs() for found in results):
+        return 1
+    return 0 if any(found.measured() for found in results) else 2
+
+
+UPDATES_EXPLAINED = """\
+One thread; medians of CPU time until there is a model, data are in memory before. MID: all rows along one path;
+SID: one by one; LIBSVM and cold (libsvmx): training from nothing to the tolerance named; seeded: libsvmx's SMO from
+the old optimum. theory: breakpoints of SID times ||d||_2 / ||d||_1, d the changes of alpha asked for."""
+
 EXPLANATION = """\
 One thread, one process for each run; data are read before the clock starts, but by svmx-grid, a whole command.
 LIBSVM / run: LIBSVM's time as a multiple of the run's. ~ is extrapolated from the parts measured, see the remarks."""
@@ -154,6 +198,8 @@ def main(argv):
         return train(options)
     if job in VALIDATIONS:
         return validate(job, options)
+    if job == "updating":
+        return update(options)
     machine = description()
     print(report.heading(machine).splitlines()[0], flush=True)
     records = predicting.run(options) if job == "predict" else reading.run(options)

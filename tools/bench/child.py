@@ -65,6 +65,13 @@ def cross_validate(job):
     return validator(datasets.load(job["npz"]), job)
 
 
+def update(job):
+    """{updater, ...}: see updaters and streams."""
+    from tools.bench import streams, updaters
+
+    return {"changes": updaters.changes, "slide": streams.slide, "single": streams.single}[job["updater"]](job)
+
+
 def timed(work):
     start = time.perf_counter()
     work()
@@ -104,7 +111,7 @@ def status_bytes(key):
     return None
 
 
-TASKS = {"train": train, "read": read, "predict": predict, "cross_validate": cross_validate}
+TASKS = {"train": train, "read": read, "predict": predict, "cross_validate": cross_validate, "update": update}
 
 
 def main():
