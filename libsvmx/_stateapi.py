@@ -100,9 +100,12 @@ class State(update.State):
         ------
         DataError, ParameterError      the state stays as it was
         """
-        X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
+        try:
+            X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
+            targets = np.ascontiguousarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"add must be a pair (X, y) with numbers in y: {error}") from None
         matrix = as_matrix(X)
-        targets = np.ascontiguousarray(y, dtype=np.float64)
         if targets.shape != (matrix.n_rows,):
             raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
         return self.change(matrix, targets.data, remove, observer or Observer())

@@ -24,6 +24,8 @@ from libsvmx._solvers.walk import PathLost
 
 # The gap that a path has to end with, relative to the scale of V.
 cdef double EXACT = 1e-10
+# The sum of beta may be off by so much of sum |beta|.
+cdef double SAME_SUM = 1e-13
 # Paths that mend what little is wrong after a path, before all is computed from nothing.
 cdef int MOST_REPAIRS = 3
 # Polishing again and again does not help.
@@ -131,23 +133,23 @@ cdef class Path(Walk):
                 self.beta[v] = self.low[v] = self.high[v] = self.linear[v] = 0.0
         self.settle()
 
-    def rescale(self, double ratio, Control control):
-        """The optimum with all bounds multiplied by ``ratio`` > 0, and the sum as it is, 0. Raises as ``start``."""
+    def rescale(self, low, high, double ratio, Control control):
+        """The optimum with the bounds ``low`` and ``high`` (buffers of float64, shape (halves * n,)), which are those there
+        are times ``ratio`` > 0 but for rounding, and the sum as it is, 0. Raises as ``start``."""
         cdef Py_ssize_t v, p, m = self.halves * self.n
-        low, high = zeros("d", m), zeros("d", m)
-        cdef double[::1] low_then = low, high_then = high
+        cdef const double[::1] low_then = low, high_then = high
         self.reset_counts(control)
         if self.rough:
             raise PathLost("the last optimum was not exact")
         self.prepare()
         self.moving, self.lack = True, self.total
         for v in range(m):
-            low_then[v], high_then[v] = ratio * self.low[v], ratio * self.high[v]
             self.dlow[v], self.dhigh[v] = low_then[v] - self.low[v], high_then[v] - self.high[v]
             self.lack -= self.beta[v]  # of rounding: the sum is 0
             if self.state[v] != MARGIN and self.beta[v] != 0.0:
                 self.velocity[v] = (ratio - 1.0) * self.beta[v]
                 self.lack -= self.velocity[v]
+                self.driven += fabs(self.velocity[v])
         # sum over the bounded of beta K = F - sum over M: no kernel row is needed
         for p in range(self.factor.size):
             self.dbeta[p] = -self.beta[self.member[p]]
@@ -165,9 +167,9 @@ cdef class Path(Walk):
                 self.beta[v] = self.high[v]
         self.settle()
 
-    def by_smo(self, gone, double total, double eps, Control control, double ratio=1.0):
-        """As ``update``, or as ``rescale`` with a ``ratio``, to a gap of ``eps``, by SMO from beta as it is: where no path
-        leads on."""
+    def by_smo(self, gone, double total, double eps, Control control, low=None, high=None):
+        """As ``update``, or as ``rescale`` to bounds ``low`` and ``high``, to a gap of ``eps``, by SMO from beta as it is:
+        where no path leads on."""
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, v, h
         self.reset_counts(control)
@@ -178,8 +180,11 @@ cdef class Path(Walk):
                 v = self.halves * leaving[k] + h
                 self.beta[v] = self.low[v] = self.high[v] = self.linear[v] = 0.0
                 self.put(v, LEAVING)
+        if low is not None:
+            memoryview(self.low)[:self.halves * self.n] = low
+            memoryview(self.high)[:self.halves * self.n] = high
         for v in range(self.halves * self.n):
-            self.low[v], self.high[v], self.beta[v] = ratio * self.low[v], ratio * self.high[v], ratio * self.beta[v]
+            self.beta[v] = min(max(self.beta[v], self.low[v]), self.high[v])
         self.total = total
         if not restore_sum(self):
             raise PathLost("no variable can make up for the sum")
@@ -194,6 +199,7 @@ cdef class Path(Walk):
             for v in range(self.halves * self.n):
                 if self.state[v] != LEAVING:
                     self.to_bound(v)
+            restore_sum(self)
             self.refresh(True)
             exact_smo(self, eps, control)
             self.level_of_free()
@@ -217,50 +223,79 @@ cdef class Path(Walk):
 
     def settle(self):
         """After a path: V of the margin from nothing, and repair of what has drifted or was put aside wrongly."""
-        cdef double tolerance = max(EXACT * self.scale, 16 * self.sharpness)
         cdef int k
         cdef Py_ssize_t v
         for v in range(self.factor.size):
             self.clip(self.member[v])
-        self.refresh(self.drift > tolerance)
-        for k in range(MOST_REPAIRS):
-            if self.gap() <= tolerance:
-                break
+        for k in range(MOST_REPAIRS + 1):
             self.prepare()
-            self.polish_once()
-            self.refresh(self.drift > tolerance)
-        if not self.gap() <= tolerance:
+            self.refresh(self.drift > self.tolerance())
+            if self.is_settled():
+                break
+            if k < MOST_REPAIRS:
+                self.polish_once()
+        else:
             self.polish()
         self.loosen()
+
+    cdef double tolerance(self) noexcept nogil:
+        """The gap that is none."""
+        return max(EXACT * self.scale, 16 * self.sharpness)
+
+    cdef bint is_settled(self) noexcept nogil:
+        """Whether the conditions of the optimum hold, as ``prepare`` has found the scales."""
+        cdef Py_ssize_t v
+        cdef double missing = self.total
+        for v in range(self.halves * self.n):
+            missing -= self.beta[v]
+        return fabs(missing) <= SAME_SUM * (self.mass + fabs(self.total)) and self.kkt_gap() <= self.tolerance()
 
     cdef int clip(self, Py_ssize_t v) except -1:
         """A variable that rounding has left beyond a bound goes back to it."""
         cdef double inside = min(max(self.beta[v], self.low[v]), self.high[v])
         if fabs(inside - self.beta[v]) > 1e3 * self.near_bound(v):
             raise PathLost("a coefficient has left its bounds")
-        self.beta[v] = inside
+        return self.move(v, inside)
+
+    cdef int move(self, Py_ssize_t v, double beta) except -1:
+        """beta of one variable changes, and F with it."""
+        if beta != self.beta[v]:
+            svmx_axpy(self.n, beta - self.beta[v], self.rows.row(<int32_t>(v // self.halves)), &self.F[0])
+            self.beta[v] = beta
         return 0
 
     def polish(self):
         """From beta near the optimum to the optimum, by paths in the linear term."""
         cdef int k
-        cdef double found, tolerance, before = HUGE_VAL
+        cdef double found, before = HUGE_VAL
         self.rough = False
         for k in range(MOST_POLISHES):
             self.prepare()
-            tolerance = max(EXACT * self.scale, 16 * self.sharpness)
-            self.refresh(self.drift > tolerance)
-            if k == 0 or self.gap() > tolerance:
+            if k == 0 or not self.is_settled():
                 self.gather_margin()
-            found = self.gap()
-            if found <= tolerance:
+            self.refresh(self.drift > self.tolerance())
+            self.level_of_margin()
+            if self.is_settled():
                 self.loosen()
                 return
-            if found > 0.5 * before:
+            found = self.gap()
+            if found > 0.5 * before and found > self.tolerance():
                 raise PathLost(f"a gap of {found:g} remains")
             before = found
             self.polish_once()
         raise PathLost(f"a gap of {self.gap():g} remains")
+
+    cdef int level_of_margin(self) except -1:
+        """The level that the members agree on best."""
+        cdef Py_ssize_t k
+        cdef double total = 0.0
+        if self.factor.size == 0:
+            self.centre()
+            return 0
+        for k in range(self.factor.size):
+            total += self.score(self.member[k])
+        self.level = total / self.factor.size
+        return 0
 
     cdef void level_of_free(self) noexcept nogil:
         """The level as LIBSVM has it: the mean of V over variables within their bounds, or the middle of its interval."""
@@ -268,7 +303,7 @@ cdef class Path(Walk):
         cdef double V, total = 0.0, top = -HUGE_VAL, bottom = HUGE_VAL
         for v in range(self.halves * self.n):
             V = self.score(v)
-            if self.inside(v):
+            if self.low[v] + self.near_bound(v) < self.beta[v] < self.high[v] - self.near_bound(v):
                 total += V
                 n_free += 1
             if self.beta[v] < self.high[v]:
@@ -280,21 +315,22 @@ cdef class Path(Walk):
         elif top > -HUGE_VAL and bottom < HUGE_VAL:
             self.level = 0.5 * (top + bottom)
 
-    cdef void loosen(self) noexcept nogil:
+    cdef int loosen(self) except -1:
         """If all members of the margin rest on their bounds, it is empty, and the level is not theirs."""
         cdef Py_ssize_t k, v
-        cdef double width
+        cdef bint high
         for k in range(self.factor.size):
             v = self.member[k]
-            width = self.near_bound(v)
-            if self.low[v] + width < self.beta[v] < self.high[v] - width:
-                return
+            if self.low[v] + self.near_bound(v) < self.beta[v] < self.high[v] - self.near_bound(v):
+                return 0
         for k in range(self.factor.size):
             v = self.member[k]
-            self.put(v, AT_LOW if self.beta[v] - self.low[v] < self.high[v] - self.beta[v] else AT_HIGH)
-            self.beta[v] = self.low[v] if self.state[v] == AT_LOW else self.high[v]
+            high = self.high[v] - self.beta[v] < self.beta[v] - self.low[v]
+            self.move(v, self.high[v] if high else self.low[v])
+            self.put(v, AT_HIGH if high else AT_LOW)
         self.clear_margin()
         self.centre()
+        return 0
 
     cdef int refresh(self, bint everywhere) except -1:
         """F from nothing: of the rows of the margin, or of all rows."""
@@ -320,35 +356,28 @@ cdef class Path(Walk):
     cdef int gather_margin(self) except -1:
         """The margin anew: variables within their bounds, exchanged while their columns depend on each other."""
         cdef Py_ssize_t v, m = self.halves * self.n
-        cdef double pivot, width, total = 0.0
+        cdef double pivot, width
         self.clear_margin()
-        self.prepare()
         for v in range(m):
             width = self.near_bound(v)
             if self.state[v] == LEAVING:
                 continue
             if self.beta[v] <= self.low[v] + width:
-                self.beta[v] = self.low[v]
+                self.move(v, self.low[v])
                 self.put(v, AT_LOW)
             elif self.beta[v] >= self.high[v] - width:
-                self.beta[v] = self.high[v]
+                self.move(v, self.high[v])
                 self.put(v, AT_HIGH)
             else:
                 self.put(v, MARGIN)
         for v in range(m):
             if self.state[v] == MARGIN and self.place[v] < 0:
                 pivot = self.try_join(v)
-                if self.is_regular(pivot, v):
+                if self.is_regular(pivot):
                     self.join(v, pivot)
                 else:
                     self.exchange(v, 1.0)
                 self.control.worked(self.factor.size * self.factor.size)
-        for v in range(self.factor.size):
-            total += self.score(self.member[v])
-        if self.factor.size:
-            self.level = total / self.factor.size
-        else:
-            self.centre()
         return 0
 
     cdef int polish_once(self) except -1:

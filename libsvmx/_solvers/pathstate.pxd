@@ -39,12 +39,14 @@ cdef class PathState:
     cdef double shift                   # added to every kernel value
     cdef double largest                 # K_ii
     cdef double[::1] half               # of a variable that may join: its column, then L^-1 of that
+    cdef double[::1] null               # K'_MM^-1 of that column
     cdef double[::1] dbeta              # by place in the margin
     cdef double[::1] ones
     cdef const double **margin_rows     # scratch for svmx_add_rows
     cdef Py_ssize_t room_for_rows
     cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
+    cdef double kkt_gap(self) noexcept nogil
     cdef double score(self, Py_ssize_t v) noexcept nogil
     cdef bint inside(self, Py_ssize_t v) noexcept nogil
     cdef int make_room_in_margin(self) except -1

@@ -17,6 +17,7 @@ which is positive definite whenever the bordered matrix is regular and K positiv
 also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 """
 
+from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, realloc
 
@@ -46,7 +47,8 @@ cdef class PathState:
         self.F, self.diagonal = zeros("d", 0), zeros("d", 0)
         self.linear, self.low, self.high, self.beta, self.side = (zeros("d", 0) for _ in range(5))
         self.state, self.place, self.tag = zeros("b", 0), zeros("i", 0), zeros("q", 0)
-        self.member, self.half, self.dbeta, self.ones = zeros("i", 0), zeros("d", 0), zeros("d", 0), zeros("d", 0)
+        self.member = zeros("i", 0)
+        self.half, self.null, self.dbeta, self.ones = (zeros("d", 0) for _ in range(4))
 
     def __dealloc__(self):
         free(self.margin_rows)
@@ -92,8 +94,11 @@ cdef class PathState:
 
     def gap(self):
         """max V over beta < high less min V over beta > low: the KKT gap; -inf if no two variables can move."""
+        return self.kkt_gap()
+
+    cdef double kkt_gap(self) noexcept nogil:
         cdef Py_ssize_t v
-        cdef double top = -float("inf"), bottom = float("inf"), V
+        cdef double top = -HUGE_VAL, bottom = HUGE_VAL, V
         for v in range(self.halves * self.n):
             V = self.score(v)
             if self.beta[v] < self.high[v]:
@@ -292,6 +297,7 @@ cdef class PathState:
             room = max(64, 2 * room, self.factor.size + 2)
             self.member, self.half = longer(self.member, "i", room), longer(self.half, "d", room)
             self.dbeta, self.ones = longer(self.dbeta, "d", room), longer(self.ones, "d", room)
+            self.null = longer(self.null, "d", room)
             grown = realloc(self.margin_rows, room * sizeof(double *))
             if grown == NULL:
                 raise MemoryError("rows of the margin")

@@ -12,7 +12,10 @@ cdef class Walk(PathState):
     cdef double eta
     cdef double lack                        # what the sum still misses per unit of eta, to come from the margin
     cdef double dlevel
-    cdef double reach                       # sum |d beta_M|
+    cdef double driven                      # sum |velocity|
+    cdef double reach                       # the same with d beta_M
+    cdef double mass                        # sum |beta|, and of what moved at first
+    cdef double typical                     # the largest |beta| within its bounds
     cdef bint moving                        # bounds move
     # by variable, per unit of eta
     cdef double[::1] velocity               # of beta outside the margin
@@ -35,7 +38,7 @@ cdef class Walk(PathState):
     cdef void advance(self, double step) noexcept nogil
     cdef int turn(self, Py_ssize_t v) except -1
     cdef int enter(self, Py_ssize_t v, double rate) except -1
-    cdef bint is_regular(self, double pivot, Py_ssize_t v) noexcept nogil
+    cdef bint is_regular(self, double pivot) except -1
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil
     cdef int exchange(self, Py_ssize_t v, double sign) except -1
     cdef int rest(self, Py_ssize_t v, bint high) except -1

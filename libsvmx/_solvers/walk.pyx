@@ -40,10 +40,12 @@ cdef double ULP = 2.0 ** -52
 # Relative to the scale of V, and to the width of a box: closer is equal. Breakpoints so near each other may be passed in
 # any order, so the one with the largest speed is taken (Harris 1973), which keeps the factor well conditioned.
 cdef double SHARP = 1e-12
-# A Schur complement below so many roundings of K_vv, for each row of the factor, is none.
-cdef double SINGULAR = 4.0
+# A Schur complement below so many roundings of the kernel values that it is made of is none.
+cdef double SINGULAR = 8.0
 # Lines of length 0 in a row, for each member of M, after which the path turns in a circle.
 cdef int64_t MOST_STILL = 4
+# Entries of a null direction that may be rounding.
+cdef double FAINT = 1e-8
 # Values K_:M from which on putting rows aside is tried; which rows; and the share of rows left that makes it worth while.
 cdef double MANY_VALUES = 4e6
 cdef double FAR = 5.0
@@ -62,23 +64,25 @@ cdef class Walk(PathState):
         self.W, self.dF = zeros("d", 0), zeros("d", 0)
 
     cdef int prepare(self) except -1:
-        """Nothing moves yet."""
+        """Nothing moves yet; scales of what there is."""
         cdef Py_ssize_t v, m = self.halves * self.n
-        cdef double mass = 0.0, most = 0.0
+        cdef double most = 0.0
         if self.velocity.shape[0] < self.linear.shape[0]:
             self.velocity, self.dlinear, self.dlow, self.dhigh = (zeros("d", self.linear.shape[0]) for _ in range(4))
             self.W, self.dF = zeros("d", self.F.shape[0]), zeros("d", self.F.shape[0])
         self.make_room_in_margin()
-        self.eta = self.lack = 0.0
+        self.eta = self.lack = self.mass = self.driven = self.typical = 0.0
         self.moving, self.active = False, self.n
         for v in range(m):
             self.velocity[v] = self.dlinear[v] = self.dlow[v] = self.dhigh[v] = 0.0
-            mass += fabs(self.beta[v])
+            self.mass += fabs(self.beta[v])
             most = max(most, fabs(self.linear[v]))
+            if self.inside(v):
+                self.typical = max(self.typical, fabs(self.beta[v]))
         for v in range(self.n):
             self.W[v] = 0.0
         self.scale = most if most > 0 else max(fabs(self.level), self.largest)
-        self.sharpness = max(SHARP * self.scale, ULP * self.largest * mass)
+        self.sharpness = max(SHARP * self.scale, ULP * self.largest * self.mass)
         return 0
 
     cdef int follow(self) except -1:
@@ -86,6 +90,7 @@ cdef class Walk(PathState):
         cdef Py_ssize_t v
         cdef double step
         cdef int64_t still = 0
+        self.mass += self.driven
         if not self.moving and self.factor.size * <double>self.n > MANY_VALUES:
             self.put_aside()
         while True:
@@ -110,8 +115,9 @@ cdef class Walk(PathState):
     cdef int direction(self) except -1:
         """How M, the level and F answer: ``dbeta``, ``dlevel``, ``dF``."""
         cdef Py_ssize_t k, m = self.factor.size
-        cdef double sum_x = 0.0, sum_ones = 0.0, t, reach = 0.0, most = 0.0
+        cdef double sum_x = 0.0, sum_ones = 0.0, t, most = 0.0
         cdef double[::1] x = self.dbeta, ones = self.ones
+        self.reach, self.typical = self.driven, 0.0
         for k in range(m):
             x[k] = self.dlinear[self.member[k]] - self.W[self.member[k] // self.halves]
             ones[k] = 1.0
@@ -124,11 +130,14 @@ cdef class Walk(PathState):
         self.dlevel = t + self.shift * self.lack
         for k in range(m):
             x[k] -= t * ones[k]
-            reach += fabs(x[k])
+            self.reach += fabs(x[k])
+            self.typical = max(self.typical, fabs(self.beta[self.member[k]]))
         self.dF[:self.active] = self.W[:self.active]
         self.add_margin(&x[0], self.active, &self.dF[0])
-        self.slowest = 16 * ULP * (self.largest * reach + most)
-        self.reach = reach
+        self.slowest = 16 * ULP * (self.largest * self.reach + most)
+        for k in range(m):  # they should not leave the level at all
+            t = self.dlinear[self.member[k]] - self.dF[self.member[k] // self.halves] - self.dlevel
+            self.slowest = max(self.slowest, 4 * fabs(t))
         return 0
 
     cdef double speed(self, Py_ssize_t k, double *distance) noexcept nogil:
@@ -208,67 +217,79 @@ cdef class Walk(PathState):
         cdef double pivot = self.try_join(v)
         if self.velocity[v] != 0.0:
             self.halt(v)
-        if self.is_regular(pivot, v):
+        if self.is_regular(pivot):
             self.join(v, pivot)
             return 0
         return self.exchange(v, 1.0 if rate > 0 else -1.0)
 
-    cdef bint is_regular(self, double pivot, Py_ssize_t v) noexcept nogil:
-        """Whether a Schur complement is more than rounding."""
-        return pivot > SINGULAR * (self.factor.size + 8) * ULP * (self.diagonal[v // self.halves] + self.shift)
+    cdef bint is_regular(self, double pivot) except -1:
+        """Whether the Schur complement of ``try_join`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv.
+
+        It is u'K'u with u = (1, -null), so rounding of K' is seen through (sum |u|)^2.
+        """
+        cdef Py_ssize_t k, m = self.factor.size
+        cdef double mass = 1.0
+        for k in range(m):
+            self.null[k] = self.half[k]
+        self.factor.backward(&self.null[0])
+        for k in range(m):
+            mass += fabs(self.null[k])
+        mass *= SINGULAR * ULP * (self.largest + self.shift) * mass
+        if pivot < -mass:
+            raise PathLost("the kernel matrix is not positive semidefinite")
+        return pivot > mass
 
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil:
-        """Closer to a bound than this is at it."""
-        return SHARP * (self.high[v] - self.low[v])
+        """Closer to a bound than this is at it: relative to the width of the box, or, where that is far wider than beta
+        ever is, to the size of beta."""
+        cdef double width = self.high[v] - self.low[v], K = self.diagonal[v // self.halves]
+        return SHARP * min(width, max(self.typical, self.scale / K if K > 0 else width))
 
     cdef int exchange(self, Py_ssize_t v, double sign) except -1:
-        """Move along the null direction u_v = 1, u_M = -K'_MM^-1 K'_Mv, until ``v`` or a member meets a bound.
+        """Move along the null direction u_v = 1, u_M = -null, until ``v`` or a member meets a bound.
 
         V cannot tell members and ``v`` apart by more than u, sum u_j V_j: after the exchange the member that makes
         way moves to the side of the level that its bound asks for, as ``v`` would have.
         """
-        cdef Py_ssize_t k, w, m = self.factor.size, blocking = -1
-        cdef double room = self.high[v] - self.beta[v] if sign > 0 else self.beta[v] - self.low[v]
-        cdef double nearest = room, fastest, u, length, own
-        cdef double[::1] z = self.half
-        self.pivots += 1
-        self.factor.backward(&z[0])
-        for k in range(m):
-            w = self.member[k]
-            u = -sign * z[k]
-            own = self.near_bound(w)
-            room = self.high[w] - self.beta[w] if u > 0 else self.beta[w] - self.low[w]
-            if fabs(u) > SHARP and max(room, 0.0) + own < nearest * fabs(u):
-                nearest = (max(room, 0.0) + own) / fabs(u)
-                blocking = k
-        length = nearest
-        if blocking >= 0:
-            fastest = 0.0
+        cdef Py_ssize_t k, w, m, blocking
+        cdef double room, nearest, fastest, u, length, pivot
+        cdef double[::1] z = self.null
+        while True:
+            self.pivots += 1
+            m, blocking = self.factor.size, -1
+            nearest = self.high[v] - self.beta[v] if sign > 0 else self.beta[v] - self.low[v]
             for k in range(m):
                 w = self.member[k]
                 u = -sign * z[k]
-                room = self.high[w] - self.beta[w] if u > 0 else self.beta[w] - self.low[w]
-                if fabs(u) > max(SHARP, fastest) and max(room, 0.0) <= nearest * fabs(u):
-                    blocking, fastest, length = k, fabs(u), max(room, 0.0) / fabs(u)
-        for k in range(m):
-            self.dbeta[k] = -sign * length * z[k]
-            self.beta[self.member[k]] += self.dbeta[k]
-        self.beta[v] += sign * length
-        if length > 0.0:
-            self.add_margin(&self.dbeta[0], self.active, &self.F[0])
-            svmx_axpy(self.active, sign * length, self.rows.row(<int32_t>(v // self.halves)), &self.F[0])
-            self.drift += ULP * self.largest * length * (m + 1)
-        if blocking < 0:
-            return self.rest(v, sign > 0)
-        w = self.member[blocking]
-        u = -sign * z[blocking]
-        self.leave(w)
-        self.rest(w, u > 0)
-        u = self.try_join(v)
-        if not u > 0:
-            raise PathLost("the kernel matrix is not positive semidefinite")
-        self.join(v, u)
-        return 0
+                room = max(self.high[w] - self.beta[w] if u > 0 else self.beta[w] - self.low[w], 0.0)
+                if fabs(u) > FAINT and room + self.near_bound(w) < nearest * fabs(u):
+                    nearest = (room + self.near_bound(w)) / fabs(u)
+                    blocking = k
+            length, fastest = nearest, FAINT
+            if blocking >= 0:
+                for k in range(m):
+                    w = self.member[k]
+                    u = -sign * z[k]
+                    room = max(self.high[w] - self.beta[w] if u > 0 else self.beta[w] - self.low[w], 0.0)
+                    if fabs(u) > fastest and room <= nearest * fabs(u):
+                        blocking, fastest, length = k, fabs(u), room / fabs(u)
+            if length > 0.0:
+                for k in range(m):
+                    self.dbeta[k] = -sign * length * z[k]
+                    self.beta[self.member[k]] += self.dbeta[k]
+                self.beta[v] += sign * length
+                self.add_margin(&self.dbeta[0], self.active, &self.F[0])
+                svmx_axpy(self.active, sign * length, self.rows.row(<int32_t>(v // self.halves)), &self.F[0])
+                self.drift += ULP * self.largest * length * (m + 1)
+            if blocking < 0:
+                return self.rest(v, sign > 0)
+            w, u = self.member[blocking], -sign * z[blocking]
+            self.leave(w)
+            self.rest(w, u > 0)
+            pivot = self.try_join(v)
+            if self.is_regular(pivot):
+                self.join(v, pivot)
+                return 0
 
     cdef int rest(self, Py_ssize_t v, bint high) except -1:
         """A variable comes to rest on a bound, and moves with it."""
@@ -281,6 +302,7 @@ cdef class Walk(PathState):
     cdef int drive(self, Py_ssize_t v, double velocity) except -1:
         """A variable outside the margin moves from now on."""
         self.velocity[v] = velocity
+        self.driven += fabs(velocity)
         if velocity != 0.0:
             svmx_axpy(self.active, velocity, self.rows.row(<int32_t>(v // self.halves)), &self.W[0])
             self.lack -= velocity
@@ -292,6 +314,7 @@ cdef class Walk(PathState):
         if velocity != 0.0:
             svmx_axpy(self.active, -velocity, self.rows.row(<int32_t>(v // self.halves)), &self.W[0])
             self.lack += velocity
+            self.driven -= fabs(velocity)
             self.velocity[v] = 0.0
         return 0
 
@@ -304,10 +327,7 @@ cdef class Walk(PathState):
         cdef Py_ssize_t below, above
         cdef int state
         while True:
-            tempo = 0.0
-            for v in range(m):
-                tempo += fabs(self.velocity[v])
-            if fabs(self.lack) > 64 * ULP * tempo + ULP * fabs(self.total):
+            if fabs(self.lack) > 64 * ULP * (self.mass + fabs(self.total)):
                 # somebody must answer: the first that the level meets on its way
                 sign, best = (1.0 if self.lack > 0 else -1.0), -1
                 for v in range(m):

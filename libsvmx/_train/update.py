@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from operator import index
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -161,8 +162,9 @@ class State:
             if not len(kept):
                 raise DataError("no row would be left")
             rest = Problem(both.matrix.take(kept.data), both.take(kept.data).targets)
-            check_problem(Problem(matrix, targets), self.param) if len(targets) else None
-            change = Change(self.param, both, ids, stays, observer)
+            if len(targets):
+                check_problem(Problem(matrix, targets), self.param)
+            change = Change(self.param, both, ids, stays, observer, len(targets))
             parts = change.apply(self.parts, Layout(self.param, rest, observer))
             self.parts, self.problem, self._ids = parts, rest, ids[kept]
             self._next_id += len(targets)
@@ -182,10 +184,12 @@ class State:
             param = replace(self.param, C=C)
             change = Change(param, self.problem, self._ids, np.ones(len(self), dtype=bool), observer or Observer())
             ratio = param.C / self.param.C
+            layout = Layout(param, self.problem, observer or Observer())
+            boxes = {id(part): change.boxes(part, key, layout) for key, part in self.parts.items()}
             change.each(
                 self.parts,
-                lambda part: part.path.rescale(ratio, change.control()),
-                lambda part: part.path.by_smo(filled("i", []), 0.0, param.eps, change.control(), ratio),
+                lambda part: part.path.rescale(*boxes[id(part)], ratio, change.control()),
+                lambda part: part.path.by_smo(filled("i", []), 0.0, param.eps, change.control(), *boxes[id(part)]),
             )
             self.param, self._model, self.report = param, None, change.report(self.parts)
 
@@ -211,8 +215,8 @@ class State:
     def _rows_of(self, ids: Iterable[int]) -> Ids:
         """Rows of ids. Raises DataError for those that are unknown or come twice."""
         try:
-            wanted = np.array([int(i) for i in ids], dtype=np.int64)
-        except (TypeError, ValueError, OverflowError) as error:
+            wanted = np.array([index(i) for i in ids], dtype=np.int64)
+        except (TypeError, OverflowError) as error:
             raise DataError(f"ids must be whole numbers: {error}") from None
         rows = np.searchsorted(self._ids, wanted)
         unknown = [i for i, row in zip(wanted, rows, strict=True) if row == len(self._ids) or self._ids[row] != i]
@@ -281,16 +285,20 @@ class Layout:
 
 
 class Change:
-    """Change(param, problem, ids, stays, observer): one change of a state, and what it takes.
+    """Change(param, problem, ids, stays, observer, n_fresh=0): one change of a state, and what it takes.
 
     Parameters
     ----------
     problem : Problem      all rows, those that leave and those that join included
     ids, stays : ndarray   of its rows: id, and whether it is among the rows after the change
+    n_fresh : int          rows that join, the last ones
     """
 
-    def __init__(self, param: Parameter, problem: Problem, ids: Ids, stays: Any, observer: Observer) -> None:
+    def __init__(
+        self, param: Parameter, problem: Problem, ids: Ids, stays: Any, observer: Observer, n_fresh: int = 0
+    ) -> None:
         self.param, self.problem, self.ids, self.stays, self.observer = param, problem, ids, stays, observer
+        self.last_known = ids[-n_fresh] - 1 if n_fresh else ids[-1]
         self.whole: Kernel | None = None
         self.touched: list[Part] = []
 
@@ -312,22 +320,23 @@ class Change:
         """The parts after the change. ``parts`` is not changed, its members are: all of them, or none."""
         after: dict[Key, Part] = {}
         marked: list[Part] = []
+        remaining = self.ids[self.stays]
         try:
             for key, members in layout.members.items():
                 kept = key if key in parts else key and (key[1], key[0])
                 if kept not in parts:
-                    after[key] = train_part(self.param, layout, key, self.ids[self.stays], self.observer)
+                    after[key] = train_part(self.param, layout, key, remaining, self.observer)
                     self.touched.append(after[key])
                     continue
                 part = after[kept] = parts[kept]
                 gone = np.flatnonzero(~self.stays[np.searchsorted(self.ids, part.ids)]).astype(np.int32)
-                wanted = self.ids[self.stays][np.asarray(members)]
-                fresh = np.setdiff1d(wanted, part.ids, assume_unique=True)
+                wanted = remaining[np.asarray(members)]
+                fresh = wanted[wanted > self.last_known]
                 if not len(gone) and not len(fresh):
                     continue
                 part.path.mark()
                 marked.append(part)
-                self.move(part, kept, layout, key, fresh, gone)
+                self.move(part, kept, layout, fresh, gone)
         except BaseException:
             for part in marked:
                 part.path.rollback()
@@ -337,18 +346,12 @@ class Change:
             part.path.forget()
         return after
 
-    def move(self, part: Part, kept: Key, layout: Layout, key: Key, fresh: Ids, gone: IntArray) -> None:
+    def move(self, part: Part, key: Key, layout: Layout, fresh: Ids, gone: IntArray) -> None:
         """One path."""
-        Cp, Cn = layout.costs[key]
-        if kept != key:
-            Cp, Cn = Cn, Cp
-        targets = np.asarray(self.problem.targets)[np.searchsorted(self.ids, fresh)]
-        if kept is not None:
-            targets = np.where(targets == kept[0], 1.0, -1.0)
         ids = np.concatenate([part.ids, fresh])
         (total,) = coefficient_sums(self.param, len(ids) - len(gone))
         kernel = self.kernel_of(ids)
-        boxes = boxes_of(self.param, targets.data, Cp, Cn)
+        boxes = self.posed(fresh, key, layout)
         self.touched.append(part)
         part.trained = False
         part.path.append(kernel, fresh.data, *boxes)
@@ -408,6 +411,18 @@ class Change:
         self.touched = marked
         for part in marked:
             part.path.forget()
+
+    def boxes(self, part: Part, key: Key, layout: Layout) -> tuple[Buffer, Buffer]:
+        """low and high of the rows of a part, in the order of its path."""
+        return self.posed(part.ids, key, layout)[1:]
+
+    def posed(self, ids: Ids, key: Key, layout: Layout) -> tuple[Buffer, Buffer, Buffer]:
+        """linear, low and high of rows in a part whose key is this one."""
+        targets = np.asarray(self.problem.targets)[np.searchsorted(self.ids, ids)]
+        if key is None:
+            return boxes_of(self.param, targets.data, 0.0, 0.0)
+        Cp, Cn = layout.costs[key] if key in layout.costs else layout.costs[key[1], key[0]][::-1]
+        return boxes_of(self.param, np.where(targets == key[0], 1.0, -1.0).data, Cp, Cn)
 
     def report(self, parts: dict[Key, Part]) -> UpdateReport:
         done = [part.path for part in self.touched]
