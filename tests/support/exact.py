@@ -1,0 +1,191 @@
+"""Exact optima, judged by NumPy from the rows themselves, and a twin that says what rows a state should have.
+
+Dual problem of a pair of classes, of regression or of one-class, with K in float64 by NumPy:
+
+    min 1/2 beta'K beta - linear'beta,   sum beta = total,   low <= beta <= high,      V = linear - K beta
+
+``Judged.shortfall``, primal less dual, bounds what any optimum could gain, whatever found beta.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+import libsvmx
+from libsvmx import KernelType, SvmType
+
+from . import data
+
+ULP = 2.0**-52
+
+
+def dense(matrix):
+    """ndarray of a CsrMatrix; its column j is index j + 1."""
+    X = np.zeros((matrix.n_rows, matrix.max_index))
+    for i in range(matrix.n_rows):
+        for j, value in matrix.row(i):
+            X[i, j - 1] = value
+    return X
+
+
+def load(*arguments):
+    """(X, y) of support.data.load."""
+    matrix, targets = data.load(*arguments)
+    return dense(matrix), np.array(targets)
+
+
+def kernel_values(param, X, Z):
+    dots = X @ Z.T
+    if param.kernel_type == KernelType.LINEAR:
+        return dots
+    if param.kernel_type == KernelType.POLY:
+        return (param.gamma * dots + param.coef0) ** param.degree
+    if param.kernel_type == KernelType.SIGMOID:
+        return np.tanh(param.gamma * dots + param.coef0)
+    return np.exp(-param.gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+
+
+class Judged:
+    """One dual problem and its answer: beta and the level (= -rho)."""
+
+    def __init__(self, K, linear, low, high, total, beta, level):
+        self.K, self.linear, self.low, self.high = K, linear, low, high
+        self.total, self.beta, self.level = total, beta, level
+        self.F = K @ beta
+        self.V = linear - self.F
+        # rounding of V, here and there
+        self.noise = 64 * ULP * (np.abs(K).max() * (np.abs(beta).sum() + 1) + np.abs(linear).max())
+        self.scale = max(np.abs(linear).max(), self.noise) if linear.any() else max(np.abs(self.V).max(), self.noise)
+
+    @property
+    def objective(self):
+        return self.beta @ (self.F / 2 - self.linear)
+
+    def interval(self):
+        """(max V of what could grow, min V of what could shrink): the level lies between."""
+        up, down = self.beta < self.high, self.beta > self.low
+        return self.V[up].max(initial=-np.inf), self.V[down].min(initial=np.inf)
+
+    def gap(self):
+        top, bottom = self.interval()
+        return top - bottom
+
+    def shortfall(self):
+        """1/2 w'w + the loss at this level, less the dual: no other beta is better by more."""
+        slack = self.V - self.level
+        loss = np.where(slack > 0, self.high * slack, self.low * slack).sum()
+        return self.beta @ self.F + loss - self.beta @ self.linear + self.level * self.total
+
+    def check(self, relative=1e-9):
+        """Feasible, optimal, and the level where LIBSVM has it."""
+        box = np.maximum(np.abs(self.low), np.abs(self.high))
+        assert np.isfinite(self.beta).all()
+        assert np.all(self.beta >= self.low)
+        assert np.all(self.beta <= self.high)
+        assert abs(self.beta.sum() - self.total) <= 1e-11 * (np.abs(self.beta).sum() + box.max())
+        allowed = relative * self.scale + 16 * self.noise
+        assert self.gap() <= allowed, (self.gap(), allowed)
+        top, bottom = self.interval()
+        if bottom - top > 4 * allowed and np.isfinite(bottom - top):
+            assert abs(self.level - (top + bottom) / 2) <= allowed, (self.level, top, bottom)
+        elif np.isfinite([top, bottom]).any():
+            assert top - allowed <= self.level <= bottom + allowed, (self.level, top, bottom)
+        assert self.shortfall() <= allowed * (box.sum() + np.abs(self.beta).sum()), self.shortfall()
+
+
+def judge(model, X, y):
+    """The dual problems of a model of rows X, y: list of Judged."""
+    param = model.param
+    rows = np.asarray(model.sv_indices) - 1
+    n = len(y)
+
+    def spread(coefficients, chosen=slice(None)):
+        beta = np.zeros(n)
+        beta[rows[chosen]] = coefficients[chosen]
+        return beta
+
+    if param.svm_type == SvmType.ONE_CLASS:
+        K = kernel_values(param, X, X)
+        one = np.ones(n)
+        return [Judged(K, 0 * one, 0 * one, one, param.nu * n, spread(model.sv_coef[0]), -model.rho[0])]
+    if param.svm_type == SvmType.EPSILON_SVR:
+        K = np.tile(kernel_values(param, X, X), (2, 2))
+        beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
+        linear = np.concatenate([y - param.p, y + param.p])
+        both = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
+        return [
+            Judged(K, linear, np.concatenate([none, -C]), np.concatenate([C, none]), 0.0, both, -model.rho[0])
+        ]
+    labels, weights, found = list(model.labels), dict(param.weights), []
+    assert sorted(labels) == sorted(set(y.astype(int)))
+    owner = y[rows]
+    for function, (i, j) in enumerate(combinations(range(len(labels)), 2)):
+        beta = spread(model.sv_coef[j - 1], owner == labels[i]) + spread(model.sv_coef[i], owner == labels[j])
+        own = (y == labels[i]) | (y == labels[j])
+        sign = np.where(y[own] == labels[i], 1.0, -1.0)
+        C = np.array([param.C * weights.get(int(label), 1.0) for label in y[own]])
+        K = kernel_values(param, X[own], X[own])
+        low, high = np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0)
+        found.append(Judged(K, sign, low, high, 0.0, beta[own], -model.rho[function]))
+    return found
+
+
+class Twin:
+    """A state beside plain arrays of the rows it should have."""
+
+    def __init__(self, X, y, **options):
+        self.X, self.y, self.options = np.asarray(X, dtype=float), np.asarray(y, dtype=float), options
+        self.ids, self.next_id = np.arange(len(self.y)), len(self.y)
+        self.state = libsvmx.train(self.X, self.y, keep_state=True, **options)
+
+    def update(self, X=None, y=None, remove=()):
+        """The same on both sides."""
+        remove = np.asarray(remove, dtype=int)
+        X = np.zeros((0, self.X.shape[1])) if X is None else np.asarray(X, dtype=float)
+        y = np.zeros(0) if y is None else np.asarray(y, dtype=float)
+        ids = self.state.update(add=(X, y), remove=remove)
+        fresh = np.arange(self.next_id, self.next_id + len(y))
+        assert ids.tolist() == fresh.tolist()
+        kept = ~np.isin(self.ids, remove)
+        self.ids = np.concatenate([self.ids[kept], fresh])
+        self.X, self.y = np.concatenate([self.X[kept], X]), np.concatenate([self.y[kept], y])
+        self.next_id += len(y)
+        return ids
+
+    def set_cost(self, C):
+        self.state.set_cost(C)
+        self.options["C"] = C
+
+    def judged(self):
+        return judge(self.state.model, self.X, self.y)
+
+    def check(self, relative=1e-9):
+        """The state has these rows, and their optimum."""
+        state = self.state
+        assert state.ids.tolist() == self.ids.tolist()
+        assert state.targets.tolist() == self.y.tolist()
+        assert len(state) == len(self.y)
+        judged = self.judged()
+        for part in judged:
+            part.check(relative)
+        noise = sum(part.noise * np.abs(part.beta).sum() for part in judged)
+        objective = sum(part.objective for part in judged)
+        assert abs(state.objective - objective) <= 1e-9 * abs(objective) + 16 * noise, (state.objective, objective)
+        if judged:
+            worst = max(relative * part.scale + 16 * part.noise for part in judged)
+            assert state.gap <= worst
+            # loosely: what counts as its own gap may be smaller than that from nothing
+            assert max(part.gap() for part in judged) <= state.gap + worst or state.gap == -np.inf
+
+    def check_against_fresh(self, relative=1e-6):
+        """As a training of these rows from nothing: order of classes, objective, decision values."""
+        fresh = libsvmx.train(self.X, self.y, keep_state=True, **self.options)
+        assert list(self.state.model.labels if self.state.model.labels is not None else []) == list(
+            fresh.model.labels if fresh.model.labels is not None else []
+        )
+        noise = sum(part.noise * np.abs(part.beta).sum() for part in self.judged())
+        assert abs(self.state.objective - fresh.objective) <= relative * abs(fresh.objective) + 16 * noise
+        ours, theirs = (s.decision_values(self.X) for s in (self.state, fresh))
+        assert ours.shape == theirs.shape
+        allowed = relative * max(1.0, np.abs(theirs).max(initial=0.0)) + 64 * max((p.noise for p in self.judged()), default=0)
+        assert np.abs(ours - theirs).max(initial=0.0) <= allowed, np.abs(ours - theirs).max()
