@@ -17,6 +17,8 @@ from libsvmx import KernelType, SvmType
 from . import data
 
 ULP = 2.0**-52
+# Of a box: a coefficient so near a bound is there.
+SHARP = 1e-11
 
 
 def dense(matrix):
@@ -63,7 +65,8 @@ class Judged:
 
     def interval(self):
         """(max V of what could grow, min V of what could shrink): the level lies between."""
-        up, down = self.beta < self.high, self.beta > self.low
+        width = SHARP * (self.high - self.low)
+        up, down = self.beta < self.high - width, self.beta > self.low + width
         return self.V[up].max(initial=-np.inf), self.V[down].min(initial=np.inf)
 
     def gap(self):
@@ -80,8 +83,8 @@ class Judged:
         """Feasible, optimal, and the level where LIBSVM has it."""
         box = np.maximum(np.abs(self.low), np.abs(self.high))
         assert np.isfinite(self.beta).all()
-        assert np.all(self.beta >= self.low)
-        assert np.all(self.beta <= self.high)
+        assert np.all(self.beta >= self.low - SHARP * box)
+        assert np.all(self.beta <= self.high + SHARP * box)
         assert abs(self.beta.sum() - self.total) <= 1e-11 * (np.abs(self.beta).sum() + box.max())
         allowed = relative * self.scale + 16 * self.noise
         assert self.gap() <= allowed, (self.gap(), allowed)
@@ -89,7 +92,7 @@ class Judged:
         if bottom - top > 4 * allowed and np.isfinite(bottom - top):
             assert abs(self.level - (top + bottom) / 2) <= allowed, (self.level, top, bottom)
         elif np.isfinite([top, bottom]).any():
-            assert top - allowed <= self.level <= bottom + allowed, (self.level, top, bottom)
+            assert top - 4 * allowed <= self.level <= bottom + 4 * allowed, (self.level, top, bottom)
         assert self.shortfall() <= allowed * (box.sum() + np.abs(self.beta).sum()), self.shortfall()
 
 
