@@ -13,6 +13,10 @@ import numpy as np
 
 import libsvmx
 from libsvmx import KernelType, SvmType
+from libsvmx._core.buffers import filled
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.path import Path
 
 from . import data
 
@@ -116,9 +120,7 @@ def judge(model, X, y):
         beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
         linear = np.concatenate([y - param.p, y + param.p])
         both = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
-        return [
-            Judged(K, linear, np.concatenate([none, -C]), np.concatenate([C, none]), 0.0, both, -model.rho[0])
-        ]
+        return [Judged(K, linear, np.concatenate([none, -C]), np.concatenate([C, none]), 0.0, both, -model.rho[0])]
     labels, weights, found = list(model.labels), dict(param.weights), []
     assert sorted(labels) == sorted(set(y.astype(int)))
     owner = y[rows]
@@ -190,5 +192,110 @@ class Twin:
         assert abs(self.state.objective - fresh.objective) <= relative * abs(fresh.objective) + 16 * noise
         ours, theirs = (s.decision_values(self.X) for s in (self.state, fresh))
         assert ours.shape == theirs.shape
-        allowed = relative * max(1.0, np.abs(theirs).max(initial=0.0)) + 64 * max((p.noise for p in self.judged()), default=0)
+        allowed = relative * max(1.0, np.abs(theirs).max(initial=0.0)) + 64 * max(
+            (p.noise for p in self.judged()), default=0
+        )
         assert np.abs(ours - theirs).max(initial=0.0) <= allowed, np.abs(ours - theirs).max()
+
+
+class Walk:
+    """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it.
+
+    ``rows``: the row of X at each position.
+    """
+
+    def __init__(self, X, param, halves=1, budget_bytes=1e8, total=0.0):
+        self.X, self.param, self.halves, self.total = np.asarray(X, dtype=float), param, halves, total
+        rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in self.X.tolist()]
+        kind = param.kernel_type, param.degree, param.gamma, param.coef0
+        self.kernel = Kernel(data.from_rows(rows), filled("i", range(len(rows))), *kind)
+        self.K = kernel_values(param, self.X, self.X)
+        self.path = Path(halves, budget_bytes)
+        self.rows = np.zeros(0, dtype=int)
+        self.boxes = np.zeros((3, 0, halves))
+
+    def control(self, **options):
+        return Control(self.param.eps, **options)
+
+    def append(self, rows, linear, low, high):
+        """Boxes of shape (rows, halves)."""
+        boxes = np.array([np.asarray(b, dtype=float).reshape(-1, self.halves) for b in (linear, low, high)])
+        self.rows, self.boxes = np.concatenate([self.rows, rows]), np.concatenate([self.boxes, boxes], axis=1)
+        self.path.append(self.kernel.part(filled("i", self.rows)), *(filled("d", b.ravel()) for b in boxes))
+
+    def update(self, rows=(), boxes=((), (), ()), gone=(), total=None):
+        """One path; ``gone`` are positions."""
+        self.total = self.total if total is None else total
+        self.append(np.asarray(rows, dtype=int), *boxes)
+        self.path.update(len(rows), filled("i", gone), self.total, self.control())
+        self.discard(gone)
+
+    def discard(self, gone):
+        for last, to in self.path.discard(filled("i", gone)):
+            self.rows[to], self.boxes[:, to] = self.rows[last], self.boxes[:, last]
+        self.rows, self.boxes = self.rows[: len(self.rows) - len(gone)], self.boxes[:, : len(self.rows) - len(gone)]
+
+    def rescale(self, ratio):
+        self.path.append(self.kernel.part(filled("i", self.rows)), *([filled("d", [])] * 3))
+        self.path.rescale(ratio, self.control())
+        self.boxes[1:] *= ratio
+
+    @property
+    def judged(self):
+        over = np.repeat(self.rows, self.halves)
+        linear, low, high = self.boxes.reshape(3, -1)
+        beta = np.asarray(self.path.coefficients)
+        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, self.path.level)
+
+    def check(self, relative=1e-9):
+        judged = self.judged
+        judged.check(relative)
+        V, F = np.asarray(self.path.scores), np.repeat(self.path.K_beta, self.halves)
+        assert np.abs(F - judged.F).max() <= 1e-10 * judged.scale + judged.noise
+        assert np.abs(V - judged.V).max() <= 1e-10 * judged.scale + judged.noise
+        return judged
+
+    def snapshot(self):
+        """All that a rollback has to bring back."""
+        path = self.path
+        return bytes(path.coefficients), bytes(path.K_beta), path.level, path.total, path.n, path.margin_size
+
+
+class Problems:
+    """Random linear terms and bounds: of C-SVC, of regression, of one-class, or none of these."""
+
+    def __init__(self, seed, kind, n, C=1.0, source="normal"):
+        rng = self.rng = np.random.default_rng(seed)
+        d = int(rng.integers(1, 5))
+        X = rng.normal(size=(n, d))
+        if source == "grid":
+            X = rng.integers(0, 3, size=(n, d)).astype(float)
+        elif source == "twice":
+            X = X[rng.integers(0, max(1, n // 3), size=n)]
+        elif source == "same":
+            X[:] = X[0]
+        self.X, self.kind, self.n, self.C = X, kind, n, C
+        self.halves = 2 if kind == "regression" else 1
+        sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        z = (X.sum(axis=1) + rng.normal(size=n)).round(1)
+        none = np.zeros(n)
+        if kind == "classification":
+            self.all = sign, np.minimum(sign, 0) * C, np.maximum(sign, 0) * C
+        elif kind == "regression":
+            p = rng.choice([0.0, 0.3])
+            self.all = (
+                np.stack([z - p, z + p], axis=1),
+                np.stack([none, none - C], axis=1),
+                np.stack([none + C, none], axis=1),
+            )
+        elif kind == "one-class":
+            self.all = none, none, none + 1
+        else:
+            width = C * rng.choice([0.1, 1.0, 3.0], size=n)
+            self.all = z, np.minimum(sign, 0) * width, np.maximum(sign, 0) * width
+
+    def boxes(self, rows):
+        return tuple(values[np.asarray(rows, dtype=int)] for values in self.all)
+
+    def total(self, n_rows):
+        return 0.37 * n_rows if self.kind == "one-class" else 0.0
