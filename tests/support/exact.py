@@ -61,7 +61,8 @@ class Judged:
         self.V = linear - self.F
         # rounding of V, here and there
         self.noise = 64 * ULP * (np.abs(K).max() * (np.abs(beta).sum() + 1) + np.abs(linear).max())
-        self.scale = max(np.abs(linear).max(), self.noise) if linear.any() else max(np.abs(self.V).max(), self.noise)
+# as large as V of one-class may be
+        self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise)
 
     @property
     def objective(self):
