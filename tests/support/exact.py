@@ -60,8 +60,8 @@ class Judged:
         self.F = K @ beta
         self.V = linear - self.F
         # rounding of V, here and there
-        self.noise = 64 * ULP * (np.abs(K).max() * (np.abs(beta).sum() + 1) + np.abs(linear).max())
-# as large as V of one-class may be
+        self.noise = 64 * ULP * (max(np.abs(K).max(), 1.0) * (np.abs(beta).sum() + 1) + np.abs(linear).max())
+        # as large as V of one-class may be
         self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise)
 
     @property

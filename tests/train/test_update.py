@@ -161,7 +161,9 @@ def test_regression_and_one_class(seed, n, kind, p, nu, source, kernel_type, C, 
     twin.check_against_fresh()
 
 
-@pytest.mark.parametrize("options", [{"kernel_type": LINEAR}, {"gamma": 0.5}, {"svm_type": SVR, "p": 0.0, "gamma": 0.5}])
+@pytest.mark.parametrize(
+    "options", [{"kernel_type": LINEAR}, {"gamma": 0.5}, {"svm_type": SVR, "p": 0.0, "gamma": 0.5}]
+)
 def test_duplicates_with_contradictory_labels(options):
     """Each row three times: dependent columns are exchanged, not given up."""
     X, y = blobs(5, 30)
@@ -296,7 +298,9 @@ def test_the_order_of_labels_follows_the_rows(labels):
 # ---- costs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["heart", "iris", "wine, weights", "heart, linear", "mpg", "pyrim, p = 0", "splice, polynomial"])
+@pytest.mark.parametrize(
+    "name", ["heart", "iris", "wine, weights", "heart, linear", "mpg", "pyrim, p = 0", "splice, polynomial"]
+)
 def test_set_cost(name):
     """Up and down again, and rows that join at the new C."""
     arguments, n, options = REAL[name]
