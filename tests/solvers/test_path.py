@@ -101,7 +101,7 @@ def test_add_then_remove_is_before(problem, param):
     assert walk.rows.tolist() == list(range(max(1, half)))
     assert after.objective == pytest.approx(before.objective, rel=1e-9, abs=1e-9 * before.scale + before.noise)
     # K beta is unique, and beta where K is regular
-    assert after.F == pytest.approx(before.F, abs=1e-6 * before.scale + 1e3 * before.noise)
+    assert pytest.approx(before.F, abs=1e-6 * before.scale + 1e3 * before.noise) == after.F
     if np.linalg.cond(before.K) < 1e6:
         assert after.beta == pytest.approx(before.beta, abs=1e-6 * np.abs(before.beta).max(initial=1.0))
 

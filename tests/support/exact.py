@@ -236,8 +236,12 @@ class Walk:
             self.rows[to], self.boxes[:, to] = self.rows[last], self.boxes[:, last]
         self.rows, self.boxes = self.rows[: len(self.rows) - len(gone)], self.boxes[:, : len(self.rows) - len(gone)]
 
+    def bind(self):
+        """The kernel in the order of the rows as they are now: a path may need rows that were not kept."""
+        self.append(np.zeros(0, dtype=int), (), (), ())
+
     def rescale(self, ratio):
-        self.path.append(self.kernel.part(filled("i", self.rows)), *([filled("d", [])] * 3))
+        self.bind()
         self.path.rescale(ratio, self.control())
         self.boxes[1:] *= ratio
 

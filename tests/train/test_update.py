@@ -599,14 +599,14 @@ def test_kernels_that_are_not_positive_semidefinite(options, kind):
         try:
             twin = Twin(X[:40], y[:40], C=1.0, svm_type=kind, eps=eps, nu=0.4, **options)
         except ParameterError as error:
-            assert "cannot be followed" in str(error)  # noqa: PT017
+            assert "cannot be followed" in str(error)
             continue
         for begin in range(40, 70, 10):
             before = fingerprint(twin.state)
             try:
                 twin.update(X[begin : begin + 10], y[begin : begin + 10], twin.ids[:4])
             except ParameterError as error:
-                assert "cannot be followed" in str(error)  # noqa: PT017
+                assert "cannot be followed" in str(error)
                 assert fingerprint(twin.state) == before
                 continue
             (judged,) = twin.judged()
