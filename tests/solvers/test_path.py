@@ -25,7 +25,7 @@ problems = st.builds(
     st.integers(0, 2**32 - 1),
     st.sampled_from(KINDS),
     st.integers(2, 40),
-    C=st.sampled_from([0.01, 1.0, 100.0]),
+    C=st.sampled_from([1 / 64, 1.0, 100.0]),
     source=st.sampled_from(SOURCES),
 )
 
@@ -188,7 +188,6 @@ def test_rollback(problem, param, late):
         walk.append(fresh, *problem.boxes(fresh))
         if late:
             walk.path.update(len(fresh), filled("i", [0]), problem.total(problem.n - 1), walk.control())
-            assert problem.n == 1 or walk.snapshot() != before
         walk.path.rollback()
         walk.rows, walk.boxes, walk.total = rows, boxes, total
         assert walk.snapshot() == before
@@ -267,6 +266,19 @@ def test_a_sum_out_of_reach():
     walk = walk_of(problem, KERNELS[2], range(10))
     with pytest.raises(PathLost, match="no variable can make up for the sum"):
         walk.path.update(0, filled("i", []), 10.5, walk.control())
+
+
+def test_coefficients_that_can_only_be_zero():
+    """Bounds on one side alone: what rounding leaves of the sum is no reason to look for someone to make up for it."""
+    for seed in range(20):
+        problem = Problems(seed, "any", 12, 1.0)
+        linear, _, _ = problem.boxes(range(12))
+        walk = Walk(problem.X, KERNELS[0])
+        walk.append(np.arange(2), linear[:2], np.zeros(2), [1.0, 0.1])
+        walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
+        walk.update(np.arange(2, 12), (linear[2:], np.zeros(10), problem.rng.choice([0.1, 1.0, 3.0], 10)))
+        walk.check()
+        assert not np.any(walk.path.coefficients)
 
 
 def test_to_stop_is_an_error():
