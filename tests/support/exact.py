@@ -296,7 +296,7 @@ class Problems:
         elif kind == "one-class":
             self.all = none, none, none + 1
         else:
-            width = C * rng.choice([0.1, 1.0, 3.0], size=n)
+            width = C * rng.choice([0.125, 1.0, 3.0], size=n)
             self.all = z, np.minimum(sign, 0) * width, np.maximum(sign, 0) * width
 
     def boxes(self, rows):
