@@ -52,8 +52,8 @@ def blobs(seed, n, k=2, d=3):
 def fingerprint(state):
     """All that an error must leave as it was."""
     parts = {
-        key: (bytes(p.path.coefficients), bytes(p.path.K_beta), p.path.level, p.path.margin_size, p.ids.tolist())
-        for key, p in state.parts.items()
+        key: (bytes(path.coefficients), bytes(path.K_beta), path.level, path.margin_size, path.rough, ids.tolist())
+        for key, path, ids in ((key, part.path, part.ids) for key, part in state.parts.items())
     }
     model = state.model
     coefficients = bytes(model.coef), bytes(model.offsets), model.class_labels, bytes(model.vectors.values)
@@ -388,6 +388,7 @@ MISTAKES = {
     "id that has left": (lambda s: s.remove([5]), "there is no row with id 5"),
     "the same id twice": (lambda s: s.remove([3, 4, 3]), "the id 3 is given twice"),
     "an id that is no number": (lambda s: s.remove(["a"]), "ids must be whole numbers"),
+    "an id that is no whole number": (lambda s: s.remove([2.7]), "ids must be whole numbers"),
     "an id too large": (lambda s: s.remove([2**70]), "ids must be whole numbers"),
     "no iterable": (lambda s: s.remove(3), "ids must be whole numbers"),
     "all rows": (lambda s: s.remove(s.ids), "no row would be left"),
@@ -609,6 +610,11 @@ def test_kernels_that_are_not_positive_semidefinite(options, kind):
                 assert "cannot be followed" in str(error)
                 assert fingerprint(twin.state) == before
                 continue
+            before = fingerprint(twin.state)
+            try:
+                twin.state.check()
+            except ParameterError:
+                assert fingerprint(twin.state) == before
             (judged,) = twin.judged()
             assert judged.gap() <= eps + judged.noise
             assert twin.state.gap <= eps
