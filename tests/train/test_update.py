@@ -228,6 +228,31 @@ def test_add_then_remove_is_before():
         assert twin.state.model.sv_coef == pytest.approx(before.model.sv_coef, abs=1e-7)
 
 
+@pytest.mark.parametrize("C", [1e6, 1e8, 1e10, 1e12])
+def test_a_cost_that_never_binds(C):
+    """The hard margin: what is near a bound does not depend on how far the other one is."""
+    X, y = blobs(0, 80)
+    X[:, 0] += y
+    few = Twin(X[:50], y[:50], C=C, gamma=0.5)
+    few.update(X[50:], y[50:], range(5))
+    few.check()
+    assert few.state.report.retrained == 0
+    assert np.abs(few.judged()[0].beta).max() < 1e5
+
+
+def test_features_that_nobody_scaled():
+    """Cars in SI units: coefficients of 1e-12 count where K is 1e13."""
+    X = 1e3 * np.array(
+        [[8, 351, 152, 4215, 12.8, 76, 1], [8, 302, 130, 3870, 15, 76, 1], [8, 352, 132, 3000, 15, 76, 1]]
+    )
+    y = np.array([14.5, 13.0, 11.0])
+    state = libsvmx.train(X, y, keep_state=True, C=1e4, kernel_type=LINEAR, svm_type=SVR, p=0.1)
+    assert np.abs(state.decision_values(X)[:, 0] - y).max() <= 0.1 + 0.01
+    state.remove([2])
+    assert np.abs(state.decision_values(X)[:2, 0] - y[:2]).max() <= 0.1 + 0.01
+    assert state.gap <= 1e-3
+
+
 # ---- classes -----------------------------------------------------------------------------------
 
 
