@@ -1,0 +1,86 @@
+"""Kernel rows in double through the paths that use them: kept or computed anew, K beta is NumPy's."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.exact import Problems, Walk
+
+from libsvmx import Parameter
+from libsvmx._core.buffers import filled
+
+ULP = 2.0**-52
+KERNELS = {
+    "linear": Parameter(kernel_type=0),
+    "polynomial": Parameter(kernel_type=1, degree=3, gamma=0.3, coef0=1.0),
+    "rbf": Parameter(kernel_type=2, gamma=0.7),
+    "sigmoid": Parameter(kernel_type=3, gamma=0.2, coef0=-0.1),
+}
+# Nothing but the least number of slots; some; all rows.
+BUDGETS = [1.0, 8.0 * 60 * 20, 1e8]
+
+
+def walk_of(seed, name, n, budget_bytes):
+    problem = Problems(seed, "classification", 60, 3.0)
+    walk = Walk(problem.X, KERNELS[name], 1, budget_bytes)
+    walk.append(np.arange(n), *problem.boxes(range(n)))
+    walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
+    return problem, walk
+
+
+def check_sums(walk):
+    """F = K beta, by row, with no more than rounding between: that of beta up to C = 3 as well, where it is 0 again."""
+    beta, F = np.asarray(walk.path.coefficients), np.asarray(walk.path.K_beta)
+    K = walk.K[np.ix_(walk.rows, walk.rows)]
+    assert np.all(np.abs(F - K @ beta) <= 256 * ULP * (np.abs(K) @ np.abs(beta) + 3.0 * np.abs(walk.K).max()))
+
+
+@pytest.mark.parametrize("budget_bytes", BUDGETS)
+@pytest.mark.parametrize("name", KERNELS)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    sizes=st.lists(st.tuples(st.integers(0, 20), st.floats(0, 0.9)), min_size=1, max_size=6),
+)
+@settings(max_examples=15, deadline=None)
+def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
+    """Every row of the margin is kept or pinned while others get new columns and lose old ones."""
+    problem, walk = walk_of(seed, name, 30, budget_bytes)
+    rng = problem.rng
+    for count, share in sizes:
+        come = rng.permutation(np.setdiff1d(np.arange(60), walk.rows))[:count]
+        gone = rng.permutation(len(walk.rows))[: int(share * len(walk.rows))]
+        walk.append(come, *problem.boxes(come))
+        check_sums(walk)
+        # SMO reads whole rows, kept ones too, and F is the sum of what it read
+        walk.path.by_smo(filled("i", gone), 0.0, 1e-3, walk.control())
+        check_sums(walk)
+        walk.discard(gone)
+        check_sums(walk)
+
+
+def test_values_are_not_rounded_to_float():
+    """Two rows 1e-9 apart are apart, and their difference is right."""
+    X = np.array([[1.0], [1.0 + 1e-9], [0.0]])
+    walk = Walk(X, KERNELS["linear"])
+    walk.append(np.arange(3), [1.0, -1.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 1.0])
+    walk.path.by_smo(filled("i", []), 0.0, 1e-12, walk.control())
+    F = np.asarray(walk.path.K_beta)
+    beta = np.asarray(walk.path.coefficients)
+    assert pytest.approx(walk.K @ beta, rel=1e-15) == F
+    assert F[0] == pytest.approx(-1e-9, rel=1e-6)
+
+
+@pytest.mark.parametrize("budget_bytes", BUDGETS)
+def test_a_margin_larger_than_the_budget(budget_bytes):
+    """Pinned rows fill all slots; the others pass through."""
+    problem = Problems(5, "classification", 60, 1e3)
+    walk = Walk(problem.X, Parameter(kernel_type=2, gamma=3.0), 1, budget_bytes)
+    walk.append(np.arange(50), *problem.boxes(range(50)))
+    walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
+    assert walk.path.margin_size > 20
+    walk.check()
+    for row in range(50, 60):
+        walk.update([row], problem.boxes([row]), [3, 7])
+        walk.check()
+    walk.bind()
+    assert walk.path.check(walk.control()) <= 1e-10

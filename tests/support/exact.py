@@ -1,0 +1,306 @@
+"""Exact optima, judged by NumPy from the rows themselves, and a twin that says what rows a state should have.
+
+Dual problem of a pair of classes, of regression or of one-class, with K in float64 by NumPy:
+
+    min 1/2 beta'K beta - linear'beta,   sum beta = total,   low <= beta <= high,      V = linear - K beta
+
+``Judged.shortfall``, primal less dual, bounds what any optimum could gain, whatever found beta.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+import libsvmx
+from libsvmx import KernelType, SvmType
+from libsvmx._core.buffers import filled
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.path import Path
+
+from . import data
+
+ULP = 2.0**-52
+# Of a box: a coefficient so near a bound is there.
+SHARP = 1e-11
+
+
+def dense(matrix):
+    """ndarray of a CsrMatrix; its column j is index j + 1."""
+    X = np.zeros((matrix.n_rows, matrix.max_index))
+    for i in range(matrix.n_rows):
+        for j, value in matrix.row(i):
+            X[i, j - 1] = value
+    return X
+
+
+def load(*arguments):
+    """(X, y) of support.data.load."""
+    matrix, targets = data.load(*arguments)
+    return dense(matrix), np.array(targets)
+
+
+def kernel_values(param, X, Z):
+    dots = X @ Z.T
+    if param.kernel_type == KernelType.LINEAR:
+        return dots
+    if param.kernel_type == KernelType.POLY:
+        return (param.gamma * dots + param.coef0) ** param.degree
+    if param.kernel_type == KernelType.SIGMOID:
+        return np.tanh(param.gamma * dots + param.coef0)
+    return np.exp(-param.gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+
+
+class Judged:
+    """One dual problem and its answer: beta and the level (= -rho)."""
+
+    def __init__(self, K, linear, low, high, total, beta, level):
+        self.K, self.linear, self.low, self.high = K, linear, low, high
+        self.total, self.beta, self.level = total, beta, level
+        self.F = K @ beta
+        self.V = linear - self.F
+        # rounding of V, here and there
+        self.noise = 64 * ULP * (max(np.abs(K).max(), 1.0) * (np.abs(beta).sum() + 1) + np.abs(linear).max())
+        # as large as V of one-class may be
+        self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise)
+
+    @property
+    def objective(self):
+        return self.beta @ (self.F / 2 - self.linear)
+
+    def interval(self):
+        """(max V of what could grow, min V of what could shrink): the level lies between."""
+        width = SHARP * (self.high - self.low)
+        up, down = self.beta < self.high - width, self.beta > self.low + width
+        return self.V[up].max(initial=-np.inf), self.V[down].min(initial=np.inf)
+
+    def gap(self):
+        top, bottom = self.interval()
+        return top - bottom
+
+    def shortfall(self):
+        """1/2 w'w + the loss at this level, less the dual: no other beta is better by more."""
+        slack = self.V - self.level
+        loss = np.where(slack > 0, self.high * slack, self.low * slack).sum()
+        return self.beta @ self.F + loss - self.beta @ self.linear + self.level * self.total
+
+    def check(self, relative=1e-9):
+        """Feasible, optimal, and the level where LIBSVM has it."""
+        box = np.maximum(np.abs(self.low), np.abs(self.high))
+        assert np.isfinite(self.beta).all()
+        assert np.all(self.beta >= self.low - SHARP * box)
+        assert np.all(self.beta <= self.high + SHARP * box)
+        assert abs(self.beta.sum() - self.total) <= 1e-11 * (np.abs(self.beta).sum() + box.max())
+        allowed = relative * self.scale + 16 * self.noise
+        assert self.gap() <= allowed, (self.gap(), allowed)
+        top, bottom = self.interval()
+        if bottom - top > 4 * allowed and np.isfinite(bottom - top):
+            assert abs(self.level - (top + bottom) / 2) <= allowed, (self.level, top, bottom)
+        elif np.isfinite([top, bottom]).any():
+            assert top - 4 * allowed <= self.level <= bottom + 4 * allowed, (self.level, top, bottom)
+        assert self.shortfall() <= allowed * (box.sum() + np.abs(self.beta).sum()), self.shortfall()
+
+
+def judge(model, X, y):
+    """The dual problems of a model of rows X, y: list of Judged."""
+    param = model.param
+    rows = np.asarray(model.sv_indices) - 1
+    n = len(y)
+
+    def spread(coefficients, chosen=slice(None)):
+        beta = np.zeros(n)
+        beta[rows[chosen]] = coefficients[chosen]
+        return beta
+
+    if param.svm_type == SvmType.ONE_CLASS:
+        K = kernel_values(param, X, X)
+        one = np.ones(n)
+        return [Judged(K, 0 * one, 0 * one, one, param.nu * n, spread(model.sv_coef[0]), -model.rho[0])]
+    if param.svm_type == SvmType.EPSILON_SVR:
+        K = np.tile(kernel_values(param, X, X), (2, 2))
+        beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
+        linear = np.concatenate([y - param.p, y + param.p])
+        both = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
+        return [Judged(K, linear, np.concatenate([none, -C]), np.concatenate([C, none]), 0.0, both, -model.rho[0])]
+    labels, weights, found = list(model.labels), dict(param.weights), []
+    assert sorted(labels) == sorted(set(y.astype(int)))
+    owner = y[rows]
+    for function, (i, j) in enumerate(combinations(range(len(labels)), 2)):
+        beta = spread(model.sv_coef[j - 1], owner == labels[i]) + spread(model.sv_coef[i], owner == labels[j])
+        own = (y == labels[i]) | (y == labels[j])
+        sign = np.where(y[own] == labels[i], 1.0, -1.0)
+        C = np.array([param.C * weights.get(int(label), 1.0) for label in y[own]])
+        K = kernel_values(param, X[own], X[own])
+        low, high = np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0)
+        found.append(Judged(K, sign, low, high, 0.0, beta[own], -model.rho[function]))
+    return found
+
+
+class Twin:
+    """A state beside plain arrays of the rows it should have."""
+
+    def __init__(self, X, y, **options):
+        self.X, self.y, self.options = np.asarray(X, dtype=float), np.asarray(y, dtype=float), options
+        self.ids, self.next_id = np.arange(len(self.y)), len(self.y)
+        self.state = libsvmx.train(self.X, self.y, keep_state=True, **options)
+
+    def update(self, X=None, y=None, remove=()):
+        """The same on both sides."""
+        remove = np.asarray(remove, dtype=int)
+        X = np.zeros((0, self.X.shape[1])) if X is None else np.asarray(X, dtype=float)
+        y = np.zeros(0) if y is None else np.asarray(y, dtype=float)
+        ids = self.state.update(add=(X, y), remove=remove)
+        fresh = np.arange(self.next_id, self.next_id + len(y))
+        assert ids.tolist() == fresh.tolist()
+        kept = ~np.isin(self.ids, remove)
+        self.ids = np.concatenate([self.ids[kept], fresh])
+        self.X, self.y = np.concatenate([self.X[kept], X]), np.concatenate([self.y[kept], y])
+        self.next_id += len(y)
+        return ids
+
+    def set_cost(self, C):
+        self.state.set_cost(C)
+        self.options["C"] = C
+
+    def judged(self):
+        return judge(self.state.model, self.X, self.y)
+
+    def check(self, relative=1e-9):
+        """The state has these rows, and their optimum."""
+        state = self.state
+        assert state.ids.tolist() == self.ids.tolist()
+        assert state.targets.tolist() == self.y.tolist()
+        assert len(state) == len(self.y)
+        judged = self.judged()
+        for part in judged:
+            part.check(relative)
+        noise = sum(part.noise * np.abs(part.beta).sum() for part in judged)
+        objective = sum(part.objective for part in judged)
+        assert abs(state.objective - objective) <= 1e-9 * abs(objective) + 16 * noise, (state.objective, objective)
+        if judged:
+            worst = max(relative * part.scale + 16 * part.noise for part in judged)
+            assert state.gap <= worst
+            # loosely: what counts as its own gap may be smaller than that from nothing
+            assert max(part.gap() for part in judged) <= state.gap + worst or state.gap == -np.inf
+
+    def check_against_fresh(self, relative=1e-6):
+        """As a training of these rows from nothing: order of classes, objective, decision values."""
+        fresh = libsvmx.train(self.X, self.y, keep_state=True, **self.options)
+        assert list(self.state.model.labels if self.state.model.labels is not None else []) == list(
+            fresh.model.labels if fresh.model.labels is not None else []
+        )
+        noise = sum(part.noise * np.abs(part.beta).sum() for part in self.judged())
+        assert abs(self.state.objective - fresh.objective) <= relative * abs(fresh.objective) + 16 * noise
+        ours, theirs = (s.decision_values(self.X) for s in (self.state, fresh))
+        assert ours.shape == theirs.shape
+        allowed = relative * max(1.0, np.abs(theirs).max(initial=0.0)) + 64 * max(
+            (p.noise for p in self.judged()), default=0
+        )
+        assert np.abs(ours - theirs).max(initial=0.0) <= allowed, np.abs(ours - theirs).max()
+
+
+class Walk:
+    """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it.
+
+    ``rows``: the row of X at each position.
+    """
+
+    def __init__(self, X, param, halves=1, budget_bytes=1e8, total=0.0):
+        self.X, self.param, self.halves, self.total = np.asarray(X, dtype=float), param, halves, total
+        rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in self.X.tolist()]
+        kind = param.kernel_type, param.degree, param.gamma, param.coef0
+        self.kernel = Kernel(data.from_rows(rows), filled("i", range(len(rows))), *kind)
+        self.K = kernel_values(param, self.X, self.X)
+        self.path = Path(halves, budget_bytes)
+        self.rows = np.zeros(0, dtype=int)
+        self.boxes = np.zeros((3, 0, halves))
+
+    def control(self, **options):
+        return Control(self.param.eps, **options)
+
+    def append(self, rows, linear, low, high):
+        """Boxes of shape (rows, halves)."""
+        boxes = np.array([np.asarray(b, dtype=float).reshape(-1, self.halves) for b in (linear, low, high)])
+        self.rows, self.boxes = np.concatenate([self.rows, rows]), np.concatenate([self.boxes, boxes], axis=1)
+        self.path.append(self.kernel.part(filled("i", self.rows)), *(filled("d", b.ravel()) for b in boxes))
+
+    def update(self, rows=(), boxes=((), (), ()), gone=(), total=None):
+        """One path; ``gone`` are positions."""
+        self.total = self.total if total is None else total
+        self.append(np.asarray(rows, dtype=int), *boxes)
+        self.path.update(len(rows), filled("i", gone), self.total, self.control())
+        self.discard(gone)
+
+    def discard(self, gone):
+        for last, to in self.path.discard(filled("i", gone)):
+            self.rows[to], self.boxes[:, to] = self.rows[last], self.boxes[:, last]
+        self.rows, self.boxes = self.rows[: len(self.rows) - len(gone)], self.boxes[:, : len(self.rows) - len(gone)]
+
+    def bind(self):
+        """The kernel in the order of the rows as they are now: a path may need rows that were not kept."""
+        self.append(np.zeros(0, dtype=int), (), (), ())
+
+    def rescale(self, ratio):
+        self.bind()
+        self.path.rescale(ratio, self.control())
+        self.boxes[1:] *= ratio
+
+    @property
+    def judged(self):
+        over = np.repeat(self.rows, self.halves)
+        linear, low, high = self.boxes.reshape(3, -1)
+        beta = np.asarray(self.path.coefficients)
+        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, self.path.level)
+
+    def check(self, relative=1e-9):
+        judged = self.judged
+        judged.check(relative)
+        V, F = np.asarray(self.path.scores), np.repeat(self.path.K_beta, self.halves)
+        assert np.abs(F - judged.F).max() <= 1e-10 * judged.scale + judged.noise
+        assert np.abs(V - judged.V).max() <= 1e-10 * judged.scale + judged.noise
+        return judged
+
+    def snapshot(self):
+        """All that a rollback has to bring back."""
+        path = self.path
+        return bytes(path.coefficients), bytes(path.K_beta), path.level, path.total, path.n, path.margin_size
+
+
+class Problems:
+    """Random linear terms and bounds: of C-SVC, of regression, of one-class, or none of these."""
+
+    def __init__(self, seed, kind, n, C=1.0, source="normal"):
+        rng = self.rng = np.random.default_rng(seed)
+        d = int(rng.integers(1, 5))
+        X = rng.normal(size=(n, d))
+        if source == "grid":
+            X = rng.integers(0, 3, size=(n, d)).astype(float)
+        elif source == "twice":
+            X = X[rng.integers(0, max(1, n // 3), size=n)]
+        elif source == "same":
+            X[:] = X[0]
+        self.X, self.kind, self.n, self.C = X, kind, n, C
+        self.halves = 2 if kind == "regression" else 1
+        sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        z = (X.sum(axis=1) + rng.normal(size=n)).round(1)
+        none = np.zeros(n)
+        if kind == "classification":
+            self.all = sign, np.minimum(sign, 0) * C, np.maximum(sign, 0) * C
+        elif kind == "regression":
+            p = rng.choice([0.0, 0.3])
+            self.all = (
+                np.stack([z - p, z + p], axis=1),
+                np.stack([none, none - C], axis=1),
+                np.stack([none + C, none], axis=1),
+            )
+        elif kind == "one-class":
+            self.all = none, none, none + 1
+        else:
+            width = C * rng.choice([0.125, 1.0, 3.0], size=n)
+            self.all = z, np.minimum(sign, 0) * width, np.maximum(sign, 0) * width
+
+    def boxes(self, rows):
+        return tuple(values[np.asarray(rows, dtype=int)] for values in self.all)
+
+    def total(self, n_rows):
+        return 0.37 * n_rows if self.kind == "one-class" else 0.0
