@@ -52,8 +52,10 @@ cdef class ExactRows:
         if not self.n_slots:
             return 0
         for a in range(before, kernel.n):
-            fresh = self.row(<int32_t>a)
-            if fresh == self.spare:  # the only time that it is there
+            self.row(<int32_t>a)
+        for a in range(before, kernel.n):
+            if self.slot_of[a] < 0:  # there was no room, or it was needed for the next
+                fresh = self.glance(<int32_t>a)
                 for s in range(self.n_slots):
                     if self.row_in[s] >= 0:
                         self.slots[s][a] = fresh[self.row_in[s]]

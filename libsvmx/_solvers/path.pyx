@@ -57,20 +57,7 @@ cdef class Path(Walk):
             self.beta[v] = min(max(given[v], self.low[v]), self.high[v])
         self.reset_counts(control)
         self.clear_margin()
-        self.drift = HUGE_VAL  # F is not known at all
         self.polish()
-
-    def resume(self, beta, K_beta, double total, Control control):
-        """The optimum ``beta`` whose F = K beta is ``K_beta`` (buffer of float64, shape (n,)), as ``coefficients`` and
-        ``K_beta`` of a state gave them. What is not quite the optimum is polished. Raises as ``start``."""
-        cdef Py_ssize_t m = self.halves * self.n
-        cdef const double[::1] given = beta, products = K_beta
-        self.total = total
-        self.beta[:m], self.F[:self.n] = given, products
-        self.reset_counts(control)
-        self.drift = 0.0
-        self.gather_margin()
-        self.settle()
 
     def copy(self):
         """A state of its own, without the kernel rows that are kept."""
@@ -269,6 +256,7 @@ cdef class Path(Walk):
         cdef int k
         cdef double found, before = HUGE_VAL
         self.rough = False
+        self.drift = HUGE_VAL
         for k in range(MOST_POLISHES):
             self.prepare()
             if k == 0 or not self.is_settled():

@@ -275,8 +275,11 @@ cdef class Walk(PathState):
                         blocking, fastest, length = k, fabs(u), room / fabs(u)
             if length > 0.0:
                 for k in range(m):
-                    self.dbeta[k] = -sign * length * z[k]
-                    self.beta[self.member[k]] += self.dbeta[k]
+                    # those too faint to block may be at a bound, and stay there
+                    w = self.member[k]
+                    room = min(max(self.beta[w] - sign * length * z[k], self.low[w]), self.high[w])
+                    self.dbeta[k] = room - self.beta[w]
+                    self.beta[w] = room
                 self.beta[v] += sign * length
                 self.add_margin(&self.dbeta[0], self.active, &self.F[0])
                 svmx_axpy(self.active, sign * length, self.rows.row(<int32_t>(v // self.halves)), &self.F[0])

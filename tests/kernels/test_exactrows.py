@@ -54,7 +54,7 @@ def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
         # SMO reads whole rows, kept ones too, and F is the sum of what it read
         walk.path.by_smo(filled("i", gone), 0.0, 1e-3, walk.control())
         check_sums(walk)
-        walk.discard(gone)
+        walk.path.discard()
         check_sums(walk)
 
 

@@ -200,10 +200,7 @@ class Twin:
 
 
 class Walk:
-    """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it.
-
-    ``rows``: the row of X at each position.
-    """
+    """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it."""
 
     def __init__(self, X, param, halves=1, budget_bytes=1e8, total=0.0):
         self.X, self.param, self.halves, self.total = np.asarray(X, dtype=float), param, halves, total
@@ -212,29 +209,37 @@ class Walk:
         self.kernel = Kernel(data.from_rows(rows), filled("i", range(len(rows))), *kind)
         self.K = kernel_values(param, self.X, self.X)
         self.path = Path(halves, budget_bytes)
-        self.rows = np.zeros(0, dtype=int)
-        self.boxes = np.zeros((3, 0, halves))
+        self.row_of_tag = np.zeros(0, dtype=int)
+        self.boxes_of_tag = np.zeros((3, 0, halves))
 
     def control(self, **options):
         return Control(self.param.eps, **options)
 
+    @property
+    def rows(self):
+        """The row of X at each position."""
+        return self.row_of_tag[np.asarray(self.path.tags)]
+
+    @property
+    def boxes(self):
+        """linear, low and high at each position: shape (3, rows, halves)."""
+        return self.boxes_of_tag[:, np.asarray(self.path.tags)]
+
     def append(self, rows, linear, low, high):
         """Boxes of shape (rows, halves)."""
         boxes = np.array([np.asarray(b, dtype=float).reshape(-1, self.halves) for b in (linear, low, high)])
-        self.rows, self.boxes = np.concatenate([self.rows, rows]), np.concatenate([self.boxes, boxes], axis=1)
-        self.path.append(self.kernel.part(filled("i", self.rows)), *(filled("d", b.ravel()) for b in boxes))
+        tags = range(len(self.row_of_tag), len(self.row_of_tag) + len(rows))
+        kernel = self.kernel.part(filled("i", [*self.rows, *rows]))
+        self.row_of_tag = np.concatenate([self.row_of_tag, rows])
+        self.boxes_of_tag = np.concatenate([self.boxes_of_tag, boxes], axis=1)
+        self.path.append(kernel, filled("q", tags), *(filled("d", b.ravel()) for b in boxes))
 
     def update(self, rows=(), boxes=((), (), ()), gone=(), total=None):
         """One path; ``gone`` are positions."""
         self.total = self.total if total is None else total
         self.append(np.asarray(rows, dtype=int), *boxes)
         self.path.update(len(rows), filled("i", gone), self.total, self.control())
-        self.discard(gone)
-
-    def discard(self, gone):
-        for last, to in self.path.discard(filled("i", gone)):
-            self.rows[to], self.boxes[:, to] = self.rows[last], self.boxes[:, last]
-        self.rows, self.boxes = self.rows[: len(self.rows) - len(gone)], self.boxes[:, : len(self.rows) - len(gone)]
+        self.path.discard()
 
     def bind(self):
         """The kernel in the order of the rows as they are now: a path may need rows that were not kept."""
@@ -242,8 +247,9 @@ class Walk:
 
     def rescale(self, ratio):
         self.bind()
-        self.path.rescale(ratio, self.control())
-        self.boxes[1:] *= ratio
+        self.boxes_of_tag[1:] *= ratio
+        low, high = (filled("d", b.ravel()) for b in self.boxes[1:])
+        self.path.rescale(low, high, ratio, self.control())
 
     @property
     def judged(self):
