@@ -152,21 +152,43 @@ static SVMX_CLONES double svmx_nearest(int64_t n, int halves, const double *side
     return svmx_nearest_of(n, 2, side, linear, F, dlinear, dF, level, dlevel, sharpness, slowest, nearest);
 }
 
-/* Of the variables that get there within ``nearest``, the one that is fastest, or -1; speeds up to *speed are too slow.
- * Arguments as above; *speed and *length are those of the variable found. */
-static int64_t svmx_fastest(int64_t n, int halves, const double *side, const double *linear, const double *F,
-                            const double *dlinear, const double *dF, double level, double dlevel, double nearest,
-                            double *speed, double *length)
+/* How many of variables [begin, end) get there within ``nearest``, faster than ``speed``. */
+SVMX_INLINE int64_t svmx_arrivals(int64_t begin, int64_t end, const int halves, const double *SVMX_RESTRICT side,
+                                  const double *SVMX_RESTRICT linear, const double *SVMX_RESTRICT F,
+                                  const double *SVMX_RESTRICT dlinear, const double *SVMX_RESTRICT dF, double level,
+                                  double dlevel, double nearest, double speed)
 {
-    int64_t found = -1;
-    for (int64_t v = 0; v < n; ++v) {
-        const int64_t p = halves == 1 ? v : v / 2;
+    int64_t count = 0;
+    for (int64_t v = begin; v < end; ++v) {
+        const int64_t p = v / halves;
         const double own = side[v] * (dlinear[v] - dF[p] - dlevel);
         const double distance = side[v] * (level - (linear[v] - F[p]));
-        if (own > *speed && distance <= nearest * own) {
-            *speed = own;
-            *length = distance > 0.0 ? distance / own : 0.0;
-            found = v;
+        count += (own > speed) & (distance <= nearest * own);
+    }
+    return count;
+}
+
+/* Of the variables that get there within ``nearest``, the one that is fastest, or -1; speeds up to *speed are too slow.
+ * Arguments as above; *speed and *length are those of the variable found. Few get there, so whole blocks are passed over. */
+static SVMX_CLONES int64_t svmx_fastest(int64_t n, int halves, const double *side, const double *linear, const double *F,
+                                        const double *dlinear, const double *dF, double level, double dlevel,
+                                        double nearest, double *speed, double *length)
+{
+    int64_t found = -1;
+    for (int64_t begin = 0; begin < n; begin += SVMX_BLOCK) {
+        const int64_t end = n - begin < SVMX_BLOCK ? n : begin + SVMX_BLOCK;
+        if (!(halves == 1 ? svmx_arrivals(begin, end, 1, side, linear, F, dlinear, dF, level, dlevel, nearest, *speed)
+                          : svmx_arrivals(begin, end, 2, side, linear, F, dlinear, dF, level, dlevel, nearest, *speed)))
+            continue;
+        for (int64_t v = begin; v < end; ++v) {
+            const int64_t p = halves == 1 ? v : v / 2;
+            const double own = side[v] * (dlinear[v] - dF[p] - dlevel);
+            const double distance = side[v] * (level - (linear[v] - F[p]));
+            if (own > *speed && distance <= nearest * own) {
+                *speed = own;
+                *length = distance > 0.0 ? distance / own : 0.0;
+                found = v;
+            }
         }
     }
     return found;
