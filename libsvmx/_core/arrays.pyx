@@ -69,3 +69,27 @@ def nonzero(values):
             out[n] = <int32_t>i
             n += 1
     return out_[:n]
+
+
+def marked(flags):
+    """Positions of the bytes that are not 0 (flags: bytes-like): buffer of int32."""
+    cdef const unsigned char[::1] flag = flags
+    cdef Py_ssize_t i, n = 0
+    out_ = zeros("i", flag.shape[0])
+    cdef int32_t[::1] out = out_
+    for i in range(flag.shape[0]):
+        if flag[i]:
+            out[n] = <int32_t>i
+            n += 1
+    return out_[:n]
+
+
+def counted_from_one(rows):
+    """rows + 1: buffers of int32."""
+    cdef const int32_t[::1] row = rows
+    cdef Py_ssize_t i
+    out_ = zeros("i", row.shape[0])
+    cdef int32_t[::1] out = out_
+    for i in range(row.shape[0]):
+        out[i] = row[i] + 1
+    return out_

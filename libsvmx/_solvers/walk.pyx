@@ -47,7 +47,7 @@ cdef int64_t MOST_STILL = 4
 # Entries of a null direction that may be rounding.
 cdef double FAINT = 1e-8
 # Values K_:M from which on putting rows aside is tried; which rows; and the share of rows left that makes it worth while.
-cdef double MANY_VALUES = 2e5
+cdef double MANY_VALUES = 4e5
 cdef double FAR = 5.0
 cdef double FEW = 0.8
 

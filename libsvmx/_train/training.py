@@ -8,7 +8,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from libsvmx._core.arrays import nonzero, take_float64, take_int32
+from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.kkt import kkt_gap
@@ -127,7 +127,7 @@ def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float
         vectors_of(problem, positions, param),
         take_float64(beta, positions),
         filled("d", [rho]),
-        row_numbers=filled("i", (i + 1 for i in positions)),
+        row_numbers=counted_from_one(positions),
         statuses=(status,),
     )
 
@@ -184,16 +184,17 @@ def assemble_classifier(
     pairs = ((i, j) for i in range(k) for j in range(i + 1, k))
     for (i, j), beta in zip(pairs, betas, strict=True):
         _mark_used(used, beta, start[i], start[i + 1], start[j])
-    positions = filled("i", (p for p, flag in enumerate(used) if flag))
+    positions = marked(used)
+    rows = take_int32(order, positions)
     return Model(
         param,
         k,
-        vectors_of(problem, take_int32(order, positions), param),
+        vectors_of(problem, rows, param),
         assemble_coefficients(betas, positions, start, k),
         filled("d", rhos),
         tuple(labels),
         tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
-        row_numbers=filled("i", (order[p] + 1 for p in positions)),
+        row_numbers=counted_from_one(rows),
         statuses=tuple(statuses),
     )
 
