@@ -21,7 +21,7 @@ from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
-    from libsvmx._typing import FloatArray
+    from libsvmx._typing import Buffer, FloatArray
 
 MAX_INDEX = 2**31 - 1
 
@@ -113,11 +113,28 @@ def parameter_of(param: Parameter | None, options: Mapping[str, Any]) -> Paramet
 
 
 def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
+    """Rows and targets as a Problem, and ``param`` with its gamma."""
     matrix = precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
-    targets = np.ascontiguousarray(y, dtype=np.float64)
-    if targets.shape != (matrix.n_rows,):
-        raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
-    return Problem(matrix, targets.data), default_gamma(param, matrix.max_index)
+    return Problem(matrix, targets_of(y, matrix.n_rows)), default_gamma(param, matrix.max_index)
+
+
+def targets_of(y: Any, n_rows: int) -> Buffer:
+    """Labels or targets of so many rows: buffer of float64. Raises DataError."""
+    try:
+        targets = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"y must hold numbers: {error}") from None
+    if targets.shape != (n_rows,):
+        raise DataError(f"X has {n_rows} rows, but y has shape {targets.shape}")
+    return targets.data
+
+
+def model_of(model: Any) -> Model:
+    """A Model as it is. Raises TypeError for anything else, a State too."""
+    if not isinstance(model, Model):
+        hint = "; take its .model" if hasattr(model, "model") else ""
+        raise TypeError(f"a Model is needed, not a {type(model).__name__}{hint}")
+    return model
 
 
 def tests_of(model: Model, X: Any) -> CsrMatrix:
@@ -133,12 +150,12 @@ def predict(model: Model, X: Any) -> FloatArray:
     ------
     DataError
     """
-    tests = tests_of(model, X)
+    tests = tests_of(model_of(model), X)
     return np.asarray(prediction.predict_labels(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows))
 
 
 def decision_values(model: Model, X: Any) -> FloatArray:
     """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …"""
-    tests = tests_of(model, X)
+    tests = tests_of(model_of(model), X)
     values = prediction.decision_values(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

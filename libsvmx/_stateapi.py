@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from libsvmx._arrays import as_matrix, decision_values, parameter_of, predict
+from libsvmx._arrays import as_matrix, decision_values, model_of, parameter_of, predict, targets_of
 from libsvmx._train import update
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
@@ -48,14 +48,12 @@ class State(update.State):
             weights, or nu, do not allow
         ParameterError      a formulation that has no state, or a kernel that is given and not the model's
         """
-        if param is None and model.statuses:
+        if param is None and model_of(model).statuses:
             param = replace(model.param, probability=False)
         param = completed(parameter_of(param, options), model, options)
         matrix = as_matrix(X)
-        targets = np.ascontiguousarray(y, dtype=np.float64)
-        if targets.shape != (matrix.n_rows,):
-            raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
-        return state_of_model(Problem(matrix, targets.data), param, model, observer or Observer(), cls)
+        problem = Problem(matrix, targets_of(y, matrix.n_rows))
+        return state_of_model(problem, param, model, observer or Observer(), cls)
 
     @classmethod
     def load(cls, path: str) -> Self:
@@ -100,15 +98,11 @@ class State(update.State):
         ------
         DataError, ParameterError      the state stays as it was
         """
-        try:
-            X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
-            targets = np.ascontiguousarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"add must be a pair (X, y) with numbers in y: {error}") from None
+        if add is not None and not (isinstance(add, tuple | list) and len(add) == 2):
+            raise DataError("add must be a pair (X, y)")
+        X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
         matrix = as_matrix(X)
-        if targets.shape != (matrix.n_rows,):
-            raise DataError(f"X has {matrix.n_rows} rows, but y has shape {targets.shape}")
-        return self.change(matrix, targets.data, remove, observer or Observer())
+        return self.change(matrix, targets_of(y, matrix.n_rows), remove, observer or Observer())
 
     def predict(self, X: Any) -> FloatArray:
         """As ``libsvmx.predict(state.model, X)``."""

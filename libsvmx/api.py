@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from libsvmx._arrays import parameter_of, problem_of, tests_of
+from libsvmx._arrays import model_of, parameter_of, problem_of, tests_of
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
 from libsvmx._stateapi import State
@@ -283,4 +283,4 @@ def load_model(path: str) -> Model:
 
 def save_model(path: str, model: Model) -> None:
     """Write a LIBSVM model file, whole or not at all. Raises OSError."""
-    modelfile.save_model(path, model)
+    modelfile.save_model(path, model_of(model))

@@ -33,14 +33,14 @@ cdef class Cholesky:
         if size <= self.room:
             return 0
         room = max(size, self.room + self.room // 2, 32)
+        work = zeros("d", room)
         factor = <double *>malloc(room * room * sizeof(double))
         if factor == NULL:
             raise MemoryError(f"a factor of {room} rows")
         for j in range(self.size):
             memcpy(factor + j * room + j, self.column(j) + j, (self.size - j) * sizeof(double))
         free(self.factor)
-        self.factor, self.room = factor, room
-        self.work = zeros("d", room)
+        self.factor, self.room, self.work = factor, room, work
         return 0
 
     cdef double *column(self, Py_ssize_t j) noexcept nogil:
@@ -112,7 +112,7 @@ cdef class Cholesky:
             z[j] = (z[j] - second) / c[j]
 
     cdef Cholesky copy(self):
-        cdef Cholesky other = Cholesky(self.size)
+        cdef Cholesky other = Cholesky(self.size + 1)
         cdef Py_ssize_t j
         for j in range(self.size):
             memcpy(other.column(j) + j, self.column(j) + j, (self.size - j) * sizeof(double))

@@ -33,6 +33,7 @@ cdef class ExactRows:
     cdef void swap(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef void pin(self, int32_t p) noexcept nogil
     cdef void unpin(self, int32_t p) noexcept nogil
+    cdef void give_up(self) noexcept nogil
     cdef void release(self, int32_t s) noexcept nogil
     cdef int32_t free_slot(self) except -2 nogil
     cdef void cut(self, Py_ssize_t n) noexcept nogil

@@ -72,6 +72,8 @@ cdef class ExactRows:
         if n <= self.room:
             return 0
         room = n + n // 4 + 16
+        if 8.0 * room * self.n_slots > self.budget_bytes:
+            self.give_up()
         for s in range(self.n_slots):
             grown = realloc(self.slots[s], room * sizeof(double))
             if grown == NULL:
@@ -91,6 +93,20 @@ cdef class ExactRows:
         pins[:self.room] = memoryview(self.pins)
         self.slot_of, self.pins, self.room, self.target = slot_of, pins, room, zeros("i", room)
         return 0
+
+    cdef void give_up(self) noexcept nogil:
+        """Only pinned rows keep their slots."""
+        cdef Py_ssize_t s, n = 0
+        for s in range(self.n_slots):
+            if self.row_in[s] >= 0 and self.pins[self.row_in[s]]:
+                self.slots[n], self.row_in[n], self.last_use[n] = self.slots[s], self.row_in[s], self.last_use[s]
+                self.slot_of[self.row_in[n]] = <int32_t>n
+                n += 1
+            else:
+                if self.row_in[s] >= 0:
+                    self.slot_of[self.row_in[s]] = -1
+                free(self.slots[s])
+        self.n_slots, self.n_empty = n, 0
 
     cdef const double *kept(self, int32_t p) noexcept nogil:
         """Row p if it is kept, else NULL. Valid until ``row`` is called, while pinned until it is not."""

@@ -12,6 +12,8 @@ from libsvmx._core.smo_lanes cimport SVMX_TAU
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.pathstate cimport PathState
 
+from libsvmx._solvers.pathstate import PathLost
+
 # As LIBSVM: iterations at least, and for each variable.
 cdef int64_t LEAST_LIMIT = 10000000
 cdef int64_t LIMIT_PER_VARIABLE = 100
@@ -44,6 +46,8 @@ cdef int exact_smo(PathState state, double eps, Control control) except -1:
                 gain = (top - V) * (top - V) / curvature
                 if gain > best:
                     best, j = gain, v
+        if j < 0:
+            raise PathLost("scores are not finite")
         curvature = max(diagonal[i // h] + diagonal[j // h] - 2 * K[j // h], SVMX_TAU)
         step = min((top - state.score(j)) / curvature, high[i] - beta[i], beta[j] - low[j])
         # exactly at a bound, or the pair would be chosen again for what rounding left

@@ -12,6 +12,7 @@ cdef class Path(Walk):
     cdef bint is_settled(self) noexcept nogil
     cdef int move(self, Py_ssize_t v, double beta) except -1
     cdef int level_of_margin(self) except -1
+    cdef int rescale_shift(self) except -1
     cdef int refresh(self, bint everywhere) except -1
     cdef int gather_margin(self) except -1
     cdef int polish_once(self) except -1

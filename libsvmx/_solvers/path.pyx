@@ -20,10 +20,13 @@ from libsvmx._solvers.exactsmo cimport exact_smo, restore_sum
 from libsvmx._solvers.pathstate cimport AT_HIGH, AT_LOW, DRIVEN, LEAVING, MARGIN
 from libsvmx._solvers.walk cimport Walk
 
-from libsvmx._solvers.walk import PathLost
+from libsvmx._solvers.pathstate import PathLost
 
 # The gap that a path has to end with, relative to the scale of V.
 cdef double EXACT = 1e-10
+# The shift is not far from the kernel values in size: within this factor.
+cdef double SAME_SIZE = 64.0
+cdef double ULP = 2.0 ** -52
 # The sum of beta may be off by so much of sum |beta|.
 cdef double SAME_SUM = 1e-13
 # Paths that mend what little is wrong after a path, before all is computed from nothing.
@@ -48,15 +51,25 @@ cdef class Path(Walk):
 
         Raises
         ------
-        PathLost; KeyboardInterrupt or what else a signal handler raises; MemoryError
+        PathLost; TimeoutError; KeyboardInterrupt or what else a signal handler raises; MemoryError
         """
+        self.approach(beta, total, control)
+        self.polish()
+
+    def approach(self, beta, double total, Control control):
+        """``beta``, cut to its bounds, and K beta of it; ``finish`` must follow. Raises as ``start``, but PathLost."""
         cdef const double[::1] given = beta
         cdef Py_ssize_t v
+        check_length(given.shape[0], self.halves * self.n)
         self.total = total
         for v in range(self.halves * self.n):
             self.beta[v] = min(max(given[v], self.low[v]), self.high[v])
         self.reset_counts(control)
         self.clear_margin()
+        self.refresh(True)
+
+    def finish(self):
+        """From where ``approach`` has left off to the optimum. Raises as ``start``."""
         self.polish()
 
     def copy(self):
@@ -87,6 +100,7 @@ cdef class Path(Walk):
         cdef Py_ssize_t k, v, h
         cdef double V
         self.reset_counts(control)
+        self.rescale_shift()
         if self.rough:
             raise PathLost("the last optimum was not exact")
         self.prepare()
@@ -125,7 +139,10 @@ cdef class Path(Walk):
         are times ``ratio`` > 0 but for rounding, and the sum as it is, 0. Raises as ``start``."""
         cdef Py_ssize_t v, p, m = self.halves * self.n
         cdef const double[::1] low_then = low, high_then = high
+        check_length(low_then.shape[0], m)
+        check_length(high_then.shape[0], m)
         self.reset_counts(control)
+        self.rescale_shift()
         if self.rough:
             raise PathLost("the last optimum was not exact")
         self.prepare()
@@ -186,7 +203,9 @@ cdef class Path(Walk):
             for v in range(self.halves * self.n):
                 if self.state[v] != LEAVING:
                     self.to_bound(v)
-            restore_sum(self)
+            self.active = self.n  # the path may have been lost with rows put aside
+            if not restore_sum(self):
+                raise PathLost("no variable can make up for the sum")
             self.refresh(True)
             exact_smo(self, eps, control)
             self.level_of_free()
@@ -320,6 +339,18 @@ cdef class Path(Walk):
         self.centre()
         return 0
 
+    cdef int rescale_shift(self) except -1:
+        """A shift of the size of the kernel values, which may have become others; with it the factor is another."""
+        cdef Py_ssize_t v
+        if self.largest == 0.0 or 1.0 / SAME_SIZE < self.shift / self.largest < SAME_SIZE:
+            return 0
+        members = [self.member[v] for v in range(self.factor.size)]
+        self.shift = self.largest
+        self.clear_margin()
+        for v in members:
+            self.join(v, max(self.try_join(v), ULP * self.largest))
+        return 0
+
     cdef int refresh(self, bint everywhere) except -1:
         """F from nothing: of the rows of the margin, or of all rows."""
         cdef Py_ssize_t k, p, v, m = self.halves * self.n
@@ -337,7 +368,7 @@ cdef class Path(Walk):
         for p in range(self.n):
             if by_row[p] != 0.0:
                 svmx_axpy(self.n, by_row[p], self.rows.glance(<int32_t>p), &self.F[0])
-                self.control.worked(self.n)
+                self.tick(self.n)
         self.drift = 0.0
         return 0
 
@@ -365,7 +396,7 @@ cdef class Path(Walk):
                     self.join(v, pivot)
                 else:
                     self.exchange(v, 1.0)
-                self.control.worked(self.factor.size * self.factor.size)
+                self.tick(self.factor.size * self.factor.size)
         return 0
 
     cdef int polish_once(self) except -1:
@@ -390,3 +421,9 @@ cdef class Path(Walk):
             self.linear[:m], self.given = self.given, None
         self.polished += 1
         return 0
+
+
+def check_length(Py_ssize_t length, Py_ssize_t expected):
+    """Raise ValueError for a buffer of the wrong length."""
+    if length != expected:
+        raise ValueError(f"a buffer has length {length}, not {expected}")

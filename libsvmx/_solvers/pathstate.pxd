@@ -43,7 +43,7 @@ cdef class PathState:
     cdef double[::1] dbeta              # by place in the margin
     cdef double[::1] ones
     cdef const double **margin_rows     # scratch for svmx_add_rows
-    cdef Py_ssize_t room_for_rows
+    cdef int32_t[::1] moves             # scratch for ``discard``, which must not fail
     cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
     cdef double kkt_gap(self) noexcept nogil

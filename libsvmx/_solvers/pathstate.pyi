@@ -1,6 +1,8 @@
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._typing import Buffer
 
+class PathLost(ArithmeticError): ...
+
 class PathState:
     n: int
     halves: int

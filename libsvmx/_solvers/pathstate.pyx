@@ -30,6 +30,10 @@ from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._core.buffers import filled
 
 
+class PathLost(ArithmeticError):
+    """A path cannot be followed: K is not positive semidefinite, or rounding has taken over."""
+
+
 cdef class PathState:
     """PathState(halves, budget_bytes): of no rows.
 
@@ -47,6 +51,7 @@ cdef class PathState:
         self.F, self.diagonal = zeros("d", 0), zeros("d", 0)
         self.linear, self.low, self.high, self.beta, self.side = (zeros("d", 0) for _ in range(5))
         self.state, self.place, self.tag = zeros("b", 0), zeros("i", 0), zeros("q", 0)
+        self.moves = zeros("i", 2)
         self.member = zeros("i", 0)
         self.half, self.null, self.dbeta, self.ones = (zeros("d", 0) for _ in range(4))
 
@@ -133,13 +138,18 @@ cdef class PathState:
         if m <= self.linear.shape[0]:
             return 0
         room = n + n // 4 + 16
-        self.F, self.tag = longer(self.F, "d", room), longer(self.tag, "q", room)
-        self.diagonal = longer(self.diagonal, "d", room)
+        if self.F.shape[0] < room:
+            self.moves = zeros("i", 2 * room)
+            self.tag, self.diagonal = longer(self.tag, "q", room), longer(self.diagonal, "d", room)
+            self.F = longer(self.F, "d", room)
         room *= self.halves
-        self.linear, self.low = longer(self.linear, "d", room), longer(self.low, "d", room)
-        self.high, self.beta = longer(self.high, "d", room), longer(self.beta, "d", room)
-        self.state, self.place = longer(self.state, "b", room), longer(self.place, "i", room)
-        self.side = longer(self.side, "d", room)
+        low, high = longer(self.low, "d", room), longer(self.high, "d", room)
+        beta, side = longer(self.beta, "d", room), longer(self.side, "d", room)
+        state, place = longer(self.state, "b", room), longer(self.place, "i", room)
+        # linear, which tells that there is room, comes last
+        linear = longer(self.linear, "d", room)
+        self.low, self.high, self.beta, self.side, self.state, self.place = low, high, beta, side, state, place
+        self.linear = linear
         return 0
 
     def append(self, Kernel kernel, tags, linear, low, high):
@@ -149,6 +159,9 @@ cdef class PathState:
         cdef const int64_t[::1] tag = tags
         cdef Py_ssize_t k, v, n = self.n, m = self.halves * n, a
         cdef const double *K
+        if not (n + tag.shape[0] == kernel.n
+                and p.shape[0] == least.shape[0] == most.shape[0] == self.halves * tag.shape[0]):
+            raise ValueError("kernel, tags, linear, low and high do not fit together")
         self.make_room(kernel.n)
         for k in range(p.shape[0]):
             v = m + k
@@ -173,7 +186,7 @@ cdef class PathState:
     def discard(self):
         """Rows that were to leave do so: the last rows take their places."""
         cdef Py_ssize_t h, to, last, v, w, n_pairs = 0
-        cdef int32_t[::1] pairs = zeros("i", 2 * self.n + 2)
+        cdef int32_t[::1] pairs = self.moves
         for to in range(self.n - 1, -1, -1):
             if self.state[self.halves * to] != LEAVING:
                 continue
@@ -193,6 +206,9 @@ cdef class PathState:
         self.rows.move(&pairs[0], n_pairs)
         self.active = self.n
         self.rows.cut(self.n)
+        self.largest = 0.0
+        for to in range(self.n):
+            self.largest = max(self.largest, self.diagonal[to])
 
     cdef int swap(self, const int32_t *pairs, Py_ssize_t n) except -1:
         """Rows pairs[2 k] and pairs[2 k + 1] change places; no row is in two pairs."""
@@ -242,14 +258,17 @@ cdef class PathState:
         lists = [copied(each, m) for each in self.lists()]
         self.swapped = []
         row_lists = [copied(each, self.n) for each in self.row_lists()]
-        self.before = (self.n, self.level, self.total, self.drift, self.rough, row_lists, lists, self.factor.copy(),
+        self.before = (self.n, self.level, self.total, self.drift, self.rough, self.largest, self.shift, row_lists, lists, self.factor.copy(),
                        copied(self.member, self.factor.size))
 
     def rollback(self):
         """Back to the state at ``mark``, which ``discard`` must not have followed."""
         cdef Py_ssize_t k
         cdef int32_t[::1] pairs
-        n, self.level, self.total, self.drift, self.rough, row_lists, lists, self.factor, member = self.before
+        if self.before is None:
+            return
+        (n, self.level, self.total, self.drift, self.rough, self.largest, self.shift, row_lists, lists, self.factor,
+         member) = self.before
         for each in reversed(self.swapped):
             pairs = filled("i", each)
             self.rows.swap(&pairs[0], len(each) // 2)
@@ -257,7 +276,7 @@ cdef class PathState:
             mine[:n] = kept
         for mine, kept in zip(self.lists(), lists):
             mine[:len(kept)] = kept
-        for k in range(self.rows.n):
+        for k in range(self.rows.pins.shape[0]):
             self.rows.pins[k] = 0
         self.rows.cut(n)
         self.n = self.active = n
@@ -295,13 +314,13 @@ cdef class PathState:
         self.factor.reserve(self.factor.size + 1)
         if self.factor.size + 2 > room:
             room = max(64, 2 * room, self.factor.size + 2)
-            self.member, self.half = longer(self.member, "i", room), longer(self.half, "d", room)
-            self.dbeta, self.ones = longer(self.dbeta, "d", room), longer(self.ones, "d", room)
-            self.null = longer(self.null, "d", room)
             grown = realloc(self.margin_rows, room * sizeof(double *))
             if grown == NULL:
                 raise MemoryError("rows of the margin")
             self.margin_rows = <const double **>grown
+            self.dbeta, self.ones = longer(self.dbeta, "d", room), longer(self.ones, "d", room)
+            self.null, self.half = longer(self.null, "d", room), longer(self.half, "d", room)
+            self.member = longer(self.member, "i", room)  # which tells that there is room, comes last
         return 0
 
     cdef double try_join(self, Py_ssize_t v) except? -1.0:

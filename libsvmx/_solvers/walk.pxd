@@ -32,6 +32,7 @@ cdef class Walk(PathState):
     cdef double slowest                     # speeds of V below it are rounding
     cdef int prepare(self) except -1
     cdef int follow(self) except -1
+    cdef int tick(self, int64_t amount) except -1
     cdef int direction(self) except -1
     cdef double speed(self, Py_ssize_t k, double *distance) noexcept nogil
     cdef Py_ssize_t breakpoint(self, double *step) noexcept nogil

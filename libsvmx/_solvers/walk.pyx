@@ -34,7 +34,7 @@ from libsvmx._core.dense_lanes cimport svmx_axpy, svmx_fastest, svmx_nearest
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.pathstate cimport AT_HIGH, AT_LOW, DRIVEN, LEAVING, MARGIN, PathState
 
-from libsvmx._solvers.pathstate import copied
+from libsvmx._solvers.pathstate import PathLost, copied
 
 cdef double ULP = 2.0 ** -52
 # Relative to the scale of V, and to the width of a box: closer is equal. Breakpoints so near each other may be passed in
@@ -51,9 +51,8 @@ cdef double MANY_VALUES = 4e5
 cdef double FAR = 5.0
 cdef double FEW = 0.8
 
-
-class PathLost(ArithmeticError):
-    """A path cannot be followed: K is not positive semidefinite, or rounding has taken over."""
+cdef enum:
+    AT_END = -2     # what ends a line at eta = 1
 
 
 cdef class Walk(PathState):
@@ -62,14 +61,17 @@ cdef class Walk(PathState):
     def __cinit__(self, int halves, double budget_bytes):
         self.velocity, self.dlinear, self.dlow, self.dhigh = (zeros("d", 0) for _ in range(4))
         self.W, self.dF = zeros("d", 0), zeros("d", 0)
+        self.given = self.start_beta = None
 
     cdef int prepare(self) except -1:
         """Nothing moves yet; scales of what there is."""
         cdef Py_ssize_t v, m = self.halves * self.n
         cdef double most = 0.0
         if self.velocity.shape[0] < self.linear.shape[0]:
-            self.velocity, self.dlinear, self.dlow, self.dhigh = (zeros("d", self.linear.shape[0]) for _ in range(4))
+            # velocity, which tells that there is room, comes last
             self.W, self.dF = zeros("d", self.F.shape[0]), zeros("d", self.F.shape[0])
+            self.dlinear, self.dlow, self.dhigh = (zeros("d", self.linear.shape[0]) for _ in range(3))
+            self.velocity = zeros("d", self.linear.shape[0])
         self.make_room_in_margin()
         self.eta = self.lack = self.mass = self.driven = self.typical = 0.0
         self.moving, self.active = False, self.n
@@ -98,19 +100,27 @@ cdef class Walk(PathState):
                 self.bring_back()
                 if not self.fill_margin():
                     return 0
+                continue  # it may have been exchanged at once
             self.direction()
             v = self.breakpoint(&step)
             self.advance(step)
-            if v < 0:
+            if v == AT_END:
                 return self.bring_back()
+            if v < 0:
+                raise PathLost("rounding hides the next breakpoint")
             still = still + 1 if step == 0.0 else 0
             self.steps += step > 0.0
             if still > MOST_STILL * (self.factor.size + 50):
                 raise PathLost("the path turns in a circle")
             self.turn(v)
-            self.control.worked(self.factor.size * (self.active + self.factor.size))
-            if self.control.expired:
-                raise TimeoutError(self.control.stopped)
+            self.tick(self.factor.size * (self.active + self.factor.size))
+
+    cdef int tick(self, int64_t amount) except -1:
+        """Note work done. Raises TimeoutError when it has to end, and what a signal handler raises."""
+        self.control.worked(amount)
+        if self.control.expired:
+            raise TimeoutError(self.control.stopped)
+        return 0
 
     cdef int direction(self) except -1:
         """How M, the level and F answer: ``dbeta``, ``dlevel``, ``dF``."""
@@ -154,7 +164,7 @@ cdef class Walk(PathState):
         return down if down > slow else 0.0
 
     cdef Py_ssize_t breakpoint(self, double *step) noexcept nogil:
-        """The variable that ends the line, or -1 for its end at eta = 1."""
+        """The variable that ends the line; AT_END if it ends at eta = 1, another negative number if none is found."""
         cdef Py_ssize_t k, v, first, m = self.halves * self.active
         cdef double distance = 0.0, speed, nearest = 1.0 - self.eta, fastest = self.slowest, length = 0.0
         step[0] = nearest
@@ -165,7 +175,7 @@ cdef class Walk(PathState):
         nearest = svmx_nearest(m, self.halves, &self.side[0], &self.linear[0], &self.F[0], &self.dlinear[0], &self.dF[0],
                                self.level, self.dlevel, self.sharpness, self.slowest, nearest)
         if nearest == step[0]:
-            return -1
+            return AT_END
         first = svmx_fastest(m, self.halves, &self.side[0], &self.linear[0], &self.F[0], &self.dlinear[0], &self.dF[0],
                              self.level, self.dlevel, nearest, &fastest, &length)
         step[0] = length
@@ -253,8 +263,9 @@ cdef class Walk(PathState):
         """
         cdef Py_ssize_t k, w, m, blocking
         cdef double room, nearest, fastest, u, length, pivot
-        cdef double[::1] z = self.null
+        cdef double[::1] z
         while True:
+            z = self.null
             self.pivots += 1
             m, blocking = self.factor.size, -1
             nearest = self.high[v] - self.beta[v] if sign > 0 else self.beta[v] - self.low[v]
@@ -330,6 +341,7 @@ cdef class Walk(PathState):
         cdef Py_ssize_t below, above
         cdef int state
         while True:
+            self.tick(m)
             if fabs(self.lack) > 64 * ULP * (self.mass + fabs(self.total)):
                 # somebody must answer: the first that the level meets on its way
                 sign, best = (1.0 if self.lack > 0 else -1.0), -1
@@ -483,6 +495,6 @@ cdef class Walk(PathState):
             svmx_axpy(n, change, K, &self.F[begin])
             if velocity != 0.0:
                 svmx_axpy(n, velocity, K, &self.W[begin])
-            self.control.worked(n)
+            self.tick(n)
         self.active = self.n
         return 0

@@ -75,7 +75,7 @@ class Contents:
 
 def contents_of(state: State) -> Contents:
     """The state as it is between two changes."""
-    with state._lock:
+    with state._at_rest():
         parts = [
             PartContents(
                 key, part.ids.copy(), np.asarray(part.path.coefficients), np.asarray(part.path.K_beta), part.path.total
@@ -102,10 +102,12 @@ def restored_state(contents: Contents, observer: Observer, kind: type[AnyState])
     state = kind(param, problem, ids, contents.next_id)
     layout = Layout(param, problem, observer)
     change = Change(param, problem, ids, None, observer)
+    met: set[Key] = set()
     for part in contents.parts:
         key = part.key if part.key is None or part.key in layout.members else (part.key[1], part.key[0])
-        if key not in layout.members or part.key in state.parts or key in state.parts:
+        if key not in layout.members or key in met:
             raise DataError(f"there is no dual problem of {called(part.key)}, or another one")
+        met.add(key)
         state.parts[part.key] = restored_part(change, layout, key, part)
     if len(state.parts) != len(layout.members):
         raise DataError(f"{len(layout.members)} dual problems are needed, {len(state.parts)} given")
@@ -136,15 +138,16 @@ def restored_part(change: Change, layout: Layout, key: Key, kept: PartContents) 
     part.path.append(change.kernel_of(ids), ids.data, linear, low, high)
     try:
         # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
-        part.path.start(beta.data, total, change.control())
+        part.path.approach(beta.data, total, change.control())
+        largest = max(float(np.abs(kept.K_beta).max()), np.finfo(float).tiny)
+        if np.abs(np.asarray(part.path.K_beta) - kept.K_beta).max() > ELSEWHERE * largest:
+            raise DataError(f"the scores of {called(kept.key)} are not those of the data")
+        part.path.finish()
     except PathLost:
         part.trained = True
         change.lost(lambda: part.path.by_smo(filled("i", []), total, param.eps, change.control()))
     except TimeoutError as error:
         raise SvmxError(f"{error}: there is no state") from None
-    largest = max(float(np.abs(kept.K_beta).max()), np.finfo(float).tiny)
-    if np.abs(np.asarray(part.path.K_beta) - kept.K_beta).max() > ELSEWHERE * largest and not part.trained:
-        raise DataError(f"the scores of {called(kept.key)} are not those of the data")
     return part
 
 
@@ -273,7 +276,10 @@ def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets
     for k, entry in enumerate(zip(vectors, labels, strict=True)):
         if entry not in places:
             if entry[0] not in anywhere:
-                raise DataError(f"support vector {k + 1} is not among the rows: the model was trained on other data")
+                raise DataError(
+                    f"support vector {k + 1} is not among the rows: the model was trained on others, or rows have "
+                    "joined or left since"
+                )
             row = anywhere[entry[0]]
             raise DataError(
                 f"support vector {k + 1} is of class {entry[1]:g}, but row {row + 1} of the data, with its features, "

@@ -206,7 +206,7 @@ class Rounds:
             return None
         try:
             return path_of(self.dual, self.kernel, self.budget_bytes, self.whole.optimum.alpha, self._control())
-        except PathLost:
+        except (PathLost, TimeoutError):
             return None
 
     def _along_path(
@@ -222,7 +222,7 @@ class Rounds:
         dual = DualProblem(self.dual.y, self.dual.linear, C, C, self.dual.index, False)
         try:
             solution = solution_without(self.path, dual, left_out, sums[0], self._control())
-        except PathLost:
+        except (PathLost, TimeoutError):  # SMO goes on, and says what has ended it
             return None
         ended = perf_counter()
         return self._finish(dual, solution, left_out, "path", ready - began, ended - ready, values_before)

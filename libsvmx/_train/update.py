@@ -6,7 +6,8 @@ follows the path of libsvmx._solvers.path over its rows, in double; only its sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from operator import index
 from threading import RLock
@@ -105,6 +106,7 @@ class State:
         self.report = UpdateReport()
         self._model: Model | None = None
         self._lock = RLock()
+        self._changing = False
 
     # ---- what it is ----------------------------------------------------------------------------
 
@@ -127,7 +129,7 @@ class State:
     @property
     def model(self) -> Model:
         """The model of the rows as they are, as a training on them in the order of ``ids`` would give it."""
-        with self._lock:
+        with self._at_rest():
             if self._model is None:
                 self._model = self._assemble()
             return self._model
@@ -135,12 +137,14 @@ class State:
     @property
     def gap(self) -> float:
         """Largest KKT gap of any part over all its rows, from the scores that the paths have kept."""
-        return max((part.path.gap() for part in self.parts.values()), default=float("-inf"))
+        with self._at_rest():
+            return max((part.path.gap() for part in self.parts.values()), default=float("-inf"))
 
     @property
     def objective(self) -> float:
         """Sum of the dual objectives, 1/2 alpha'Q alpha + p'alpha, of all parts."""
-        return sum(part.path.objective() for part in self.parts.values())
+        with self._at_rest():
+            return sum(part.path.objective() for part in self.parts.values())
 
     # ---- how it changes ------------------------------------------------------------------------
 
@@ -151,7 +155,7 @@ class State:
         ------
         DataError, ParameterError      the state stays as it was, as with any other error
         """
-        with self._lock:
+        with self._change():
             gone = self._rows_of(remove)
             both = Problem(stacked(self.problem.matrix, matrix), stacked_floats(self.problem.targets, targets))
             fresh = np.arange(self._next_id, self._next_id + len(targets), dtype=np.int64)
@@ -165,10 +169,12 @@ class State:
             if len(targets):
                 check_problem(Problem(matrix, targets), self.param)
             change = Change(self.param, both, ids, stays, observer, len(targets))
-            parts = change.apply(self.parts, Layout(self.param, rest, observer))
-            self.parts, self.problem, self._ids = parts, rest, ids[kept]
-            self._next_id += len(targets)
-            self._model, self.report = None, change.report(parts)
+            after, next_id = ids[kept], self._next_id + len(targets)
+            parts, report = change.apply(self.parts, Layout(self.param, rest, observer))
+            # nothing from here on can fail
+            self._model = None
+            change.commit()
+            self.parts, self.problem, self._ids, self._next_id, self.report = parts, rest, after, next_id, report
             return fresh
 
     def set_cost(self, C: float, observer: Observer | None = None) -> None:
@@ -178,7 +184,7 @@ class State:
         ------
         ParameterError      a C that is not positive, or one-class, which has none
         """
-        with self._lock:
+        with self._change():
             if self.param.svm_type == SvmType.ONE_CLASS:
                 raise ParameterError("one-class has no C")
             param = replace(self.param, C=C)
@@ -186,38 +192,68 @@ class State:
             ratio = param.C / self.param.C
             layout = Layout(param, self.problem, observer or Observer())
             boxes = {id(part): change.boxes(part, key, layout) for key, part in self.parts.items()}
-            change.each(
+            report = change.each(
                 self.parts,
                 lambda part: part.path.rescale(*boxes[id(part)], ratio, change.control()),
                 lambda part: part.path.by_smo(filled("i", []), 0.0, param.eps, change.control(), *boxes[id(part)]),
             )
-            self.param, self._model, self.report = param, None, change.report(self.parts)
+            self._model = None
+            change.commit()
+            self.param, self.report = param, report
 
     def check(self, observer: Observer | None = None) -> float:
         """Compute all scores from nothing, and repair what rounding has done to them; the gap before the repair."""
-        with self._lock:
+        with self._change():
             change = Change(self.param, self.problem, self._ids, np.ones(len(self), dtype=bool), observer or Observer())
             found: list[float] = []
-            change.each(self.parts, lambda part: found.append(part.path.check(change.control())))
-            self._model, self.report = None, change.report(self.parts)
+            report = change.each(self.parts, lambda part: found.append(part.path.check(change.control())))
+            self._model = None
+            change.commit()
+            self.report = report
             return max(found, default=float("-inf"))
 
     def copy(self) -> Self:
         """A state of its own: the kernel rows that this one has kept are not copied, but the data are shared."""
-        with self._lock:
+        with self._at_rest():
             other = type(self)(self.param, self.problem, self._ids, self._next_id)
             other.parts = {key: part.copy() for key, part in self.parts.items()}
             other.report, other._model = self.report, self._model
             return other
 
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a State cannot be pickled: save it to a file, or take its model")
+
     # ---- its insides ---------------------------------------------------------------------------
+
+    @contextmanager
+    def _at_rest(self) -> Iterator[None]:
+        """The lock, and not from within a change: an observer or a signal handler would see it half done."""
+        with self._lock:
+            if self._changing:
+                raise SvmxError("the state is being changed: an observer cannot use it")
+            yield
+
+    @contextmanager
+    def _change(self) -> Iterator[None]:
+        """As ``_at_rest``, for one who changes."""
+        with self._at_rest():
+            self._changing = True
+            try:
+                yield
+            finally:
+                self._changing = False
 
     def _rows_of(self, ids: Iterable[int]) -> Ids:
         """Rows of ids. Raises DataError for those that are unknown or come twice."""
         try:
             wanted = np.array([index(i) for i in ids], dtype=np.int64)
         except (TypeError, OverflowError) as error:
-            raise DataError(f"ids must be whole numbers: {error}") from None
+            raise DataError(f"ids must be whole numbers, in a sequence: {error}") from None
         rows = np.searchsorted(self._ids, wanted)
         unknown = [i for i, row in zip(wanted, rows, strict=True) if row == len(self._ids) or self._ids[row] != i]
         if unknown:
@@ -301,6 +337,7 @@ class Change:
         self.last_known = ids[-n_fresh] - 1 if n_fresh else ids[-1]
         self.whole: Kernel | None = None
         self.touched: list[Part] = []
+        self.marked: list[Part] = []
 
     def control(self) -> Control:
         param = self.param
@@ -316,10 +353,10 @@ class Change:
             )
         return self.whole.part(rows.data)
 
-    def apply(self, parts: dict[Key, Part], layout: Layout) -> dict[Key, Part]:
-        """The parts after the change. ``parts`` is not changed, its members are: all of them, or none."""
+    def apply(self, parts: dict[Key, Part], layout: Layout) -> tuple[dict[Key, Part], UpdateReport]:
+        """The parts after the change, and what it took; ``commit`` must follow. ``parts`` is not changed, its members
+        are: all of them, or, with an error, none."""
         after: dict[Key, Part] = {}
-        marked: list[Part] = []
         remaining = self.ids[self.stays]
         try:
             for key, members in layout.members.items():
@@ -334,17 +371,28 @@ class Change:
                 fresh = wanted[wanted > self.last_known]
                 if not len(gone) and not len(fresh):
                     continue
-                part.path.mark()
-                marked.append(part)
+                self.mark(part)
                 self.move(part, kept, layout, fresh, gone)
+            return after, self.report(after)
         except BaseException:
-            for part in marked:
-                part.path.rollback()
+            self.take_back()
             raise
-        for part in marked:
+
+    def mark(self, part: Part) -> None:
+        """The part will change."""
+        self.marked.append(part)
+        part.path.mark()
+
+    def take_back(self) -> None:
+        """All parts as they were."""
+        for part in self.marked:
+            part.path.rollback()
+
+    def commit(self) -> None:
+        """No way back: rows that have left are gone."""
+        for part in self.marked:
             part.path.discard()
             part.path.forget()
-        return after
 
     def move(self, part: Part, key: Key, layout: Layout, fresh: Ids, gone: IntArray) -> None:
         """One path."""
@@ -379,14 +427,13 @@ class Change:
 
     def each(
         self, parts: dict[Key, Part], action: Callable[[Part], None], otherwise: Callable[[Part], None] | None = None
-    ) -> None:
+    ) -> UpdateReport:
         """Do something to the paths of all parts, or, if there is an error, to none; ``otherwise`` where a path is
-        lost."""
-        marked: list[Part] = []
+        lost. ``commit`` must follow."""
         try:
             for part in parts.values():
-                part.path.mark()
-                marked.append(part)
+                self.mark(part)
+                self.touched.append(part)
                 part.trained = False
                 nobody = filled("q", []), *nothing()
                 part.path.append(self.kernel_of(part.ids), *nobody)
@@ -400,17 +447,14 @@ class Change:
                     part.path.append(self.kernel_of(part.ids), *nobody)
                     part.trained = True
                     otherwise(part)
+            return self.report(parts)
         except BaseException as error:
-            for part in marked:
-                part.path.rollback()
+            self.take_back()
             if isinstance(error, PathLost):
                 raise ParameterError(f"the optimum cannot be followed ({error}): train again") from None
             if isinstance(error, TimeoutError):
                 raise SvmxError(f"{error}: the state is as it was before") from None
             raise
-        self.touched = marked
-        for part in marked:
-            part.path.forget()
 
     def boxes(self, part: Part, key: Key, layout: Layout) -> tuple[Buffer, Buffer]:
         """low and high of the rows of a part, in the order of its path."""

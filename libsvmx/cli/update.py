@@ -106,6 +106,10 @@ class Job(TrainingJob):
             raise UsageError("option --window excludes --add, --remove and --state")
         if self.step > self.window:
             raise UsageError(f"--step {self.step} is more than --window {self.window}")
+        most = 1 if self.state else 3
+        if len(files) > most:
+            what = "only a new model file" if self.state else "no further file"
+            raise UsageError(f"{files[most]}: {what} goes with these options")
         if self.state:
             given = [name for name in self.values if name not in (*OF_A_STATE, "C")]
             if given or self.weights:
@@ -156,8 +160,7 @@ def main(argv: list[str]) -> int:
 
 def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     """Files to be read; and model, state and predictions to be written, None where there is none."""
-    removed = job.remove if job.remove and not ROWS.fullmatch(job.remove) else None
-    read = [name for name in (job.state, job.add, removed) if name is not None]
+    read = [name for name in (job.state, job.add, removed_file(job)) if name is not None]
     if job.window:
         return [files[0]], [files[1], job.save_state, files[2] if len(files) > 2 else None]
     if job.state:
@@ -165,6 +168,11 @@ def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     if files[1] == STANDARD_INPUT and len(files) < 3:
         raise UsageError("a model from standard input needs a new model file")
     return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None]
+
+
+def removed_file(job: Job) -> str | None:
+    """The file with the numbers of rows that leave; None for a list, or without."""
+    return job.remove if job.remove and not ROWS.fullmatch(job.remove) else None
 
 
 def check_files(sources: list[str], targets: list[str | None]) -> None:
@@ -195,10 +203,14 @@ def update(job: Job, param: Parameter, files: list[str], targets: list[str | Non
     from libsvmx._train.update import State
     from libsvmx.io.statefile import load_state
 
-    others = [name for name in (job.add, job.remove) if name is not None]
+    others = [name for name in (job.add, removed_file(job)) if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
     observer = Remarks((lambda text: None) if job.quiet else write, warn)
+    added = read_rows(job, job.add) if job.add is not None else None
+    name = removed_file(job)
+    if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
+        raise SvmxError(f"--remove: {job.remove!r} is neither a list like 1,3,10-20 nor a file")
     if job.state:
         changes = {name: value for name, value in job.values.items() if name in OF_A_STATE}
         state = load_state(job.state, State, observer, **changes)
@@ -207,7 +219,6 @@ def update(job: Job, param: Parameter, files: list[str], targets: list[str | Non
         state = started(job, param, files[0], files[1], observer)
         what = f"rows of {files[0]}"
     observer.changed("start", state)
-    added = read_rows(job, job.add) if job.add is not None else None
     gone = [] if job.remove is None else rows_to_remove(job.remove, state, what)
     if "C" in job.values and job.state:
         state.set_cost(param.C, observer)
@@ -329,8 +340,8 @@ def slide(
     check_kept(param)
     data = read_rows(job, stream_file)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
-    if n < job.window:
-        raise FormatError(data.path, 0, 0, f"{n} rows are fewer than the window of {job.window}")
+    if n <= job.window:
+        raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
     problem = Problem(data.matrix, data.targets)
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
     observer = Remarks((lambda text: None) if job.quiet else write, warn)

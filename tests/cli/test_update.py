@@ -207,13 +207,14 @@ def test_gamma_is_that_of_the_first_window(folder):
     assert load_model("model").param.gamma == 0.25
 
 
-def test_a_stream_as_long_as_its_window(folder):
-    lines = lines_of("heart_scale", folder, "all")
-    folder.put("stream", "".join(lines[:60]))
-    _, out = folder.accepts("svmx-update", "--window", "60", "--save-state", "s", "stream", "model", "p")
-    assert out.splitlines()[-1] == "Accuracy = 0% (0/0) (classification)"
-    assert folder.get("p") == b""
-    assert len(libsvmx.State.load("s")) == 60
+def test_files_too_many_are_not_written(heart, folder):
+    """A state takes the place of both files: a training file left on the line is no model file."""
+    folder.accepts("svmx-update", "-q", "-c", "10", "--save-state", "state", "train", "model", "new")
+    before = folder.snapshot()
+    for args in (["--state", "state", "train", "model"], ["-c", "10", "--remove", "1", "train", "model", "new", "x"]):
+        err, _ = folder.refuses("svmx-update", *args)
+        assert "goes with these options" in err
+    assert folder.snapshot() == before
 
 
 def test_a_stream_whose_classes_come_and_go(folder):
@@ -297,14 +298,14 @@ WRONG = [
     (["-c", "10", "--remove", "5,4-6", "train", "model"], "--remove: row 5 is given twice"),
     (["-c", "10", "--remove", "6-4", "train", "model"], "--remove: the range 6-4 ends before it begins"),
     (["-c", "10", "--remove", "1-250", "train", "model"], "no row would be left"),
-    (["-c", "10", "--remove", "1,x", "train", "model"], "1,x: No such file or directory"),
+    (["-c", "10", "--remove", "1,x", "train", "model"], "--remove: '1,x' is neither a list like 1,3,10-20 nor a file"),
     (["-c", "10", "--remove", "words", "train", "model"], "words:2: not the number of a row: 'two'"),
     (["-c", "10", "--remove", "large", "train", "model"], "large:3: there is no row 777 among the 250 rows of train"),
     (["-c", "10", "--remove", "again", "train", "model"], "again:2: row 7 is given twice"),
     (["--state", "train", "new"], "train: not a state file"),
     (["--state", "damaged", "new"], "damaged: damaged: the checksum does not fit"),
     (["--state", "half", "new"], "half: damaged: 3000 bytes where there should be"),
-    (["--window", "251", "train", "model"], "train: 250 rows are fewer than the window of 251"),
+    (["--window", "250", "train", "model"], "train: 250 rows are not more than the window of 250: nothing to predict"),
     (["--window", "2", "halves", "model"], "halves:2: class label 0.5 is not an integer"),
     (["--window", "2", "nothing", "model"], "nothing: no data: there is not a single row"),
     (["--window", "50", "-s", "1", "train", "model"], "a state is kept of C-SVC, epsilon-SVR and one-class"),
