@@ -419,3 +419,11 @@ def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seedin
     if not regression:
         other = np.asarray(found.predicted) != np.asarray(plain.predicted)
         assert not np.any(other & (np.abs(expected).min(axis=1) > near))
+
+
+def test_a_path_out_of_time_goes_on_by_smo():
+    """No exception of its own: a round says how it ended, as with other seeders."""
+    matrix, y = data.load("heart_scale")
+    problem, param = posed(matrix, y, "-c 100 -g 0.5", 1e-3)
+    found = validated(problem, replace(param, time_limit=1e-9), 3, "path", "star")
+    assert len(found.folds) == 3
