@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._gridapi import GridSearch, grid_search
     from libsvmx._stateapi import State
+    from libsvmx._train.change import UpdateReport
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.pairrounds import FoldReport
     from libsvmx._train.parameter import Parameter
-    from libsvmx._train.update import UpdateReport
     from libsvmx._version import VERSION as __version__
     from libsvmx.api import (
         CrossValidation,
@@ -87,7 +87,7 @@ _HOME = {
     "State": "_stateapi",
     "SvmType": "enums",
     "SvmxError": "exceptions",
-    "UpdateReport": "_train.update",
+    "UpdateReport": "_train.change",
     "decision_values": "_arrays",
     "grid_search": "_gridapi",
     "predict": "_arrays",

@@ -19,12 +19,13 @@ import numpy as np
 
 from libsvmx._core.buffers import filled
 from libsvmx._solvers.path import Path, PathLost
+from libsvmx._train.change import Change, Key, Layout, Part, boxes_of, train_part
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.kernels import MEGABYTE
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.update import AnyState, Change, Key, Layout, Part, State, boxes_of, check_kept, train_part
+from libsvmx._train.update import AnyState, State, check_kept
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 

@@ -25,8 +25,9 @@ from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
+    from libsvmx._train.change import UpdateReport
     from libsvmx._train.parameter import Parameter
-    from libsvmx._train.update import State, UpdateReport
+    from libsvmx._train.update import State
 
 USAGE = """\
 usage: svmx-update [options] training_file model_file [new_model_file]

@@ -28,7 +28,8 @@ from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import atomic_write, read_bytes
 
 if TYPE_CHECKING:
-    from libsvmx._train.update import AnyState, Key, State
+    from libsvmx._train.change import Key
+    from libsvmx._train.update import AnyState, State
 
 MAGIC = b"libsvmx state "
 VERSION = 1
