@@ -59,3 +59,6 @@ cdef class PathState:
     cdef void to_bound(self, Py_ssize_t v) noexcept nogil
     cdef int swap(self, const int32_t *pairs, Py_ssize_t n) except -1
     cdef int make_room(self, Py_ssize_t n) except -1
+
+
+cdef void trade(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil

@@ -213,8 +213,7 @@ cdef class PathState:
     cdef int swap(self, const int32_t *pairs, Py_ssize_t n) except -1:
         """Rows pairs[2 k] and pairs[2 k + 1] change places; no row is in two pairs."""
         cdef Py_ssize_t k, h, v, w
-        cdef double held
-        cdef int32_t place
+        cdef int32_t held
         cdef int64_t tag
         if self.swapped is not None:
             self.swapped.append([pairs[k] for k in range(2 * n)])
@@ -222,29 +221,22 @@ cdef class PathState:
             for h in range(self.halves):
                 v = self.halves * pairs[2 * k] + h
                 w = self.halves * pairs[2 * k + 1] + h
-                held = self.linear[v]
-                self.linear[v], self.linear[w] = self.linear[w], held
-                held = self.low[v]
-                self.low[v], self.low[w] = self.low[w], held
-                held = self.high[v]
-                self.high[v], self.high[w] = self.high[w], held
-                held = self.beta[v]
-                self.beta[v], self.beta[w] = self.beta[w], held
-                held = self.side[v]
-                self.side[v], self.side[w] = self.side[w], held
-                place = self.state[v]
-                self.state[v], self.state[w] = self.state[w], <int8_t>place
-                place = self.place[v]
-                self.place[v], self.place[w] = self.place[w], place
+                trade(self.linear, v, w)
+                trade(self.low, v, w)
+                trade(self.high, v, w)
+                trade(self.beta, v, w)
+                trade(self.side, v, w)
+                held = self.state[v]
+                self.state[v], self.state[w] = self.state[w], <int8_t>held
+                held = self.place[v]
+                self.place[v], self.place[w] = self.place[w], held
                 if self.place[v] >= 0:
                     self.member[self.place[v]] = <int32_t>v
                 if self.place[w] >= 0:
                     self.member[self.place[w]] = <int32_t>w
             v, w = pairs[2 * k], pairs[2 * k + 1]
-            held = self.F[v]
-            self.F[v], self.F[w] = self.F[w], held
-            held = self.diagonal[v]
-            self.diagonal[v], self.diagonal[w] = self.diagonal[w], held
+            trade(self.F, v, w)
+            trade(self.diagonal, v, w)
             tag = self.tag[v]
             self.tag[v], self.tag[w] = self.tag[w], tag
         self.rows.swap(pairs, n)
@@ -258,8 +250,8 @@ cdef class PathState:
         lists = [copied(each, m) for each in self.lists()]
         self.swapped = []
         row_lists = [copied(each, self.n) for each in self.row_lists()]
-        self.before = (self.n, self.level, self.total, self.drift, self.rough, self.largest, self.shift, row_lists, lists, self.factor.copy(),
-                       copied(self.member, self.factor.size))
+        self.before = (self.n, self.level, self.total, self.drift, self.rough, self.largest, self.shift, row_lists,
+                       lists, self.factor.copy(), copied(self.member, self.factor.size))
 
     def rollback(self):
         """Back to the state at ``mark``, which ``discard`` must not have followed."""
@@ -375,6 +367,12 @@ cdef class PathState:
             if coef[k] != 0.0 and self.rows.kept(self.member[k] // self.halves) == NULL:
                 svmx_axpy(n, coef[k], self.rows.row(self.member[k] // self.halves), out)
         return 0
+
+
+cdef void trade(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
+    """Two values change places."""
+    cdef double held = values[v]
+    values[v], values[w] = values[w], held
 
 
 def longer(values, str kind, Py_ssize_t n):

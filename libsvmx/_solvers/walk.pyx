@@ -32,7 +32,7 @@ from libc.string cimport memset
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dense_lanes cimport svmx_axpy, svmx_fastest, svmx_nearest
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.pathstate cimport AT_HIGH, AT_LOW, DRIVEN, LEAVING, MARGIN, PathState
+from libsvmx._solvers.pathstate cimport AT_HIGH, AT_LOW, DRIVEN, LEAVING, MARGIN, PathState, trade
 
 from libsvmx._solvers.pathstate import PathLost, copied
 
@@ -459,8 +459,7 @@ cdef class Walk(PathState):
             q = pairs[2 * p + 1]
             for v in range(self.halves):
                 self.exchange_numbers(self.halves * pairs[2 * p] + v, self.halves * q + v)
-            V = self.W[q]
-            self.W[q], self.W[pairs[2 * p]] = self.W[pairs[2 * p]], V
+            trade(self.W, q, pairs[2 * p])
         self.swap(&pairs[0], n_pairs)
         self.start_beta = copied(self.beta, self.halves * self.n)
         self.active = n_near
@@ -468,13 +467,10 @@ cdef class Walk(PathState):
 
     cdef void exchange_numbers(self, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
         """Two variables change places in the lists of this walk."""
-        cdef double held = self.velocity[v]
-        self.velocity[v], self.velocity[w] = self.velocity[w], held
-        held = self.dlinear[v]
-        self.dlinear[v], self.dlinear[w] = self.dlinear[w], held
+        trade(self.velocity, v, w)
+        trade(self.dlinear, v, w)
         if self.given is not None:
-            held = self.given[v]
-            self.given[v], self.given[w] = self.given[w], held
+            trade(self.given, v, w)
 
     cdef int bring_back(self) except -1:
         """F, and W, of the rows put aside, from what beta has become meanwhile."""

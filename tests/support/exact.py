@@ -310,3 +310,11 @@ class Problems:
 
     def total(self, n_rows):
         return 0.37 * n_rows if self.kind == "one-class" else 0.0
+
+
+def blobs(seed, n, k=2, d=3):
+    """(X, y): overlapping classes 1 .. k, or +1 and -1."""
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n) % k)
+    X = rng.normal(size=(n, d)) + 1.5 * np.stack([np.cos(y), *[np.sin(y + j) for j in range(1, d)]], axis=1)
+    return X, (2.0 * y - 1 if k == 2 else y + 1.0)

@@ -1,0 +1,458 @@
+"""States when something is wrong: ids, mistakes, failures half-way, lost paths, threads, and large margins."""
+
+import copy
+import pickle
+import threading
+import time
+
+import numpy as np
+import pytest
+from support.exact import Twin, blobs
+
+import libsvmx
+from libsvmx import DataError, KernelType, ParameterError, SvmType
+from libsvmx._solvers.path import Path, PathLost
+from libsvmx._train import change
+from libsvmx._train.observer import Observer
+from libsvmx.exceptions import SvmxError
+
+LINEAR, POLY, RBF, SIGMOID = KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID
+SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
+
+
+def fingerprint(state):
+    """All that an error must leave as it was."""
+    parts = {
+        key: (bytes(path.coefficients), bytes(path.K_beta), path.level, path.margin_size, path.rough, ids.tolist())
+        for key, path, ids in ((key, part.path, part.ids) for key, part in state.parts.items())
+    }
+    model = state.model
+    coefficients = bytes(model.coef), bytes(model.offsets), model.class_labels, bytes(model.vectors.values)
+    return parts, coefficients, state.ids.tolist(), state.targets.tolist(), state.param, state.report, state.gap
+
+
+def unchanged(state, error, call, match=None):
+    """``call`` raises, and leaves no trace."""
+    before = fingerprint(state)
+    with pytest.raises(error, match=match) as caught:
+        call()
+    state._model = None
+    assert fingerprint(state) == before
+    return caught.value
+
+
+# ---- copies, ids, errors -----------------------------------------------------------------------
+
+
+def test_copies_are_independent():
+    X, y = blobs(6, 80, 3)
+    state = libsvmx.train(X[:60], y[:60], keep_state=True, C=2.0, gamma=0.4)
+    other = state.copy()
+    assert type(other) is libsvmx.State
+    assert fingerprint(other) == fingerprint(state)
+    before = fingerprint(state)
+    assert other.update(add=(X[60:], y[60:]), remove=range(20)).tolist() == list(range(60, 80))
+    other.set_cost(7.0)
+    assert fingerprint(state) == before
+    state.remove([59])
+    assert state.add(X[:1], y[:1]).tolist() == [60]
+    twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
+    twin.update(X[60:], y[60:], range(20))
+    twin.state.set_cost(7.0)
+    assert other.decision_values(X) == pytest.approx(twin.state.decision_values(X), abs=1e-9)
+
+
+def test_ids():
+    """Never given twice; in the order of the rows; any iterable takes them."""
+    X, y = blobs(6, 40)
+    state = libsvmx.train(X[:20], y[:20], keep_state=True, gamma=0.4)
+    assert state.ids.tolist() == list(range(20))
+    state.remove(i for i in (19, 3))
+    assert state.add(X[20:23], y[20:23]).tolist() == [20, 21, 22]
+    state.remove(np.array([22, 20]))
+    assert state.add(X[23:24], y[23:24]).tolist() == [23]
+    assert state.update().tolist() == []
+    assert state.ids.tolist() == [i for i in range(24) if i not in (3, 19, 20, 22)]
+    assert state.targets.tolist() == y[state.ids].tolist()
+    state.ids[:] = 0
+    state.targets[:] = 0
+    assert state.ids[0] == 0
+    assert state.ids[-1] == 23
+    assert state.targets.tolist() == y[state.ids].tolist()
+
+
+X12, Y12 = blobs(6, 12)
+MISTAKES = {
+    "unknown id": (lambda s: s.remove([1, 99]), "there is no row with id 99"),
+    "negative id": (lambda s: s.remove([-1]), "there is no row with id -1"),
+    "id that has left": (lambda s: s.remove([5]), "there is no row with id 5"),
+    "the same id twice": (lambda s: s.remove([3, 4, 3]), "the id 3 is given twice"),
+    "an id that is no number": (lambda s: s.remove(["a"]), "ids must be whole numbers"),
+    "an id that is no whole number": (lambda s: s.remove([2.7]), "ids must be whole numbers"),
+    "an id too large": (lambda s: s.remove([2**70]), "ids must be whole numbers"),
+    "no iterable": (lambda s: s.remove(3), "ids must be whole numbers"),
+    "all rows": (lambda s: s.remove(s.ids), "no row would be left"),
+    "a row too few": (lambda s: s.add(X12, Y12[1:]), "X has 12 rows, but y has shape"),
+    "a table of labels": (lambda s: s.add(X12, Y12.reshape(-1, 1)), "X has 12 rows, but y has shape"),
+    "a row alone": (lambda s: s.add(X12[0], Y12[:1]), "X must have rows and columns"),
+    "nan": (lambda s: s.add(np.full((1, 3), np.nan), [1.0]), "not finite"),
+    "infinity": (lambda s: s.update((np.array([[1.0, np.inf, 0]]), [1.0]), [1]), "not finite"),
+    "a label that is no integer": (lambda s: s.update((X12[:2], [1.0, 1.5]), [1]), "1.5"),
+    "a label that is nan": (lambda s: s.add(X12[:1], [np.nan]), "nan"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(name):
+    call, message = MISTAKES[name]
+    X, y = blobs(6, 40)
+    twin = Twin(X, y, C=2.0, gamma=0.4)
+    twin.update(remove=[5])
+    unchanged(twin.state, DataError, lambda: call(twin.state), message)
+    twin.update(X12, Y12, [1, 2])
+    twin.check()
+
+
+def test_a_target_that_is_nan():
+    X, y = blobs(6, 40)
+    state = libsvmx.train(X, y, keep_state=True, svm_type=SVR, gamma=0.4)
+    unchanged(state, DataError, lambda: state.add(X[:2], [1.0, np.nan]), "not finite")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"svm_type": SvmType.NU_SVC}, "nu formulations"),
+        ({"svm_type": SvmType.NU_SVR}, "nu formulations"),
+        ({"kernel_type": KernelType.PRECOMPUTED}, "precomputed"),
+        ({"probability": True}, "probability"),
+        ({"weights": {1: 0.0}}, "weight 0"),
+    ],
+)
+def test_states_that_cannot_be_kept(options, message):
+    X, y = blobs(6, 20)
+    with pytest.raises(ParameterError, match=message):
+        libsvmx.train(np.eye(20) if "kernel_type" in options else X, y, keep_state=True, **options)
+
+
+def test_costs_that_are_none():
+    X, y = blobs(1, 40)
+    state = libsvmx.train(X, y, keep_state=True, C=1.0, gamma=0.4)
+    for C in (0.0, -1.0, np.inf, np.nan, "2"):
+        unchanged(state, ParameterError, lambda C=C: state.set_cost(C), "C must be")
+    one = libsvmx.train(X, keep_state=True, y=y, svm_type=ONE_CLASS, gamma=0.4)
+    unchanged(one, ParameterError, lambda: one.set_cost(2.0), "one-class has no C")
+
+
+# ---- all or nothing ----------------------------------------------------------------------------
+
+
+class StopAfter(Observer):
+    """should_stop says so from the ``calls``-th call on."""
+
+    def __init__(self, calls):
+        self.left = calls
+
+    def should_stop(self):
+        self.left -= 1
+        return self.left < 0
+
+
+def large(k=2):
+    """A state whose next update is long enough to be interrupted several times."""
+    X, y = blobs(8, 1100, k)
+    return Twin(X[:500], y[:500], C=20.0, gamma=0.7), X[500:], y[500:]
+
+
+@pytest.mark.parametrize("calls", [0, 3])
+@pytest.mark.parametrize("k", [2, 3])
+def test_an_interrupted_update(calls, k):
+    twin, X, y = large(k)
+    stop = StopAfter(calls)
+    error = unchanged(
+        twin.state, SvmxError, lambda: twin.state.update((X, y), range(50), observer=stop), "interrupted.*as it was"
+    )
+    assert not isinstance(error, DataError | ParameterError)
+    assert stop.left < 0
+    twin.update(X[:60], y[:60], range(30))
+    twin.check()
+
+
+def test_the_time_limit():
+    twin, X, y = large()
+    limited = libsvmx.train(twin.X, twin.y, keep_state=True, **twin.options)
+    limited.param = libsvmx.Parameter(**{**twin.options, "time_limit": 1e-6})
+    unchanged(limited, SvmxError, lambda: limited.add(X, y), "time limit")
+    limited.param = twin.state.param
+    assert limited.add(X[:50], y[:50]).tolist() == list(range(500, 550))
+    twin.update(X[:50], y[:50])
+    assert limited.decision_values(X) == pytest.approx(twin.state.decision_values(X), abs=1e-9)
+
+
+class Failure(Exception):
+    pass
+
+
+class FailingPath(Path):
+    """Fails in the part that is ``countdown`` calls away, after the whole path."""
+
+    countdown = -1
+
+    def failing(self):
+        FailingPath.countdown -= 1
+        if FailingPath.countdown == 0:
+            raise Failure
+
+    def update(self, *arguments):
+        super().update(*arguments)
+        self.failing()
+
+    def rescale(self, *arguments):
+        super().rescale(*arguments)
+        self.failing()
+
+    def check(self, control):
+        found = super().check(control)
+        self.failing()
+        return found
+
+
+@pytest.mark.parametrize("part", [1, 2, 3])
+def test_a_failure_in_any_part(part, monkeypatch):
+    """Parts that were done are undone."""
+    monkeypatch.setattr(change, "Path", FailingPath)
+    X, y = blobs(4, 90, 3)
+    twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
+    for call in (
+        lambda: twin.state.update((X[60:], y[60:]), range(10)),
+        lambda: twin.state.set_cost(0.3),
+        lambda: twin.state.check(),
+    ):
+        FailingPath.countdown = part
+        unchanged(twin.state, Failure, call)
+        assert FailingPath.countdown == 0
+    twin.update(X[60:], y[60:], range(10))
+    twin.check()
+    twin.set_cost(0.3)
+    twin.check()
+    twin.state.check()
+    twin.check_against_fresh()
+
+
+def test_a_failure_in_the_training_of_a_new_class(monkeypatch):
+    X, y = blobs(4, 90, 3)
+    old = y < 3
+    twin = Twin(X[old], y[old], C=2.0, gamma=0.4)
+    train_part, calls = change.train_part, []
+
+    def failing(*arguments, **options):
+        calls.append(1)
+        if len(calls) == 2:
+            raise Failure
+        return train_part(*arguments, **options)
+
+    monkeypatch.setattr(change, "train_part", failing)
+    come, labels = np.concatenate([X[:5], X[~old]]), np.concatenate([3 - y[:5] % 2, y[~old]])
+    unchanged(twin.state, Failure, lambda: twin.state.add(come, labels))
+    assert len(calls) == 2
+    monkeypatch.undo()
+    twin.update(come, labels)
+    twin.check()
+
+
+class LostPath(Path):
+    def update(self, *arguments):
+        super().update(*arguments)
+        raise PathLost("lost")
+
+
+def test_where_a_path_is_lost_smo_goes_on(monkeypatch):
+    """From the state before, to the same optimum; and paths go on from there."""
+    monkeypatch.setattr(change, "Path", LostPath)
+    X, y = blobs(4, 90, 3)
+    twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
+    for begin in (60, 75):
+        twin.update(X[begin : begin + 15], y[begin : begin + 15], twin.ids[:7])
+        assert twin.state.report.retrained == 3
+        twin.check()
+    twin.check_against_fresh()
+
+
+class HopelessPath(LostPath):
+    def by_smo(self, *arguments):
+        super().by_smo(*arguments)
+        raise PathLost("hopeless")
+
+
+def test_where_smo_is_lost_too(monkeypatch):
+    monkeypatch.setattr(change, "Path", HopelessPath)
+    X, y = blobs(4, 90, 3)
+    state = libsvmx.train(X[:60], y[:60], keep_state=True, C=2.0, gamma=0.4)
+    unchanged(state, ParameterError, lambda: state.add(X[60:], y[60:]), "hopeless.*scale the data")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"kernel_type": SIGMOID, "gamma": 1.0, "coef0": -0.5},
+        {"kernel_type": SIGMOID, "gamma": 0.1, "coef0": 1.0},
+        {"kernel_type": POLY, "gamma": 1.0, "coef0": -1.0, "degree": 2},
+        {"kernel_type": POLY, "gamma": 1.0, "coef0": -1.0, "degree": 3},
+    ],
+)
+@pytest.mark.parametrize("kind", [SvmType.C_SVC, SVR, ONE_CLASS])
+def test_kernels_that_are_not_positive_semidefinite(options, kind):
+    """A stationary point to eps, or an error and the state as it was. Never something else."""
+    eps = 1e-3
+    for seed in range(3):
+        X, y = blobs(seed, 70)
+        try:
+            twin = Twin(X[:40], y[:40], C=1.0, svm_type=kind, eps=eps, nu=0.4, **options)
+        except ParameterError as error:
+            assert "cannot be followed" in str(error)
+            continue
+        for begin in range(40, 70, 10):
+            before = fingerprint(twin.state)
+            try:
+                twin.update(X[begin : begin + 10], y[begin : begin + 10], twin.ids[:4])
+            except ParameterError as error:
+                assert "cannot be followed" in str(error)
+                assert fingerprint(twin.state) == before
+                continue
+            before = fingerprint(twin.state)
+            try:
+                twin.state.check()
+            except ParameterError:
+                assert fingerprint(twin.state) == before
+            (judged,) = twin.judged()
+            assert judged.gap() <= eps + judged.noise
+            assert twin.state.gap <= eps
+            assert abs(judged.beta.sum() - judged.total) <= 1e-9
+
+
+def test_threads():
+    """Changes follow one another, whoever asks: ids are right, and so is the optimum."""
+    X, y = blobs(12, 300)
+    state = libsvmx.train(X[:100], y[:100], keep_state=True, C=2.0, gamma=0.4)
+    owned, errors = {i: X[i] for i in range(100)}, []
+    labels = dict(enumerate(y[:100]))
+    guard, done = threading.Lock(), threading.Event()
+
+    def change(number):
+        rng = np.random.default_rng(number)
+        mine = list(range(20 * number, 20 * number + 20))
+        try:
+            for _ in range(12):
+                chosen = rng.integers(0, 300, 3)
+                gone = [mine.pop(rng.integers(len(mine))) for _ in range(2)]
+                ids = state.update(add=(X[chosen], y[chosen]), remove=gone)
+                mine.extend(ids.tolist())
+                with guard:
+                    for i, row in zip(ids.tolist(), chosen, strict=True):
+                        assert i not in owned
+                        owned[i], labels[i] = X[row], y[row]
+                    for i in gone:
+                        del owned[i], labels[i]
+        except Exception as error:
+            errors.append(error)
+
+    def look():
+        while not done.is_set():
+            try:
+                state.copy()
+                assert len(state.model.labels) == 2
+                assert np.isfinite(state.gap)
+                state.set_cost(3.0)
+                time.sleep(0.001)
+            except Exception as error:
+                errors.append(error)
+                return
+
+    threads = [threading.Thread(target=change, args=(number,)) for number in range(4)]
+    looker = threading.Thread(target=look)
+    looker.start()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done.set()
+    looker.join()
+    assert not errors
+    state.set_cost(2.0)
+    assert state.ids.tolist() == sorted(owned)
+    rows = [owned[i] for i in state.ids]
+    assert state.targets.tolist() == [labels[i] for i in state.ids]
+    fresh = libsvmx.train(np.array(rows), state.targets, keep_state=True, C=2.0, gamma=0.4)
+    assert state.objective == pytest.approx(fresh.objective, rel=1e-9)
+    # which class came first may differ from the order of the threads, but not from that of the ids
+    assert state.decision_values(X) == pytest.approx(fresh.decision_values(X), abs=1e-7)
+
+
+# ---- large margins, outliers, and what must not happen from within ---------------------------------
+
+
+def noise(n, seed=5):
+    """Labels without a rule: at large C most rows are on the margin."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 6)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
+def test_rows_far_from_the_margin_are_put_aside_and_come_back():
+    """So large that a path goes on without them; a copy does what the state does."""
+    X, y = noise(1500)
+    state = libsvmx.train(X[:1400], y[:1400], keep_state=True, C=3, gamma=0.5)
+    part = next(iter(state.parts.values()))
+    assert part.path.margin_size * len(state) > 4e5  # else nothing is put aside
+    other = state.copy()
+    for each in (state, other):
+        ids = each.update(add=(X[1400:], y[1400:]), remove=range(100))
+        each.remove(ids[:50])
+        assert each.gap < 1e-9
+    fresh = libsvmx.train(X[state.ids], y[state.ids], keep_state=True, C=3, gamma=0.5)
+    for each in (state, other):
+        assert each.objective == pytest.approx(fresh.objective, rel=1e-10)
+        np.testing.assert_allclose(each.decision_values(X), fresh.decision_values(X), rtol=0, atol=1e-8)
+        assert each.check() < 1e-9
+
+
+def test_an_outlier_leaves_nothing_behind():
+    """Its kernel values set the scale of what is rounding, while it is there."""
+    X, y = noise(200)
+    state = libsvmx.train(X, y, keep_state=True, kernel_type=0)
+    state.remove(state.add(np.full((1, 6), 1e6), [1]))
+    with pytest.raises(libsvmx.DataError):
+        state.update(add=(np.full((1, 6), 1e9), [1]), remove=[10**6])
+    for k in range(20):
+        state.update(add=(X[3 * k : 3 * k + 3], y[3 * k : 3 * k + 3]), remove=state.ids[:3])
+    rows = np.r_[60:200, 0:60]
+    fresh = libsvmx.train(X[rows], y[rows], keep_state=True, kernel_type=0)
+    assert state.check() < 1e-10
+    assert state.objective == pytest.approx(fresh.objective, rel=1e-10)
+
+
+def test_an_observer_cannot_use_a_state_in_change():
+    X, y = noise(1200)
+    state = libsvmx.train(X[:600], y[:600], keep_state=True, C=100, gamma=0.5)
+    before = bytes(state.model.coef)
+
+    class Meddler(libsvmx.Observer):
+        def should_stop(self):
+            return bool(state.model)
+
+    with pytest.raises(libsvmx.SvmxError, match="being changed"):
+        state.add(X[600:], y[600:], observer=Meddler())
+    assert bytes(state.model.coef) == before
+    assert len(state.add(X[600:700], y[600:700])) == 100
+
+
+def test_states_are_copied_but_not_pickled():
+    X, y = noise(60)
+    state = libsvmx.train(X, y, keep_state=True)
+    for other in (copy.copy(state), copy.deepcopy(state)):
+        other.remove([0])
+        assert (len(other), len(state)) == (59, 60)
+    with pytest.raises(TypeError, match="save it to a file"):
+        pickle.dumps(state)
+    for wrong in (lambda: libsvmx.predict(state, X), lambda: libsvmx.save_model("never", state)):
+        with pytest.raises(TypeError, match=r"take its \.model"):
+            wrong()
