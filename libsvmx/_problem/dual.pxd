@@ -21,4 +21,5 @@ cdef class DualSolution:
     cdef readonly int64_t iterations
     cdef readonly int64_t rows_computed
     cdef readonly int64_t values_computed
+    cdef public int64_t chunks
     cdef readonly str status

@@ -29,6 +29,7 @@ class DualSolution:
     iterations: int
     rows_computed: int
     values_computed: int
+    chunks: int
     status: str
     def __init__(
         self,

@@ -33,9 +33,6 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
 
 cdef class WarmSmo(Smo):
-    cdef const double[::1] start_alpha      # by variable
-    cdef const double[::1] start_scores
-
     cdef object starting_order(self, DualProblem problem):
         """First the variables that may move, then the others that take part, then those with C_i = 0."""
         cdef const double[::1] C = problem.C, alpha = problem.alpha, V = problem.scores

@@ -1,0 +1,40 @@
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from libsvmx._solvers.selection cimport Selection
+
+
+cdef class Chunk:
+    cdef readonly Py_ssize_t room
+    cdef readonly Py_ssize_t stride
+    cdef readonly Py_ssize_t size
+    cdef readonly int groups
+    cdef readonly int64_t steps
+    cdef readonly int64_t chunks
+    cdef readonly int64_t rounds
+    cdef readonly object engine
+    cdef Chunk inner
+    cdef Selection selection
+    cdef float[::1] K
+    cdef float[::1] inverse
+    cdef float[::1] nearby
+    cdef double[::1] V
+    cdef double[::1] beta
+    cdef double[::1] least
+    cdef double[::1] most
+    cdef double[::1] diagonal
+    cdef int8_t[::1] group
+    cdef float[:, ::1] up
+    cdef float[:, ::1] low
+    cdef int32_t[::1] working
+    cdef int32_t[::1] last
+    cdef double[::1] coef
+    cdef const float **rows
+    cdef void begin(self, Py_ssize_t size) noexcept nogil
+    cdef void put(self, Py_ssize_t v, double V, double beta, double least, double most, double diagonal, int group) noexcept nogil
+    cdef void set_sides(self, Py_ssize_t v) noexcept nogil
+    cdef bint crowded(self) noexcept nogil
+    cdef double gap(self) noexcept nogil
+    cdef int solve(self, double eps, int64_t limit) except -1 nogil
+    cdef int pair_steps(self, double eps, int64_t limit) noexcept nogil
+    cdef void load(self, Chunk whole, Py_ssize_t n) noexcept nogil
+    cdef bint absorb(self) noexcept nogil

@@ -1,0 +1,19 @@
+from collections.abc import Callable
+from typing import Any
+
+from libsvmx._typing import Buffer
+
+class Chunk:
+    room: int
+    size: int
+    groups: int
+    steps: int
+    chunks: int
+    def __init__(
+        self,
+        room: int,
+        groups: int,
+        leaf: int = 0,
+        engine: Callable[[Chunk, float, int], Any] | None = None,
+        selection: tuple[str, float, int] = ("mixed", 0.0, 1),
+    ) -> None: ...
