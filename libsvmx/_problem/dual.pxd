@@ -22,4 +22,5 @@ cdef class DualSolution:
     cdef readonly int64_t rows_computed
     cdef readonly int64_t values_computed
     cdef public int64_t chunks
+    cdef public int64_t fallbacks
     cdef readonly str status

@@ -30,6 +30,7 @@ class DualSolution:
     rows_computed: int
     values_computed: int
     chunks: int
+    fallbacks: int
     status: str
     def __init__(
         self,

@@ -45,7 +45,7 @@ cdef class DualSolution:
     r : float             (r1 + r2)/2 of split problems, else 0
     objective : float     1/2 a'Qa + p'a
     iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
-    chunks : int          subproblems of the chunked solver, 0 of others
+    chunks, fallbacks : int      subproblems of the chunked solver, and how often IRWLS left one to pair steps; 0 of others
     status : str          'converged', 'iteration limit', 'time limit' or 'interrupted'
     """
 

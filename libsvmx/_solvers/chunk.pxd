@@ -10,7 +10,8 @@ cdef class Chunk:
     cdef readonly int groups
     cdef readonly int64_t steps
     cdef readonly int64_t chunks
-    cdef readonly int64_t rounds
+    cdef public int64_t fallbacks
+    cdef int64_t rounds
     cdef readonly object engine
     cdef Chunk inner
     cdef Selection selection

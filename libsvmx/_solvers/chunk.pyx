@@ -36,6 +36,7 @@ cdef class Chunk:
     Attributes
     ----------
     steps, chunks : int      pair steps, and working sets solved, here and below
+    fallbacks : int          times that the engine left a chunk to pair steps
     """
 
     def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("mixed", 0.0, 1)):
@@ -227,6 +228,35 @@ cdef class Chunk:
                 size += 1
         svmx_add_float_rows(n, size, &self.coef[0], self.rows, 0, &self.V[0])
         return 0
+
+    # ---- for engines ---------------------------------------------------------------------------
+
+    def views(self):
+        """What an engine works on, without a copy: K, float32 of shape (size, >= size), and V, beta, least, most, float64, and
+        group, int8, of shape (size,). ``replace`` takes its results."""
+        n = self.size
+        K = memoryview(self.K)[:n * self.stride].cast("B").cast("f", [n, self.stride])
+        return (K, memoryview(self.V)[:n], memoryview(self.beta)[:n], memoryview(self.least)[:n],
+                memoryview(self.most)[:n], memoryview(self.group)[:n])
+
+    def sweep(self, double eps, int64_t limit):
+        """Pair steps until the gap is below ``eps`` or ``limit`` are made; returns how many were."""
+        cdef int64_t before = self.steps
+        with nogil:
+            self.pair_steps(eps, limit)
+        return self.steps - before
+
+    def replace(self, beta, V):
+        """Take feasible coefficients and their scores, buffers of float64, shape (size,)."""
+        cdef const double[::1] coefficients = beta, scores = V
+        cdef Py_ssize_t v
+        for v in range(self.size):
+            self.beta[v], self.V[v] = coefficients[v], scores[v]
+            self.set_sides(v)
+
+    def kkt_gap(self):
+        """max V over what can grow less min V over what can fall."""
+        return self.gap()
 
 
 cdef object table(Py_ssize_t rows, Py_ssize_t columns):

@@ -30,6 +30,8 @@ from libsvmx._solvers.chunking import Chunking
 # A working set has so many variables, or, where more are free, these times as many.
 cdef Py_ssize_t USUAL_SIZE = 1024
 cdef double OF_FREE = 1.5
+# The largest working set for IRWLS, which factors a matrix of most of it.
+cdef double MOST_FACTORED = 2048
 # The chunk's matrix takes at most this share of the memory for kernel rows.
 cdef double SHARE_OF_CHUNK = 0.5
 # A working set is solved until its gap is this share of that of the whole.
@@ -72,13 +74,16 @@ cdef class Chunked(WarmSmo):
                                   problem.linear)
         self.last = zeros("i", problem.size)
         WarmSmo.__init__(self, problem, kernel, budget_bytes, control, n_threads)
+        if chunking.engine == "irwls":
+            fitting = min(fitting, MOST_FACTORED)
         self.most_size = min(chunking.working_set or max(USUAL_SIZE, <Py_ssize_t>fitting), self.size)
         self.least_size = min(chunking.working_set or USUAL_SIZE, self.most_size)
         self.selection = Selection(self.total, chunking.rule, chunking.kept, chunking.seed)
         engine = None
         if chunking.engine == "irwls":
             from libsvmx._solvers.irwls import solve as engine  # SciPy takes its time to load
-        self.chunk = Chunk(self.most_size, self.groups, 0, engine, (chunking.rule, chunking.kept, chunking.seed))
+        # an engine is given the whole working set
+        self.chunk = Chunk(self.most_size, self.groups, self.most_size if engine else 0, engine, (chunking.rule, chunking.kept, chunking.seed))
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.moved = True
 
@@ -262,5 +267,5 @@ cdef class Chunked(WarmSmo):
 
     cdef object solution(self, str status):
         solution = WarmSmo.solution(self, status)
-        solution.chunks = self.chunk.chunks
+        solution.chunks, solution.fallbacks = self.chunk.chunks, self.chunk.fallbacks
         return solution
