@@ -19,8 +19,8 @@ The plain iteration cycles or diverges on many problems. Four things make it con
   error of that size, around where beta is.) Where K_S1 is singular or nearly so, as at large C it is, no coefficient moves
   by more than about C for an error of that size; towards the optimum delta vanishes with the spread.
 * The best point between the present beta and the one found is taken, so the dual objective never rises.
-* A round ends with some pair steps. Where rounds do not bring the gap down, which is what a cycle looks like now, many
-  follow: they converge from any feasible point (``Chunk.fallbacks`` counts how often).
+* A round begins with some pair steps, which is all that easy working sets need. Where rounds do not bring the gap down,
+  which is what a cycle looks like now, the next begins with many: they converge from any feasible point (``Chunk.fallbacks`` counts how often).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 DAMPING = 0.3
 # delta at least, relative to the mean of the diagonal of K_S1: K is float, so that much of its eigenvalues is rounding.
 PROXIMAL = 1e-7
-# Pair steps at the end of a round: so many, and so many for each variable of the working set.
+# Pair steps at the beginning of a round: so many, and so many for each variable of the working set.
 STEPS = 50
 STEPS_PER_VARIABLE = 0.5
 # Pair steps take over, so many for each variable, after so many rounds that have not halved the gap.
@@ -53,15 +53,19 @@ def solve(chunk: Chunk, eps: float, limit: int) -> None:
     """Bring the gap of ``chunk`` below ``eps``, or make about ``limit`` pair steps."""
     last = chunk.steps + limit
     best, waited = np.inf, 0
-    while (gap := chunk.kkt_gap()) >= eps and chunk.steps < last:
+    n_steps = STEPS + int(STEPS_PER_VARIABLE * chunk.size)
+    while True:
+        chunk.sweep(eps, min(last - chunk.steps, n_steps))
+        gap = chunk.kkt_gap()
+        if gap < eps or chunk.steps >= last:
+            return
+        n_steps = STEPS + int(STEPS_PER_VARIABLE * chunk.size)
         waited = 0 if gap <= 0.5 * best else waited + 1
         best = min(best, gap)
         if waited > PATIENCE or not least_squares(chunk):
             chunk.fallbacks += 1
-            chunk.sweep(eps, min(last - chunk.steps, FALLBACK_STEPS * chunk.size))
+            n_steps = FALLBACK_STEPS * chunk.size
             best, waited = np.inf, 0
-        else:
-            chunk.sweep(eps, min(last - chunk.steps, STEPS + int(STEPS_PER_VARIABLE * chunk.size)))
 
 
 def least_squares(chunk: Chunk) -> bool:
