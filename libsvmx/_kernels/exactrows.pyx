@@ -141,9 +141,9 @@ cdef class ExactRows:
     cdef void compute(self, int32_t p, double *out) noexcept nogil:
         cdef Py_ssize_t q
         if self.in_order:
-            self.targets.fill_doubles(p, out)
+            self.targets.fill_doubles(p, 0, self.n, out)
             return
-        self.targets.fill_doubles(self.target[p], self.unordered)
+        self.targets.fill_doubles(self.target[p], 0, self.targets.n, self.unordered)
         for q in range(self.n):
             out[q] = self.unordered[self.target[q]]
 

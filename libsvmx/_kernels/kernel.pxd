@@ -35,17 +35,19 @@ cdef class Targets:
     cdef readonly Py_ssize_t tile
     cdef readonly bint blocks
     cdef readonly bint kept
+    cdef readonly int together
     cdef bint has(self, int32_t i) noexcept nogil
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil
-    cdef int fill_doubles(self, int32_t i, double *out) noexcept nogil
+    cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
                            bint long_enough) noexcept nogil
 
 
 cdef class DotTargets(Targets):
+    cdef bint near                  # to a few units of a float is good enough
     cdef Products products
     cdef double[::1] squares
     cdef double[::1] scratch

@@ -15,7 +15,7 @@ from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.dense_lanes cimport svmx_poly_doubles, svmx_rbf_doubles, svmx_sigmoid_doubles
 from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
-from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_rbf_row
+from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_near_rbf_doubles, svmx_rbf_row
 from libsvmx._core.crew cimport Crew
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
@@ -171,9 +171,15 @@ cdef class Kernel:
             return BitTargets(self, members)
         return DotTargets(self, members, transposed)
 
-    def exact_targets(self):
-        """Targets of all the rows that give values in double, by ``fill_doubles``."""
-        return DotTargets(self, ramp(self.n))
+    def near_targets(self, members):
+        """As ``targets``, but values need only be right to a few units of a float, which takes less time."""
+        if self.binary:
+            return BitTargets(self, members)
+        return DotTargets(self, members, False, True)
+
+    def exact_targets(self, members=None):
+        """Targets, all the rows by default, that give values in double, by ``fill_doubles``."""
+        return DotTargets(self, ramp(self.n) if members is None else members)
 
     def row(self, Py_ssize_t i):
         """K(i, .) over the whole problem as a buffer of float32, shape (n,)."""
@@ -206,10 +212,15 @@ cdef class Targets:
     ``fill_rows(sources, count, n, out, crew, long_enough)``: one row or a block, over the first n targets, by all
     threads of a crew if that is worth it. Returns how many values were computed.
 
-    ``fill_doubles(i, out)``: K(i, .) over all targets without the rounding to float; of ``exact_targets`` alone.
+    ``together``: how many rows ``fill_rows`` takes at a time.
+
+    ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``exact_targets`` alone.
 
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
     """
+
+    def __cinit__(self, *args, **options):
+        self.together = SVMX_SOURCES
 
     cdef bint has(self, int32_t i) noexcept nogil:
         return False
@@ -227,7 +238,7 @@ cdef class Targets:
             self.fill(sources[s], begin, end, out[s])
         return 0
 
-    cdef int fill_doubles(self, int32_t i, double *out) noexcept nogil:
+    cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         return 0
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
@@ -254,24 +265,20 @@ cdef class Targets:
 
         ``crew``: threads to share the work.
         """
-        cdef float *out[SVMX_SOURCES]
-        cdef int32_t chosen[SVMX_SOURCES]
+        cdef float *out[256]
+        cdef int32_t chosen[256]
         cdef float[::1] values
         cdef int s, count
+        crew = crew or Crew(1)
         computed = [zeros("f", self.n) for _ in sources]
-        for start in range(0, len(sources), SVMX_SOURCES):
-            count = min(SVMX_SOURCES, len(sources) - start)
+        for start in range(0, len(sources), self.together):
+            count = min(self.together, len(sources) - start)
             for s in range(count):
                 if not 0 <= sources[start + s] < self.kernel.n:
                     raise IndexError(f"row {sources[start + s]} of {self.kernel.n}")
                 values = computed[start + s]
                 chosen[s], out[s] = sources[start + s], &values[0]
-            if crew is not None:
-                self.fill_rows(chosen, count, self.n, out, crew, True)
-                continue
-            with nogil:
-                self.lay_block(chosen, count)
-                self.fill_block(chosen, count, 0, self.n, out)
+            self.fill_rows(chosen, count, self.n, out, crew, True)
         return computed
 
 
@@ -296,10 +303,10 @@ cdef void _fill_part(void *context, int64_t part) noexcept nogil:
 cdef class DotTargets(Targets):
     """Values from dot products (or from a given matrix)."""
 
-    def __cinit__(self, Kernel kernel, members, bint transposed=False):
+    def __cinit__(self, Kernel kernel, members, bint transposed=False, bint near=False):
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
-        self.kernel, self.n = kernel, chosen.shape[0]
+        self.kernel, self.n, self.near = kernel, chosen.shape[0], near
         rows_ = zeros("i", self.n)
         cdef int32_t[::1] rows = rows_
         self.squares = zeros("d", self.n)
@@ -343,6 +350,13 @@ cdef class DotTargets(Targets):
             return Targets.fill_block(self, sources, count, begin, end, out)
         while begin < end:
             stop = min(begin + BLOCK_TILE, end)
+            if self.near:
+                if not self.products.fill_block_fused(&self.sources[0], begin, stop, dots):
+                    self.products.fill_block(&self.sources[0], begin, stop, dots)
+                for s in range(count):
+                    self.finish(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
+                begin = stop
+                continue
             if self.may_fuse and self.products.fill_block_fused(&self.sources[0], begin, stop, dots):
                 for s in range(count):
                     self.finish_fused(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
@@ -374,7 +388,9 @@ cdef class DotTargets(Targets):
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
         """The kernel function of the dot products of one tile."""
         cdef int kind = self.kernel.kind
-        if kind == RBF:
+        if kind == RBF and self.near:
+            svmx_near_rbf_doubles(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
+        elif kind == RBF:
             svmx_rbf_row(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
         elif kind == POLY:
             svmx_poly_row(end - begin, dots, self.kernel.gamma, self.kernel.coef0, self.kernel.degree, out)
@@ -384,15 +400,15 @@ cdef class DotTargets(Targets):
             svmx_linear_row(end - begin, dots, out)
 
 
-    cdef int fill_doubles(self, int32_t i, double *out) noexcept nogil:
-        """K(i, .) over all targets, not rounded to float: symmetric to the last bit, and 1 for equal rows in RBF."""
+    cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        """K(i, .) not rounded to float: symmetric to the last bit, and 1 for equal rows in RBF."""
         cdef double near[TILE]
         cdef double *dots
-        cdef Py_ssize_t begin = 0, stop
+        cdef Py_ssize_t stop
         cdef int kind = self.kernel.kind
         cdef double gamma = self.kernel.gamma, coef0 = self.kernel.coef0
-        while begin < self.n:
-            stop = min(begin + self.tile, self.n)
+        while begin < end:
+            stop = min(begin + self.tile, end)
             dots = &near[0] if self.tile == TILE else &self.scratch[begin]
             self.products.fill(self.kernel.rows[i], begin, stop, dots)
             if kind == RBF:

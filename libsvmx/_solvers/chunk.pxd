@@ -36,6 +36,6 @@ cdef class Chunk:
     cdef bint crowded(self) noexcept nogil
     cdef double gap(self) noexcept nogil
     cdef int solve(self, double eps, int64_t limit) except -1 nogil
-    cdef int pair_steps(self, double eps, int64_t limit) noexcept nogil
+    cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil
     cdef void load(self, Chunk whole, Py_ssize_t n) noexcept nogil
     cdef bint absorb(self) noexcept nogil

@@ -19,6 +19,8 @@ from libsvmx._solvers.selection cimport Selection
 
 # A working set is solved until its gap is this share of what the chunk had.
 cdef double TIGHTNESS = 0.1
+# Pair steps between two computations of V in double, for each variable.
+cdef int64_t STEPS_PER_VARIABLE = 32
 # Variables of the smallest chunks: their matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
 cdef Py_ssize_t LEAF = 352
 
@@ -98,34 +100,31 @@ cdef class Chunk:
 
     cdef int solve(self, double eps, int64_t limit) except -1 nogil:
         """Bring the gap below ``eps``, or make about ``limit`` steps."""
-        cdef double gap
         cdef int64_t most = self.steps + limit
+        cdef double gap = self.gap()
         cdef Py_ssize_t n
-        if self.inner is None:
+        if self.inner is None and self.engine is not None:
             self.chunks += 1
-            if self.engine is None:
-                return self.pair_steps(eps, limit)
             with gil:
                 self.engine(self, eps, limit)
             return 0
-        while self.steps < most:
-            gap = self.gap()
-            if not gap >= eps:
-                break
+        while gap >= eps and self.steps < most:
             self.rounds += 1
-            if self.crowded():
+            if self.inner is None or self.crowded():
                 self.chunks += 1
-                self.pair_steps(eps, min(most - self.steps, 4 * self.size))
-                continue
-            n = self.selection.choose(self.size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.stride,
-                                      &self.last[0], <int32_t>self.rounds, self.inner.room, &self.working[0])
-            self.inner.load(self, n)
-            self.inner.steps = self.inner.chunks = 0
-            self.inner.solve(max(0.5 * eps, TIGHTNESS * gap), most - self.steps)
-            self.steps += self.inner.steps
-            self.chunks += self.inner.chunks
-            if not self.absorb():
-                break
+                if not self.pair_steps(eps, min(most - self.steps, STEPS_PER_VARIABLE * self.size)):
+                    break
+            else:
+                n = self.selection.choose(self.size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.stride,
+                                          &self.last[0], <int32_t>self.rounds, self.inner.room, &self.working[0])
+                self.inner.load(self, n)
+                self.inner.steps = self.inner.chunks = 0
+                self.inner.solve(max(0.5 * eps, TIGHTNESS * gap), most - self.steps)
+                self.steps += self.inner.steps
+                self.chunks += self.inner.chunks
+                if not self.absorb():
+                    break
+            gap = self.gap()
         return 0
 
     cdef bint crowded(self) noexcept nogil:
@@ -165,29 +164,34 @@ cdef class Chunk:
         svmx_add_float_rows(self.size, n, &self.coef[0], self.rows, 0, &self.V[0])
         return n > 0
 
-    cdef int pair_steps(self, double eps, int64_t limit) noexcept nogil:
-        """Second-order pair steps until the gap is below ``eps``, in float relative to the middle of the scores."""
+    cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil:
+        """Second-order pair steps until the gap is below ``eps``, up to ``limit``; False if nothing has changed.
+
+        In float, relative to the level of each group, which the scores that matter are near.
+        """
         cdef Py_ssize_t n = self.size, v, i, j, candidate, size
         cdef Py_ssize_t top[2]
+        cdef double level[2]
         cdef float highest[2]
         cdef float gain, best, widest, gap
-        cdef double step, room_i, room_j, curvature, middle = 0.0, least = HUGE_VAL, most = -HUGE_VAL
+        cdef double step, room_i, room_j, curvature
         cdef int64_t t
         cdef int g
         cdef float *V = &self.nearby[0]
         cdef bint stored = self.inner is None
         size = (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
+        for g in range(self.groups):
+            level[g] = self.selection.level(n, &self.V[0], &self.up[g, 0], &self.low[g, 0], &i, &j)
         for v in range(n):
-            least, most = min(least, self.V[v]), max(most, self.V[v])
             if stored:
                 svmx_leaf_inverse(n, &self.K[v * self.stride], &self.diagonal[0], self.diagonal[v],
                                   &self.inverse[v * self.stride])
             else:
                 self.inverse[v] = <float>self.diagonal[v]
             self.coef[v] = self.beta[v]
-        middle = (least + most) / 2
-        for v in range(size):
-            V[v] = <float>(self.V[v] - middle) if v < n else 0
+            V[v] = <float>(self.V[v] - level[self.group[v]])
+        for v in range(n, size):
+            V[v] = 0
         for g in range(self.groups):
             top[g] = svmx_leaf_move(size, V, &self.K[0], &self.K[0], 0, &self.up[g, 0], &highest[g])
         for t in range(limit):
@@ -227,7 +231,7 @@ cdef class Chunk:
                 self.rows[size] = &self.K[v * self.stride]
                 size += 1
         svmx_add_float_rows(n, size, &self.coef[0], self.rows, 0, &self.V[0])
-        return 0
+        return size > 0
 
     # ---- for engines ---------------------------------------------------------------------------
 

@@ -13,9 +13,10 @@ Positions, shrinking, warm starts and the scores of what was put aside are those
 
 from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdlib cimport free, malloc
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
+from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.leaf_lanes cimport svmx_add_float_rows
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._problem.dual cimport DualProblem
@@ -37,6 +38,19 @@ cdef double SHARE_OF_CHUNK = 0.5
 # A working set is solved until its gap is this share of that of the whole.
 cdef double TIGHTNESS = 0.1
 cdef int SHRINK_EVERY = 4
+# Rows computed together at most.
+cdef Py_ssize_t MOST_TOGETHER = 256
+# Whether data is dense is worth asking from so many features on.
+cdef int64_t WIDE = 128
+# A chunk's steps are over few variables: so many of them are allowed for one of LIBSVM's.
+cdef int64_t STEPS_FOR_ONE = 50
+# Rounds without a gap that is smaller by a tenth before something else is tried.
+cdef int64_t PATIENCE = 100
+# Of kernel values in float, relative to K(i, i); how much larger than expected what comes of it may be; what it may be.
+cdef double FLOAT_ERROR = 1e-7
+cdef double SAFETY = 4.0
+cdef double SHARE_OF_EPS = 0.1
+cdef Py_ssize_t PARTS_PER_THREAD = 2
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1, chunking=None):
@@ -48,11 +62,43 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    return Chunked(problem, kernel, budget_bytes, control, n_threads, chunking or Chunking()).run()
+    solver = Chunked(problem, kernel, budget_bytes, control, n_threads, chunking or Chunking())
+    if not solver.uses_blas:
+        return solver.run()
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(n_threads, "blas"):
+        return solver.run()
+
+
+cdef struct AddJob:
+    void *targets
+    const int32_t *sources
+    const double *coef
+    int count
+    float **rows
+    double *doubles
+    Py_ssize_t n
+    Py_ssize_t size
+    double *V
+
+
+cdef void _add_part(void *context, int64_t part) noexcept nogil:
+    cdef AddJob *job = <AddJob *>context
+    cdef Py_ssize_t begin = part * job.size, end = min(job.n, begin + job.size)
+    cdef int s
+    if job.doubles == NULL:
+        svmx_add_float_rows(end - begin, job.count, job.coef, <const float **>job.rows, begin, job.V + begin)
+        return
+    for s in range(job.count):
+        (<Targets>job.targets).fill_doubles(job.sources[s], begin, end, job.doubles)
+        svmx_axpy(end - begin, job.coef[s], job.doubles + begin, job.V + begin)
 
 
 cdef class Chunked(WarmSmo):
     cdef bint cold                  # the scores at the start are not known
+    cdef const double[::1] first_alpha      # where the scores of variables that take no part are right
+    cdef const double[::1] first_scores
     cdef Chunk chunk
     cdef Selection selection
     cdef Py_ssize_t least_size      # of a working set
@@ -65,8 +111,20 @@ cdef class Chunked(WarmSmo):
     cdef Targets targets            # the active positions
     cdef bint moved                 # they have changed
     cdef float[::1] values          # a block of rows over them
+    cdef int32_t[::1] sources       # of the block
+    cdef float **block
+    cdef readonly bint uses_blas
+    cdef object dense               # class of targets that multiply dense rows, or None
+    # rounding
+    cdef bint may_be_exact
+    cdef bint exact                 # scores are moved by kernel values in double
+    cdef double[::1] doubles        # a row of them
+    cdef double value_error         # of a kernel value in float
+    cdef double travelled           # sum of squares of all that beta has moved
+    cdef bint stalled
 
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, chunking):
+        cdef Py_ssize_t p
         cdef double fitting = sqrt(SHARE_OF_CHUNK * budget_bytes / sizeof(float))
         self.cold = problem.scores is None
         if self.cold:
@@ -86,56 +144,84 @@ cdef class Chunked(WarmSmo):
         self.chunk = Chunk(self.most_size, self.groups, self.most_size if engine else 0, engine, (chunking.rule, chunking.kept, chunking.seed))
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.moved = True
+        self.sources = zeros("i", MOST_TOGETHER)
+        self.block = <float **>malloc(MOST_TOGETHER * sizeof(float *))
+        if self.block == NULL:
+            raise MemoryError("a block of rows")
+        self.may_be_exact, self.exact = chunking.precision != "float", chunking.precision == "double"
+        self.value_error = FLOAT_ERROR
+        for p in range(self.size):
+            self.value_error = max(self.value_error, FLOAT_ERROR * fabs(self.QD[p]))
+        if kernel.matrix.max_index >= WIDE:  # NumPy and SciPy take their time to load
+            from libsvmx._kernels import gemm
+
+            if gemm.pays(kernel):
+                self.dense, self.value_error = gemm.GemmTargets, gemm.error_of(kernel)
+        self.uses_blas = self.dense is not None or chunking.engine == "irwls"
+
+    def __dealloc__(self):
+        free(self.block)
 
     cdef object starting_order(self, DualProblem problem):
         order = WarmSmo.starting_order(self, problem)
+        self.first_alpha, self.first_scores = self.start_alpha, self.start_scores
         if self.cold:  # V is not right yet
             self.active = self.size
         return order
 
     cdef int add_start(self) except -1 nogil:
-        cdef Py_ssize_t p, n = 0
+        cdef Py_ssize_t p
         WarmSmo.add_start(self)
         if not self.cold:
             return 0
-        for p in range(self.total):
-            if self.alpha[p] != 0:
-                self.working[n], self.coef[n] = <int32_t>p, -self.y[p] * self.alpha[p]
-                n += 1
-            if n == self.working.shape[0] or (p == self.total - 1 and n):
-                self.move(n)
-                n = 0
+        self.size, self.active, p = self.total, self.total, self.size
+        self.add_all()
+        self.size = self.active = p
+        self.moved = True
         with gil:
-            self.remember()
+            self.remember(True)
         return 0
 
-    cdef int remember(self) except -1:
-        """The present alpha and V become what scores put aside are brought up to date from."""
+    cdef int remember(self, bint everywhere) except -1:
+        """The present alpha and V become what scores put aside are brought up to date from; with ``everywhere`` V is right
+        for the variables that take no part, too."""
         cdef Py_ssize_t p
         alpha_, scores_ = zeros("d", self.total), zeros("d", self.total)
         cdef double[::1] alpha = alpha_, scores = scores_
         for p in range(self.total):
             alpha[self.variable[p]], scores[self.variable[p]] = self.alpha[p], self.V[p]
         self.start_alpha, self.start_scores = alpha_, scores_
+        if everywhere:
+            self.first_alpha, self.first_scores = alpha_, scores_
         return 0
 
     # ---- the iteration ------------------------------------------------------------------------
 
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
-        cdef double gap
+        cdef double gap, best = HUGE_VAL
         cdef Py_ssize_t n
+        cdef int64_t since = 0          # rounds without a smaller gap
         cdef bint going = True
+        if self.control.max_iter == 0:
+            limit *= STEPS_FOR_ONE
         while self.iterations < limit and not self.control.expired:
             gap = self.gap()
-            if gap < self.control.eps or not going:
-                if self.active == self.size:
-                    return gap < self.control.eps
-                self.unshrink()
-                self.control.mark(MARK_UNSHRINK)
-                gap = self.gap()
-                if gap < self.control.eps:
+            since = 0 if gap < 0.9 * best else since + 1
+            best = min(best, gap)
+            if gap < self.control.eps or not going or since > PATIENCE:
+                if self.active < self.size:
+                    self.unshrink()
+                    self.control.mark(MARK_UNSHRINK)
+                elif self.may_be_off():
+                    self.begin_exact()
+                elif gap < self.control.eps:
                     return 1
+                else:
+                    self.stalled = True
+                    return 0
+                best, since, going = HUGE_VAL, 0, True
+                continue
             self.rounds += 1
             n = self.choose()
             self.load(n)
@@ -144,12 +230,55 @@ cdef class Chunked(WarmSmo):
             going = self.absorb()
             self.control.mark(MARK_STEP)
             self.control.poll()
-            if self.control.shrinking and self.rounds % SHRINK_EVERY == 0:
+            if self.control.shrinking and not self.exact and self.rounds % SHRINK_EVERY == 0:
                 self.shrink()
         if self.active < self.size:
             self.unshrink()
             self.control.mark(MARK_UNSHRINK)
         return 0
+
+    cdef str unfinished(self):
+        return "rounding" if self.stalled else "iteration limit"
+
+    # ---- rounding -----------------------------------------------------------------------------
+
+    cdef bint may_be_off(self) noexcept nogil:
+        """Whether rounding of kernel values may have changed scores by more than a share of eps.
+
+        Each value is off by about ``value_error``, one way or the other, so the scores by that times the root of the sum
+        of squares of all that has moved.
+        """
+        if self.exact or not self.may_be_exact:
+            return False
+        return SAFETY * self.value_error * sqrt(self.travelled) > SHARE_OF_EPS * self.control.eps
+
+    cdef int begin_exact(self) except -1 nogil:
+        """All scores anew from kernel values in double, which move them from now on."""
+        cdef Py_ssize_t p
+        self.exact = self.moved = True
+        for p in range(self.total):
+            self.V[p] = self.linear[p]
+        self.size, self.active, p = self.total, self.total, self.size
+        self.add_all()
+        self.size = self.active = p
+        self.moved = True
+        with gil:
+            self.remember(True)
+        return 0
+
+    cdef int add_all(self) except -1 nogil:
+        """V -= sum_j beta_j K_j over the active positions."""
+        cdef Py_ssize_t p, n = 0
+        for p in range(self.total):
+            if self.alpha[p] != 0:
+                self.working[n], self.coef[n] = <int32_t>p, -self.y[p] * self.alpha[p]
+                n += 1
+            if n == self.working.shape[0] or (p == self.total - 1 and n):
+                self.move(n)
+                n = 0
+        return 0
+
+    # ---- a round ------------------------------------------------------------------------------
 
     cdef double gap(self) noexcept nogil:
         """The KKT gap over the active variables."""
@@ -175,13 +304,11 @@ cdef class Chunked(WarmSmo):
 
     cdef int load(self, Py_ssize_t n) except -1 nogil:
         """The first n of ``working`` become the chunk."""
-        cdef int32_t rows[SVMX_SOURCES]
-        cdef float *out[SVMX_SOURCES]
         cdef Py_ssize_t k, p
         cdef int s, count
         cdef bint positive
         with gil:
-            self.within = self.store.kernel.targets(self.rows_of(n, True))
+            self.within = self.targets_of(self.rows_of(n, True))
         self.chunk.begin(n)
         for k in range(n):
             p = self.working[k]
@@ -190,11 +317,12 @@ cdef class Chunked(WarmSmo):
                            self.C[p] if positive else 0.0, self.QD[p], 0 if self.groups == 1 or positive else 1)
         k = 0
         while k < n:
-            count = <int>min(SVMX_SOURCES, n - k)
+            count = <int>min(<Py_ssize_t>self.within.together, n - k)
             for s in range(count):
-                rows[s] = self.store.index[self.working[k + s]]
-                out[s] = &self.chunk.K[(k + s) * self.chunk.stride]
-            self.store.kernel.values_computed += self.within.fill_rows(rows, count, n, out, self.store.crew, True)
+                self.sources[s] = self.store.index[self.working[k + s]]
+                self.block[s] = &self.chunk.K[(k + s) * self.chunk.stride]
+            self.store.kernel.values_computed += self.within.fill_rows(&self.sources[0], count, n, self.block,
+                                                                       self.store.crew, True)
             k += count
         return 0
 
@@ -215,27 +343,51 @@ cdef class Chunked(WarmSmo):
 
     cdef int move(self, Py_ssize_t n) except -1 nogil:
         """V += sum_k coef_k K_k over the first n positions of ``working``."""
-        cdef int32_t rows[SVMX_SOURCES]
-        cdef const float *found[SVMX_SOURCES]
-        cdef float *out[SVMX_SOURCES]
         cdef Py_ssize_t k
         cdef int s, count
         if self.moved:
             with gil:
-                self.targets = self.store.kernel.targets(self.rows_of(self.active, False))
-                self.values = zeros("f", SVMX_SOURCES * self.active)
-            self.moved = False
+                self.follow_positions()
         k = 0
         while k < n:
-            count = <int>min(SVMX_SOURCES, n - k)
+            count = <int>min(<Py_ssize_t>self.targets.together, n - k)
             for s in range(count):
-                rows[s], out[s] = self.store.index[self.working[k + s]], &self.values[s * self.active]
-                found[s] = out[s]
-            self.store.kernel.values_computed += self.targets.fill_rows(rows, count, self.active, out, self.store.crew, True)
-            svmx_add_float_rows(self.active, count, &self.coef[k], found, 0, &self.V[0])
-            self.control.worked(2 * count * self.active)
+                self.sources[s] = self.store.index[self.working[k + s]]
+                self.travelled += self.coef[k + s] * self.coef[k + s]
+            self.add_block(count, &self.coef[k])
+            self.store.kernel.values_computed += count * self.active
+            self.control.worked(4 * count * self.active)
             k += count
         return 0
+
+    cdef int add_block(self, int count, const double *coef) except -1 nogil:
+        """V += the rows of so many ``sources``, by all threads; each sum is in the order of the sources."""
+        cdef int s
+        cdef AddJob job
+        for s in range(count):
+            self.block[s] = NULL if self.exact else &self.values[s * self.active]
+        if not self.exact:
+            self.targets.fill_rows(&self.sources[0], count, self.active, self.block, self.store.crew, True)
+        job.targets, job.sources, job.coef, job.count = <void *>self.targets, &self.sources[0], coef, count
+        job.rows, job.n, job.V = self.block, self.active, &self.V[0]
+        job.doubles = &self.doubles[0] if self.exact else NULL
+        job.size = (self.active // (PARTS_PER_THREAD * self.store.crew.n) // self.targets.tile + 1) * self.targets.tile
+        self.store.crew.run(_add_part, &job, (self.active + job.size - 1) // job.size)
+        return 0
+
+    cdef int follow_positions(self) except -1:
+        """Targets of the active positions."""
+        rows = self.rows_of(self.active, False)
+        if self.exact:
+            self.targets, self.doubles = self.store.kernel.exact_targets(rows), zeros("d", self.active + 1)
+        else:
+            self.targets = self.targets_of(rows)
+            self.values = zeros("f", self.targets.together * self.active + 1)
+        self.moved = False
+        return 0
+
+    cdef Targets targets_of(self, rows):
+        return self.dense(self.store.kernel, rows) if self.dense else self.store.kernel.near_targets(rows)
 
     cdef object rows_of(self, Py_ssize_t n, bint working):
         """The kernel row of each of the first n positions, or of the first n of ``working``: buffer of int32."""
@@ -262,10 +414,11 @@ cdef class Chunked(WarmSmo):
         self.moved |= self.active < self.size
         Smo.unshrink(self)
         with gil:
-            self.remember()
+            self.remember(False)
         return 0
 
     cdef object solution(self, str status):
+        self.start_alpha, self.start_scores = self.first_alpha, self.first_scores
         solution = WarmSmo.solution(self, status)
         solution.chunks, solution.fallbacks = self.chunk.chunks, self.chunk.fallbacks
         return solution

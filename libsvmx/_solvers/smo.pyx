@@ -90,8 +90,12 @@ cdef class Smo:
         if converged or not self.size:
             status = "converged"
         else:
-            status = self.control.stopped or "iteration limit"
+            status = self.control.stopped or self.unfinished()
         return self.solution(status)
+
+    cdef str unfinished(self):
+        """Why ``iterate`` came to an end before the optimum, if not by ``control``."""
+        return "iteration limit"
 
     # ---- the iteration ----------------------------------------------------------------
 
