@@ -36,7 +36,7 @@ SMALL = {"working_set": 24}
 EPS = 1e-5
 # Decision values of two optima to eps differ by some eps; nu-SVC divides them by r < 1.
 NEAR = {SvmType.NU_SVC: 200}
-USUALLY_NEAR = 40
+USUALLY_NEAR = 100
 
 
 class Recorder(Observer):
