@@ -271,6 +271,18 @@ def test_limits(solver):
     assert libsvmx.train(matrix, y, C=100, solver=solver, working_set=64, observer=recorder).statuses != ("converged",)
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_same_model_with_any_number_of_threads(solver):
+    matrix, y = data.load("mushrooms.xz", 2700)
+    assert matrix.n_rows >= 2000  # fewer rows are no work for helpers
+    models = [
+        libsvmx.train(matrix, y, C=10, gamma=0.01, solver=solver, working_set=200, threads=threads)
+        for threads in (1, 2, 3)
+    ]
+    assert models[0].statuses == ("converged",)
+    assert len({model_text(model) for model in models}) == 1
+
+
 # ---- cross-validation, leave-one-out, grids -----------------------------------------------------
 
 
