@@ -107,7 +107,8 @@ def train(
     X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
         With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n).
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
-    param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``
+    param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; with
+        ``solver="chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits
     keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
     random_state : int                   of the folds behind probability estimates; 1 is LIBSVM's

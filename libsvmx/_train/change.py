@@ -1,6 +1,6 @@
 """One change of a trained state: what it does to the dual problems that the state is made of.
 
-Each follows the path of libsvmx._solvers.path over its rows, in double; only its start is a training by SMO, polished.
+Each follows the path of libsvmx._solvers.path over its rows, in double; only its start is a training, polished.
 A change is prepared on all of them, so that it can be taken back, and then committed.
 """
 
@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.path import Path, PathLost
 from libsvmx._train import folds
 from libsvmx._train.formulation import coefficient_sums, pose
 from libsvmx._train.kernels import MEGABYTE, Kernels
+from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
 from libsvmx.exceptions import ParameterError, SvmxError
 
@@ -59,7 +58,7 @@ class Part:
     Attributes
     ----------
     path : Path
-    trained : bool      by SMO, since the last report
+    trained : bool      from nothing, since the last report
     """
 
     __slots__ = ("path", "trained")
@@ -276,7 +275,7 @@ def train_part(
     if beta is None:
         kernel, budget_bytes = Kernels(problem, param).of(problem)
         dual = pose(param, problem.targets, Cp, Cn)
-        solution = smo.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
+        solution = solve(param, dual, kernel, budget_bytes, control)
         if solution.status != "converged":
             observer.remark(solution.status)
         beta = interleaved(param, np.asarray(dual.y) * np.asarray(solution.alpha))

@@ -395,9 +395,10 @@ def settled(plan: Plan, problem: Problem, points: Collection[Point]) -> Iterator
     """The points of a search with auto that may be the best, once more along LIBSVM's path.
 
     Seeded rates are those of another optimum to eps, so a row on the border may count otherwise. Points within
-    ``BORDER`` rows of the best rate get svm-train's own, so that the best point is svm-train's, too.
+    ``BORDER`` rows of the best rate get svm-train's own, so that the best point is svm-train's, too. Another solver
+    has no such path.
     """
-    if plan.seeding.method != "auto" or plan.param.svm_type.is_regression or not points:
+    if plan.param.solver != "smo" or plan.seeding.method != "auto" or plan.param.svm_type.is_regression or not points:
         return
     bar = max(point.rate for point in points) - BORDER * 100.0 / len(problem) - 1e-4  # rates have six digits
     keys = {point.key for point in points if point.rate >= bar}

@@ -60,7 +60,9 @@ class LeftOneOut:
 
 def settles(param: Parameter) -> bool:
     """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
-    return param.svm_type == SvmType.C_SVC and not param.probability and all(weight != 0 for _, weight in param.weights)
+    if param.solver != "smo" or param.svm_type != SvmType.C_SVC or param.probability:
+        return False
+    return all(weight != 0 for _, weight in param.weights)
 
 
 def leave_one_out(

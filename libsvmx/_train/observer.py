@@ -10,8 +10,9 @@ class SolveReport:
     """One solved dual problem.
 
     ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and
-    all kernel values. ``quantity`` and ``value`` name what the formulation yields besides: nu of C-SVC (None
-    when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class.
+    all kernel values; ``chunks`` counts the working sets that were solved, 0 along LIBSVM's path. ``quantity`` and
+    ``value`` name what the formulation yields besides: nu of C-SVC (None when the classes differ in C) and of
+    epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class.
     """
 
     iterations: int
@@ -25,6 +26,7 @@ class SolveReport:
     rows_computed: int
     values_computed: int
     gap: float
+    chunks: int = 0
 
 
 class Observer:

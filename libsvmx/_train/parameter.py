@@ -13,6 +13,8 @@ from libsvmx.exceptions import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from libsvmx._solvers.chunking import Chunking
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -36,6 +38,13 @@ class Parameter:
     max_iter : int                iteration limit of each solve, 0 for LIBSVM's
     time_limit : float            seconds for each solve, 0 for none
     threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
+    solver : str                  'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same optimum to eps by
+                                  working sets, see libsvmx._solvers.chunking, where the next five are explained
+    working_set : int             variables of a working set, 0 for the solver's choice
+    working_set_rule : str        'mixed', 'random' or 'largest'
+    kept_share : float            of a working set that stays for the next, 0 <= kept_share < 1
+    solver_seed : int             of the random choice of working sets
+    precision : str               of the kernel rows that move scores: 'auto', 'float' or 'double'
 
     Raises
     ------
@@ -58,6 +67,12 @@ class Parameter:
     max_iter: int = 0
     time_limit: float = 0.0
     threads: int = field(default=0, compare=False)
+    solver: str = "smo"
+    working_set: int = 0
+    working_set_rule: str = "mixed"
+    kept_share: float = 0.0
+    solver_seed: int = 1
+    precision: str = "auto"
 
     def __post_init__(self) -> None:
         for name, kind in (("svm_type", SvmType), ("kernel_type", KernelType)):
@@ -66,11 +81,11 @@ class Parameter:
             except ValueError:
                 known = ", ".join(f"{k.value} {k.name}" for k in kind)
                 raise ParameterError(f"unknown {name} {getattr(self, name)!r}; known are {known}") from None
-        for name in ("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"):
+        for name in ("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit", "kept_share"):
             self._set(name, float)
             if not isfinite(getattr(self, name)):
                 raise ParameterError(f"{name} must be finite, not {getattr(self, name)}")
-        for name in ("degree", "max_iter", "threads"):
+        for name in ("degree", "max_iter", "threads", "working_set", "solver_seed"):
             self._set(name, index)
         for name in ("shrinking", "probability"):
             if getattr(self, name) not in (0, 1):
@@ -78,6 +93,31 @@ class Parameter:
             self._set(name, bool)
         self._set("weights", _pairs)
         self._check_values()
+        if self.solver not in SOLVERS:
+            raise ParameterError(f"unknown solver {self.solver!r}: choose one of {', '.join(SOLVERS)}")
+        if tuple(getattr(self, name) for name in SOLVER_OPTIONS) != USUAL_OPTIONS:
+            self.chunking()
+
+    def chunking(self) -> Chunking:
+        """The settings of the chunked solver.
+
+        Raises
+        ------
+        ParameterError
+        """
+        from libsvmx._solvers.chunking import Chunking  # the exact solver starts without it
+
+        try:
+            return Chunking(
+                SOLVERS[self.solver], **{theirs: getattr(self, own) for own, theirs in SOLVER_OPTIONS.items()}
+            )
+        except ParameterError as error:
+            text = str(error)
+            for own, theirs in SOLVER_OPTIONS.items():
+                if text.startswith((f"{theirs} must ", f"unknown {theirs} ")):
+                    text = text.replace(theirs, own, 1)
+                    break
+            raise ParameterError(text) from None
 
     def _set(self, name: str, kind: Callable[[Any], object]) -> None:
         """Convert a field, which must be exact."""
@@ -121,6 +161,19 @@ class Parameter:
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
+
+# The engine that solves the working sets of each solver; none are there for LIBSVM's.
+SOLVERS = {"smo": "smo", "chunked": "smo", "irwls": "irwls"}
+# What the others can be told, and what the settings of the chunked solver call it.
+SOLVER_OPTIONS = {
+    "working_set": "working_set",
+    "working_set_rule": "rule",
+    "kept_share": "kept",
+    "solver_seed": "seed",
+    "precision": "precision",
+}
+USUAL_OPTIONS = (0, "mixed", 0.0, 1, "auto")
+SOLVER_FIELDS = ("solver", *SOLVER_OPTIONS)
 
 
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:

@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.crew import Crew
-from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualProblem
 from libsvmx._problem.kkt import kkt_gap
-from libsvmx._solvers import smo, warm
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeders import seeder as seeder_of
 from libsvmx._solvers.seeding import Round, adjust, moved_scores
 from libsvmx._train.formulation import coefficient_sums, held_out, pose, read_off, scaled_start
 from libsvmx._train.observer import SolveReport
 from libsvmx._train.seeding import AUTO
+from libsvmx._train.solvers import solve
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class Rounds:
     ) -> None:
         self.budget_bytes = budget_bytes
         self.kernel, self.param, self.targets, self.costs = kernel, param, targets, (Cp, Cn)
-        self.observer, self.threads = observer, thread_count(param.threads)
+        self.observer = observer
         self.dual = pose(param, targets, Cp, Cn)
         self.crew = Crew(1)
         self.whole: SolvedRound | None = None
@@ -121,9 +120,9 @@ class Rounds:
         return self.kernel.targets(ramp(self.kernel.n))
 
     def train_whole(self) -> SolvedRound:
-        """The optimum over all rows, by LIBSVM's path."""
+        """The optimum over all rows, from nothing."""
         began, before = perf_counter(), self.kernel.values_computed
-        solution = smo.solve(self.dual, self.kernel, self.budget_bytes, self._control(), self.threads)
+        solution = solve(self.param, self.dual, self.kernel, self.budget_bytes, self._control())
         seconds = perf_counter() - began
         self.whole = self._finish(self.dual, solution, zeros("i", 0), "none", 0.0, seconds, before)
         return self.whole
@@ -155,7 +154,7 @@ class Rounds:
             start, scores = self._cold(left_out)
         dual = DualProblem(self.dual.y, self.dual.linear, C, start, self.dual.index, self.dual.split, scores)
         seeded = perf_counter()
-        solution = warm.solve(dual, self.kernel, self.budget_bytes, self._control(), self.threads)
+        solution = solve(self.param, dual, self.kernel, self.budget_bytes, self._control())
         ended = perf_counter()
         self.solved = self._finish(dual, solution, left_out, seeder, seeded - began, ended - seeded, values_before)
         return self.solved
@@ -184,7 +183,7 @@ class Rounds:
         return filled("d", ((linear[i] - V[i]) * solved.scale - solved.rho for i in rows))
 
     def path_pays(self, n_left_out: int) -> bool:
-        """Whether the path of so many rows that leave is expected to take less time than SMO from a seed."""
+        """Whether the path of so many rows that leave is expected to take less time than a solve from a seed."""
         return n_left_out <= FEW_LEAVING and self.work_of_line <= SHORT_LINE
 
     @cached_property
@@ -222,7 +221,7 @@ class Rounds:
         dual = DualProblem(self.dual.y, self.dual.linear, C, C, self.dual.index, False)
         try:
             solution = solution_without(self.path, dual, left_out, sums[0], self._control())
-        except (PathLost, TimeoutError):  # SMO goes on, and says what has ended it
+        except (PathLost, TimeoutError):  # the solver goes on, and says what has ended it
             return None
         ended = perf_counter()
         return self._finish(dual, solution, left_out, "path", ready - began, ended - ready, values_before)
@@ -256,6 +255,7 @@ class Rounds:
             solution.rows_computed,
             self.kernel.values_computed - values_before,
             kkt_gap(dual, solution.alpha, solution.scores),
+            solution.chunks,
         )
         self.observer.solved(report)
         scale = 1.0

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.threads import thread_count
 from libsvmx._problem.kkt import kkt_gap
-from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
@@ -23,6 +21,7 @@ from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import first_asymmetry
+from libsvmx._train.solvers import solve
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -71,7 +70,7 @@ def solve_binary(
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
     kernel, budget_bytes = kernels.of(problem)
-    solution = smo.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
+    solution = solve(param, dual, kernel, budget_bytes, control)
     status = solution.status
     if status != "converged":
         observer.remark(status)
@@ -92,6 +91,7 @@ def solve_binary(
             solution.rows_computed,
             solution.values_computed,
             kkt_gap(dual, solution.alpha, solution.scores),
+            solution.chunks,
         )
     )
     return beta, rho, status

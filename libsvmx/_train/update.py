@@ -250,7 +250,7 @@ AnyState = TypeVar("AnyState", bound=State)
 
 
 def train_state(problem: Problem, param: Parameter, observer: Observer, kind: type[AnyState]) -> AnyState:
-    """A state of these rows, of class ``kind``: trained by SMO, then followed to the optimum in double.
+    """A state of these rows, of class ``kind``: trained, then followed to the optimum in double.
 
     Raises
     ------

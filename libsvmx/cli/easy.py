@@ -13,7 +13,7 @@ from libsvmx._train.training import train_problem
 from libsvmx.cli import grid, predict, scale
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_interrupt, warn, write
-from libsvmx.cli.train import grammar
+from libsvmx.cli.train import SOLVER_NAMES, grammar
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
@@ -33,6 +33,7 @@ options:
   --dask ADDRESS       share the search among the workers of a Dask scheduler
   --seed-alpha METHOD  as of svmx-grid
   --threads N          threads to use
+  --solver NAME        and its options, as of svmx-train, for the search and the model
   --resume             go on with the search in <training_file>.scale.out, if it is there
   --lenient            skip blank lines and comment lines in the data
   --help, --version
@@ -46,6 +47,7 @@ def main(argv: list[str]) -> int:
     _, _, names, switches = grammar(job)
     names = {
         "--threads": names["--threads"],
+        **{option: names[option] for option in SOLVER_NAMES},
         "--seed-alpha": names["--seed-alpha"],
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),

@@ -29,7 +29,7 @@ from libsvmx._train.grid import (
 )
 from libsvmx._train.gridpool import Workers, need
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import SOLVER_FIELDS, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.seeding import Seeding
@@ -224,7 +224,8 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     from libsvmx._version import VERSION
 
     parameters = asdict(plan.param)
-    for name in ("cache_size", "threads"):  # no result depends on them
+    # no result depends on these; LIBSVM's path has no use for the options of the other solvers
+    for name in ("cache_size", "threads", *(SOLVER_FIELDS if plan.param.solver == "smo" else ())):
         del parameters[name]
     if plan.grid.c_values is not None:
         parameters["C"] = SEARCHED

@@ -151,7 +151,9 @@ def _difference(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) ->
     before, now = there[name], here[name]
     if not isinstance(before, dict):
         return name
-    return ", ".join(f"{n} was {before.get(n)}, now {now.get(n)}" for n in now if before.get(n) != now[n])
+    usual = "as usual"  # the solver and its options are there if another one is asked for
+    names = [n for n in {**before, **now} if before.get(n, usual) != now.get(n, usual)]
+    return ", ".join(f"{n} was {before.get(n, usual)}, now {now.get(n, usual)}" for n in names)
 
 
 def _number(text: str | None) -> float | None:

@@ -61,10 +61,26 @@ more:
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
+  --solver NAME            smo: LIBSVM's path and its model files (default); chunked: the same optimum to -e by working
+                           sets, sooner where iterations are many; irwls: by working sets and least squares
+  --working-set N          with these two: variables of a working set (0, as many as suit)
+  --working-set-rule RULE  which they are: random, largest (violation), or half of each (mixed)
+  --keep-share F           share of a working set that stays for the next, below 1 (0)
+  --solver-seed N          of the random choice (1)
+  --precision P            of kernel rows that move scores: float, double, or as -e needs it (auto)
   --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
   --help, --version
 """
+
+SOLVER_NAMES = {
+    "--solver": "solver",
+    "--working-set": "working_set",
+    "--working-set-rule": "working_set_rule",
+    "--keep-share": "kept_share",
+    "--solver-seed": "solver_seed",
+    "--precision": "precision",
+}
 
 
 @dataclass
@@ -107,6 +123,10 @@ class Job:
         self.save_on_interrupt = text == "save"
 
     def parameter(self) -> Parameter:
+        if self.values.get("solver", "smo") == "smo":
+            for option, name in SOLVER_NAMES.items():
+                if name in self.values and name != "solver":
+                    raise UsageError(f"option {option} needs --solver chunked or irwls")
         try:
             return Parameter(weights=tuple(self.weights), **self.values)  # type: ignore[arg-type]
         except ParameterError as error:
@@ -144,6 +164,11 @@ def grammar(job: Job) -> Grammar:
         "v": job.set_folds,
         "w": job.set_weight,
     }
+
+    def word(name: str) -> Setter:
+        return lambda option, text: job.values.__setitem__(name, text)
+
+    kinds = {"working_set": whole, "kept_share": number, "solver_seed": whole}
     names: dict[str, Setter] = {
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
@@ -151,6 +176,7 @@ def grammar(job: Job) -> Grammar:
         "--seed-alpha": job.set_seeding,
         "--seed-from": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
+        **{option: kinds.get(name, word)(name) for option, name in SOLVER_NAMES.items()},
     }
     switches = {
         "--lenient": lambda: setattr(job, "lenient", True),

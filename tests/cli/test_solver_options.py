@@ -1,0 +1,306 @@
+"""--solver and its options at every command that trains: what they print, what they predict, what they refuse."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from support import data
+from support.commands import process
+from support.oracle import Oracle
+
+from libsvmx.cli import grid, train, update
+from libsvmx.cli.train import SOLVER_NAMES
+from libsvmx.io.modelfile import load_model
+from libsvmx.io.statefile import load_state
+
+HEART = str(data.DATA / "heart_scale")
+IRIS = str(data.DATA / "iris.scale")
+GLASS = str(data.DATA / "glass.scale")
+MPG = str(data.DATA / "mpg")
+IRWLS = pytest.mark.skipif(find_spec("libsvmx._solvers.irwls") is None, reason="this build has no irwls")
+CHUNKED = ["--solver", "chunked", "--working-set", "24"]
+SOLVERS = [CHUNKED, pytest.param(["--solver", "irwls", "--working-set", "24"], marks=IRWLS)]
+AXES = ["-log2c", "-1,3,2", "-log2g", "-3,-5,-2", "-png", "null"]
+
+
+def general(text):
+    """The numbers of LIBSVM's lines: {'obj': …, 'rho': …, …}"""
+    found = {}
+    for part in text.replace("\n", ", ").split(", "):
+        name, _, value = part.partition(" = ")
+        if value:
+            found[name] = float(value)
+    return found
+
+
+def lines(transcript):
+    """What is printed, without numbers and marks of progress."""
+    kept = [line for line in transcript.splitlines() if " = " in line]
+    return [", ".join(part.partition(" = ")[0] for part in line.split(", ")) for line in kept]
+
+
+# ---- options ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--solver", "simplex"], "unknown solver 'simplex': choose one of smo, chunked, irwls"),
+        ([*CHUNKED, "--working-set-rule", "guess"], "unknown working_set_rule 'guess': choose one of mixed, random"),
+        (["--solver", "chunked", "--working-set", "1"], "working_set must be 0 or between 2 and 2^20 - 1, not 1"),
+        (["--solver", "chunked", "--working-set", "many"], "option --working-set needs a number, not 'many'"),
+        (["--solver", "chunked", "--working-set", "2.5"], "option --working-set needs a whole number, not '2.5'"),
+        ([*CHUNKED, "--keep-share", "1"], "kept_share must be >= 0 and < 1, not 1.0"),
+        ([*CHUNKED, "--keep-share", "nan"], "option --keep-share needs a finite number, not 'nan'"),
+        ([*CHUNKED, "--solver-seed", "-1"], "solver_seed must be between 0 and 2^63 - 1, not -1"),
+        ([*CHUNKED, "--precision", "half"], "unknown precision 'half': choose one of auto, float, double"),
+        (["--working-set", "64"], "option --working-set needs --solver chunked or irwls"),
+        (["--solver", "smo", "--keep-share", "0"], "option --keep-share needs --solver chunked or irwls"),
+        (["--working-set-rule", "mixed"], "option --working-set-rule needs --solver chunked or irwls"),
+        (["--solver-seed=1"], "option --solver-seed needs --solver chunked or irwls"),
+        (["--precision", "auto"], "option --precision needs --solver chunked or irwls"),
+    ],
+)
+@pytest.mark.parametrize("command", ["svmx-train", "svmx-grid", "svmx-update"])
+def test_what_is_refused(command, options, message, folder):
+    folder.put("model", folder.KEPT)
+    files = {"svmx-train": [HEART, "model"], "svmx-grid": [HEART], "svmx-update": ["--window", "9", HEART, "model"]}
+    err, _ = folder.refuses(command, *options, *files[command])
+    assert err.startswith(f"{command}: error: {message}")
+
+
+def test_the_last_of_equal_options_counts(folder):
+    folder.accepts("svmx-train", "-q", "--solver", "simplex", "--solver=smo", HEART, "last")
+    folder.accepts("svmx-train", "-q", HEART, "usual")
+    assert folder.get("last") == folder.get("usual")
+
+
+@pytest.mark.parametrize("module", [train, update])
+def test_usage_names_them(module):
+    assert "--solver NAME" in module.USAGE
+    if module is train:
+        assert all(f"{option} " in module.USAGE for option in SOLVER_NAMES)
+    assert "svmx-train options" in grid.USAGE
+
+
+# ---- svmx-train ---------------------------------------------------------------------------------
+
+
+def test_usual_models_are_libsvms_bytes(folder):
+    for name in ("heart_scale", "iris.scale"):
+        matrix, y = data.load(name)
+        expected = Oracle(matrix, y, "-c 4").train().model_bytes(folder.path)
+        for options in ([], ["--solver", "smo"]):
+            folder.accepts("svmx-train", "-q", "-c", "4", *options, str(data.DATA / name), "model")
+            assert folder.get("model") == expected
+
+
+# LIBSVM's options, and the set. Where nu l / 2 is whole, rho need not be unique.
+TRAININGS = {
+    "c-svc": ("-c 4", "heart_scale"),
+    "weights": ("-c 4 -w1 3 -w-1 0.5", "heart_scale"),
+    "classes": ("-c 8 -g 0.5", "glass.scale"),
+    "linear": ("-t 0 -c 0.5", "heart_scale"),
+    "polynomial": ("-t 1 -g 0.3 -r 0.5", "heart_scale"),
+    "sigmoid": ("-t 3 -g 0.02 -r -0.1", "heart_scale"),
+    "nu-svc": ("-s 1 -n 0.413", "heart_scale"),
+    "one-class": ("-s 2 -n 0.313", "heart_scale"),
+    "epsilon-svr": ("-s 3 -c 10 -g 0.001 -p 0.5", "mpg"),
+    "nu-svr": ("-s 4 -c 10 -g 0.001 -n 0.413", "mpg"),
+    "no shrinking": ("-c 4 -h 0", "heart_scale"),
+    "little memory": ("-c 4 -m 0.01", "heart_scale"),
+    "a class of weight 0": ("-w2 0", "iris.scale"),
+}
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_models_predict_as_libsvms(name, solver, folder):
+    options, file = TRAININGS[name]
+    path = str(data.DATA / file)
+    command = ["svmx-train", *options.split(), "-e", "1e-5"]
+    remarks, exact = folder.accepts(*command, path, "exact")
+    other_remarks, other = folder.accepts(*command, *solver, path, "other")
+    assert other_remarks == remarks
+    assert lines(other) == lines(exact)
+    first, second = general(exact), general(other)
+    assert second["obj"] == pytest.approx(first["obj"], rel=1e-5)
+    assert second["rho"] == pytest.approx(first["rho"], abs=1e-3)
+    assert second["#iter"] > 0
+    predictions = []
+    for model in ("exact", "other"):
+        folder.accepts("svmx-predict", "-q", path, model, "out")
+        predictions.append(np.array(folder.get("out").split(), dtype=float))
+    regression = name.endswith("svr")
+    if regression:
+        np.testing.assert_allclose(predictions[1], predictions[0], rtol=0, atol=1e-3)
+    else:
+        # free rows of one-class are all on the border
+        assert np.mean(predictions[1] != predictions[0]) <= (0.1 if name == "one-class" else 0.01)
+    assert load_model("other").n_sv == pytest.approx(load_model("exact").n_sv, rel=0.05)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_precomputed_kernel(solver, folder):
+    matrix, y = data.load("ionosphere_scale.xz", 117)
+    table = data.precomputed(matrix)
+    rows = (f"{label:g} " + " ".join(f"{j}:{v:.17g}" for j, v in table.row(i)) for i, label in enumerate(y))
+    folder.put("kernel", "\n".join(rows) + "\n")
+    for model, options in (("exact", []), ("other", solver)):
+        folder.accepts("svmx-train", "-q", "-t", "4", "-c", "0.3", "-e", "1e-5", *options, "kernel", model)
+        folder.accepts("svmx-predict", "-q", "kernel", model, f"{model}.out")
+    assert folder.get("other.out") == folder.get("exact.out")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_same_command_writes_the_same_model(solver, folder):
+    for model, options in (("a", []), ("b", ["--threads", "2"]), ("c", ["--solver-seed", "7"])):
+        done = process("svmx-train", "-c", "8", *solver, *options, HEART, model, cwd=folder.path)
+        assert done.returncode == 0, done.stderr
+    assert folder.get("a") == folder.get("b") != folder.get("c")
+
+
+@pytest.mark.parametrize("options", [["-s", "0"], ["-s", "1", "-n", "0.413"], ["-s", "2", "-n", "0.313"]])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_probability_estimates(solver, options, folder):
+    tables = []
+    for model, more in (("exact", []), ("other", solver)):
+        folder.accepts("svmx-train", "-q", "-b", "1", "-e", "1e-5", *options, *more, HEART, model)
+        folder.accepts("svmx-predict", "-q", "-b", "1", HEART, model, "out")
+        rows = folder.get("out").split(b"\n")[1:-1]
+        tables.append(np.array([row.split()[1:] for row in rows], dtype=float))
+    assert tables[0].shape == (270, 2)
+    # those of one-class are steps of 0.1
+    np.testing.assert_allclose(tables[1], tables[0], rtol=0, atol=0.11 if options[1] == "2" else 0.02)
+    assert np.abs(tables[1] - tables[0]).mean() < 0.01
+
+
+def test_limits_end_it(folder):
+    err, _ = folder.accepts("svmx-train", "-q", "-c", "100", *CHUNKED, "--max-iter", "5", HEART, "model")
+    assert "iteration" in err
+    assert load_model("model").n_sv > 0
+
+
+# ---- validation ---------------------------------------------------------------------------------
+
+
+def rates(text):
+    return [float(line.split()[-1].rstrip("%")) for line in text.splitlines() if line.startswith("Cross")]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["-v", "5"],
+        ["-v", "5", "--seed-alpha", "auto"],
+        ["-v", "5", "--seed-alpha", "sir", "--seed-from", "chain"],
+        ["-v", "270"],
+        ["--loo"],
+        ["--loo", "--seed-alpha", "top"],
+    ],
+)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_rates_are_libsvms_but_for_rows_on_the_border(solver, asked, folder):
+    matrix, y = data.load("heart_scale")
+    n_folds = int(asked[1]) if asked[0] == "-v" else len(y)
+    expected = Oracle(matrix, y, "-c 4 -e 1e-5").cross_validate(n_folds)
+    right = 100 * np.mean(np.array(expected) == y)
+    _, out = folder.accepts("svmx-train", "-q", "-c", "4", "-e", "1e-5", *solver, *asked, HEART)
+    assert rates(out)[0] == pytest.approx(right, abs=100 * 1.5 / len(y))
+    assert folder.snapshot() == {}
+
+
+def test_as_many_folds_as_rows_are_as_many_trainings(folder):
+    """Only along LIBSVM's path may leave-one-out take their place."""
+    matrix, y = data.load("heart_scale", 45)
+    rows = (f"{y[i]:g} " + " ".join(f"{j}:{v:g}" for j, v in matrix.row(i)) for i in range(len(y)))
+    folder.put("few", "\n".join(rows) + "\n")
+    _, exact = folder.accepts("svmx-train", "-v", "45", "few")
+    _, other = folder.accepts("svmx-train", "-v", "45", *CHUNKED, "few")
+    assert exact.count("optimization finished") < 45 == other.count("optimization finished")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_regression(solver, folder):
+    found = []
+    for options in ([], solver):
+        _, out = folder.accepts(
+            "svmx-train", "-q", *TRAININGS["epsilon-svr"][0].split(), "-e", "1e-5", "-v", "5", *options, MPG
+        )
+        found.append(rates(out))
+    assert found[1] == pytest.approx(found[0], rel=1e-3)
+
+
+# ---- svmx-grid, svmx-easy, svmx-update ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_grid(solver, folder):
+    _, exact = folder.accepts("svmx-grid", *AXES, "-e", "1e-5", "-out", "null", HEART)
+    _, out = folder.accepts("svmx-grid", *AXES, "-e", "1e-5", "-out", "results", *solver, HEART)
+    points = [
+        {tuple(line.split()[1:3]): float(line.split()[3]) for line in text.splitlines()[:-1]} for text in (exact, out)
+    ]
+    assert points[0].keys() == points[1].keys()
+    for key, rate in points[0].items():
+        assert points[1][key] == pytest.approx(rate, abs=100 * 1.5 / 270)
+    before = folder.get("results")
+    _, again = folder.accepts("svmx-grid", *AXES, "-e", "1e-5", "-out", "results", "-resume", "results", *solver, HEART)
+    assert again.count("[resumed]") == len(points[1])
+    assert folder.get("results") == before
+
+
+def test_points_of_another_solver_are_not_taken_over(folder):
+    folder.accepts("svmx-grid", *AXES, "-out", "usual", HEART)
+    assert b"solver" not in folder.get("usual")  # nor did it before there were others
+    err, _ = folder.refuses("svmx-grid", *AXES, "-out", "usual", "-resume", "usual", "--solver", "chunked", HEART)
+    assert "the points were computed with other options: solver was as usual, now chunked" in err
+    folder.accepts("svmx-grid", *AXES, "-out", "other", *CHUNKED, HEART)
+    err, _ = folder.refuses("svmx-grid", *AXES, "-out", "other", "-resume", "other", HEART)
+    assert "solver was chunked, now as usual" in err
+    err, _ = folder.refuses("svmx-grid", *AXES, "-out", "other", "-resume", "other", "--solver", "chunked", HEART)
+    assert "working_set was 24, now 0" in err
+    folder.accepts("svmx-grid", *AXES, "-out", "usual", "-resume", "usual", "--solver", "smo", HEART)
+
+
+def test_workers_take_it_too(folder):
+    pytest.importorskip("joblib")
+    _, alone = folder.accepts("svmx-grid", *AXES, "-out", "null", *CHUNKED, "--csv", "alone", IRIS)
+    folder.accepts("svmx-grid", *AXES, "-out", "null", *CHUNKED, "--csv", "both", "--workers", "2", IRIS)
+    tables = [[line.split(b",") for line in folder.get(name).splitlines()] for name in ("alone", "both")]
+    seconds = tables[0][0].index(b"seconds")
+    for table in tables:
+        for row in table:
+            del row[seconds]
+    assert sorted(tables[0]) == sorted(tables[1])
+    assert alone
+
+
+def test_easy(folder):
+    folder.put("train", (data.DATA / "iris.scale").read_bytes())
+    _, out = folder.accepts("svmx-easy", "--solver", "chunked", "--working-set", "30", "train", "train")
+    assert "Accuracy = 9" in out or "Accuracy = 100%" in out
+    assert b'"solver": "chunked"' in folder.get("train.scale.out")
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_window_ends_at_the_same_optimum(solver, folder):
+    models = []
+    for options in ([], solver):
+        folder.accepts(
+            "svmx-update", "-c", "4", "-g", "0.1", "--window", "200", "--step", "35", *options, HEART, "model"
+        )
+        models.append(load_model("model"))
+    assert models[1].row_numbers == models[0].row_numbers
+    assert models[1].n_sv == models[0].n_sv
+    np.testing.assert_allclose(models[1].sv_coef, models[0].sv_coef, rtol=0, atol=1e-8)
+
+
+def test_with_a_state_it_can_be_chosen_anew(folder):
+    from libsvmx import State
+
+    folder.accepts("svmx-train", "-q", "-c", "4", "-g", "0.1", HEART, "model")
+    folder.accepts("svmx-update", "-c", "4", *CHUNKED, "--save-state", "state", HEART, "model")
+    assert load_state("state", State).param.working_set == 24
+    folder.accepts("svmx-update", "--state", "state", "--solver", "smo", "--remove", "1-3", "--save-state", "other")
+    assert load_state("other", State).param.solver == "smo"

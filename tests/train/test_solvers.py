@@ -1,0 +1,385 @@
+"""The solvers that Parameter offers: one optimum, judged against LIBSVM's, and who is asked for it."""
+
+import pickle
+import subprocess
+import sys
+from dataclasses import fields
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from support import data
+from support.crossvalidation import SETS, posed, setting, table, unseeded, validated
+from support.oracle import Oracle
+from support.oracle import predict as libsvm_predicts
+
+import libsvmx
+from libsvmx._core.rand import Rand
+from libsvmx._solvers import chunked, smo, warm
+from libsvmx._solvers.chunking import Chunking
+from libsvmx._train import grid
+from libsvmx._train.loo import leave_one_out, settles
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import SOLVER_FIELDS, SOLVER_OPTIONS, USUAL_OPTIONS, Parameter
+from libsvmx._train.seeding import METHODS, SCHEMES
+from libsvmx._train.training import train_problem
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import ParameterError
+from libsvmx.io.modelfile import model_text
+
+HAS_IRWLS = find_spec("libsvmx._solvers.irwls") is not None
+IRWLS = pytest.mark.skipif(not HAS_IRWLS, reason="this build has no irwls")
+SOLVERS = ["chunked", pytest.param("irwls", marks=IRWLS)]
+SEEDINGS = [(m, s) for m in METHODS if m != "none" for s in SCHEMES if (m, s) != ("path", "chain")]
+# Working sets much smaller than the sets: several rounds, rows that are put aside and come back.
+SMALL = {"working_set": 24}
+EPS = 1e-5
+# Decision values of two optima to eps differ by some eps; nu-SVC divides them by r < 1.
+NEAR = {SvmType.NU_SVC: 200}
+USUALLY_NEAR = 100
+
+
+class Recorder(Observer):
+    def __init__(self):
+        self.reports, self.remarks = [], []
+
+    def solved(self, report):
+        self.reports.append(report)
+
+    def remark(self, kind, detail=""):
+        self.remarks.append(kind)
+
+
+def solved_by(problem, param, solver, **options):
+    """(model, reports) of a training by another solver."""
+    values = {f.name: getattr(param, f.name) for f in fields(Parameter)}
+    recorder = Recorder()
+    model = train_problem(problem, Parameter(**{**values, "solver": solver, **options}), Rand(1), recorder)
+    return model, recorder.reports
+
+
+def near(param):
+    return NEAR.get(param.svm_type, USUALLY_NEAR) * param.eps
+
+
+# ---- what a Parameter takes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "simplex"}, "unknown solver 'simplex': choose one of smo, chunked, irwls"),
+        ({"solver": 1}, "unknown solver 1: choose one of"),
+        ({"working_set": 1}, r"^working_set must be 0 or between 2 and 2\^20 - 1, not 1"),
+        ({"working_set": -2}, "^working_set must be"),
+        ({"working_set": 2**20}, "^working_set must be"),
+        ({"working_set": 12.5}, "^working_set must be a whole number, not 12.5"),
+        ({"working_set": "12"}, "^working_set must be a whole number, not '12'"),
+        ({"working_set_rule": "guess"}, "^unknown working_set_rule 'guess': choose one of mixed, random, largest"),
+        ({"kept_share": 1.0}, "^kept_share must be >= 0 and < 1, not 1.0"),
+        ({"kept_share": -0.1}, "^kept_share must be >= 0 and < 1"),
+        ({"kept_share": float("nan")}, "^kept_share must be finite"),
+        ({"kept_share": "0.1"}, "^kept_share must be a number"),
+        ({"solver_seed": -1}, r"^solver_seed must be between 0 and 2\^63 - 1, not -1"),
+        ({"solver_seed": 2**63}, "^solver_seed must be between"),
+        ({"solver_seed": 1.5}, "^solver_seed must be a whole number"),
+        ({"precision": "half"}, "^unknown precision 'half': choose one of auto, float, double"),
+    ],
+)
+@pytest.mark.parametrize("solver", ["smo", "chunked"])
+def test_what_is_refused(options, message, solver):
+    with pytest.raises(ParameterError, match=message):
+        Parameter(**{"solver": solver, **options})
+
+
+def test_settings_reach_the_solver_by_their_names():
+    param = Parameter(
+        solver="irwls", working_set=64, working_set_rule="random", kept_share=0.5, solver_seed=9, precision="double"
+    )
+    assert param.chunking() == Chunking("irwls", 64, "random", 0.5, 9, "double")
+    assert Parameter(solver="chunked").chunking() == Chunking()
+
+
+def test_defaults_are_those_of_the_settings():
+    usual = {f.name: f.default for f in fields(Parameter)}
+    assert tuple(usual[name] for name in SOLVER_OPTIONS) == USUAL_OPTIONS
+    chunking = Chunking()
+    for own, theirs in SOLVER_OPTIONS.items():
+        assert usual[own] == getattr(chunking, theirs)
+    assert usual["solver"] == "smo"
+
+
+def test_options_without_their_solver_do_nothing():
+    matrix, y = data.load("heart_scale", 90)
+    models = [libsvmx.train(matrix, y, working_set=more, solver_seed=3) for more in (0, 7)]
+    assert model_text(models[0]) == model_text(models[1]) == model_text(libsvmx.train(matrix, y))
+
+
+def test_solvers_are_part_of_a_parameter():
+    assert Parameter(solver="chunked") != Parameter()
+    assert Parameter(solver="chunked", solver_seed=2) != Parameter(solver="chunked")
+    param = Parameter(solver="chunked", **SMALL)
+    assert pickle.loads(pickle.dumps(param)) == param
+
+
+# ---- who is asked -------------------------------------------------------------------------------
+
+
+def test_dispatch(monkeypatch):
+    asked = []
+
+    def spy(module):
+        solve = module.solve
+
+        def spied(dual, *rest):
+            asked.append((module.__name__.rpartition(".")[2], dual.scores is None, rest[-1]))
+            return solve(dual, *rest)
+
+        monkeypatch.setattr(module, "solve", spied)
+
+    for module in (smo, warm, chunked):
+        spy(module)
+    matrix, y = data.load("heart_scale", 90)
+    problem, param = posed(matrix, y, "-c 4", 1e-3)
+    train_problem(problem, param, Rand(1), Observer())
+    assert [one[:2] for one in asked] == [("smo", True)]
+    asked.clear()
+    validated(problem, param, 3, "sir", "star")
+    assert [one[:2] for one in asked] == [("smo", True)] + 3 * [("warm", False)]
+    asked.clear()
+    other = Parameter(C=4.0, gamma=param.gamma, solver="chunked", **SMALL, threads=2)
+    train_problem(problem, other, Rand(1), Observer())
+    validated(problem, other, 3, "sir", "star")
+    assert asked == 2 * [("chunked", True, Chunking(**SMALL))] + 3 * [("chunked", False, Chunking(**SMALL))]
+    asked.clear()
+    libsvmx.train(matrix, y, other, keep_state=True)
+    assert [one[:2] for one in asked] == [("chunked", True)]
+
+
+def test_a_usual_training_loads_no_other_solver():
+    path = data.DATA / "heart_scale"
+    code = (
+        "import sys, libsvmx\n"
+        "from libsvmx.cli.train import main\n"
+        f"main(['-q', {str(path)!r}, '/dev/null'])\n"
+        "found = {m.rpartition('.')[2] for m in sys.modules if m.startswith('libsvmx._solvers.')}\n"
+        "assert 'smo' in found, found\n"
+        "sys.exit(bool(found & {'chunked', 'chunking', 'chunk', 'irwls', 'warm'}))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# ---- one optimum --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["mixed", "random", "largest"])
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_models_decide_as_libsvms(name, solver, rule):
+    problem, param, _ = setting(name, EPS)
+    theirs = Oracle(problem.matrix, problem.targets, f"{SETS[name][1]} -e {EPS}").train()
+    labels, values = theirs.predict(problem.matrix)
+    model, reports = solved_by(problem, param, solver, working_set_rule=rule, **SMALL)
+    assert all(one.status == "converged" and one.gap <= EPS * (1 + 1e-6) for one in reports)
+    assert max(one.chunks for one in reports) > 1
+    found = libsvmx.decision_values(model, problem.matrix)
+    if param.svm_type.is_regression:
+        values = [[label] for label in labels]
+    np.testing.assert_allclose(found, values, rtol=0, atol=near(param))
+    if not param.svm_type.is_regression:
+        turned = np.any((found > 0) != (np.array(values) > 0), axis=1)
+        other = libsvmx.predict(model, problem.matrix) != labels
+        assert not np.any(other & ~turned)
+        if param.svm_type != SvmType.ONE_CLASS:  # whose free rows are all on the border
+            assert turned.sum() <= 0.02 * len(turned)
+    reference = Recorder()
+    train_problem(problem, param, Rand(1), reference)
+    for one, exact in zip(reports, reference.reports, strict=True):
+        assert exact.chunks == 0
+        assert abs(one.objective - exact.objective) <= near(param) * (1 + abs(exact.objective))
+        assert one.quantity == exact.quantity
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize(
+    "options", [{"kept_share": 0.5}, {"shrinking": False}, {"precision": "float"}, {"working_set": 2}]
+)
+def test_whatever_the_options(solver, options):
+    problem, param, _ = setting("heart", EPS)
+    exact = Recorder()
+    train_problem(problem, param, Rand(1), exact)
+    _, reports = solved_by(problem, param, solver, **{**SMALL, **options})
+    assert reports[0].status == "converged"
+    assert reports[0].gap <= EPS * (1 + 1e-6)
+    assert reports[0].objective == pytest.approx(exact.reports[0].objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_seed_chooses_and_the_same_one_chooses_again(solver):
+    problem, param, _ = setting("heart", 1e-3)
+    texts = [
+        model_text(solved_by(problem, param, solver, working_set_rule="random", solver_seed=seed, **SMALL)[0])
+        for seed in (1, 1, 2)
+    ]
+    assert texts[0] == texts[1] != texts[2]
+    largest = [
+        model_text(solved_by(problem, param, solver, working_set_rule="largest", solver_seed=seed, **SMALL)[0])
+        for seed in (1, 2)
+    ]
+    assert largest[0] == largest[1]
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_models_can_be_read_by_libsvm_and_tell_nothing_of_the_solver(solver, tmp_path):
+    from support.oracle import load
+
+    matrix, y = data.load("glass.scale")
+    model = libsvmx.train(matrix, y, C=32, gamma=0.3, solver=solver, **SMALL)
+    path = tmp_path / "model"
+    libsvmx.save_model(str(path), model)
+    header = [line.split()[0] for line in path.read_text().partition("\nSV\n")[0].splitlines()]
+    assert header == ["svm_type", "kernel_type", "gamma", "nr_class", "total_sv", "rho", "label", "nr_sv"]
+    labels, values = libsvm_predicts(load(path), matrix)
+    assert labels == list(libsvmx.predict(model, matrix))
+    np.testing.assert_allclose(libsvmx.decision_values(model, matrix), values, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("options", [{}, {"svm_type": 1, "nu": 0.413}, {"svm_type": 3, "p": 0.05}, {"svm_type": 2}])
+def test_probability_estimates(solver, options):
+    matrix, y = data.load("heart_scale")
+    exact, other = (
+        libsvmx.train(matrix, y, **options, eps=EPS, probability=True, solver=name, **SMALL) for name in ("smo", solver)
+    )
+    if options.get("svm_type") == 3:
+        assert other.sigmoid_a[0] == pytest.approx(exact.sigmoid_a[0], rel=1e-2)
+        return
+    first, second = (libsvmx.predict_probability(model, matrix)[1] for model in (exact, other))
+    # those of one-class are steps of 0.1
+    np.testing.assert_allclose(second, first, rtol=0, atol=0.11 if options.get("svm_type") == 2 else 0.02)
+    assert np.abs(second - first).mean() < 0.01
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_limits(solver):
+    matrix, y = data.load("splice.xz")
+    recorder = Recorder()
+    model = libsvmx.train(matrix, y, C=100, solver=solver, working_set=64, max_iter=3, observer=recorder)
+    assert model.statuses == ("iteration limit",)
+    assert "iteration limit" in recorder.remarks
+    recorder.should_stop = lambda: True
+    assert libsvmx.train(matrix, y, C=100, solver=solver, working_set=64, observer=recorder).statuses != ("converged",)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_the_same_model_with_any_number_of_threads(solver):
+    matrix, y = data.load("mushrooms.xz", 2700)
+    assert matrix.n_rows >= 2000  # fewer rows are no work for helpers
+    models = [
+        libsvmx.train(matrix, y, C=10, gamma=0.01, solver=solver, working_set=200, threads=threads)
+        for threads in (1, 2, 3)
+    ]
+    assert models[0].statuses == ("converged",)
+    assert len({model_text(model) for model in models}) == 1
+
+
+# ---- cross-validation, leave-one-out, grids -----------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["heart", "iris", "mpg", "heart, one-class", "heart, nu-SVC", "abalone, nu-SVR"])
+@pytest.mark.parametrize(("method", "scheme"), [("none", ""), *SEEDINGS])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_seeding_ends_where_libsvms_rounds_do(name, method, scheme, solver):
+    problem, param, n_folds = setting(name, EPS)
+    plain = unseeded(name, EPS)
+    values = {f.name: getattr(param, f.name) for f in fields(Parameter)}
+    other = Parameter(**{**values, "solver": solver, **SMALL})
+    recorder = Recorder()
+    found = validated(problem, other, n_folds, method, scheme, recorder)
+    assert bytes(found.fold_of) == bytes(plain.fold_of)
+    np.testing.assert_allclose(table(found), table(plain), rtol=0, atol=near(param))
+    if not param.svm_type.is_regression:
+        turned = np.any((table(found) > 0) != (table(plain) > 0), axis=1)
+        assert not np.any((np.asarray(found.predicted) != np.asarray(plain.predicted)) & ~turned)
+    assert all(report.status == "converged" and report.gap <= EPS * (1 + 1e-6) for report in found.solves)
+    assert any(one.chunks for one in recorder.reports)
+
+
+@pytest.mark.parametrize("method", ["auto", "sir", "top", "path"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_leave_one_out(solver, method):
+    matrix, y = data.load("heart_scale", 90)
+    problem, param = posed(matrix, y, "-c 4 -g 0.08", EPS)
+    other = Parameter(C=4.0, gamma=param.gamma, eps=EPS, solver=solver, **SMALL)
+    expected = leave_one_out(problem, param, Rand(1), Observer(), "sir")
+    recorder = Recorder()
+    found = leave_one_out(problem, other, Rand(1), recorder, method)
+    np.testing.assert_allclose(table(found), table(expected), rtol=0, atol=near(param))
+    assert recorder.reports[0].chunks > 0
+    if method in ("sir", "top"):
+        assert all(one.chunks > 0 or one.iterations == 0 for one in recorder.reports)
+
+
+def test_only_libsvms_path_settles_its_leave_one_out():
+    assert settles(Parameter())
+    assert not settles(Parameter(solver="chunked"))
+    assert not settles(Parameter(solver="irwls"))
+
+
+@pytest.mark.parametrize("seed", ["auto", None, "sir"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_grid(solver, seed):
+    matrix, y = data.load("heart_scale")
+    axes = {"log2c": (-1, 3, 2), "log2g": (-3, -7, -2)}
+    exact, found = (
+        libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, solver=name, **SMALL) for name in ("smo", solver)
+    )
+    assert np.abs(found.rate - exact.rate).max() <= 100 * 1.5 / len(y)
+    assert abs(found.best_rate - exact.best_rate) <= 100 * 1.5 / len(y)
+    assert found.param.solver == solver
+    assert list(found.iterations) != list(exact.iterations)
+    again = libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, solver=solver, **SMALL)
+    assert list(again.rate) == list(found.rate)
+    assert list(again.iterations) == list(found.iterations)
+
+
+def test_points_are_computed_again_along_libsvms_path_only():
+    matrix, y = data.load("heart_scale", 90)
+    problem, _ = posed(matrix, y, "-g 0.1", 1e-2)
+    axes = grid.Grid((0.0, 1.0), None)
+    counts = []
+    for solver in ("smo", "chunked"):
+        plan = grid.Plan(Parameter(gamma=0.1, eps=1e-2, solver=solver), axes, 3, grid.AUTO)
+        points = [outcome.point for outcome in grid.search(plan, problem, grid.Alone(), grid.NothingDone(), Observer())]
+        counts.append(len(list(grid.settled(plan, problem, points))))
+    assert counts[0] > 0 == counts[1]
+
+
+# ---- states -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("options", [{"C": 4.0}, {"svm_type": 3, "C": 2.0}, {"svm_type": 2, "nu": 0.313}])
+def test_states_are_exact_whatever_the_solver(solver, options, tmp_path):
+    matrix, y = data.load("heart_scale")
+    exact, state = (
+        libsvmx.train(matrix, y, **options, gamma=0.1, solver=name, **SMALL, keep_state=True)
+        for name in ("smo", solver)
+    )
+    assert abs(state.gap) < 1e-9
+    np.testing.assert_allclose(state.decision_values(matrix), exact.decision_values(matrix), rtol=0, atol=1e-8)
+    path = str(tmp_path / "state")
+    state.save(path)
+    assert libsvmx.State.load(path).param == state.param
+    assert state.param.solver == solver
+
+
+def test_state_files_of_the_usual_solver_do_not_mention_it(tmp_path):
+    matrix, y = data.load("heart_scale", 90)
+    path = tmp_path / "state"
+    libsvmx.train(matrix, y, keep_state=True).save(str(path))
+    assert not any(name.encode() in path.read_bytes() for name in SOLVER_FIELDS)
+    assert libsvmx.State.load(str(path)).param.solver == "smo"
+    libsvmx.train(matrix, y, keep_state=True, solver="chunked", working_set=40).save(str(path))
+    text = path.read_bytes()
+    assert b'"solver": "chunked"' in text and b'"working_set": 40' in text and b"solver_seed" not in text
