@@ -8,6 +8,7 @@ from support.posed import ENGINES, Posed, classes, posed
 
 from libsvmx._core.buffers import filled
 from libsvmx._problem.dual import DualProblem
+from libsvmx._solvers.control import Control
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import KernelType, SvmType
 
@@ -268,7 +269,23 @@ def test_bounds_of_many_sizes(working_set, engine):
                 bool(seed % 2),
             )
         )
-        case.check(case.solve(working_set=working_set, engine=engine, precision="float"), 1e-3, precision="float")
+        solution = case.solve(working_set=working_set, engine=engine, precision="float")
+        case.check(solution, 1e-3, precision="float")
+        # at a bound exactly, not an ulp before it
+        alpha = np.asarray(solution.alpha)
+        assert np.all((alpha == 0) | (alpha > 1e-14 * C))
+        assert np.all((alpha == C) | (alpha < C * (1 - 1e-14)))
+
+
+@pytest.mark.xfail(
+    reason="steps with the curvature of the exact diagonal, V by rows rounded to float: to and fro for ever"
+)
+def test_rows_nearer_than_float_tells():
+    """K_ii + K_jj - 2 K_ij with K_ii in double is not that of the rounded rows, which move V."""
+    case = posed(SvmType.C_SVC, [[194.307], [194.325], [194.3]], [1.0, -1.0, 1.0], C=1e3, kernel_type=KernelType.LINEAR)
+    solution = case.solve(control=Control(1e-3, max_iter=20000), precision="float")
+    assert solution.objective == pytest.approx(case.cold(1e-3).objective, rel=1e-3)
+    case.check(solution, 1e-3, precision="float")
 
 
 @pytest.mark.parametrize("kernel", [KernelType.SIGMOID, KernelType.POLY])
