@@ -1,0 +1,222 @@
+"""What stops the chunked solver, what it says of it, and that its bits depend on nothing but problem and settings."""
+
+import signal
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from support.posed import ENGINES, classes, posed
+
+from libsvmx._solvers.chunking import Chunking
+from libsvmx._solvers.control import MARKS, Control
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import ParameterError
+
+FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
+
+
+def hard(C=1e4):
+    """Seconds of work."""
+    X, y = classes(12, 300)
+    return posed(SvmType.C_SVC, X, y, C=C, kernel_type=KernelType.LINEAR)
+
+
+def bits(solution):
+    return bytes(solution.alpha), bytes(solution.scores), solution.iterations, solution.chunks, solution.rho
+
+
+@contextmanager
+def alarm(seconds):
+    """Ctrl-C after so long, as a signal handler would raise it."""
+    previous = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+@pytest.mark.parametrize("max_iter", [1, 7, 200])
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_iteration_limit(kind, max_iter):
+    X, y = classes(12, 200)
+    case = posed(kind, X, y, C=100.0)
+    solution = case.solve(control=Control(1e-10, True, max_iter=max_iter), working_set=20)
+    alpha, V = np.asarray(solution.alpha), np.asarray(solution.scores)
+    assert (solution.status, solution.iterations) == ("iteration limit", max_iter)
+    case.check_feasible(alpha)
+    assert np.abs(V - case.scores(alpha, case.K_float)).max() <= 1e-9 * (1 + alpha.sum())
+    assert solution.objective <= case.objective(case.start) + 1e-9 * (1 + alpha.sum())
+
+
+def test_no_limit_stops_what_needs_fewer_iterations():
+    X, y = classes(12, 200)
+    case = posed(SvmType.C_SVC, X, y)
+    needed = case.solve(working_set=20).iterations
+    assert case.solve(control=Control(1e-3, max_iter=needed + 1), working_set=20).status == "converged"
+
+
+@pytest.mark.parametrize("shrinking", [False, True])
+def test_time_limit(shrinking):
+    case = hard()
+    begun = time.monotonic()
+    solution = case.solve(control=Control(1e-3, shrinking, time_limit=0.1), working_set=20)
+    assert solution.status == "time limit"
+    assert time.monotonic() - begun < 1.5
+    case.check_feasible(np.asarray(solution.alpha))
+
+
+@pytest.mark.xfail(reason="nobody looks at the clock while a chunk is solved")
+def test_time_limit_within_a_chunk():
+    """One chunk would take all the steps, a quarter of a second."""
+    solution = hard(C=1e6).solve(control=Control(1e-3, max_iter=1000000, time_limit=0.02), working_set=0)
+    assert solution.status == "time limit"
+    assert solution.iterations < 1000000
+
+
+def test_should_stop():
+    asked = []
+
+    def stop():
+        asked.append(None)
+        return len(asked) > 3
+
+    case = hard()
+    solution = case.solve(control=Control(1e-3, should_stop=stop), working_set=20)
+    assert solution.status == "interrupted"
+    assert len(asked) == 4
+    alpha = np.asarray(solution.alpha)
+    case.check_feasible(alpha)
+    assert np.abs(np.asarray(solution.scores) - case.scores(alpha, case.K_float)).max() <= 1e-9 * (1 + alpha.sum())
+
+
+def test_should_stop_before_anything():
+    case = hard()
+    solution = case.solve(control=Control(1e-3, should_stop=lambda: True))
+    assert (solution.status, solution.iterations) == ("interrupted", 0)
+
+
+def test_keyboard_interrupt():
+    case = hard()
+    begun = time.monotonic()
+    with alarm(0.1), pytest.raises(KeyboardInterrupt):
+        case.solve(working_set=20)
+    assert time.monotonic() - begun < 1.5
+
+
+@pytest.mark.xfail(reason="nobody looks for signals while a chunk is solved")
+def test_keyboard_interrupt_within_a_chunk():
+    case = hard(C=1e6)
+    begun = time.monotonic()
+    with alarm(0.05), pytest.raises(KeyboardInterrupt):
+        case.solve(control=Control(1e-3, max_iter=5000000), working_set=0)
+    assert time.monotonic() - begun < 0.7
+
+
+@pytest.mark.parametrize("where", ["on_progress", "should_stop"])
+def test_exceptions_of_callbacks_get_through(where):
+    def fail(*_):
+        raise RuntimeError("of the caller")
+
+    with pytest.raises(RuntimeError, match="of the caller"):
+        hard().solve(control=Control(1e-3, **{where: fail}), working_set=20)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_progress(engine):
+    """A dot for each round, a star where scores put aside are brought back."""
+    X, y = classes(13, 300)
+    case = posed(SvmType.C_SVC, X, y, C=10.0)
+    for shrinking in (False, True):
+        marks = []
+        control = Control(1e-4, shrinking, on_progress=marks.append)
+        assert case.solve(control=control, working_set=30, engine=engine).status == "converged"
+        assert set(marks) <= set(MARKS)
+        assert marks.count(".") > 3
+        assert ("*" in marks) == shrinking
+
+
+# ---- the same bits ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_settings_decide_the_bits(kind, engine):
+    """The same whenever asked; with another seed another path, to the same optimum."""
+    X, y = classes(14, 200)
+    case = posed(kind, X, y, C=5.0)
+    options = {"rule": "random", "working_set": 20, "engine": engine}
+    first, again, other = (case.solve(1e-4, seed=seed, **options) for seed in (1, 1, 2))
+    assert bits(first) == bits(again)
+    assert bits(first) != bits(other)
+    case.check_near(first, other, 1e-4)
+    case.check_near(other, first, 1e-4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_seeds_mean_nothing_to_the_largest(engine):
+    X, y = classes(14, 200)
+    case = posed(SvmType.C_SVC, X, y, C=5.0)
+    a, b = (case.solve(rule="largest", working_set=20, seed=seed, engine=engine) for seed in (1, 2))
+    assert bits(a) == bits(b)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("source", ["numbers", "bits"])
+@pytest.mark.parametrize("working_set", [0, 300])
+def test_threads_change_nothing(working_set, source, engine):
+    """More rows than helpers need to pay."""
+    X, y = classes(15, 2300, d=4)
+    X = (X > 0.5) if source == "bits" else X
+    case = posed(SvmType.C_SVC, X, y, C=1.0)
+    a, b = (case.solve(threads=n, working_set=working_set, engine=engine) for n in (1, 2))
+    assert a.status == b.status == "converged"
+    assert bits(a) == bits(b)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_small_budget(engine):
+    """1 MB, or no more than nothing."""
+    X, y = classes(16, 1500, d=4)
+    case = posed(SvmType.C_SVC, X, y, C=5.0)
+    for budget in (1.0, 1e6):
+        case.check(case.solve(budget=budget, engine=engine), 1e-3)
+
+
+def test_the_budget_changes_nothing_where_the_working_set_is_given():
+    X, y = classes(14, 200)
+    case = posed(SvmType.C_SVC, X, y, C=5.0)
+    a, b = (case.solve(working_set=20, budget=budget) for budget in (1.0, 1e9))
+    assert bits(a) == bits(b)
+
+
+# ---- settings ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("engine", "ipm"),
+        ("rule", "first"),
+        ("precision", "half"),
+        ("working_set", 1),
+        ("working_set", -1),
+        ("working_set", 2**20),
+        ("kept", 1.0),
+        ("kept", -0.1),
+        ("kept", float("nan")),
+        ("seed", -1),
+        ("seed", 2**63),
+    ],
+)
+def test_settings_are_checked(name, value):
+    with pytest.raises(ParameterError, match=name):
+        Chunking(**{name: value})
+
+
+def test_the_largest_seed():
+    X, y = classes(14, 60)
+    case = posed(SvmType.C_SVC, X, y)
+    case.check(case.solve(seed=2**63 - 1, rule="random", working_set=4), 1e-3)

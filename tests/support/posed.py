@@ -1,0 +1,160 @@
+"""One dual problem of any formulation and kernel, posed for a solver, and what NumPy has to say about an answer.
+
+    V = linear - K beta,  beta = y alpha          optimal to eps  <=>  max_{I_up} V - min_{I_low} V <= eps
+
+K twice: in double from the rows themselves, and as the kernel rounds its rows to float.
+"""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from libsvmx import KernelType
+from libsvmx._core.buffers import filled
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._problem.dual import DualProblem
+from libsvmx._solvers import chunked, smo
+from libsvmx._solvers.chunking import Chunking
+from libsvmx._solvers.control import Control
+from libsvmx._train.formulation import pose
+
+from . import data
+from .exact import kernel_values
+
+ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
+# Shifts of V by kernel rows round it so often, at the most.
+SHIFTS = 4096
+
+without_irwls = pytest.mark.skipif(find_spec("libsvmx._solvers.irwls") is None, reason="there is no such engine yet")
+ENGINES = ["smo", pytest.param("irwls", marks=without_irwls)]
+
+
+class Posed:
+    """Rows of X with ``targets``, or variables given one by one.
+
+    Attributes
+    ----------
+    y, linear, C, start, index, sides : over variables; ``sides``: the groups whose sums are fixed, as masks
+    K, K_float : ndarray, over variables
+    """
+
+    def __init__(self, X, targets, param, weights=(1.0, 1.0)):
+        X = np.asarray(X, dtype=float)
+        self.n = len(X)
+        rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()]
+        if param.kernel_type == KernelType.PRECOMPUTED:
+            values = X @ X.T
+            rows = [[(0, i + 1.0), *((j + 1, v) for j, v in enumerate(values[i].tolist()))] for i in range(self.n)]
+        else:
+            values = kernel_values(param, X, X)
+        self.param, self.targets, self.matrix = param, np.asarray(targets, dtype=float), data.from_rows(rows)
+        kind = int(param.kernel_type), param.degree, param.gamma, param.coef0
+        self.kernel = Kernel(self.matrix, filled("i", range(self.n)), *kind)
+        self.take(pose(param, filled("d", self.targets), param.C * weights[0], param.C * weights[1]), values)
+
+    def take(self, dual, values=None):
+        """The problem becomes ``dual``, over the same rows."""
+        self.dual = dual
+        self.y, self.linear = np.asarray(dual.y).astype(float), np.asarray(dual.linear)
+        self.C, self.start, self.index = (np.array(b) for b in (dual.C, dual.alpha, dual.index))
+        self.values = self.values if values is None else values
+        over = np.ix_(self.index, self.index)
+        self.K = self.values[over]
+        rounded = [self.kernel.row(i) for i in range(self.n)]
+        self.K_float = np.array(rounded, dtype=float).reshape(self.n, self.n)[over]
+        self.sides = [self.y > 0, self.y < 0] if dual.split else [np.ones(len(self.y), dtype=bool)]
+        return self
+
+    def changed(self, C=None, start=None, V=None):
+        """The DualProblem with other bounds or another start, whose scores may be given."""
+        d = self.dual
+        C, start = (d.C if C is None else filled("d", C)), (d.alpha if start is None else filled("d", start))
+        return DualProblem(d.y, d.linear, C, start, d.index, d.split, None if V is None else filled("d", V))
+
+    def solve(self, eps=1e-3, shrinking=True, problem=None, budget=1e8, threads=1, control=None, **chunking):
+        control = control or Control(eps, shrinking)
+        return chunked.solve(problem or self.dual, self.kernel, budget, control, threads, Chunking(**chunking))
+
+    def cold(self, eps, problem=None, **options):
+        """By pair steps over all variables."""
+        return smo.solve(problem or self.dual, self.kernel, 1e8, Control(eps, **options))
+
+    def scores(self, alpha, K=None):
+        return self.linear - (self.K if K is None else K) @ (self.y * alpha)
+
+    def objective(self, alpha, K=None):
+        beta = self.y * alpha
+        return 0.5 * beta @ (self.K if K is None else K) @ beta - beta @ self.linear
+
+    def gap(self, alpha, C=None, K=None):
+        """The largest violation of optimality by a pair of variables that take part."""
+        V, C, worst = self.scores(alpha, K), self.C if C is None else C, -np.inf
+        for side in self.sides:
+            up = side & (C > 0) & np.where(self.y > 0, alpha < C, alpha > 0)
+            low = side & (C > 0) & np.where(self.y > 0, alpha > 0, alpha < C)
+            if up.any() and low.any():
+                worst = max(worst, V[up].max() - V[low].min())
+        return worst
+
+    def noise(self, alpha, ulp=ULP):
+        """Of V, if its terms have so much rounding."""
+        terms = np.abs(self.K) @ (np.abs(alpha) + np.abs(self.start)) + np.abs(self.linear)
+        return ulp * terms.max(initial=0.0)
+
+    def check_feasible(self, alpha, C=None, start=None):
+        C, start = self.C if C is None else C, self.start if start is None else start
+        assert np.isfinite(alpha).all()
+        assert np.all(alpha >= 0)
+        assert np.all(alpha <= C)
+        for side in self.sides:
+            before, now = self.y[side] @ start[side], self.y[side] @ alpha[side]
+            assert now == pytest.approx(before, abs=SHIFTS * ULP * (alpha.sum() + start.sum() + C.max(initial=0.0)))
+
+    def check(self, solution, eps, C=None, start=None, precision="auto"):
+        """Feasible, optimal to eps as NumPy judges it in the given precision, and V right for every variable."""
+        alpha, V = np.asarray(solution.alpha), np.asarray(solution.scores)
+        K = self.K_float if precision == "float" else self.K
+        self.check_feasible(alpha, C, start)
+        assert solution.status == "converged"
+        slack = SHIFTS * self.noise(alpha)
+        gap = self.gap(alpha, C, K)
+        assert gap <= eps + slack, gap
+        # loosely where rows are rounded to float: tests of precision are stricter
+        loosely = slack if precision == "float" else 4 * self.noise(alpha, FLOAT_ULP)
+        assert np.abs(V - self.scores(alpha, K)).max(initial=0.0) <= loosely
+        beta = self.y * alpha
+        assert solution.objective == pytest.approx(self.objective(alpha, K), rel=1e-9, abs=loosely * np.abs(beta).sum())
+        free = (alpha > 0) & (alpha < (self.C if C is None else C))
+        if free.any() and not self.dual.split:
+            assert solution.rho == pytest.approx(-V[free].mean(), abs=slack + ULP)
+
+    def check_near(self, solution, optimum, eps, K=None):
+        """The objective is that of ``optimum`` but for what convexity lets the gap explain: gap |dbeta| / 2."""
+        alpha, best = np.asarray(solution.alpha), np.asarray(optimum.alpha)
+        distance = np.abs(alpha - best).sum() / 2
+        allowed = eps * distance + SHIFTS * (self.noise(alpha) + self.noise(best)) * (1 + alpha.sum() + best.sum())
+        assert self.objective(alpha, K) - self.objective(best, K) <= allowed
+
+
+def classes(seed, n, d=3, spread=1.0):
+    """(X, y): two overlapping classes, both there."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    y[:2] = 1.0, -1.0
+    return spread * (rng.normal(size=(n, d)) + 0.7 * y[:, None]), y
+
+
+def posed(kind, X, targets, **options):
+    """Posed, with nu that is feasible and targets that suit the formulation."""
+    from libsvmx._train.parameter import Parameter
+    from libsvmx.enums import SvmType
+
+    targets = np.asarray(targets, dtype=float)
+    nu = options.pop("nu", 0.3)
+    if kind == SvmType.NU_SVC:
+        nu = min(nu, 1.8 * min((targets > 0).sum(), (targets <= 0).sum()) / max(len(targets), 1))
+    if kind.is_regression and set(targets) <= {-1.0, 1.0} and len(targets):
+        targets = np.asarray(X)[:, 0] + 0.3 * targets
+    weights = options.pop("weights", (1.0, 1.0))
+    return Posed(X, targets, Parameter(**{"svm_type": kind, "nu": nu, "gamma": 0.3, **options}), weights)
