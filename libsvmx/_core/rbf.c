@@ -118,24 +118,12 @@ SVMX_INLINE float svmx_exp2_float(double t)
 /* Below, values are taken for 0: they are less than the least normal float. */
 #define SVMX_NEAR_ZERO -126.0
 
-SVMX_CLONES void svmx_near_rbf_doubles(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
+SVMX_CLONES void svmx_near_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
                                        float *out)
 {
     const double scale = neg_gamma * 0x1.71547652b82fep0; /* log2 e */
     for (int64_t k = 0; k < n; ++k) {
         double t = scale * (sq_i + sq[k] - 2 * dots[k]);
-        t = t < 0.0 ? t : 0.0;
-        const float e = svmx_exp2_float(t > SVMX_NEAR_ZERO ? t : SVMX_NEAR_ZERO);
-        out[k] = t > SVMX_NEAR_ZERO ? e : 0.0f;
-    }
-}
-
-SVMX_CLONES void svmx_near_rbf_floats(int64_t n, const float *dots, const double *sq, double sq_i, double neg_gamma,
-                                      float *out)
-{
-    const double scale = neg_gamma * 0x1.71547652b82fep0;
-    for (int64_t k = 0; k < n; ++k) {
-        double t = scale * (sq_i + sq[k] - 2.0 * dots[k]);
         t = t < 0.0 ? t : 0.0;
         const float e = svmx_exp2_float(t > SVMX_NEAR_ZERO ? t : SVMX_NEAR_ZERO);
         out[k] = t > SVMX_NEAR_ZERO ? e : 0.0f;

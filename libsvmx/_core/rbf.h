@@ -20,7 +20,6 @@ int64_t svmx_fused_rbf_row(int64_t n, const double *dots, const double *sq, doub
 
 /* out[j] near exp(neg_gamma * (sq_i + sq[j] - 2 dots[j])), to a few units of a float: for solvers that are not to follow
  * LIBSVM bit by bit. */
-void svmx_near_rbf_doubles(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out);
-void svmx_near_rbf_floats(int64_t n, const float *dots, const double *sq, double sq_i, double neg_gamma, float *out);
+void svmx_near_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out);
 
 #endif

@@ -35,7 +35,6 @@ cdef class Targets:
     cdef readonly Py_ssize_t tile
     cdef readonly bint blocks
     cdef readonly bint kept
-    cdef readonly int together
     cdef bint has(self, int32_t i) noexcept nogil
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil

@@ -29,7 +29,6 @@ class Targets:
     tile: int
     blocks: bool
     kept: bool
-    together: int
     def rows(self, sources: Sequence[int], crew: Crew | None = None) -> list[Buffer]: ...
 
 class DotTargets(Targets):

@@ -15,7 +15,7 @@ from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.dense_lanes cimport svmx_poly_doubles, svmx_rbf_doubles, svmx_sigmoid_doubles
 from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
-from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_near_rbf_doubles, svmx_rbf_row
+from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_near_rbf_row, svmx_rbf_row
 from libsvmx._core.crew cimport Crew
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
@@ -212,15 +212,10 @@ cdef class Targets:
     ``fill_rows(sources, count, n, out, crew, long_enough)``: one row or a block, over the first n targets, by all
     threads of a crew if that is worth it. Returns how many values were computed.
 
-    ``together``: how many rows ``fill_rows`` takes at a time.
-
     ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``exact_targets`` alone.
 
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
     """
-
-    def __cinit__(self, *args, **options):
-        self.together = SVMX_SOURCES
 
     cdef bint has(self, int32_t i) noexcept nogil:
         return False
@@ -265,14 +260,14 @@ cdef class Targets:
 
         ``crew``: threads to share the work.
         """
-        cdef float *out[256]
-        cdef int32_t chosen[256]
+        cdef float *out[SVMX_SOURCES]
+        cdef int32_t chosen[SVMX_SOURCES]
         cdef float[::1] values
         cdef int s, count
         crew = crew or Crew(1)
         computed = [zeros("f", self.n) for _ in sources]
-        for start in range(0, len(sources), self.together):
-            count = min(self.together, len(sources) - start)
+        for start in range(0, len(sources), SVMX_SOURCES):
+            count = min(SVMX_SOURCES, len(sources) - start)
             for s in range(count):
                 if not 0 <= sources[start + s] < self.kernel.n:
                     raise IndexError(f"row {sources[start + s]} of {self.kernel.n}")
@@ -389,7 +384,7 @@ cdef class DotTargets(Targets):
         """The kernel function of the dot products of one tile."""
         cdef int kind = self.kernel.kind
         if kind == RBF and self.near:
-            svmx_near_rbf_doubles(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
+            svmx_near_rbf_row(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
         elif kind == RBF:
             svmx_rbf_row(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
         elif kind == POLY:

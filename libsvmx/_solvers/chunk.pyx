@@ -15,18 +15,21 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.leaf_lanes cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
                                        svmx_leaf_partner, svmx_leaf_partner_of)
 from libsvmx._core.smo_lanes cimport SVMX_TAU, svmx_gather
+from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.selection cimport Selection
 
 # A working set is solved until its gap is this share of what the chunk had.
 cdef double TIGHTNESS = 0.1
 # Pair steps between two computations of V in double, for each variable.
 cdef int64_t STEPS_PER_VARIABLE = 32
+# Rounds in which the gap does not fall by a tenth.
+cdef int PATIENCE = 20
 # Variables of the smallest chunks: their matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
 cdef Py_ssize_t LEAF = 352
 
 
 cdef class Chunk:
-    """Chunk(room, groups, leaf=0, engine=None, selection=None): for up to ``room`` variables.
+    """Chunk(room, groups, leaf=0, engine=None, selection=(...), control=None): for up to ``room`` variables.
 
     Parameters
     ----------
@@ -34,6 +37,7 @@ cdef class Chunk:
     leaf : int                           variables of a working set; a chunk with no more is solved at once
     engine : callable(Chunk, eps, limit)     solves a chunk of that size; pair steps if None
     selection : (rule, kept, seed)       of the working sets
+    control : Control                    told of work, and asked whether to stop
 
     Attributes
     ----------
@@ -41,22 +45,25 @@ cdef class Chunk:
     fallbacks : int          times that the engine left a chunk to pair steps
     """
 
-    def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("mixed", 0.0, 1)):
-        self.room, self.groups, self.engine = room, groups, engine
+    def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("mixed", 0.0, 1),
+                  Control control=None):
+        room = max(room, 1)
+        self.room, self.groups, self.engine, self.control = room, groups, engine, control
         self.stride = (room + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
         leaf = min(leaf or LEAF, room)
         self.K = zeros("f", room * self.stride)
         self.V, self.beta, self.least, self.most, self.diagonal = (zeros("d", self.stride) for _ in range(5))
         self.group = zeros("b", self.stride)
         self.up, self.low = table(groups, self.stride), table(groups, self.stride)
-        self.coef, self.working, self.last = zeros("d", room), zeros("i", room), zeros("i", room)
-        self.rows = <const float **>malloc(max(room, 1) * sizeof(float *))
+        self.before = zeros("d", self.stride)
+        self.coef, self.falls, self.working, self.last = zeros("d", room), zeros("d", room), zeros("i", room), zeros("i", room)
+        self.rows = <const float **>malloc(room * sizeof(float *))
         if self.rows == NULL:
             raise MemoryError("rows of a chunk")
         self.nearby, self.inverse = zeros("f", self.stride), zeros("f", self.stride if leaf < room else room * self.stride)
         self.selection = Selection(room, *selection)
         if leaf < room:
-            self.inner = Chunk(leaf, groups, leaf, engine, selection)
+            self.inner = Chunk(leaf, groups, leaf, engine, selection, control)
 
     def __dealloc__(self):
         free(self.rows)
@@ -100,19 +107,23 @@ cdef class Chunk:
 
     cdef int solve(self, double eps, int64_t limit) except -1 nogil:
         """Bring the gap below ``eps``, or make about ``limit`` steps."""
-        cdef int64_t most = self.steps + limit
-        cdef double gap = self.gap()
+        cdef int64_t most = self.steps + limit, before
+        cdef double gap = self.gap(), best = HUGE_VAL
         cdef Py_ssize_t n
+        cdef int since = 0
         if self.inner is None and self.engine is not None:
             self.chunks += 1
             with gil:
                 self.engine(self, eps, limit)
             return 0
-        while gap >= eps and self.steps < most:
+        while gap >= eps and self.steps < most and since < PATIENCE:
+            since = 0 if gap < 0.9 * best else since + 1
+            best = min(best, gap)
+            before = self.steps
             self.rounds += 1
             if self.inner is None or self.crowded():
                 self.chunks += 1
-                if not self.pair_steps(eps, min(most - self.steps, STEPS_PER_VARIABLE * self.size)):
+                if not self.many_steps(eps, min(most - self.steps, STEPS_PER_VARIABLE * self.size)):
                     break
             else:
                 n = self.selection.choose(self.size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.stride,
@@ -125,7 +136,16 @@ cdef class Chunk:
                 if not self.absorb():
                     break
             gap = self.gap()
+            if self.tick((self.steps - before) * self.size):
+                break
         return 0
+
+    cdef bint tick(self, int64_t amount) except -1 nogil:
+        """Note so much work; whether it is time to stop."""
+        if self.control is None:
+            return False
+        self.control.worked(amount // 8 + self.size)
+        return self.control.expired
 
     cdef bint crowded(self) noexcept nogil:
         """Whether there are more candidates than go into a working set."""
@@ -164,6 +184,18 @@ cdef class Chunk:
         svmx_add_float_rows(self.size, n, &self.coef[0], self.rows, 0, &self.V[0])
         return n > 0
 
+    cdef bint many_steps(self, double eps, int64_t limit) noexcept nogil:
+        """Up to ``limit`` pair steps; False if nothing has changed. V is computed in double every so often, and more often where
+        steps in float lead astray."""
+        cdef int64_t most = self.steps + limit, together = STEPS_PER_VARIABLE * self.size
+        cdef bint changed = False
+        while self.steps < most and together > 0 and self.gap() >= eps:
+            if self.pair_steps(eps, min(together, most - self.steps)):
+                changed = True
+            else:
+                together //= 16
+        return changed
+
     cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil:
         """Second-order pair steps until the gap is below ``eps``, up to ``limit``; False if nothing has changed.
 
@@ -188,7 +220,7 @@ cdef class Chunk:
                                   &self.inverse[v * self.stride])
             else:
                 self.inverse[v] = <float>self.diagonal[v]
-            self.coef[v] = self.beta[v]
+            self.coef[v], self.before[v] = self.beta[v], self.V[v]
             V[v] = <float>(self.V[v] - level[self.group[v]])
         for v in range(n, size):
             V[v] = 0
@@ -223,15 +255,31 @@ cdef class Chunk:
             for g in range(self.groups):
                 top[g] = svmx_leaf_move(size, V, &self.K[i * self.stride], &self.K[j * self.stride],
                                         <float>step if g == 0 else 0, &self.up[g, 0], &highest[g])
-        # V in double, from what has changed
-        size = 0
-        for v in range(n):
-            if self.beta[v] != self.coef[v]:
-                self.coef[size] = self.coef[v] - self.beta[v]
-                self.rows[size] = &self.K[v * self.stride]
-                size += 1
-        svmx_add_float_rows(n, size, &self.coef[0], self.rows, 0, &self.V[0])
-        return size > 0
+        return self.renew_scores()
+
+    cdef bint renew_scores(self) noexcept nogil:
+        """V in double from what has changed since ``coef`` and ``before``; False, and nothing changed, where the objective
+        has not fallen: then float cannot tell scores apart."""
+        cdef Py_ssize_t v, n = 0
+        cdef double gain = 0.0
+        for v in range(self.size):
+            self.coef[v], self.beta[v] = self.beta[v], self.coef[v]
+        for v in range(self.size):
+            if self.coef[v] != self.beta[v]:
+                self.rows[n] = &self.K[v * self.stride]
+                self.falls[n] = self.beta[v] - self.coef[v]
+                n += 1
+        svmx_add_float_rows(self.size, n, &self.falls[0], self.rows, 0, &self.V[0])
+        for v in range(self.size):
+            gain += (self.coef[v] - self.beta[v]) * (self.V[v] + self.before[v])
+        if not gain > 0:
+            for v in range(self.size):
+                self.V[v] = self.before[v]
+                self.set_sides(v)
+            return False
+        for v in range(self.size):
+            self.beta[v] = self.coef[v]
+        return n > 0
 
     # ---- for engines ---------------------------------------------------------------------------
 
@@ -247,7 +295,7 @@ cdef class Chunk:
         """Pair steps until the gap is below ``eps`` or ``limit`` are made; returns how many were."""
         cdef int64_t before = self.steps
         with nogil:
-            self.pair_steps(eps, limit)
+            self.many_steps(eps, limit)
         return self.steps - before
 
     def replace(self, beta, V):
@@ -257,6 +305,10 @@ cdef class Chunk:
         for v in range(self.size):
             self.beta[v], self.V[v] = coefficients[v], scores[v]
             self.set_sides(v)
+
+    def told_to_stop(self):
+        """Lets signals in; whether it is time to stop."""
+        return self.tick(self.size * self.size)
 
     def kkt_gap(self):
         """max V over what can grow less min V over what can fall."""

@@ -15,10 +15,12 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
+from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.leaf_lanes cimport svmx_add_float_rows
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.chunk cimport Chunk
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
@@ -31,6 +33,8 @@ from libsvmx._solvers.chunking import Chunking
 # A working set has so many variables, or, where more are free, these times as many.
 cdef Py_ssize_t USUAL_SIZE = 1024
 cdef double OF_FREE = 1.5
+# However little memory there is.
+cdef Py_ssize_t LEAST_SIZE = 64
 # The largest working set for IRWLS, which factors a matrix of most of it.
 cdef double MOST_FACTORED = 2048
 # The chunk's matrix takes at most this share of the memory for kernel rows.
@@ -38,10 +42,10 @@ cdef double SHARE_OF_CHUNK = 0.5
 # A working set is solved until its gap is this share of that of the whole.
 cdef double TIGHTNESS = 0.1
 cdef int SHRINK_EVERY = 4
-# Rows computed together at most.
-cdef Py_ssize_t MOST_TOGETHER = 256
-# Whether data is dense is worth asking from so many features on.
-cdef int64_t WIDE = 128
+# Rows of so many nonzeros are kept in the row store, if it can hold such a share of them; others are computed when they
+# move scores, and forgotten.
+cdef double DEAR_NONZEROS = 64
+cdef double WORTH_KEEPING = 0.1
 # A chunk's steps are over few variables: so many of them are allowed for one of LIBSVM's.
 cdef int64_t STEPS_FOR_ONE = 50
 # Rounds without a gap that is smaller by a tenth before something else is tried.
@@ -62,12 +66,13 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    solver = Chunked(problem, kernel, budget_bytes, control, n_threads, chunking or Chunking())
-    if not solver.uses_blas:
+    chunking = chunking or Chunking()
+    solver = Chunked(problem, kernel, budget_bytes, control, n_threads, chunking)
+    if chunking.engine == "smo":
         return solver.run()
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(n_threads, "blas"):
+    with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
         return solver.run()
 
 
@@ -113,8 +118,7 @@ cdef class Chunked(WarmSmo):
     cdef float[::1] values          # a block of rows over them
     cdef int32_t[::1] sources       # of the block
     cdef float **block
-    cdef readonly bint uses_blas
-    cdef object dense               # class of targets that multiply dense rows, or None
+    cdef bint keeps                 # rows are kept in the store
     # rounding
     cdef bint may_be_exact
     cdef bint exact                 # scores are moved by kernel values in double
@@ -130,34 +134,30 @@ cdef class Chunked(WarmSmo):
         if self.cold:
             problem = DualProblem(problem.y, problem.linear, problem.C, problem.alpha, problem.index, problem.split,
                                   problem.linear)
-        self.last = zeros("i", problem.size)
-        WarmSmo.__init__(self, problem, kernel, budget_bytes, control, n_threads)
+        self.last, self.rounds = zeros("i", problem.size), 1
+        WarmSmo.__init__(self, problem, kernel, (1.0 - SHARE_OF_CHUNK) * budget_bytes, control, n_threads)
         if chunking.engine == "irwls":
             fitting = min(fitting, MOST_FACTORED)
-        self.most_size = min(chunking.working_set or max(USUAL_SIZE, <Py_ssize_t>fitting), self.size)
+        self.most_size = min(chunking.working_set or max(LEAST_SIZE, <Py_ssize_t>fitting), self.size)
         self.least_size = min(chunking.working_set or USUAL_SIZE, self.most_size)
         self.selection = Selection(self.total, chunking.rule, chunking.kept, chunking.seed)
         engine = None
         if chunking.engine == "irwls":
             from libsvmx._solvers.irwls import solve as engine  # SciPy takes its time to load
         # an engine is given the whole working set
-        self.chunk = Chunk(self.most_size, self.groups, self.most_size if engine else 0, engine, (chunking.rule, chunking.kept, chunking.seed))
+        self.chunk = Chunk(self.most_size, self.groups, self.most_size if engine else 0, engine,
+                           (chunking.rule, chunking.kept, chunking.seed), control)
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.moved = True
-        self.sources = zeros("i", MOST_TOGETHER)
-        self.block = <float **>malloc(MOST_TOGETHER * sizeof(float *))
+        self.sources = zeros("i", SVMX_SOURCES)
+        self.block = <float **>malloc(SVMX_SOURCES * sizeof(float *))
         if self.block == NULL:
             raise MemoryError("a block of rows")
         self.may_be_exact, self.exact = chunking.precision != "float", chunking.precision == "double"
         self.value_error = FLOAT_ERROR
         for p in range(self.size):
             self.value_error = max(self.value_error, FLOAT_ERROR * fabs(self.QD[p]))
-        if kernel.matrix.max_index >= WIDE:  # NumPy and SciPy take their time to load
-            from libsvmx._kernels import gemm
-
-            if gemm.pays(kernel):
-                self.dense, self.value_error = gemm.GemmTargets, gemm.error_of(kernel)
-        self.uses_blas = self.dense is not None or chunking.engine == "irwls"
+        self.keeps = self.rows_are_dear() and self.store.capacity >= WORTH_KEEPING * self.total
 
     def __dealloc__(self):
         free(self.block)
@@ -308,7 +308,7 @@ cdef class Chunked(WarmSmo):
         cdef int s, count
         cdef bint positive
         with gil:
-            self.within = self.targets_of(self.rows_of(n, True))
+            self.within = self.store.kernel.near_targets(self.rows_of(n, True))
         self.chunk.begin(n)
         for k in range(n):
             p = self.working[k]
@@ -317,13 +317,15 @@ cdef class Chunked(WarmSmo):
                            self.C[p] if positive else 0.0, self.QD[p], 0 if self.groups == 1 or positive else 1)
         k = 0
         while k < n:
-            count = <int>min(<Py_ssize_t>self.within.together, n - k)
+            count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - k)
             for s in range(count):
                 self.sources[s] = self.store.index[self.working[k + s]]
                 self.block[s] = &self.chunk.K[(k + s) * self.chunk.stride]
             self.store.kernel.values_computed += self.within.fill_rows(&self.sources[0], count, n, self.block,
                                                                        self.store.crew, True)
             k += count
+        for k in range(n):  # as the rows have it, so that steps fit them
+            self.chunk.diagonal[k] = self.chunk.K[k * self.chunk.stride + k]
         return 0
 
     cdef bint absorb(self) except -1 nogil:
@@ -335,7 +337,7 @@ cdef class Chunked(WarmSmo):
             beta = self.y[p] * self.alpha[p]
             if self.chunk.beta[k] != beta:
                 self.working[n], self.coef[n] = <int32_t>p, beta - self.chunk.beta[k]
-                self.alpha[p] = self.y[p] * self.chunk.beta[k]
+                self.alpha[p] = fabs(self.chunk.beta[k])
                 self.set_sides(p)
                 n += 1
         self.move(n)
@@ -345,12 +347,14 @@ cdef class Chunked(WarmSmo):
         """V += sum_k coef_k K_k over the first n positions of ``working``."""
         cdef Py_ssize_t k
         cdef int s, count
+        if self.keeps and not self.exact and self.active == self.store.active:
+            return self.move_kept(n)
         if self.moved:
             with gil:
                 self.follow_positions()
         k = 0
         while k < n:
-            count = <int>min(<Py_ssize_t>self.targets.together, n - k)
+            count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - k)
             for s in range(count):
                 self.sources[s] = self.store.index[self.working[k + s]]
                 self.travelled += self.coef[k + s] * self.coef[k + s]
@@ -358,6 +362,26 @@ cdef class Chunked(WarmSmo):
             self.store.kernel.values_computed += count * self.active
             self.control.worked(4 * count * self.active)
             k += count
+        return 0
+
+    cdef int move_kept(self, Py_ssize_t n) except -1 nogil:
+        """``move`` by rows of the store."""
+        cdef const float *row
+        cdef Py_ssize_t k, at
+        cdef int count
+        for k in range(n):
+            self.travelled += self.coef[k] * self.coef[k]
+            if self.store.to_compute(self.store.index[self.working[k]]) and self.store.together() > 1:
+                at, count = k, 0
+                while at < n and count < self.store.together():
+                    if self.store.to_compute(self.store.index[self.working[at]]):
+                        self.sources[count] = self.store.index[self.working[at]]
+                        count += 1
+                    at += 1
+                self.store.take(&self.sources[0], count)
+            row = self.store.row(self.working[k])
+            svmx_add_float_rows(self.active, 1, &self.coef[k], &row, 0, &self.V[0])
+            self.control.worked(8 * self.active)
         return 0
 
     cdef int add_block(self, int count, const double *coef) except -1 nogil:
@@ -381,13 +405,21 @@ cdef class Chunked(WarmSmo):
         if self.exact:
             self.targets, self.doubles = self.store.kernel.exact_targets(rows), zeros("d", self.active + 1)
         else:
-            self.targets = self.targets_of(rows)
-            self.values = zeros("f", self.targets.together * self.active + 1)
+            self.targets = self.store.kernel.near_targets(rows)
+            self.values = zeros("f", SVMX_SOURCES * self.active + 1)
         self.moved = False
         return 0
 
-    cdef Targets targets_of(self, rows):
-        return self.dense(self.store.kernel, rows) if self.dense else self.store.kernel.near_targets(rows)
+    cdef bint rows_are_dear(self):
+        """Whether a kernel value takes much longer than to fetch one."""
+        cdef Kernel kernel = self.store.kernel
+        cdef int64_t nnz = 0
+        cdef Py_ssize_t i
+        if kernel.binary or kernel.kind == PRECOMPUTED or isinstance(kernel, SharedKernel):
+            return False
+        for i in range(kernel.n):
+            nnz += kernel.matrix.ptr[kernel.rows[i] + 1] - kernel.matrix.ptr[kernel.rows[i]]
+        return nnz >= DEAR_NONZEROS * kernel.n
 
     cdef object rows_of(self, Py_ssize_t n, bint working):
         """The kernel row of each of the first n positions, or of the first n of ``working``: buffer of int32."""

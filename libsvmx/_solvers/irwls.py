@@ -43,6 +43,7 @@ STEPS_PER_VARIABLE = 0.5
 # Pair steps take over, so many for each variable, after so many rounds that have not halved the gap.
 PATIENCE = 10
 FALLBACK_STEPS = 100
+MOST_FALLBACKS = 3
 # Faces solved in a round.
 MOST_FACES = 30
 # Of the search for a feasible point: each halves an interval.
@@ -52,20 +53,23 @@ BISECTIONS = 80
 def solve(chunk: Chunk, eps: float, limit: int) -> None:
     """Bring the gap of ``chunk`` below ``eps``, or make about ``limit`` pair steps."""
     last = chunk.steps + limit
-    best, waited = np.inf, 0
-    n_steps = STEPS + int(STEPS_PER_VARIABLE * chunk.size)
+    best, waited, fallbacks = np.inf, 0, 0
+    n_steps = usual = STEPS + int(STEPS_PER_VARIABLE * chunk.size)
     while True:
         chunk.sweep(eps, min(last - chunk.steps, n_steps))
         gap = chunk.kkt_gap()
-        if gap < eps or chunk.steps >= last:
+        if gap < eps or chunk.steps >= last or chunk.told_to_stop():
             return
-        n_steps = STEPS + int(STEPS_PER_VARIABLE * chunk.size)
+        n_steps = usual
         waited = 0 if gap <= 0.5 * best else waited + 1
-        best = min(best, gap)
-        if waited > PATIENCE or not least_squares(chunk):
+        if waited == 0:
+            best, fallbacks = gap, 0
+        if fallbacks > MOST_FALLBACKS:
+            return  # the rest is for the next working set
+        if waited > PATIENCE * (fallbacks + 1) or not least_squares(chunk):
             chunk.fallbacks += 1
+            fallbacks += 1
             n_steps = FALLBACK_STEPS * chunk.size
-            best, waited = np.inf, 0
 
 
 def least_squares(chunk: Chunk) -> bool:

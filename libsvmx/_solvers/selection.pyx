@@ -55,7 +55,8 @@ cdef class Selection:
         cdef Py_ssize_t top[2]
         cdef Py_ssize_t bottom[2]
         cdef double level[2]
-        cdef double error, bar
+        cdef double gap[2]
+        cdef double error, bar = 0.0
         cdef int g
         cdef bint in_up, in_low
         if n <= q:
@@ -93,10 +94,12 @@ cdef class Selection:
                 elif self.rule == RANDOM or (self.rule == MIXED and self.key[p] < bar):
                     self.key[p] = self.random() * 1e-200
         for g in range(groups):
-            if top[g] >= 0:
-                self.key[top[g]] = FIRST
-            if bottom[g] >= 0:
-                self.key[bottom[g]] = FIRST
+            if top[g] >= 0 and bottom[g] >= 0:
+                gap[g] = V[top[g]] - V[bottom[g]]
+                self.key[top[g]] = self.key[bottom[g]] = FIRST
+        if groups == 2 and top[0] >= 0 and top[1] >= 0 and bottom[0] >= 0 and bottom[1] >= 0:
+            g = 0 if gap[0] >= gap[1] else 1  # working sets of two or three want a pair of one group
+            self.key[top[g]] = self.key[bottom[g]] = 2 * FIRST
         bar = self.threshold(n, q)
         n_chosen = 0
         for p in range(n):
