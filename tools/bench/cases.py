@@ -17,6 +17,7 @@ class Case:
     rows : int         only the first so many, 0 for all
     parity : bool      targets become +1 for even labels, -1 for odd ones
     factor : float     every value is multiplied by it
+    standard : bool    columns are moved and scaled to mean 0 and deviation 1
     """
 
     name: str
@@ -25,6 +26,7 @@ class Case:
     rows: int = 0
     parity: bool = False
     factor: float = 1.0
+    standard: bool = False
 
 
 MAIN = (

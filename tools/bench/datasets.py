@@ -43,7 +43,7 @@ def find(folder: Path, name: str) -> Path | None:
 
 def prepare(case: Case, source: Path, cache: Path) -> Path:
     """The arrays of a case as an .npz file in ``cache``, made if it is not there yet."""
-    path = cache / f"{case.data}-{_key(source, case.rows, case.parity, case.factor)}.npz"
+    path = cache / f"{case.data}-{_key(source, case.rows, case.parity, case.factor, case.standard)}.npz"
     if not path.exists():
         dataset = read(source, case)
         cache.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,23 @@ def read(source: Path, case: Case) -> Dataset:
         values = values * case.factor
     if case.parity:
         targets = np.where(targets % 2 == 0, 1.0, -1.0)
-    return Dataset(indptr, np.asarray(matrix.indices)[: indptr[-1]], values, targets)
+    dataset = Dataset(indptr, np.asarray(matrix.indices)[: indptr[-1]], values, targets)
+    return standardized(dataset) if case.standard else dataset
+
+
+def standardized(dataset: Dataset) -> Dataset:
+    """Columns of mean 0 and deviation 1; those that are the same everywhere become 0."""
+    X = scipy_matrix(dataset).toarray()
+    width = X.std(axis=0)
+    return dense_dataset((X - X.mean(axis=0)) / np.where(width > 0, width, 1.0), dataset.targets)
+
+
+def dense_dataset(X: NDArray[Any], targets: NDArray[Any]) -> Dataset:
+    """X : float64, shape (n, d); zeros are left out."""
+    from scipy.sparse import csr_matrix as scipy_csr
+
+    matrix = scipy_csr(X)
+    return Dataset(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32) + 1, matrix.data, targets)
 
 
 def load(path: Path | str) -> Dataset:
