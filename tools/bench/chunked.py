@@ -172,7 +172,7 @@ def judged(X: Any, targets: Any, trial: Trial, path: Path, options: Any, known: 
     key = solution.rows.tobytes() + solution.coef.tobytes()
     if key not in known:
         param = datasets.parameter(trial.options(options.megabytes), X.shape[1])
-        size = np.abs(solution.coef[0])
+        size = np.abs(solution.coef).ravel()  # of one row, or none where there is one class
         bounded = int(np.sum(size >= trial.C * (1 - AT_BOUND)))
         known[key] = Judgement(certify(X, targets, param, solution), len(size), bounded)
     return known[key]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tools.bench.datasets import load
 from tools.bench.peers import Unavailable
 from tools.bench.updaters import limit_cpu
 
+OURS = ("smo", "chunked", "irwls")
 CONVERGED = "converged"
 
 
@@ -23,7 +25,7 @@ def solve(job):
     Returns
     -------
     seconds, cpu, wall : float      of the training; the first is ``cpu`` with one thread, ``wall`` with more
-    iterations, chunks : int or None
+    iterations, chunks : int          0 where there are none
     status : str
     """
     training = prepared(load(job["npz"]), job["options"], job["way"])
@@ -34,14 +36,13 @@ def solve(job):
     outcome = training.outcome()
     solution = {key: value for key, value in vars(outcome.solution).items() if value is not None}
     np.savez(job["arrays"], **solution)
-    reports = getattr(training.observer, "reports", ()) if hasattr(training, "observer") else ()
-    chunks = [report.chunks for report in reports if getattr(report, "chunks", None) is not None]
+    reports = training.observer.reports if job["way"]["solver"] in OURS else ()
     return {
         "seconds": cpu if job["threads"] == 1 else wall,
         "cpu": cpu,
         "wall": wall,
         "iterations": outcome.iterations,
-        "chunks": sum(chunks) if chunks else None,
+        "chunks": sum(report.chunks for report in reports),
         "values_computed": outcome.counts.get("values_computed"),
         "status": outcome.note or CONVERGED,
     }
@@ -61,38 +62,7 @@ def asked(param, way):
     """``param`` with the solver of a way."""
     if way["solver"] == "smo":
         return param
-    if hasattr(param, "solver"):
-        rule = {"working_set": way["working_set"], "working_set_rule": way["rule"], "kept_share": way["kept"]}
-        return replace(param, solver=way["solver"], **rule)
-    return stand_in(param, way)
-
-
-def stand_in(param, way):
-    """Where Parameter knows of no solvers yet: the chunked solver takes the place of the SMO in this process."""
-    from types import SimpleNamespace
-
-    from libsvmx._solvers import chunked
-    from libsvmx._solvers.chunking import Chunking
-    from libsvmx._train import training
-
-    engine = {"chunked": "smo", "irwls": "irwls"}[way["solver"]]
-    if engine == "irwls":
-        try:
-            import_module("libsvmx._solvers.irwls")
-        except ImportError:
-            raise Unavailable("this libsvmx has no irwls") from None
-    chunking = Chunking(engine, way["working_set"], way["rule"], way["kept"])
-    counts, report = [], training.SolveReport
-
-    def solved(*arguments):
-        solution = chunked.solve(*arguments, chunking)
-        counts.append(solution.chunks)
-        return solution
-
-    class Report(report):
-        @property
-        def chunks(self):
-            return sum(counts)
-
-    training.smo, training.SolveReport = SimpleNamespace(solve=solved), Report
-    return param
+    if way["solver"] == "irwls" and find_spec("libsvmx._solvers.irwls") is None:
+        raise Unavailable("this libsvmx has no irwls")
+    rule = {"working_set": way["working_set"], "working_set_rule": way["rule"], "kept_share": way["kept"]}
+    return replace(param, solver=way["solver"], **rule)

@@ -13,7 +13,7 @@ import numpy as np
 from tools.bench import updaters
 from tools.bench.child import peak_bytes, reset_peak, resident_bytes
 from tools.bench.crossvalidators import timed
-from tools.bench.datasets import csr_matrix, dense_dataset, load, parameter
+from tools.bench.datasets import csr_matrix, dense_dataset, load, parameter, part_of
 from tools.bench.updaters import TIGHT_EPS, scaled
 
 DOUBTS_TOLD = 20  # of more rows that are predicted differently only the number is told
@@ -69,16 +69,6 @@ def favour(model, features):
 
     values = np.asarray(libsvmx.decision_values(model, features)).ravel()
     return values if model.labels[0] == 1 else -values
-
-
-def part_of(dataset, rows):
-    """Rows of a Dataset, in the order given."""
-    from tools.bench.datasets import Dataset
-
-    spans = [slice(dataset.indptr[r], dataset.indptr[r + 1]) for r in rows]
-    indptr = np.concatenate([[0], np.cumsum([span.stop - span.start for span in spans])]).astype(np.int64)
-    indices = np.concatenate([dataset.indices[span] for span in spans])
-    return Dataset(indptr, indices, np.concatenate([dataset.values[span] for span in spans]), dataset.targets[rows])
 
 
 def slide(job):
