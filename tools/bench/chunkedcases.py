@@ -119,10 +119,13 @@ PAPER_3 = (
 
 # ---- working sets ------------------------------------------------------------------------------
 
-CHOICES = tuple(
-    Way(f"{rule}{', kept' if kept else ''}", "chunked", rule=rule, kept=kept)
-    for rule in ("random", "largest", "mixed")
-    for kept in (0.0, 0.5)
+CHOICES = (
+    *(
+        Way(f"{rule}{', kept' if kept else ''}", "chunked", rule=rule, kept=kept)
+        for rule in ("random", "largest", "mixed")
+        for kept in (0.0, 0.5)
+    ),
+    SMO,
 )
 GAUSS = generated("gauss-m-c100", "gauss-m", 4000)
 RULES = (
