@@ -10,6 +10,7 @@ roofline     the least time that kernel values and memory leave
 training, predicting, reading     the three jobs;  report, plot    what they show
 seeding, searching   cross-validation, grids; turns, crossvalidators    how they are measured
 updating     rows that join and leave; updaters, streams    how they are measured; updateplot    figures
+chunked      solvers in chunks; chunkedcases, generated, solvings    what is trained and how; chunkedtables    tables
 """
 
 import sys

@@ -7,6 +7,7 @@ python -m tools.bench seeding    cross-validation with and without seeding, besi
 python -m tools.bench loo        leave-one-out beside LIBSVM
 python -m tools.bench grid       svmx-grid with and without seeding, beside LIBSVM
 python -m tools.bench updating   rows that join and leave a trained state, beside trainings from nothing
+python -m tools.bench chunked    working sets solved in cache, beside the exact solver and LIBSVM
 """
 
 from __future__ import annotations
@@ -16,7 +17,19 @@ import json
 import sys
 from pathlib import Path
 
-from tools.bench import ROOT, plot, predicting, reading, report, searching, seeding, updating
+from tools.bench import (
+    ROOT,
+    chunked,
+    chunkedcases,
+    chunkedtables,
+    plot,
+    predicting,
+    reading,
+    report,
+    searching,
+    seeding,
+    updating,
+)
 from tools.bench.cases import GROUPS, LEAVING, SEARCHING, SEEDING, named
 from tools.bench.machine import description
 from tools.bench.peers import SOLVERS
@@ -40,7 +53,7 @@ def common(parser):
 
 def arguments(argv):
     """The job's name, and its options."""
-    job = argv[0] if argv and argv[0] in ("predict", "read", "updating", *VALIDATIONS) else "train"
+    job = argv[0] if argv and argv[0] in ("predict", "read", "updating", "chunked", *VALIDATIONS) else "train"
     parser = common(argparse.ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RAW))
     if job == "train":
         parser.add_argument("--group", choices=GROUPS, default="main")
@@ -65,6 +78,8 @@ def arguments(argv):
         if unknown:
             parser.error(f"no such case: {' '.join(sorted(unknown))}")
         return job, options
+    elif job == "chunked":
+        chunked_options(parser)
     elif job == "predict":
         parser.add_argument("--svm-predict", type=Path, metavar="PATH", help="LIBSVM's command, for whole commands")
     else:
@@ -114,6 +129,20 @@ def updating_options(parser):
     parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single process (7200)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
     parser.set_defaults(repeat=5)
+
+
+def chunked_options(parser):
+    parts = [part.name for part in chunkedcases.PARTS]
+    parser.add_argument("--part", nargs="+", choices=parts, metavar="NAME", help=f"of {' '.join(parts)}; default: all")
+    parser.add_argument("--case", nargs="+", default=(), metavar="NAME", help="only these, as the tables name them")
+    parser.add_argument("--quick", action="store_true", help="tiny sets")
+    parser.add_argument("--large", action="store_true", help="rules: a9a, too")
+    parser.add_argument("--limit", type=float, default=600, metavar="S", help="CPU time of a single training (600)")
+    parser.add_argument("--working-set", type=int, default=0, metavar="Q", help="its size, wherever there is one")
+    parser.add_argument("-m", dest="megabytes", type=float, default=100, metavar="MB", help="kernel rows (100)")
+    parser.add_argument("--max-seconds-once", type=float, default=120, metavar="S", help="slower ones run once (120)")
+    parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single process (7200)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
 
 
 RAW = argparse.RawDescriptionHelpFormatter
@@ -177,6 +206,25 @@ def update(options):
     return 0 if any(found.measured() for found in results) else 2
 
 
+def solve_chunks(options):
+    """Exit code 1 if a solver in chunks missed the optimum, 2 if nothing could be run."""
+    machine = description()
+    print(report.machine_lines(machine) + "\n" + CHUNKS_EXPLAINED, flush=True)
+    results = []
+    for results in chunked.chunked(options):
+        write_json(options.json, {"machine": machine, "results": [found.raw() for found in results]})
+        if options.markdown:
+            options.markdown.write_text(chunkedtables.markdown(results, chunkedcases.PARTS), encoding="utf-8")
+    if any(found.wrong() for found in results):
+        return 1
+    return 0 if any(found.measured() for found in results) else 2
+
+
+CHUNKS_EXPLAINED = """\
+Medians of CPU time of the training alone (all threads: time on the clock), one process for each. chunked: working sets
+by pair steps, irwls: by iterated least squares, smo: the exact solver; q: the size of working sets. Gap, objective and
+support vectors are computed from data and coefficients; above smo: the objective, relatively. > S: not done by then."""
+
 UPDATES_EXPLAINED = """\
 One thread; medians of CPU time until there is a model, data are in memory before. MID: all rows along one path;
 SID: one by one; LIBSVM and cold (libsvmx): training from nothing to the tolerance named; seeded: libsvmx's SMO from
@@ -200,6 +248,8 @@ def main(argv):
         return validate(job, options)
     if job == "updating":
         return update(options)
+    if job == "chunked":
+        return solve_chunks(options)
     machine = description()
     print(report.heading(machine).splitlines()[0], flush=True)
     records = predicting.run(options) if job == "predict" else reading.run(options)

@@ -15,8 +15,10 @@ class Case:
     data : str         file name of the set, without .xz
     options : str      svm-train's grammar
     rows : int         only the first so many, 0 for all
+    every : int        only each so-many-th row, before that
     parity : bool      targets become +1 for even labels, -1 for odd ones
     factor : float     every value is multiplied by it
+    standard : bool    columns are moved and scaled to mean 0 and deviation 1
     """
 
     name: str
@@ -25,6 +27,8 @@ class Case:
     rows: int = 0
     parity: bool = False
     factor: float = 1.0
+    standard: bool = False
+    every: int = 1
 
 
 MAIN = (

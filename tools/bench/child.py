@@ -72,6 +72,13 @@ def update(job):
     return {"changes": updaters.changes, "slide": streams.slide, "single": streams.single}[job["updater"]](job)
 
 
+def solve(job):
+    """{npz, options, way, ...}: see solvings."""
+    from tools.bench import solvings
+
+    return solvings.solve(job)
+
+
 def timed(work):
     start = time.perf_counter()
     work()
@@ -111,7 +118,14 @@ def status_bytes(key):
     return None
 
 
-TASKS = {"train": train, "read": read, "predict": predict, "cross_validate": cross_validate, "update": update}
+TASKS = {
+    "train": train,
+    "read": read,
+    "predict": predict,
+    "cross_validate": cross_validate,
+    "update": update,
+    "solve": solve,
+}
 
 
 def main():

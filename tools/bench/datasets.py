@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import lzma
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +43,8 @@ def find(folder: Path, name: str) -> Path | None:
 
 def prepare(case: Case, source: Path, cache: Path) -> Path:
     """The arrays of a case as an .npz file in ``cache``, made if it is not there yet."""
-    path = cache / f"{case.data}-{_key(source, case.rows, case.parity, case.factor)}.npz"
+    change = (case.rows, case.parity, case.factor, case.standard, case.every)
+    path = cache / f"{case.data}-{_key(source, *change)}.npz"
     if not path.exists():
         dataset = read(source, case)
         cache.mkdir(parents=True, exist_ok=True)
@@ -80,14 +81,37 @@ def read(source: Path, case: Case) -> Dataset:
 
     data = read_data(str(source))
     matrix = data.matrix
-    n = min(case.rows or matrix.n_rows, matrix.n_rows)
-    indptr = np.asarray(matrix.indptr)[: n + 1]
-    values, targets = np.asarray(matrix.values)[: indptr[-1]], np.asarray(data.targets)[:n]
+    dataset = Dataset(*map(np.asarray, (matrix.indptr, matrix.indices, matrix.values, data.targets)))
+    rows = np.arange(0, matrix.n_rows, case.every)[: case.rows or None]
+    dataset = part_of(dataset, rows)
     if case.factor != 1:
-        values = values * case.factor
+        dataset = replace(dataset, values=dataset.values * case.factor)
     if case.parity:
-        targets = np.where(targets % 2 == 0, 1.0, -1.0)
-    return Dataset(indptr, np.asarray(matrix.indices)[: indptr[-1]], values, targets)
+        dataset = replace(dataset, targets=np.where(dataset.targets % 2 == 0, 1.0, -1.0))
+    return standardized(dataset) if case.standard else dataset
+
+
+def part_of(dataset: Dataset, rows: Any) -> Dataset:
+    """Rows of a Dataset, in the order given."""
+    spans = [slice(dataset.indptr[r], dataset.indptr[r + 1]) for r in rows]
+    indptr = np.concatenate([[0], np.cumsum([span.stop - span.start for span in spans])]).astype(np.int64)
+    indices = np.concatenate([dataset.indices[span] for span in spans])
+    return Dataset(indptr, indices, np.concatenate([dataset.values[span] for span in spans]), dataset.targets[rows])
+
+
+def standardized(dataset: Dataset) -> Dataset:
+    """Columns of mean 0 and deviation 1; those that are the same everywhere become 0."""
+    X = scipy_matrix(dataset).toarray()
+    width = X.std(axis=0)
+    return dense_dataset((X - X.mean(axis=0)) / np.where(width > 0, width, 1.0), dataset.targets)
+
+
+def dense_dataset(X: NDArray[Any], targets: NDArray[Any]) -> Dataset:
+    """X : float64, shape (n, d); zeros are left out."""
+    from scipy.sparse import csr_matrix as scipy_csr
+
+    matrix = scipy_csr(X)
+    return Dataset(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32) + 1, matrix.data, targets)
 
 
 def load(path: Path | str) -> Dataset:

@@ -13,8 +13,8 @@ import numpy as np
 from tools.bench import updaters
 from tools.bench.child import peak_bytes, reset_peak, resident_bytes
 from tools.bench.crossvalidators import timed
-from tools.bench.datasets import csr_matrix, load, parameter
-from tools.bench.updaters import TIGHT_EPS, as_dataset, scaled
+from tools.bench.datasets import csr_matrix, dense_dataset, load, parameter, part_of
+from tools.bench.updaters import TIGHT_EPS, scaled
 
 DOUBTS_TOLD = 20  # of more rows that are predicted differently only the number is told
 COUNTS = ("updates", "trained", "breakpoints", "predicted", "errors", "unlike", "unlike_cold", "asked")
@@ -71,16 +71,6 @@ def favour(model, features):
     return values if model.labels[0] == 1 else -values
 
 
-def part_of(dataset, rows):
-    """Rows of a Dataset, in the order given."""
-    from tools.bench.datasets import Dataset
-
-    spans = [slice(dataset.indptr[r], dataset.indptr[r + 1]) for r in rows]
-    indptr = np.concatenate([[0], np.cumsum([span.stop - span.start for span in spans])]).astype(np.int64)
-    indices = np.concatenate([dataset.indices[span] for span in spans])
-    return Dataset(indptr, indices, np.concatenate([dataset.values[span] for span in spans]), dataset.targets[rows])
-
-
 def slide(job):
     """{npz, rows, window, step, C, gamma, every}: ``step`` rows are predicted, then they join and the oldest leave.
 
@@ -99,7 +89,7 @@ def slide(job):
     X, y = scaled(load(job["npz"]))
     X, y = X[: job["rows"]], y[: job["rows"]]
     n, step, C, gamma = job["window"], job["step"], job["C"], job["gamma"]
-    trainings = Trainings(as_dataset(X, y), C, gamma)
+    trainings = Trainings(dense_dataset(X, y), C, gamma)
     state = updaters.kept_state(X[:n], y[:n], C, gamma)
     told = dict.fromkeys(COUNTS, 0) | dict.fromkeys(SECONDS, 0.0)
     doubts = []

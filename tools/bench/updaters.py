@@ -26,7 +26,7 @@ import numpy as np
 
 from tools.bench.certificate import certify
 from tools.bench.crossvalidators import timed
-from tools.bench.datasets import Dataset, csr_matrix, load, parameter, scipy_matrix
+from tools.bench.datasets import csr_matrix, dense_dataset, load, parameter, scipy_matrix
 from tools.bench.peers import Solution
 
 MEGABYTES = 500  # of kernel rows, for all: every row of the sets here but a9a
@@ -111,13 +111,6 @@ def scaled(dataset):
     return (X - low) / np.where(width > 0, width, 1.0), dataset.targets
 
 
-def as_dataset(X, y):
-    from scipy.sparse import csr_matrix as scipy_csr
-
-    matrix = scipy_csr(X)
-    return Dataset(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32) + 1, matrix.data, y)
-
-
 CHANGES = {"artificial": artificial, "window": window}
 
 
@@ -144,7 +137,7 @@ def solution_of(model):
 def certified(change, solution):
     """Objective, and KKT gap over all rows, from the data: both of the kernel in double, whatever the solver's was."""
     rows = change.left
-    matrix = scipy_matrix(as_dataset(change.X[rows], change.y[rows]))
+    matrix = scipy_matrix(dense_dataset(change.X[rows], change.y[rows]))
     found = certify(matrix, change.y[rows], parameter(change.options(), matrix.shape[1]), solution)
     return {"objective": found.objective, "gap": found.gap, "infeasibility": found.infeasibility}
 
@@ -185,7 +178,7 @@ def along_paths(change, state, single):
 def retrained(change, peer, eps):
     """(work, outcome) of a training of a module in peers."""
     rows = change.left
-    training = peer.Training(as_dataset(change.X[rows], change.y[rows]), change.options(eps))
+    training = peer.Training(dense_dataset(change.X[rows], change.y[rows]), change.options(eps))
 
     def outcome():
         found = training.outcome()
@@ -204,7 +197,7 @@ class Seeded:
 
         self.change = change
         self.param = replace(parameter(change.options(eps), change.X.shape[1]), threads=1)
-        self.problem = Problem(csr_matrix(as_dataset(change.X, change.y)), np.ascontiguousarray(change.y).data)
+        self.problem = Problem(csr_matrix(dense_dataset(change.X, change.y)), np.ascontiguousarray(change.y).data)
         self.limits = lambda: Control(eps)
         before = np.arange(change.n, dtype=np.int32)
         self.before = smo.solve(self.posed(before), self.kernel().part(before.data), MEGABYTES << 20, self.limits(), 1)
