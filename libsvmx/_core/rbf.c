@@ -93,39 +93,3 @@ SVMX_CLONES int64_t svmx_fused_rbf_row(int64_t n, const double *dots, const doub
     }
     return n_doubtful;
 }
-
-/* 2^t for -126 <= t <= 0 to about 1e-7: t = k + r with k whole in double, 2^r by a polynomial in float: that of least
- * relative error on |r| <= 1/2, and 1 at 0. */
-SVMX_INLINE float svmx_exp2_float(double t)
-{
-    const double k = (t + 0x1.8p52) - 0x1.8p52; /* rounds to a whole number */
-    const float r = (float)(t - k);
-    float p = 1.5403530e-4f;
-    p = p * r + 1.3333558e-3f;
-    p = p * r + 9.6181291e-3f;
-    p = p * r + 5.5504109e-2f;
-    p = p * r + 2.4022651e-1f;
-    p = p * r + 6.9314718e-1f;
-    p = p * r + 1.0f;
-    union {
-        float value;
-        int32_t bits;
-    } scale;
-    scale.bits = ((int32_t)k + 127) << 23;
-    return p * scale.value;
-}
-
-/* Below, values are taken for 0: they are less than the least normal float. */
-#define SVMX_NEAR_ZERO -126.0
-
-SVMX_CLONES void svmx_near_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
-                                       float *out)
-{
-    const double scale = neg_gamma * 0x1.71547652b82fep0; /* log2 e */
-    for (int64_t k = 0; k < n; ++k) {
-        double t = scale * (sq_i + sq[k] - 2 * dots[k]);
-        t = t < 0.0 ? t : 0.0;
-        const float e = svmx_exp2_float(t > SVMX_NEAR_ZERO ? t : SVMX_NEAR_ZERO);
-        out[k] = t > SVMX_NEAR_ZERO ? e : 0.0f;
-    }
-}

@@ -18,8 +18,4 @@ double svmx_fused_slack(double gamma, double n_features, double s);
 int64_t svmx_fused_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, double slack,
                            float *out, int32_t *doubtful);
 
-/* out[j] near exp(neg_gamma * (sq_i + sq[j] - 2 dots[j])), to a few units of a float: for solvers that are not to follow
- * LIBSVM bit by bit. */
-void svmx_near_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out);
-
 #endif

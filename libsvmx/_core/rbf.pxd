@@ -7,5 +7,3 @@ cdef extern from "rbf.h" nogil:
     double svmx_fused_slack(double gamma, double n_features, double s) noexcept
     int64_t svmx_fused_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
                                double slack, float *out, int32_t *doubtful) noexcept
-    void svmx_near_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
-                           float *out) noexcept

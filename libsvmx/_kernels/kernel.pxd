@@ -46,7 +46,6 @@ cdef class Targets:
 
 
 cdef class DotTargets(Targets):
-    cdef bint near                  # to a few units of a float is good enough
     cdef Products products
     cdef double[::1] squares
     cdef double[::1] scratch

@@ -15,7 +15,7 @@ from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.dense_lanes cimport svmx_poly_doubles, svmx_rbf_doubles, svmx_sigmoid_doubles
 from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
-from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_near_rbf_row, svmx_rbf_row
+from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_rbf_row
 from libsvmx._core.crew cimport Crew
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
@@ -171,12 +171,6 @@ cdef class Kernel:
             return BitTargets(self, members)
         return DotTargets(self, members, transposed)
 
-    def near_targets(self, members):
-        """As ``targets``, but values need only be right to a few units of a float, which takes less time."""
-        if self.binary:
-            return BitTargets(self, members)
-        return DotTargets(self, members, False, True)
-
     def exact_targets(self, members=None):
         """Targets, all the rows by default, that give values in double, by ``fill_doubles``."""
         return DotTargets(self, ramp(self.n) if members is None else members)
@@ -264,7 +258,6 @@ cdef class Targets:
         cdef int32_t chosen[SVMX_SOURCES]
         cdef float[::1] values
         cdef int s, count
-        crew = crew or Crew(1)
         computed = [zeros("f", self.n) for _ in sources]
         for start in range(0, len(sources), SVMX_SOURCES):
             count = min(SVMX_SOURCES, len(sources) - start)
@@ -273,7 +266,12 @@ cdef class Targets:
                     raise IndexError(f"row {sources[start + s]} of {self.kernel.n}")
                 values = computed[start + s]
                 chosen[s], out[s] = sources[start + s], &values[0]
-            self.fill_rows(chosen, count, self.n, out, crew, True)
+            if crew is not None:
+                self.fill_rows(chosen, count, self.n, out, crew, True)
+                continue
+            with nogil:
+                self.lay_block(chosen, count)
+                self.fill_block(chosen, count, 0, self.n, out)
         return computed
 
 
@@ -298,10 +296,10 @@ cdef void _fill_part(void *context, int64_t part) noexcept nogil:
 cdef class DotTargets(Targets):
     """Values from dot products (or from a given matrix)."""
 
-    def __cinit__(self, Kernel kernel, members, bint transposed=False, bint near=False):
+    def __cinit__(self, Kernel kernel, members, bint transposed=False):
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
-        self.kernel, self.n, self.near = kernel, chosen.shape[0], near
+        self.kernel, self.n = kernel, chosen.shape[0]
         rows_ = zeros("i", self.n)
         cdef int32_t[::1] rows = rows_
         self.squares = zeros("d", self.n)
@@ -345,13 +343,6 @@ cdef class DotTargets(Targets):
             return Targets.fill_block(self, sources, count, begin, end, out)
         while begin < end:
             stop = min(begin + BLOCK_TILE, end)
-            if self.near:
-                if not self.products.fill_block_fused(&self.sources[0], begin, stop, dots):
-                    self.products.fill_block(&self.sources[0], begin, stop, dots)
-                for s in range(count):
-                    self.finish(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
-                begin = stop
-                continue
             if self.may_fuse and self.products.fill_block_fused(&self.sources[0], begin, stop, dots):
                 for s in range(count):
                     self.finish_fused(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
@@ -383,9 +374,7 @@ cdef class DotTargets(Targets):
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
         """The kernel function of the dot products of one tile."""
         cdef int kind = self.kernel.kind
-        if kind == RBF and self.near:
-            svmx_near_rbf_row(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
-        elif kind == RBF:
+        if kind == RBF:
             svmx_rbf_row(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
         elif kind == POLY:
             svmx_poly_row(end - begin, dots, self.kernel.gamma, self.kernel.coef0, self.kernel.degree, out)

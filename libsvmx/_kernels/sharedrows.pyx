@@ -184,9 +184,6 @@ cdef class SharedKernel(Kernel):
     def targets(self, members, bint transposed=False):
         return SharedTargets(self, members)
 
-    def near_targets(self, members):
-        return SharedTargets(self, members)
-
 
 cdef class SharedTargets(Targets):
     """Values gathered from shared pieces, which are computed where they are missing."""

@@ -46,7 +46,8 @@ cdef class DualSolution:
     objective : float     1/2 a'Qa + p'a
     iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
     chunks, fallbacks : int      subproblems of the chunked solver, and how often IRWLS left one to pair steps; 0 of others
-    status : str          'converged', 'iteration limit', 'time limit' or 'interrupted'
+    status : str          'converged', 'iteration limit', 'time limit', 'interrupted', or 'rounding': no step is seen to lead
+        further
     """
 
     def __init__(self, alpha, scores, double rho, double r, double objective, int64_t iterations,

@@ -12,6 +12,7 @@ cdef class Chunk:
     cdef readonly int64_t steps
     cdef readonly int64_t chunks
     cdef public int64_t fallbacks
+    cdef readonly double gained
     cdef int64_t rounds
     cdef readonly object engine
     cdef Chunk inner

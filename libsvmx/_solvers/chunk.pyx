@@ -42,6 +42,7 @@ cdef class Chunk:
     Attributes
     ----------
     steps, chunks : int      pair steps, and working sets solved, here and below
+    gained : float           by how much the objective has fallen, if K is what it is taken for
     fallbacks : int          times that the engine left a chunk to pair steps
     """
 
@@ -133,6 +134,8 @@ cdef class Chunk:
                 self.inner.solve(max(0.5 * eps, TIGHTNESS * gap), most - self.steps)
                 self.steps += self.inner.steps
                 self.chunks += self.inner.chunks
+                self.gained += self.inner.gained
+                self.inner.gained = 0
                 if not self.absorb():
                     break
             gap = self.gap()
@@ -279,6 +282,7 @@ cdef class Chunk:
             return False
         for v in range(self.size):
             self.beta[v] = self.coef[v]
+        self.gained += 0.5 * gain
         return n > 0
 
     # ---- for engines ---------------------------------------------------------------------------
@@ -303,6 +307,7 @@ cdef class Chunk:
         cdef const double[::1] coefficients = beta, scores = V
         cdef Py_ssize_t v
         for v in range(self.size):
+            self.gained += 0.5 * (coefficients[v] - self.beta[v]) * (scores[v] + self.V[v])
             self.beta[v], self.V[v] = coefficients[v], scores[v]
             self.set_sides(v)
 

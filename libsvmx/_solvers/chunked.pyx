@@ -21,7 +21,7 @@ from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.leaf_lanes cimport svmx_add_float_rows
 from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
 from libsvmx._kernels.sharedrows cimport SharedKernel
-from libsvmx._problem.dual cimport DualProblem
+from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.chunk cimport Chunk
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._solvers.selection cimport Selection
@@ -48,10 +48,15 @@ cdef double DEAR_NONZEROS = 64
 cdef double WORTH_KEEPING = 0.1
 # A chunk's steps are over few variables: so many of them are allowed for one of LIBSVM's.
 cdef int64_t STEPS_FOR_ONE = 50
-# Rounds without a gap that is smaller by a tenth before something else is tried.
-cdef int64_t PATIENCE = 100
+# Rounds over all variables without a gap that is smaller by a tenth before it is asked whether the objective still falls, by
+# more than this share of what it has fallen.
+cdef int64_t PATIENCE = 50
+cdef double LITTLE = 1e-10
+cdef int64_t PATIENCE_EXACT = 15
+# A path's factor may take so many bytes in any case.
+cdef double LEAST_FACTOR = 1 << 25
 # Of kernel values in float, relative to K(i, i); how much larger than expected what comes of it may be; what it may be.
-cdef double FLOAT_ERROR = 1e-7
+cdef double FLOAT_ERROR = 6e-8
 cdef double SAFETY = 4.0
 cdef double SHARE_OF_EPS = 0.1
 cdef Py_ssize_t PARTS_PER_THREAD = 2
@@ -69,11 +74,38 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     chunking = chunking or Chunking()
     solver = Chunked(problem, kernel, budget_bytes, control, n_threads, chunking)
     if chunking.engine == "smo":
-        return solver.run()
-    from threadpoolctl import threadpool_limits
+        solution = solver.run()
+    else:
+        from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
-        return solver.run()
+        with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
+            solution = solver.run()
+    if solution.status == "rounding" and chunking.precision != "float":
+        return finished(problem, kernel, budget_bytes, control, solution)
+    return solution
+
+
+cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, DualSolution found):
+    """The exact optimum near ``found``, which float has lost sight of, by a path; ``found`` itself where there is none."""
+    cdef const double[::1] C = problem.C, alpha = found.alpha
+    cdef Py_ssize_t v
+    cdef double n_free = 0
+    for v in range(problem.size):
+        if C[v] <= 0:
+            return found
+        n_free += 0 < alpha[v] < C[v]
+    if problem.split or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
+        return found
+    from libsvmx._solvers.path import PathLost
+    from libsvmx._solvers.removal import path_of, solution_without
+
+    try:
+        path = path_of(problem, kernel, budget_bytes, found.alpha, control)
+        exact = solution_without(path, problem, zeros("i", 0), path.total, control)
+    except (PathLost, TimeoutError):
+        return found
+    exact.chunks, exact.fallbacks = found.chunks, found.fallbacks
+    return exact
 
 
 cdef struct AddJob:
@@ -199,7 +231,7 @@ cdef class Chunked(WarmSmo):
 
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
-        cdef double gap, best = HUGE_VAL
+        cdef double gap, best = HUGE_VAL, gained = 0.0
         cdef Py_ssize_t n
         cdef int64_t since = 0          # rounds without a smaller gap
         cdef bint going = True
@@ -207,25 +239,31 @@ cdef class Chunked(WarmSmo):
             limit *= STEPS_FOR_ONE
         while self.iterations < limit and not self.control.expired:
             gap = self.gap()
-            since = 0 if gap < 0.9 * best else since + 1
-            best = min(best, gap)
-            if gap < self.control.eps or not going or since > PATIENCE:
+            since += 1
+            if gap < 0.9 * best:
+                best, since, gained = gap, 0, self.chunk.gained
+            if since > self.patience():
+                going = not self.exact and self.chunk.gained - gained > LITTLE * self.chunk.gained
+                since, gained = 0, self.chunk.gained
+            if gap < self.aim() or not going:
                 if self.active < self.size:
                     self.unshrink()
                     self.control.mark(MARK_UNSHRINK)
                 elif self.may_be_off():
                     self.begin_exact()
-                elif gap < self.control.eps:
+                elif gap < self.aim():
                     return 1
-                else:
+                elif self.exact:
                     self.stalled = True
                     return 0
+                else:  # the same matrix, but V in double
+                    return Smo.iterate(self, limit)
                 best, since, going = HUGE_VAL, 0, True
                 continue
             self.rounds += 1
             n = self.choose()
             self.load(n)
-            self.chunk.solve(max(0.5 * self.control.eps, TIGHTNESS * gap), limit - self.iterations)
+            self.chunk.solve(max(0.5 * self.aim(), TIGHTNESS * gap), limit - self.iterations)
             self.iterations = self.chunk.steps
             going = self.absorb()
             self.control.mark(MARK_STEP)
@@ -237,8 +275,16 @@ cdef class Chunked(WarmSmo):
             self.control.mark(MARK_UNSHRINK)
         return 0
 
+    cdef int64_t patience(self) noexcept nogil:
+        """Rounds that may pass without a gap that is smaller by a tenth; small working sets need many to see all variables."""
+        return (PATIENCE_EXACT if self.exact else PATIENCE) * (1 + self.active // self.least_size)
+
     cdef str unfinished(self):
         return "rounding" if self.stalled else "iteration limit"
+
+    cdef double aim(self) noexcept nogil:
+        """The gap to come to: eps, less what rounding of kernel values may hide."""
+        return self.control.eps if self.exact or not self.may_be_exact else (1.0 - SHARE_OF_EPS) * self.control.eps
 
     # ---- rounding -----------------------------------------------------------------------------
 
@@ -308,7 +354,7 @@ cdef class Chunked(WarmSmo):
         cdef int s, count
         cdef bint positive
         with gil:
-            self.within = self.store.kernel.near_targets(self.rows_of(n, True))
+            self.within = self.store.kernel.targets(self.rows_of(n, True))
         self.chunk.begin(n)
         for k in range(n):
             p = self.working[k]
@@ -405,7 +451,7 @@ cdef class Chunked(WarmSmo):
         if self.exact:
             self.targets, self.doubles = self.store.kernel.exact_targets(rows), zeros("d", self.active + 1)
         else:
-            self.targets = self.store.kernel.near_targets(rows)
+            self.targets = self.store.kernel.targets(rows)
             self.values = zeros("f", SVMX_SOURCES * self.active + 1)
         self.moved = False
         return 0

@@ -66,9 +66,7 @@ def test_real_sets(name, C, engine):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("C", [1e4, 1e5])
 @pytest.mark.parametrize("name", SETS)
-def test_large_costs(request, name, C, engine):
-    if name in ROUNDING_SHOWS:
-        request.applymarker(pytest.mark.xfail(reason="float rows only: 'auto' is to go on in double"))
+def test_large_costs(name, C, engine):
     X, targets, kind = real(name)
     case = posed(kind, X, targets, C=C, gamma=1 / X.shape[1])
     case.check(case.solve(working_set=100, engine=engine), 1e-3)
@@ -123,7 +121,6 @@ def test_working_sets(kind, rule, kept, working_set, engine):
     case.check_near(solution, case.cold(1e-5), 1e-4)
 
 
-@pytest.mark.xfail(reason="the foremost of both groups are more than fit, and those taken may be optimal")
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("working_set", [2, 3])
 @pytest.mark.parametrize("kind", SPLIT)
@@ -189,16 +186,14 @@ def test_predicts_like_libsvm(name, C, working_set):
     assert ours == pytest.approx(expected, abs=2e-4 * (1 + np.abs(expected).max()))
 
 
-@pytest.mark.xfail(reason="float rows only: scores in double are to come")
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_scores_are_in_double(kind):
     X, y = classes(6, 90)
     case = posed(kind, X, y, C=100.0)
-    solution = case.solve(working_set=30)
+    solution = case.solve(working_set=30, precision="double")
     assert np.asarray(solution.scores) == pytest.approx(case.scores(np.asarray(solution.alpha)), abs=1e-10)
 
 
-@pytest.mark.xfail(reason="float rows only: their rounding is more than this tolerance")
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_a_tolerance_below_the_rounding_of_float_rows(kind):
     X, y = classes(6, 90)
