@@ -17,7 +17,7 @@ class Chunk:
         groups: int,
         leaf: int = 0,
         engine: Callable[[Chunk, float, int], Any] | None = None,
-        selection: tuple[str, float, int] = ("mixed", 0.0, 1),
+        selection: tuple[str, float, int] = ("random", 0.0, 1),
         control: Control | None = None,
     ) -> None: ...
     def views(self) -> tuple[Buffer, Buffer, Buffer, Buffer, Buffer, Buffer]: ...

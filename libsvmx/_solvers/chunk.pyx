@@ -46,7 +46,7 @@ cdef class Chunk:
     fallbacks : int          times that the engine left a chunk to pair steps
     """
 
-    def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("mixed", 0.0, 1),
+    def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("random", 0.0, 1),
                   Control control=None):
         room = max(room, 1)
         self.room, self.groups, self.engine, self.control = room, groups, engine, control

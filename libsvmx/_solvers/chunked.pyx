@@ -88,6 +88,7 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, DualSolution found):
     """The exact optimum near ``found``, which float has lost sight of, by a path; ``found`` itself where there is none."""
     cdef const double[::1] C = problem.C, alpha = found.alpha
+    cdef DualSolution exact
     cdef Py_ssize_t v
     cdef double n_free = 0
     for v in range(problem.size):
@@ -104,6 +105,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
         exact = solution_without(path, problem, zeros("i", 0), path.total, control)
     except (PathLost, TimeoutError):
         return found
+    exact.iterations += found.iterations
     exact.chunks, exact.fallbacks = found.chunks, found.fallbacks
     return exact
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from libsvmx.exceptions import ParameterError
 
 ENGINES = ("smo", "irwls")
-RULES = ("mixed", "random", "largest")
+RULES = ("random", "mixed", "largest")
 PRECISIONS = ("auto", "float", "double")
 
 
@@ -19,11 +19,12 @@ class Chunking:
     ----------
     engine : str          solves the working sets: 'smo', pair steps; 'irwls', iterated least squares
     working_set : int     variables of a working set; 0: as many as are free and half as many more, within memory
-    rule : str            which they are: 'random' among the candidates (the paper's), 'largest' violation, or 'mixed', half each
+    rule : str            which they are: 'random' among the candidates (the paper's), 'largest' violation, or 'mixed',
+        half each
     kept : float          share of the working set, below 1, that stays for the next round while it is a candidate
     seed : int            of the random choice
-    precision : str       of kernel rows that move the scores: 'float', 'double', or 'auto', double where float would leave
-        more than a share of eps
+    precision : str       of kernel rows that move the scores: 'float', as LIBSVM has them; 'double'; or 'auto': double
+        from where rounding may hide more than a share of eps
 
     Raises
     ------
@@ -32,7 +33,7 @@ class Chunking:
 
     engine: str = "smo"
     working_set: int = 0
-    rule: str = "mixed"
+    rule: str = "random"
     kept: float = 0.0
     seed: int = 1
     precision: str = "auto"

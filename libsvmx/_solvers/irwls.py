@@ -1,26 +1,29 @@
 """Iterated re-weighted least squares for the working sets of the chunked solver (Perez-Cruz et al. 2000, Table 1).
 
-For a variable that may be up to C in absolute value, with s the sign of its coefficient and b the level of V, the loss is
-C max(0, e), e = s (V - b). IRWLS puts a parabola a e^2 / 2 with a = C / e in its place, whose minimum has beta = s a e:
+For a variable that may be up to C in absolute value, with s the sign of its coefficient and b the level of V, the loss
+is C max(0, e), e = s (V - b). IRWLS puts a parabola a e^2 / 2 with a = C / e in its place, whose minimum is at
+beta = s a e:
 
     S1   0 < beta < C       solved for        [ K_S1 + diag(1/a)  1 ] [ beta_S1 ]   [ linear - K_S1,S3 beta_S3 - G_in ]
     S2   beta = 0           left out          [ 1'                0 ] [ b       ] = [ sum - 1'beta_S3                 ]
     S3   beta = C
 
-(beta signed, so without the paper's y and H; G_in, what lies outside of the working set, is in V from the start.) Then those
-of S1 that came out beyond a bound go to S2 or S3, and those of S2 and S3 whose error has the wrong sign to S1.
+(beta signed, so without the paper's y and H; G_in, what lies outside of the working set, is in V from the start.) Then
+those of S1 that came out beyond a bound go to S2 or S3, and those of S2 and S3 whose error has the wrong sign to S1.
 
 The plain iteration cycles or diverges on many problems. Four things make it converge on all:
 
-* What comes out beyond a bound stays there and the rest is solved again, until all are within. So the point found is the
-  optimum of a face of the box, and feasible.
-* A free variable stays in S1 whatever the sign of its error, with 1/a = 0, and every step is damped: delta |beta - beta
-  before|^2 / 2 is added, delta = DAMPING times the spread of V over the free variables divided by C. (That is 1/a for an
-  error of that size, around where beta is.) Where K_S1 is singular or nearly so, as at large C it is, no coefficient moves
-  by more than about C for an error of that size; towards the optimum delta vanishes with the spread.
+* What comes out beyond a bound stays there and the rest is solved again, until all are within. So the point found is
+  the optimum of a face of the box, and feasible.
+* A free variable stays in S1 whatever the sign of its error, with 1/a = 0, and every step is damped:
+  delta |beta - beta before|^2 / 2 is added, delta = DAMPING times the spread of V over the free variables divided by C.
+  (That is 1/a for an error of that size, around where beta is.) Where K_S1 is singular or nearly so, as at large C it
+  is, no coefficient moves by more than about C for an error of that size; towards the optimum delta vanishes with the
+  spread.
 * The best point between the present beta and the one found is taken, so the dual objective never rises.
 * A round begins with some pair steps, which is all that easy working sets need. Where rounds do not bring the gap down,
-  which is what a cycle looks like now, the next begins with many: they converge from any feasible point (``Chunk.fallbacks`` counts how often).
+  which is what a cycle looks like now, the next begins with many: they converge from any feasible point
+  (``Chunk.fallbacks`` counts how often).
 """
 
 from __future__ import annotations
@@ -31,8 +34,13 @@ import numpy as np
 from scipy.linalg import lapack
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from libsvmx._solvers.chunk import Chunk
-    from libsvmx._typing import FloatArray, IntArray
+    from libsvmx._typing import FloatArray
+
+    Places = NDArray[np.intp]
+    Flags = NDArray[np.bool_]
 
 DAMPING = 0.3
 # delta at least, relative to the mean of the diagonal of K_S1: K is float, so that much of its eigenvalues is rounding.
@@ -94,7 +102,7 @@ def least_squares(chunk: Chunk) -> bool:
 
 
 def face_optimum(
-    K: FloatArray, V: FloatArray, beta: FloatArray, least: FloatArray, most: FloatArray, members: IntArray
+    K: FloatArray, V: FloatArray, beta: FloatArray, least: FloatArray, most: FloatArray, members: Places
 ) -> None:
     """Move ``beta`` of one group, ``members``, to the solution of Table 1, step 1, clipped and solved again until it is
     feasible; ``V`` is that of the beta that comes in."""
@@ -126,7 +134,7 @@ def face_optimum(
     beta[members] = feasible(beta[members], total, low, high)
 
 
-def level_of(V: FloatArray, up: FloatArray, low: FloatArray) -> float:
+def level_of(V: FloatArray, up: Flags, low: Flags) -> float:
     """Mean V of the free variables, or the middle between the two sides."""
     if (up & low).any():
         return float(V[up & low].mean())
@@ -135,7 +143,7 @@ def level_of(V: FloatArray, up: FloatArray, low: FloatArray) -> float:
 
 
 def bordered_solution(
-    K: FloatArray, V: FloatArray, beta: FloatArray, S1: IntArray, total: float, weights: FloatArray, damping: float
+    K: FloatArray, V: FloatArray, beta: FloatArray, S1: Places, total: float, weights: FloatArray, damping: float
 ) -> FloatArray:
     """x with (K_S1 + diag(weights) + delta) x + b = V_S1 + (K_S1 + delta) beta_S1 and the sum ``total``.
 

@@ -41,7 +41,7 @@ class Parameter:
     solver : str                  'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same optimum to eps by
                                   working sets, see libsvmx._solvers.chunking, where the next five are explained
     working_set : int             variables of a working set, 0 for the solver's choice
-    working_set_rule : str        'mixed', 'random' or 'largest'
+    working_set_rule : str        'random', 'mixed' or 'largest'
     kept_share : float            of a working set that stays for the next, 0 <= kept_share < 1
     solver_seed : int             of the random choice of working sets
     precision : str               of the kernel rows that move scores: 'auto', 'float' or 'double'
@@ -69,7 +69,7 @@ class Parameter:
     threads: int = field(default=0, compare=False)
     solver: str = "smo"
     working_set: int = 0
-    working_set_rule: str = "mixed"
+    working_set_rule: str = "random"
     kept_share: float = 0.0
     solver_seed: int = 1
     precision: str = "auto"
@@ -172,7 +172,7 @@ SOLVER_OPTIONS = {
     "solver_seed": "seed",
     "precision": "precision",
 }
-USUAL_OPTIONS = (0, "mixed", 0.0, 1, "auto")
+USUAL_OPTIONS = (0, "random", 0.0, 1, "auto")
 SOLVER_FIELDS = ("solver", *SOLVER_OPTIONS)
 
 

@@ -256,6 +256,7 @@ class Rounds:
             self.kernel.values_computed - values_before,
             kkt_gap(dual, solution.alpha, solution.scores),
             solution.chunks,
+            solution.fallbacks,
         )
         self.observer.solved(report)
         scale = 1.0

@@ -92,6 +92,7 @@ def solve_binary(
             solution.values_computed,
             kkt_gap(dual, solution.alpha, solution.scores),
             solution.chunks,
+            solution.fallbacks,
         )
     )
     return beta, rho, status

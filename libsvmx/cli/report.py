@@ -18,7 +18,7 @@ REMARKS = {
     "iteration limit": "the iteration limit was reached before the tolerance: the model is feasible, not optimal",
     "time limit": "the time limit was reached before the tolerance: the model is feasible, not optimal",
     "interrupted": "interrupted before the tolerance was reached: the model is feasible, not optimal",
-    "rounding": "rounding hides what is left to gain before the tolerance is reached: the model is feasible, not optimal",
+    "rounding": "rounding hides what is left before the tolerance is reached: the model is feasible, not optimal",
     "degenerate": "a solution degenerates: its coefficients are not finite, and predictions from it mean nothing",
     "one class": "the training data has only one class, so there is nothing to tell apart",
     "weight without class": "a weight is given for class {detail}, which does not occur in the data",

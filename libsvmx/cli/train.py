@@ -64,7 +64,7 @@ more:
   --solver NAME            smo: LIBSVM's path and its model files (default); chunked: the same optimum to -e by working
                            sets, sooner where iterations are many; irwls: by working sets and least squares
   --working-set N          with these two: variables of a working set (0, as many as suit)
-  --working-set-rule RULE  which they are: random, largest (violation), or half of each (mixed)
+  --working-set-rule RULE  which they are: random, largest (violation), or half of each, mixed (random)
   --keep-share F           share of a working set that stays for the next, below 1 (0)
   --solver-seed N          of the random choice (1)
   --precision P            of kernel rows that move scores: float, double, or as -e needs it (auto)

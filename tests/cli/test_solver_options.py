@@ -46,7 +46,7 @@ def lines(transcript):
     ("options", "message"),
     [
         (["--solver", "simplex"], "unknown solver 'simplex': choose one of smo, chunked, irwls"),
-        ([*CHUNKED, "--working-set-rule", "guess"], "unknown working_set_rule 'guess': choose one of mixed, random"),
+        ([*CHUNKED, "--working-set-rule", "guess"], "unknown working_set_rule 'guess': choose one of random, mixed"),
         (["--solver", "chunked", "--working-set", "1"], "working_set must be 0 or between 2 and 2^20 - 1, not 1"),
         (["--solver", "chunked", "--working-set", "many"], "option --working-set needs a number, not 'many'"),
         (["--solver", "chunked", "--working-set", "2.5"], "option --working-set needs a whole number, not '2.5'"),

@@ -263,11 +263,10 @@ def test_bounds_of_many_sizes(working_set, engine):
 
 
 def test_rows_nearer_than_float_tells():
-    """K_ii + K_jj - 2 K_ij with K_ii in double is not that of the rounded rows, which move V."""
+    """Rounded to float, K is not positive semidefinite here, so steps stop anywhere; in double they do not."""
     case = posed(SvmType.C_SVC, [[194.307], [194.325], [194.3]], [1.0, -1.0, 1.0], C=1e3, kernel_type=KernelType.LINEAR)
-    solution = case.solve(control=Control(1e-3, max_iter=20000), precision="float")
-    assert solution.objective == pytest.approx(case.cold(1e-3).objective, rel=1e-3)
-    case.check(solution, 1e-3, precision="float")
+    case.check(case.solve(control=Control(1e-3, max_iter=20000), precision="float"), 1e-3, precision="float")
+    case.check(case.solve(control=Control(1e-3, max_iter=20000)), 1e-3)
 
 
 @pytest.mark.parametrize("kernel", [KernelType.SIGMOID, KernelType.POLY])

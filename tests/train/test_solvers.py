@@ -75,7 +75,7 @@ def near(param):
         ({"working_set": 2**20}, "^working_set must be"),
         ({"working_set": 12.5}, "^working_set must be a whole number, not 12.5"),
         ({"working_set": "12"}, "^working_set must be a whole number, not '12'"),
-        ({"working_set_rule": "guess"}, "^unknown working_set_rule 'guess': choose one of mixed, random, largest"),
+        ({"working_set_rule": "guess"}, "^unknown working_set_rule 'guess': choose one of random, mixed, largest"),
         ({"kept_share": 1.0}, "^kept_share must be >= 0 and < 1, not 1.0"),
         ({"kept_share": -0.1}, "^kept_share must be >= 0 and < 1"),
         ({"kept_share": float("nan")}, "^kept_share must be finite"),
