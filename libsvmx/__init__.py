@@ -4,7 +4,8 @@
     L6  io/                        text in and out; knows models and parameters
     L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation, leave-one-out,
                                    grid search
-    L4  _solvers/                  one algorithm per file: SMO, SMO from a known start, seeders of such starts
+    L4  _solvers/                  one algorithm per file: SMO, SMO from a known start, chunked decomposition and IRWLS,
+                                   seeders of starts, the exact path
     L3  _problem/                  the dual problem, its solution, its KKT certificate
     L2  _kernels/                  kernel rows, row store, shared rows, kernel of test rows
     L1  _core/                     buffers, sparse rows, SIMD loops, rand()
