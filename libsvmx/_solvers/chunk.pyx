@@ -2,9 +2,9 @@
 
     min  1/2 beta'K beta - V_0'beta  over the part,   least <= beta <= most,   the sum of beta of each group as it is
 
-with V the scores, which are right whenever ``solve`` returns. A chunk of more variables than an engine can hold in cache is
-solved the way the whole problem is: by working sets, smaller chunks of it, whose rows are copied from its matrix. The
-smallest are solved by second-order pair steps (Fan, Chen & Lin 2005), or by an engine given.
+with V the scores, which are right whenever ``solve`` returns. It is solved by second-order pair steps (Fan, Chen & Lin
+2005), or by an engine given. As soon as the variables that may still move are few, they become a smaller chunk, whose rows
+are copied from the matrix and stay in cache.
 """
 
 from libc.math cimport HUGE_VAL, HUGE_VALF
@@ -24,7 +24,7 @@ cdef double TIGHTNESS = 0.1
 cdef int64_t STEPS_PER_VARIABLE = 32
 # Rounds in which the gap does not fall by a tenth.
 cdef int PATIENCE = 20
-# Variables of the smallest chunks: their matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
+# Variables of the smaller chunk: its matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
 cdef Py_ssize_t LEAF = 352
 
 
@@ -34,9 +34,9 @@ cdef class Chunk:
     Parameters
     ----------
     groups : int                         2 where the sums of two groups are fixed by themselves, else 1
-    leaf : int                           variables of a working set; a chunk with no more is solved at once
+    leaf : int                           variables of the smaller chunk
     engine : callable(Chunk, eps, limit)     solves a chunk of that size; pair steps if None
-    selection : (rule, kept, seed)       of the working sets
+    selection : (rule, kept, seed)       of the smaller chunk
     control : Control                    told of work, and asked whether to stop
 
     Attributes
@@ -151,7 +151,7 @@ cdef class Chunk:
         return self.control.expired
 
     cdef bint crowded(self) noexcept nogil:
-        """Whether there are more candidates than go into a working set."""
+        """Whether more variables may move than go into the smaller chunk."""
         cdef Py_ssize_t v, n = 0, a, b
         cdef int g
         cdef double level

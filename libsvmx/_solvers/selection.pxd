@@ -10,7 +10,6 @@ cdef enum:
 cdef class Selection:
     cdef readonly int rule
     cdef readonly double kept
-    cdef readonly Py_ssize_t candidates
     cdef uint64_t state
     cdef double[::1] key
     cdef double[::1] sorted

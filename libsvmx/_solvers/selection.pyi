@@ -1,5 +1,4 @@
 class Selection:
     rule: int
     kept: float
-    candidates: int
     def __init__(self, n: int, rule: str, kept: float, seed: int) -> None: ...

@@ -25,12 +25,7 @@ RULES = {"mixed": MIXED, "random": RANDOM, "largest": LARGEST}
 
 
 cdef class Selection:
-    """Selection(n, rule, kept, seed): for problems of up to n variables.
-
-    Attributes
-    ----------
-    candidates : int      there were in the last choice
-    """
+    """Selection(n, rule, kept, seed): for problems of up to n variables."""
 
     def __cinit__(self, Py_ssize_t n, str rule, double kept, uint64_t seed):
         self.rule, self.kept = RULES[rule], kept
@@ -62,7 +57,6 @@ cdef class Selection:
         if n <= q:
             for p in range(n):
                 chosen[p], last[p] = <int32_t>p, round
-            self.candidates = n
             return n
         for g in range(groups):
             level[g] = self.level(n, V, up + g * stride, low + g * stride, &top[g], &bottom[g])
@@ -80,7 +74,6 @@ cdef class Selection:
                     continue
                 break
             self.key[p] = error if error == error else -HUGE_VAL  # no order with nan
-        self.candidates = n_candidates
         if n_candidates > q:
             places = q // 2 if self.rule == MIXED else q
             if self.rule != RANDOM:
