@@ -31,7 +31,7 @@ class Way:
     name: str
     solver: str
     working_set: int = 0
-    rule: str = "mixed"
+    rule: str = "random"
     kept: float = 0.0
     threads: int = 1
     dense: bool = False
