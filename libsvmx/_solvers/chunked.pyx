@@ -47,7 +47,7 @@ cdef int SHRINK_EVERY = 4
 cdef double DEAR_NONZEROS = 64
 cdef double WORTH_KEEPING = 0.1
 # A chunk's steps are over few variables: so many of them are allowed for one of LIBSVM's.
-cdef int64_t STEPS_FOR_ONE = 50
+cdef int64_t STEPS_FOR_ONE = 10
 # Rounds over all variables without a gap that is smaller by a tenth before it is asked whether the objective still falls, by
 # more than this share of what it has fallen.
 cdef int64_t PATIENCE = 50
@@ -80,13 +80,14 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
         with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
             solution = solver.run()
-    if solution.status == "rounding" and chunking.precision != "float":
+    if chunking.precision != "float" and (solution.status == "rounding" or
+                                          (solution.status == "iteration limit" and control.max_iter == 0)):
         return finished(problem, kernel, budget_bytes, control, solution)
     return solution
 
 
 cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, DualSolution found):
-    """The exact optimum near ``found``, which float has lost sight of, by a path; ``found`` itself where there is none."""
+    """The exact optimum near ``found``, from where pair steps lead no further or not soon, by a path; ``found`` itself where there is none."""
     cdef const double[::1] C = problem.C, alpha = found.alpha
     cdef DualSolution exact
     cdef Py_ssize_t v
