@@ -205,16 +205,9 @@ cdef class Chunked(WarmSmo):
         return order
 
     cdef int add_start(self) except -1 nogil:
-        cdef Py_ssize_t p
         WarmSmo.add_start(self)
-        if not self.cold:
-            return 0
-        self.size, self.active, p = self.total, self.total, self.size
-        self.add_all()
-        self.size = self.active = p
-        self.moved = True
-        with gil:
-            self.remember(True)
+        if self.cold:
+            self.add_all()
         return 0
 
     cdef int remember(self, bint everywhere) except -1:
@@ -304,20 +297,17 @@ cdef class Chunked(WarmSmo):
     cdef int begin_exact(self) except -1 nogil:
         """All scores anew from kernel values in double, which move them from now on."""
         cdef Py_ssize_t p
-        self.exact = self.moved = True
+        self.exact = True
         for p in range(self.total):
             self.V[p] = self.linear[p]
-        self.size, self.active, p = self.total, self.total, self.size
         self.add_all()
-        self.size = self.active = p
-        self.moved = True
-        with gil:
-            self.remember(True)
         return 0
 
     cdef int add_all(self) except -1 nogil:
-        """V -= sum_j beta_j K_j over the active positions."""
-        cdef Py_ssize_t p, n = 0
+        """V -= sum_j beta_j K_j of all variables, those that take no part included; all are active afterwards."""
+        cdef Py_ssize_t p, n = 0, size = self.size
+        self.size = self.active = self.total
+        self.moved = True
         for p in range(self.total):
             if self.alpha[p] != 0:
                 self.working[n], self.coef[n] = <int32_t>p, -self.y[p] * self.alpha[p]
@@ -325,6 +315,10 @@ cdef class Chunked(WarmSmo):
             if n == self.working.shape[0] or (p == self.total - 1 and n):
                 self.move(n)
                 n = 0
+        self.size = self.active = size
+        self.moved = True
+        with gil:
+            self.remember(True)
         return 0
 
     # ---- a round ------------------------------------------------------------------------------
