@@ -240,6 +240,7 @@ cdef class CrossKernel:
         if not 0 < chosen.shape[0] <= SVMX_TESTS:
             raise ValueError(f"{chosen.shape[0]} rows do not make a panel")
         self.prepare(tests, rows)
-        self.load(&chosen[0], chosen.shape[0])
-        self.fill(0, self.vectors.n_rows, &out[0])
+        with nogil:
+            self.load(&chosen[0], chosen.shape[0])
+            self.fill(0, self.vectors.n_rows, &out[0])
         return values, [self.margin[r] for r in range(chosen.shape[0])]

@@ -1,0 +1,153 @@
+"""Kernel values in double between chunks of rows: the one thing that low-rank factors need of the data.
+
+A chunk is a CsrMatrix with some of the rows. The functions are pure and their arguments can be pickled, so that whoever
+holds a problem in chunks, on one machine or on many, can map them over the chunks.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import starmap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.arrays import ramp
+from libsvmx._kernels.cross import CrossKernel
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer, FloatArray, IntArray
+
+# Rows that a CrossKernel takes at once.
+PANEL = 32
+# Values by dot products do if they are certain to be as near as this to those by sums of squares.
+MARGIN = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSpec:
+    """A kernel function, with LIBSVM's numbers and names.
+
+    Attributes
+    ----------
+    kind : int                     see libsvmx.enums.KernelType
+    degree, gamma, coef0           unused ones are ignored
+    """
+
+    kind: int
+    degree: int = 3
+    gamma: float = 0.0
+    coef0: float = 0.0
+
+
+def in_order(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int) -> Iterator[Any]:
+    """``function(*job)`` of each job, by several threads if wanted, in the order of the jobs."""
+    if threads == 1:
+        yield from starmap(function, jobs)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(lambda job: function(*job), jobs)
+
+
+def split(matrix: CsrMatrix, rows: Buffer, size: int) -> list[CsrMatrix]:
+    """The given rows (buffer of int32) in chunks of ``size``, the last one shorter."""
+    chosen = np.asarray(rows, dtype=np.int32)
+    return [matrix.take(chosen[begin : begin + size]) for begin in range(0, len(chosen), size)]
+
+
+def chunk_diagonal(chunk: CsrMatrix, spec: KernelSpec) -> FloatArray:
+    """k(x, x) of each row.
+
+    Returns
+    -------
+    diagonal : ndarray of float64, shape (m,)
+
+    Raises
+    ------
+    DataError            a value that overflows; ``row`` counts within the chunk
+    """
+    diagonal: FloatArray
+    if spec.kind == KernelType.PRECOMPUTED:
+        diagonal = np.asarray(chunk.values)[np.asarray(chunk.indptr)[:-1] + _serials(chunk)]
+    elif spec.kind == KernelType.RBF:
+        diagonal = np.ones(chunk.n_rows)
+    else:
+        values = np.asarray(chunk.values)
+        row_of = np.repeat(np.arange(chunk.n_rows), np.diff(np.asarray(chunk.indptr)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            # ascending features, as in CrossKernel
+            squares = np.bincount(row_of, values * values, chunk.n_rows).astype(np.float64)
+            if spec.kind == KernelType.LINEAR:
+                diagonal = squares
+            elif spec.kind == KernelType.POLY:
+                diagonal = (spec.gamma * squares + spec.coef0) ** spec.degree
+            else:
+                diagonal = np.tanh(spec.gamma * squares + spec.coef0)
+    bad = np.flatnonzero(~np.isfinite(diagonal))
+    if len(bad):
+        raise DataError("the kernel value of the row with itself overflows: scale the data, "
+                        "or choose smaller kernel parameters", int(bad[0]))  # fmt: skip
+    return np.asarray(diagonal)
+
+
+def chunk_columns(chunk: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> FloatArray:
+    """k(x, z) of each row x of ``chunk`` and each row z of ``others``.
+
+    A given kernel matrix must have passed ``check_given``.
+
+    Returns
+    -------
+    columns : ndarray of float64, shape (m, p), C order
+    """
+    columns = np.empty((chunk.n_rows, others.n_rows))
+    for begin, panel in panels(chunk, others, spec):
+        columns[:, begin : begin + panel.shape[1]] = panel
+    return columns
+
+
+def panels(chunk: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> Iterator[tuple[int, FloatArray]]:
+    """The columns of ``chunk_columns`` some at a time: number of the first, and ndarray of shape (m, up to PANEL)."""
+    if spec.kind == KernelType.PRECOMPUTED:
+        serials = _serials(others)
+        for begin in range(0, others.n_rows, PANEL):
+            yield begin, _given(chunk, serials[begin : begin + PANEL])
+        return
+    kernel = CrossKernel(chunk, spec.kind, spec.degree, spec.gamma, spec.coef0, approximate=True)
+    careful = CrossKernel(chunk, spec.kind, spec.degree, spec.gamma, spec.coef0)
+    numbers = np.asarray(ramp(others.n_rows))
+    for begin in range(0, others.n_rows, PANEL):
+        rows = numbers[begin : begin + PANEL]
+        values, margins = kernel.block(others, rows)
+        if not max(margins) <= MARGIN:
+            values, margins = careful.block(others, rows)
+        yield begin, np.asarray(values).reshape(-1, PANEL)[: chunk.n_rows, : len(rows)]
+
+
+def check_given(matrix: CsrMatrix, rows: IntArray, others: CsrMatrix, those: IntArray) -> None:
+    """Raise DataError unless the given rows of ``matrix`` have kernel values for ``those`` rows of ``others``."""
+    serials = _serials(others)[those]
+    short = np.flatnonzero(np.diff(np.asarray(matrix.indptr))[rows] <= serials.max(initial=0))
+    if len(short):
+        raise DataError("the row has no kernel value for every row of the problem", int(rows[short[0]]))
+    if serials.min(initial=1) < 1:
+        raise DataError("the serial number must be at least 1", int(those[np.argmin(serials)]))
+
+
+def _serials(chunk: CsrMatrix) -> IntArray:
+    """Of rows with a given kernel matrix: which of its columns each row is."""
+    indptr = np.asarray(chunk.indptr)
+    empty = np.flatnonzero(np.diff(indptr) == 0)
+    if len(empty):
+        raise DataError("the row has no serial number", int(empty[0]))
+    return np.asarray(np.asarray(chunk.values)[indptr[:-1]], dtype=np.int32)
+
+
+def _given(chunk: CsrMatrix, serials: IntArray) -> FloatArray:
+    """Values of the given matrix, (m, p): column ``serials[j]`` of each row, at the position of its index."""
+    return np.asarray(np.asarray(chunk.values)[np.asarray(chunk.indptr)[:-1, None] + serials[None, :]])

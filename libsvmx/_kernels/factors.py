@@ -1,0 +1,295 @@
+"""Low-rank factors of the kernel matrix of rows that are in one process: see libsvmx._kernels.lowrank."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._kernels import eigen, pivoting
+from libsvmx._kernels.approximation import Approximation, LowRank
+from libsvmx._kernels.chunks import KernelSpec, check_given, chunk_columns, chunk_diagonal, in_order, split
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import FloatArray, IntArray
+
+INDEFINITE_CAUSE = "the kernel matrix is not positive semidefinite: choose another kernel or method 'eigen'"
+
+# Rows of a chunk: sums depend on it, hence fixed.
+CHUNK = 8192
+# Candidates of a step of greedy and random Cholesky: kernel values among them are c^2 and their rows fit any cache.
+CANDIDATES = 64
+# Residuals, relative to the largest diagonal, that are rounding errors of double kernel values.
+ROUNDING = 1e-13
+# Residuals below minus so much of the largest diagonal are not rounding errors even of given values with 6 digits.
+INDEFINITE = 1e-6
+# Eigenvalues of K[P, P], relative to the largest, whose vectors Nystroem leaves out: theirs would be noise.
+CUTOFF = 1e-12
+# First number of landmarks, and first rank of eigen, where a tolerance decides.
+FIRST = 16
+# Eigen starts from a factor that has so many times the rank, or is so many times as near.
+NEARER = 8
+
+
+class IndefiniteError(DataError):
+    """K has a negative eigenvalue."""
+
+
+class RowChunks:
+    """The rows in chunks, threads that work on them, and the diagonal of K."""
+
+    def __init__(self, matrix: CsrMatrix, rows: IntArray, spec: KernelSpec, threads: int):
+        self.matrix, self.rows, self.spec, self.threads = matrix, rows, spec, threads
+        self.n = len(rows)
+        self.chunks = split(matrix, rows, CHUNK)
+        self.slices = [slice(begin, min(begin + CHUNK, self.n)) for begin in range(0, self.n, CHUNK)]
+        self.diagonal = np.empty(self.n)
+        if spec.kind == KernelType.PRECOMPUTED:
+            check_given(matrix, rows, matrix, rows)
+        for part, chunk in zip(self.slices, self.chunks, strict=True):
+            try:
+                self.diagonal[part] = chunk_diagonal(chunk, spec)
+            except DataError as error:
+                place = None if error.row is None else int(rows[part.start + error.row])
+                raise DataError(error.cause, place) from None
+        self.trace = float(self.diagonal.sum())
+        self.largest = float(np.abs(self.diagonal).max(initial=0.0))
+
+    def take(self, places: Iterable[int]) -> CsrMatrix:
+        """Rows by their place in the problem."""
+        return self.matrix.take(self.rows[np.asarray(places, dtype=np.intp)])
+
+    def target(self, settings: Approximation) -> float:
+        """The trace error to be reached, minus infinity if the rank alone decides."""
+        if settings.tolerance and self.trace < 0:
+            raise DataError(
+                "the tolerance is a share of the trace of the kernel matrix, which is negative: give a rank"
+            )
+        return settings.tolerance * self.trace if settings.tolerance else -np.inf
+
+    def map(self, function: Callable[..., FloatArray], *arguments: Iterable[object]) -> list[FloatArray]:
+        """``function`` of each chunk, and of the arguments for it, in the order of the chunks."""
+        return list(in_order(function, zip(self.chunks, *arguments, strict=True), self.threads))
+
+    def check_residual(self, residual: FloatArray) -> None:
+        """Raise DataError if one is below zero by more than rounding errors, or no number."""
+        worst = int(np.argmin(residual)) if self.n else 0
+        if self.n and not np.isfinite(residual).all():
+            worst = int(np.flatnonzero(~np.isfinite(residual))[0])
+            raise DataError("a kernel value of the row overflows", int(self.rows[worst]))
+        if self.n and residual[worst] < -INDEFINITE * self.largest:
+            raise IndefiniteError(INDEFINITE_CAUSE, int(self.rows[worst]))
+
+    def check_symmetry(self, block: FloatArray) -> None:
+        """Raise DataError if a block of a given kernel matrix is not symmetric."""
+        if (
+            self.spec.kind == KernelType.PRECOMPUTED
+            and np.abs(block - block.T).max(initial=0.0) > INDEFINITE * self.largest
+        ):
+            raise DataError("the given kernel matrix is not symmetric")
+
+    def check_whole_symmetry(self) -> None:
+        """``check_symmetry`` of the whole matrix, if it is given."""
+        if self.spec.kind != KernelType.PRECOMPUTED:
+            return
+        for some in split(self.matrix, self.rows, CANDIDATES):
+            for chunk in self.chunks:
+                gap = chunk_columns(chunk, some, self.spec) - chunk_columns(some, chunk, self.spec).T
+                if np.abs(gap).max(initial=0.0) > INDEFINITE * self.largest:
+                    raise DataError("the given kernel matrix is not symmetric")
+
+
+def cholesky(problem: RowChunks, settings: Approximation) -> LowRank:
+    """Greedy or randomly pivoted Cholesky: steps of libsvmx._kernels.pivoting until rank or tolerance is met."""
+    limit = min(settings.rank or problem.n, problem.n)
+    target = problem.target(settings)
+    random = np.random.default_rng(settings.seed)
+    residual = problem.diagonal.copy()
+    factor = np.empty((problem.n, limit if settings.rank else min(limit, FIRST)))
+    pivots: list[int] = []
+    problem.check_residual(residual)
+    while len(pivots) < limit and residual.sum() > target:
+        r = len(pivots)
+        floor = max(ROUNDING * problem.largest, -float(residual.min()))
+        if not residual.max() > floor:
+            break
+        found, lower = _pivots(problem, settings, residual, factor[:, :r], floor, limit - r, random)
+        if not found:
+            break
+        factor = _with_room(factor, min(limit, r + len(found)))
+        pivot_rows = problem.take(found)
+        step = partial(
+            pivoting.new_columns, pivots=pivot_rows, pivot_factor=factor[found, :r], lower=lower, spec=problem.spec
+        )
+        columns = problem.map(step, [factor[part, :r] for part in problem.slices])
+        # the tolerance may be met before the last of the new pivots
+        gains = np.cumsum(sum(np.einsum("ij,ij->j", new, new) for new in columns))
+        used = min(len(found), 1 + int(np.searchsorted(-(residual.sum() - gains), -target)))
+        for part, new in zip(problem.slices, columns, strict=True):
+            factor[part, r : r + used] = new[:, :used]
+            residual[part] = pivoting.remaining(residual[part], new[:, :used])
+        pivots.extend(found[:used])
+        problem.check_residual(residual)
+    from scipy.linalg import solve_triangular
+
+    factor = np.ascontiguousarray(factor[:, : len(pivots)])
+    lower = np.tril(factor[pivots])
+    transform = solve_triangular(lower, np.eye(len(pivots)), lower=True).T if pivots else np.empty((0, 0))
+    return _result(problem, settings, factor, np.array(pivots, dtype=np.int32), transform, residual.sum())
+
+
+def _pivots(
+    problem: RowChunks,
+    settings: Approximation,
+    residual: FloatArray,
+    factor: FloatArray,
+    floor: float,
+    room: int,
+    random: np.random.Generator,
+) -> tuple[list[int], FloatArray]:
+    """Pivots of a step, as rows of the problem, none if only rounding is left, and N of libsvmx._kernels.pivoting."""
+    if settings.method == "cholesky":
+        candidates, bound = pivoting.largest_rows(residual, CANDIDATES)
+    else:
+        marks = random.random(CANDIDATES) * np.maximum(residual, 0.0).sum()
+        candidates = pivoting.drawn_rows(residual, marks)
+    block = pivoting.residual_block(problem.take(candidates), factor[candidates], problem.spec)
+    problem.check_symmetry(block)
+    if settings.method == "cholesky":
+        chosen, lower = pivoting.choose_largest(block, bound, room, floor)
+    else:
+        chosen, lower = pivoting.choose_random(block, random.random(CANDIDATES), room, floor)
+    return [int(place) for place in candidates[chosen]], lower
+
+
+def nystrom(problem: RowChunks, settings: Approximation) -> LowRank:
+    """Landmarks at random, without replacement; for a tolerance, twice as many until it is met."""
+    limit = min(settings.rank or problem.n, problem.n)
+    target = problem.target(settings)
+    order = np.random.default_rng(settings.seed).permutation(problem.n)
+    problem.check_residual(problem.diagonal)
+    columns = np.empty((problem.n, 0))
+    p = min(FIRST, limit) if settings.tolerance else limit
+    while True:
+        fresh = problem.take(order[columns.shape[1] : p])
+        new = problem.map(partial(chunk_columns, others=fresh, spec=problem.spec))
+        columns = np.hstack([columns, np.concatenate([*new, np.empty((0, p - columns.shape[1]))])])
+        block = columns[order[:p]]
+        problem.check_symmetry(block)
+        transform = nystrom_transform(block, problem.largest)
+        factor = columns @ transform
+        residual = problem.diagonal - np.einsum("ij,ij->i", factor, factor)
+        problem.check_residual(residual)
+        if p == limit or residual.sum() <= target:
+            return _result(problem, settings, factor, order[:p].astype(np.int32), transform, residual.sum())
+        p = min(2 * p, limit)
+
+
+def nystrom_transform(block: FloatArray, largest: float) -> FloatArray:
+    """T = U W^-1/2 of K[P, P] = U W U', eigenvalues that are rounding errors left out.
+
+    Parameters
+    ----------
+    block : ndarray, shape (p, p)      K[P, P]
+    largest : float                    largest diagonal of K
+
+    Returns
+    -------
+    transform : ndarray of float64, shape (p, r)
+
+    Raises
+    ------
+    DataError           a negative eigenvalue that is no rounding error
+    """
+    from scipy.linalg import eigh
+
+    if not len(block):
+        return np.empty((0, 0))
+    values, vectors = eigh((block + block.T) / 2)
+    if values[0] < -INDEFINITE * max(values[-1], largest):
+        raise IndefiniteError(INDEFINITE_CAUSE)
+    used = values > max(CUTOFF * values[-1], ROUNDING * largest, -values[0])
+    return np.asarray(vectors[:, used] / np.sqrt(values[used]))
+
+
+def eigenvectors(problem: RowChunks, settings: Approximation, budget_bytes: float) -> LowRank:
+    """The largest eigenpairs: F = K V W^-1/2, with K V = V W."""
+    n, target = problem.n, problem.target(settings)
+    problem.check_whole_symmetry()
+    first, kind = eigen.distinct(problem.matrix, problem.rows)
+    weights = np.sqrt(np.bincount(kind, minlength=len(first)))
+    operator = eigen.KernelOperator(
+        problem.matrix, problem.rows[first], weights, problem.spec, budget_bytes, problem.threads
+    )
+    values, vectors, images = _eigenpairs(problem, settings, operator, first)
+    used = values > max(ROUNDING, n * np.finfo(np.float64).eps) * max(values.max(initial=0.0), problem.largest)
+    scale = np.sqrt(values[used])
+    transform, factor = vectors[:, used] / scale, images[:, used] / scale
+    errors = problem.trace - np.cumsum(np.einsum("ij,ij->j", factor, factor))
+    r = min(len(errors), 1 + int(np.searchsorted(-errors, -target)))
+    factor, transform = (array[:, :r] / weights[:, None] for array in (factor, transform))
+    error = float(errors[r - 1]) if r else problem.trace
+    return _result(problem, settings, factor[kind], np.arange(n, dtype=np.int32), transform[kind], error)
+
+
+def _eigenpairs(
+    problem: RowChunks, settings: Approximation, operator: eigen.KernelOperator, first: IntArray
+) -> eigen.Eigenpairs:
+    """As many of the largest eigenpairs of the operator as rank or tolerance want, or more.
+
+    ``first``: (n,) places in the problem of the operator's rows.
+    """
+    target = problem.target(settings)
+    limit = min(settings.rank or operator.n, operator.n)
+    k = limit if settings.rank else min(FIRST, limit)
+    if operator.n <= eigen.DENSE:
+        return eigen.whole(operator, limit)
+    near = Approximation(
+        "rpcholesky", min(problem.n, NEARER * settings.rank), settings.tolerance / NEARER, settings.seed
+    )
+    try:
+        factor = cholesky(problem, near).factor[first]
+    except IndefiniteError:
+        pass
+    else:
+        U, S = eigen.principal(operator.weights[:, None] * factor)
+        # eigenvalues of K are no less than those of F F', so no more are needed to come as near
+        if not len(S):
+            return np.empty(0), factor, factor
+        k = min(limit, len(S), 1 + int(np.searchsorted(np.cumsum(S), problem.trace - target)))
+        if k * eigen.DENSE_SHARE < operator.n:
+            return eigen.davidson(operator, k, U, S, settings.seed)
+    while k * eigen.DENSE_SHARE < operator.n:
+        found = eigen.lanczos(operator, k, settings.seed)
+        if k == limit or problem.trace - np.maximum(found[0], 0.0).sum() <= target:
+            return found
+        k = min(2 * k, limit)
+    return eigen.whole(operator, limit)
+
+
+def _with_room(factor: FloatArray, columns: int) -> FloatArray:
+    """The factor, with room for so many columns; twice the room there was if it had to grow."""
+    if columns <= factor.shape[1]:
+        return factor
+    grown = np.empty((len(factor), min(max(columns, 2 * factor.shape[1]), len(factor))))
+    grown[:, : factor.shape[1]] = factor
+    return grown
+
+
+def _result(
+    problem: RowChunks,
+    settings: Approximation,
+    factor: FloatArray,
+    pivots: IntArray,
+    transform: FloatArray,
+    error: float,
+) -> LowRank:
+    return LowRank(
+        factor, pivots, np.ascontiguousarray(transform), problem.trace, max(0.0, float(error)), settings.method
+    )

@@ -1,0 +1,146 @@
+"""Low-rank factors of a kernel matrix, K ~ F F', and the features that go with them for rows not in it.
+
+    method        pivots P                  features of a row x, k(x, P) T        paper
+    cholesky      largest residual          T = L^-T, K[P, P] = L L'              Fine & Scheinberg 2001
+    rpcholesky    at random, by residual    the same                              Chen, Epperly, Tropp & Webber 2022
+    nystrom       at random, all alike      T = U W^-1/2, K[P, P] = U W U'        Williams & Seeger 2001
+    eigen         all rows                  T = V W^-1/2, K V = V W               best of its rank
+
+All give F = K[:, P] T. The error is measured by the trace of K - F F', which for the first three, and where K is
+positive semidefinite for the last, bounds every norm of it. A linear SVM on the rows of F
+is the SVM of the kernel F F'.
+
+The work on rows is done chunk by chunk, by the functions of libsvmx._kernels.chunks and pivoting, which need not be in
+one process; what is here holds the chunks together. The factor does not depend on the number of threads.
+
+An indefinite kernel matrix (sigmoid, or given) has no such factor. The Cholesky methods find out by a residual diagonal
+below zero, Nystroem by a negative eigenvalue of K[P, P]: DataError. Negative values up to INDEFINITE of the largest
+diagonal are taken for rounding of given values, and end the factorization where the residual has come down to
+them. Of an indefinite matrix whose pivots show no sign of it they know nothing. Eigen leaves negative eigenvalues out;
+its error, by the trace, is then no bound.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._core.matrix import compacted
+from libsvmx._kernels import factors
+from libsvmx._kernels.approximation import Approximation, LowRank
+from libsvmx._kernels.chunks import KernelSpec, check_given, chunk_columns, chunk_diagonal
+from libsvmx.enums import KernelType
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import Buffer, FloatArray
+
+__all__ = [
+    "Approximation",
+    "KernelSpec",
+    "LowRank",
+    "chunk_columns",
+    "chunk_diagonal",
+    "chunk_features",
+    "factorize",
+    "features_of",
+]
+
+# Pivots whose kernel values with a chunk are formed at once.
+PIVOTS = 256
+
+
+def factorize(
+    matrix: CsrMatrix,
+    rows: Buffer,
+    kind: int,
+    degree: int,
+    gamma: float,
+    coef0: float,
+    settings: Approximation,
+    budget_bytes: float,
+    threads: int = 1,
+) -> LowRank:
+    """A low-rank factor of the kernel matrix of the given rows.
+
+    Parameters
+    ----------
+    matrix : CsrMatrix
+    rows : buffer of int32, shape (m,)     rows of ``matrix`` that make up the problem
+    kind, degree, gamma, coef0             as in libsvmx._kernels.kernel.Kernel
+    settings : Approximation
+    budget_bytes : float                   for kernel values that eigen keeps, beside the factor itself
+    threads : int                          changes no bit of the result
+
+    Returns
+    -------
+    LowRank          of less than the rank asked for, possibly 0, where the rest of K is rounding errors
+
+    Raises
+    ------
+    DataError        K is indefinite (see above), or one of its values overflows; ``row`` is the one of ``matrix``
+    """
+    chosen = np.asarray(rows, dtype=np.int32)
+    spec = KernelSpec(int(kind), degree, gamma, coef0)
+    if spec.kind != KernelType.PRECOMPUTED:
+        matrix, _ = compacted(matrix)
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
+        problem = factors.RowChunks(matrix, chosen, spec, threads)
+        if settings.method == "eigen":
+            return factors.eigenvectors(problem, settings, budget_bytes)
+        if settings.method == "nystrom":
+            return factors.nystrom(problem, settings)
+        return factors.cholesky(problem, settings)
+
+
+def features_of(
+    pivots: CsrMatrix,
+    transform: FloatArray,
+    tests: CsrMatrix,
+    rows: Buffer,
+    kind: int,
+    degree: int,
+    gamma: float,
+    coef0: float,
+) -> FloatArray:
+    """Features k(x, pivots) @ transform of rows.
+
+    Parameters
+    ----------
+    pivots : CsrMatrix                 rows of the p pivots, in the order of LowRank.pivots
+    transform : ndarray, shape (p, r)
+    tests : CsrMatrix
+    rows : buffer of int32, shape (n,)     rows of ``tests``
+
+    Returns
+    -------
+    features : ndarray of float64, shape (n, r)
+
+    Raises
+    ------
+    DataError        a row of ``tests`` lacks values of a given kernel matrix
+    """
+    spec = KernelSpec(int(kind), degree, gamma, coef0)
+    if spec.kind != KernelType.PRECOMPUTED:
+        pivots, both = compacted(pivots, tests)
+        tests = tests if both is None else both
+    chosen = np.asarray(rows, dtype=np.int32)
+    if spec.kind == KernelType.PRECOMPUTED:
+        check_given(tests, chosen, pivots, np.arange(pivots.n_rows, dtype=np.int32))
+    features = np.empty((len(chosen), transform.shape[1]))
+    for begin in range(0, len(chosen), factors.CHUNK):
+        chunk = tests.take(chosen[begin : begin + factors.CHUNK])
+        features[begin : begin + factors.CHUNK] = chunk_features(chunk, pivots, transform, spec)
+    return features
+
+
+def chunk_features(chunk: CsrMatrix, pivots: CsrMatrix, transform: FloatArray, spec: KernelSpec) -> FloatArray:
+    """Features, shape (m, r), of the m rows of a chunk, some pivots at a time: arguments as in ``features_of``."""
+    features = np.zeros((chunk.n_rows, transform.shape[1]))
+    for begin in range(0, pivots.n_rows, PIVOTS):
+        some = np.arange(begin, min(begin + PIVOTS, pivots.n_rows), dtype=np.int32)
+        features += chunk_columns(chunk, pivots.take(some), spec) @ transform[some]
+    return features

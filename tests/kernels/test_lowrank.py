@@ -1,0 +1,597 @@
+"""Low-rank factors of kernel matrices, against dense linear algebra on the whole matrix."""
+
+import pickle
+
+import numpy as np
+import pytest
+from support import data
+
+from libsvmx._core.arrays import ramp
+from libsvmx._kernels import eigen, factors, lowrank, pivoting
+from libsvmx._kernels.chunks import KernelSpec, chunk_columns, chunk_diagonal, split
+from libsvmx._kernels.lowrank import Approximation, factorize, features_of
+from libsvmx.exceptions import DataError, ParameterError
+
+METHODS = ["cholesky", "rpcholesky", "nystrom", "eigen"]
+CHOLESKY = ["cholesky", "rpcholesky"]
+LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)
+BUDGET = 1e8
+
+
+def from_dense(table, first=1):
+    return data.from_rows([[(first + f, float(v)) for f, v in enumerate(row) if v or first == 0] for row in table])
+
+
+def given(K):
+    """Rows of a precomputed kernel: serial number at index 0, values at 1 ... n."""
+    return from_dense(np.column_stack([np.arange(1, len(K) + 1), K]), 0)
+
+
+def dense(matrix):
+    out = np.zeros((matrix.n_rows, 1 + matrix.max_index))
+    for i in range(matrix.n_rows):
+        for f, v in matrix.row(i):
+            out[i, f] = v
+    return out
+
+
+def kernel_of(X, Z, kind, degree=3, gamma=0.0, coef0=0.0):
+    if kind == PRECOMPUTED:
+        return X[:, Z[:, 0].astype(int)]
+    if kind == RBF:
+        return np.exp(-gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(2))
+    dots = X @ Z.T
+    if kind == LINEAR:
+        return dots
+    return (gamma * dots + coef0) ** degree if kind == POLY else np.tanh(gamma * dots + coef0)
+
+
+def points(n, d, seed=0, density=1.0, scale=1.0):
+    rng = np.random.default_rng(seed)
+    return scale * rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
+
+
+def problem(kind, n=90, seed=0):
+    """(matrix, K, kernel arguments) of a positive semidefinite kernel of full numerical rank, but for LINEAR."""
+    X = points(n, 7, seed, density=0.6)
+    X[3] = 0.0  # a row without entries
+    arguments = {LINEAR: (0, 0.0, 0.0), POLY: (3, 0.2, 1.0), RBF: (0, 0.15, 0.0), PRECOMPUTED: (0, 0.0, 0.0)}[kind]
+    if kind == PRECOMPUTED:
+        K = kernel_of(X, X, RBF, gamma=0.1)
+        return given(K), K, (kind, *arguments)
+    return from_dense(X), kernel_of(X, X, kind, *arguments), (kind, *arguments)
+
+
+def fit(matrix, arguments, rows=None, **settings):
+    return factorize(
+        matrix, ramp(matrix.n_rows) if rows is None else rows, *arguments, Approximation(**settings), BUDGET
+    )
+
+
+def greedy(K, rank, tolerance=0.0):
+    """Textbook pivoted Cholesky."""
+    residual, pivots, L = K.diagonal().copy(), [], np.zeros((len(K), rank))
+    for k in range(rank):
+        if residual.sum() <= tolerance * K.trace():
+            return pivots, L[:, :k]
+        p = int(np.argmax(residual))
+        L[:, k] = (K[:, p] - L[:, :k] @ L[p, :k]) / np.sqrt(residual[p])
+        residual -= L[:, k] ** 2
+        pivots.append(p)
+    return pivots, L
+
+
+def check(found, K, matrix, arguments, slack=1e-9):
+    """What holds for every method."""
+    F, scale = found.factor, K.trace()
+    m, r = F.shape
+    assert F.dtype == np.float64 and F.flags.c_contiguous and np.isfinite(F).all()
+    assert found.pivots.dtype == np.int32 and found.transform.shape == (len(found.pivots), r)
+    assert found.trace == pytest.approx(scale, rel=1e-12)
+    residual = K - F @ F.T
+    assert found.trace_error == pytest.approx(residual.trace(), abs=1e-11 * scale)
+    assert found.trace_error >= 0.0
+    size = np.sqrt(K.diagonal().max())
+    np.testing.assert_allclose(K[:, found.pivots] @ found.transform, F, rtol=0, atol=slack * size)
+    pivots = matrix.take(found.pivots)
+    np.testing.assert_allclose(
+        features_of(pivots, found.transform, matrix, ramp(m), *arguments), F, rtol=0, atol=slack * size
+    )
+    assert np.linalg.eigvalsh(residual).min() > -1e-9 * scale
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, PRECOMPUTED])
+def test_factor_error_and_features(kind, method):
+    matrix, K, arguments = problem(kind)
+    for rank in (1, 5, 20):
+        found = fit(matrix, arguments, method=method, rank=rank)
+        assert found.method == method
+        assert found.factor.shape[1] == min(rank, 7 if kind == LINEAR else rank)
+        check(found, K, matrix, arguments)
+
+
+@pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, PRECOMPUTED])
+def test_greedy_takes_the_textbook_pivots(kind):
+    matrix, K, arguments = problem(kind)
+    found = fit(matrix, arguments, method="cholesky", rank=7)
+    pivots, L = greedy(K, 7)
+    assert list(found.pivots) == pivots
+    np.testing.assert_allclose(found.factor, L, rtol=0, atol=1e-9 * np.abs(L).max())
+
+
+def test_greedy_with_more_rows_than_candidates():
+    matrix, _ = data.load("a1a.xz", 800)
+    X = dense(matrix)
+    K = kernel_of(X, X, RBF, gamma=0.01)
+    found = fit(matrix, (RBF, 0, 0.01, 0.0), method="cholesky", rank=150)
+    pivots, L = greedy(K, 150)
+    assert list(found.pivots) == pivots
+    np.testing.assert_allclose(found.factor, L, rtol=0, atol=1e-10)
+
+
+def test_random_pivots_follow_the_residual():
+    """The chance of each pair of pivots, against the product of its conditional chances."""
+    K = np.array([[1.0, 0.7, 0.0], [0.7, 1.0, 0.3], [0.0, 0.3, 1.5]])
+    matrix = given(K)
+    counts, runs = np.zeros((3, 3)), 3000
+    for seed in range(runs):
+        first, second = fit(matrix, (PRECOMPUTED, 0, 0.0, 0.0), method="rpcholesky", rank=2, seed=seed).pivots
+        counts[first, second] += 1
+    chances = np.zeros((3, 3))
+    for i in range(3):
+        rest = K.diagonal() - K[:, i] ** 2 / K[i, i]
+        chances[i] = K[i, i] / K.trace() * rest / rest.sum()
+    assert np.abs(counts / runs - chances).max() < 4.5 * np.sqrt(0.25 / runs) / 2
+    assert chances.max() - chances[~np.eye(3, dtype=bool)].min() > 0.05
+
+
+def test_nystrom_is_the_landmarks_projection():
+    matrix, K, arguments = problem(RBF)
+    found = fit(matrix, arguments, method="nystrom", rank=12)
+    P = found.pivots
+    assert len(set(P)) == 12
+    expected = K[:, P] @ np.linalg.solve(K[np.ix_(P, P)], K[P])
+    np.testing.assert_allclose(found.factor @ found.factor.T, expected, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rank_by_tolerance(method):
+    matrix, K, arguments = problem(RBF)
+    found = fit(matrix, arguments, method=method, tolerance=0.05)
+    check(found, K, matrix, arguments)
+    assert found.trace_error <= 0.05 * K.trace()
+    r = found.factor.shape[1]
+    if method == "cholesky":
+        assert r == greedy(K, len(K), 0.05)[1].shape[1]
+    if method == "eigen":
+        values = np.linalg.eigvalsh(K)[::-1]
+        assert r == 1 + int(np.argmax(K.trace() - np.cumsum(values) <= 0.05 * K.trace()))
+    if method == "rpcholesky":
+        fewer = fit(matrix, arguments, method=method, rank=r - 1)
+        assert fewer.trace_error > 0.05 * K.trace()
+    for rank, expected in ((3, 3), (len(K), r)):  # whichever comes first
+        both = fit(matrix, arguments, method=method, rank=rank, tolerance=0.05)
+        assert both.factor.shape[1] == expected
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_duplicate_rows_end_it_early(method):
+    X = np.repeat(points(6, 3), 5, axis=0)
+    matrix, arguments = from_dense(X), (RBF, 0, 0.5, 0.0)
+    found = fit(matrix, arguments, method=method, rank=30)
+    assert found.factor.shape[1] == 6
+    assert found.trace_error < 1e-12 * 30
+    np.testing.assert_allclose(found.factor @ found.factor.T, kernel_of(X, X, *arguments), rtol=0, atol=1e-12)
+    found = fit(matrix, arguments, method=method, tolerance=1e-9)
+    assert found.factor.shape[1] == 6
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, PRECOMPUTED])
+def test_rank_beyond_the_number_of_rows(kind, method):
+    matrix, K, arguments = problem(kind, n=25)
+    found = fit(matrix, arguments, method=method, rank=1000)
+    assert found.factor.shape[1] <= 25
+    np.testing.assert_allclose(found.factor @ found.factor.T, K, rtol=0, atol=1e-8 * K.max())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_row(method):
+    found = fit(from_dense(np.array([[3.0, 4.0]])), (LINEAR, 0, 0.0, 0.0), method=method, rank=3)
+    assert abs(found.factor[0, 0]) == pytest.approx(5.0) and found.factor.shape == (1, 1)
+    assert found.trace == 25.0 and list(found.pivots) == [0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rows_without_entries(method):
+    found = fit(from_dense(np.zeros((4, 2))), (LINEAR, 0, 0.0, 0.0), method=method, rank=2)
+    assert found.factor.shape == (4, 0) and found.trace == found.trace_error == 0.0
+    found = fit(from_dense(np.zeros((4, 2))), (RBF, 0, 1.0, 0.0), method=method, rank=2)
+    np.testing.assert_allclose(np.abs(found.factor), np.ones((4, 1)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_seed_decides(method):
+    matrix, _, arguments = problem(RBF)
+    first, again, other = (fit(matrix, arguments, method=method, rank=5, seed=seed) for seed in (1, 1, 2))
+    assert first.factor.tobytes() == again.factor.tobytes() and list(first.pivots) == list(again.pivots)
+    if method in ("rpcholesky", "nystrom"):
+        assert list(first.pivots) != list(other.pivots)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_some_of_the_rows_in_another_order(monkeypatch, method):
+    monkeypatch.setattr(lowrank, "PIVOTS", 3)
+    matrix, K, arguments = problem(RBF)
+    rows = np.array([40, 2, 77, 13, 5, 60, 31, 8], dtype=np.int32)
+    found = fit(matrix, arguments, rows, method=method, rank=4)
+    check(found, K[np.ix_(rows, rows)], matrix.take(rows), arguments)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("kind", [LINEAR, POLY, RBF])
+def test_values_of_any_size(kind, scale, method):
+    X = points(60, 6, scale=scale)
+    matrix, arguments = from_dense(X), (kind, 2, 0.1 / scale**2, 1.0)
+    found = fit(matrix, arguments, method=method, rank=10)
+    check(found, kernel_of(X, X, *arguments), matrix, arguments)
+    assert found.factor.shape[1] == (6 if kind == LINEAR else 10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_features_with_huge_numbers(method):
+    X, names = points(40, 5), np.array([0, 7, 2**20, 2**30, 2**31 - 2])
+    matrix = data.from_rows([[(int(j), float(v)) for j, v in zip(names, row, strict=True)] for row in X])
+    found = fit(matrix, (RBF, 0, 0.1, 0.0), method=method, rank=6)
+    plain = fit(from_dense(X), (RBF, 0, 0.1, 0.0), method=method, rank=6)
+    assert found.factor.tobytes() == plain.factor.tobytes()
+    features = features_of(matrix.take(found.pivots), found.transform, matrix, ramp(40), RBF, 0, 0.1, 0.0)
+    np.testing.assert_allclose(features, found.factor, rtol=0, atol=1e-10)
+
+
+def test_rows_far_from_the_origin_have_their_distances():
+    """Dot products would lose all digits."""
+    X = points(30, 3) + 1e6
+    matrix, spec = from_dense(X), KernelSpec(RBF, 0, 0.5, 0.0)
+    np.testing.assert_allclose(
+        chunk_columns(matrix, matrix, spec), kernel_of(X, X, RBF, 0, 0.5), rtol=1e-9, atol=1e-300
+    )
+
+
+def test_equal_rows_have_an_rbf_of_one():
+    matrix = from_dense(points(40, 9))
+    values = chunk_columns(matrix, matrix, KernelSpec(RBF, 0, 0.37, 0.0))
+    assert (values.diagonal() == 1.0).all() and (values == values.T).all()
+
+
+# ---- eigenpairs ------------------------------------------------------------------------------
+
+
+def operator_of(matrix, spec, rows=None, weights=None, budget=0.0, threads=1):
+    rows = np.arange(matrix.n_rows, dtype=np.int32) if rows is None else rows
+    return eigen.KernelOperator(matrix, rows, np.ones(len(rows)) if weights is None else weights, spec, budget, threads)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """Davidson's method, and tiles of all kinds, on a small problem."""
+    monkeypatch.setattr(eigen, "DENSE", 0)
+    monkeypatch.setattr(eigen, "TALL", 48)
+    monkeypatch.setattr(eigen, "SMALL", 16)
+
+
+@pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, PRECOMPUTED])
+@pytest.mark.parametrize(("budget", "threads"), [(0.0, 1), (20000.0, 1), (1e9, 2)])
+def test_products_by_tiles(small_tiles, kind, budget, threads):
+    matrix, K, arguments = problem(kind, n=110)
+    rows = np.arange(109, -1, -1, dtype=np.int32)
+    weights = np.linspace(1, 2, 110)
+    operator = operator_of(matrix, KernelSpec(*arguments), rows, weights, budget, threads)
+    operator.keep()
+    expected = weights[:, None] * K[::-1, ::-1] * weights
+    V = np.random.default_rng(0).standard_normal((110, 3))
+    for _ in range(2):
+        np.testing.assert_allclose(operator.product(V), expected @ V, rtol=0, atol=1e-10 * np.abs(expected).max())
+        assert sum(tile.nbytes for tile in operator.kept.values()) <= budget
+    assert bool(operator.kept) == (budget > 0)
+    np.testing.assert_allclose(operator.dense(), expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [POLY, RBF, PRECOMPUTED])
+def test_eigenpairs_are_those_of_the_whole_matrix(small_tiles, monkeypatch, kind):
+    """By Davidson's method, duplicates included: residuals, values, and nothing missed."""
+    matrix, K, arguments = problem(kind, n=150)
+    rows = np.concatenate([np.arange(150), np.arange(0, 150, 4), np.arange(20)]).astype(np.int32)
+    K = K[np.ix_(rows, rows)]
+    used = []
+    monkeypatch.setattr(eigen, "davidson", lambda *a, f=eigen.davidson: used.append(a) or f(*a))
+    for k in (1, 6, 17):
+        found = fit(matrix, arguments, rows, method="eigen", rank=k)
+        w = np.linalg.eigvalsh(K)[::-1][:k]
+        V = found.transform * np.sqrt(w)
+        np.testing.assert_allclose(np.linalg.norm(V, axis=0), 1.0, rtol=1e-8)
+        assert (np.linalg.norm(K @ V - V * w, axis=0) <= 2 * eigen.RESIDUAL * w).all()
+        assert found.trace_error == pytest.approx(K.trace() - w.sum(), rel=1e-8)
+        check(found, K, matrix.take(rows), arguments)
+    assert len(used) == 3
+
+
+def test_eigenpairs_that_the_start_does_not_see(small_tiles, monkeypatch):
+    """Clusters without any similarity: greedy pivots are one of each, the first ones, and not those of the largest."""
+    sizes = [2] * 60 + [6, 5]
+    K = np.zeros((sum(sizes), sum(sizes)))
+    ends = np.cumsum(sizes)
+    for size, end in zip(sizes, ends, strict=True):
+        K[end - size : end, end - size : end] = 0.9
+    np.fill_diagonal(K, 1.0)
+    matrix = given(K)
+    start = np.zeros((len(K), 20))
+    for j in range(20):
+        start[2 * j : 2 * j + 2, j] = np.sqrt(0.95)
+    U, S = eigen.principal(start)
+    operator = operator_of(matrix, KernelSpec(PRECOMPUTED))
+    w, V, KV = eigen.davidson(operator, 2, U, S, 1)
+    np.testing.assert_allclose(w, [1 + 0.9 * 5, 1 + 0.9 * 4], rtol=1e-9)
+    np.testing.assert_allclose(KV, K @ V, rtol=0, atol=1e-10)
+
+
+def test_eigenpairs_without_a_gap(small_tiles):
+    """All eigenvalues near 1, all 0, and fewer than asked for."""
+    matrix = from_dense(points(120, 8))
+    found = fit(matrix, (RBF, 0, 3.0, 0.0), method="eigen", rank=5)
+    w = np.linalg.eigvalsh(kernel_of(dense(matrix), dense(matrix), RBF, gamma=3.0))[::-1]
+    assert w[5] / w[0] > 0.3
+    assert found.trace_error == pytest.approx(120 - w[:5].sum(), rel=1e-9)
+    found = fit(from_dense(np.eye(120)), (LINEAR, 0, 0.0, 0.0), method="eigen", rank=5)
+    np.testing.assert_allclose(found.factor.T @ found.factor, np.eye(5), rtol=0, atol=1e-9)
+    assert fit(from_dense(np.zeros((90, 2))), (LINEAR, 0, 0.0, 0.0), method="eigen", rank=5).factor.shape == (90, 0)
+    assert fit(from_dense(points(90, 2)), (LINEAR, 0, 0.0, 0.0), method="eigen", rank=5).factor.shape == (90, 2)
+
+
+def test_eigenpairs_of_indefinite_kernels(small_tiles):
+    X = points(80, 3)
+    K = kernel_of(X, X, SIGMOID, gamma=1.0, coef0=-0.5)
+    w, V = np.linalg.eigh(K)
+    assert w[0] < -1
+    for settings, k in (({"rank": 4}, 4), ({"rank": 200}, int((w > 1e-10).sum()))):
+        found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), method="eigen", **settings)
+        expected = (V[:, -k:] * w[-k:]) @ V[:, -k:].T
+        assert found.factor.shape[1] == k
+        np.testing.assert_allclose(found.factor @ found.factor.T, expected, rtol=0, atol=1e-6)
+        assert found.trace_error == pytest.approx(max(0.0, K.trace() - w[-k:].sum()), abs=1e-6)
+    found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), method="eigen", tolerance=0.1)
+    assert found.factor.shape[1] == 1 + int(np.argmax(K.trace() - np.cumsum(w[::-1]) <= 0.1 * K.trace()))
+
+
+def test_a_near_start_saves_rounds(small_tiles, monkeypatch):
+    """Products with K by round: few vectors, and soon."""
+    matrix, _ = data.load("a1a.xz", 1500)
+    matrix = from_dense(np.unique(dense(matrix), axis=0)[:, 1:])
+    product, counts = eigen.KernelOperator.product, []
+    monkeypatch.setattr(eigen.KernelOperator, "product", lambda o, V: counts.append(V.shape[1]) or product(o, V))
+    fit(matrix, (RBF, 0, 1 / 123, 0.0), method="eigen", rank=16)
+    assert sum(counts) < 90 and len(counts) <= 5
+
+
+@pytest.mark.parametrize("tolerance", [0.3, 0.02, 1e-6])
+def test_eigenpairs_by_tolerance(small_tiles, tolerance):
+    matrix, K, arguments = problem(RBF, n=150)
+    values = np.linalg.eigvalsh(K)[::-1]
+    found = fit(matrix, arguments, method="eigen", tolerance=tolerance)
+    assert found.factor.shape[1] == 1 + int(np.argmax(K.trace() - np.cumsum(values) <= tolerance * K.trace()))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_threads_change_no_bit(small_tiles, monkeypatch, method):
+    monkeypatch.setattr(factors, "CHUNK", 20)
+    matrix, _, arguments = problem(RBF, n=150)
+    one, two = (
+        factorize(matrix, ramp(150), *arguments, Approximation(method, 9), 1e5, threads=threads) for threads in (1, 2)
+    )
+    assert one.factor.tobytes() == two.factor.tobytes() and one.transform.tobytes() == two.transform.tobytes()
+
+
+# ---- kernels that are not positive semidefinite ----------------------------------------------
+
+
+@pytest.mark.parametrize("method", [*CHOLESKY, "nystrom"])
+def test_indefinite_kernels_are_refused(method):
+    X = points(40, 3)
+    with pytest.raises(DataError, match="not positive semidefinite"):
+        fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), method=method, rank=40)
+    with pytest.raises(DataError, match="not positive semidefinite"):
+        fit(given(np.array([[1.0, 2.0], [2.0, 1.0]])), (PRECOMPUTED, 0, 0.0, 0.0), method=method, rank=2)
+
+
+def test_landmarks_of_an_indefinite_kernel():
+    with pytest.raises(DataError, match="not positive semidefinite"):
+        factors.nystrom_transform(np.array([[1.0, 2.0], [2.0, 1.0]]), 1.0)
+
+
+@pytest.mark.parametrize("method", CHOLESKY)
+def test_the_row_at_fault_is_named(method):
+    K = np.diag([4.0, 5.0, -1.0, 6.0])
+    with pytest.raises(DataError) as error:
+        fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), rows=np.array([3, 2, 0], dtype=np.int32), method=method, rank=2)
+    assert error.value.row == 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_rounding_of_given_values_is_no_error(method):
+    X = points(60, 4)
+    K = np.round(kernel_of(X, X, RBF, gamma=0.05), 7)
+    found = fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), method=method, rank=60)
+    assert 10 < found.factor.shape[1] <= 60
+    assert np.abs(found.factor @ found.factor.T - K).max() < 1e-5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_given_matrix_must_be_symmetric(method):
+    K = np.eye(5)
+    K[1, 3] = 0.5
+    with pytest.raises(DataError, match="not symmetric"):
+        fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), method=method, rank=5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_values_that_overflow(monkeypatch, method):
+    matrix = from_dense(np.array([[1.0], [1e200], [2.0]]))
+    with pytest.raises(DataError, match="overflow") as error:
+        fit(matrix, (LINEAR, 0, 0.0, 0.0), method=method, rank=2)
+    assert error.value.row == 1
+    monkeypatch.setattr(factors, "CHUNK", 2)
+    with pytest.raises(DataError, match="overflow") as error:
+        fit(matrix, (LINEAR, 0, 0.0, 0.0), np.array([0, 2, 2, 1], dtype=np.int32), method=method, rank=2)
+    assert error.value.row == 1
+
+
+def test_a_given_matrix_that_lacks_values():
+    arguments = (PRECOMPUTED, 0, 0.0, 0.0)
+    full, short = [(0, 1.0), (1, 1.0), (2, 0.0)], [(0, 2.0), (1, 0.0)]
+    for rows, cause in (
+        ([full, short], "no kernel value"),
+        ([[(0, 2.0), *full[1:]], [(0, 0.0), *full[1:]]], "at least 1"),
+        ([full, []], "no serial number"),
+    ):
+        with pytest.raises(DataError, match=cause) as error:
+            fit(data.from_rows(rows), arguments, rank=1)
+        assert error.value.row == 1
+    pivots = data.from_rows([[(0, 2.0)]])
+    tests = data.from_rows([full, full, short])
+    features = features_of(pivots, np.array([[2.0]]), tests, ramp(2), *arguments)
+    assert features.tolist() == [[0.0], [0.0]]
+    with pytest.raises(DataError, match="no kernel value") as error:
+        features_of(pivots, np.array([[2.0]]), tests, np.array([1, 2], dtype=np.int32), *arguments)
+    assert error.value.row == 2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_no_rows(method):
+    found = fit(data.from_rows([]), (RBF, 0, 1.0, 0.0), method=method, rank=2)
+    assert found.factor.shape == (0, 0) and found.trace == 0.0
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"method": "svd", "rank": 3},
+        {"rank": -1},
+        {"rank": 2**31},
+        {"rank": 3, "tolerance": -0.1},
+        {"tolerance": 1.0},
+        {"rank": 3, "tolerance": float("nan")},
+        {},
+        {"rank": 3, "seed": -1},
+    ],
+)
+def test_wrong_settings(settings):
+    with pytest.raises(ParameterError):
+        Approximation(**settings)
+
+
+# ---- chunks ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [POLY, RBF, PRECOMPUTED])
+def test_chunks_of_any_size_give_the_same(monkeypatch, kind, method):
+    matrix, K, arguments = problem(kind)
+    whole = fit(matrix, arguments, method=method, rank=8)
+    monkeypatch.setattr(factors, "CHUNK", 13)
+    parts = fit(matrix, arguments, method=method, rank=8)
+    assert list(parts.pivots) == list(whole.pivots)
+    np.testing.assert_allclose(
+        parts.factor @ parts.factor.T, whole.factor @ whole.factor.T, rtol=0, atol=1e-9 * K.diagonal().max()
+    )
+    check(parts, K, matrix, arguments)
+
+
+@pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED])
+def test_values_of_chunks(kind):
+    X = points(50, 6, density=0.5)
+    X[7] = 0.0
+    matrix = from_dense(X)
+    arguments = (kind, 3, 0.3, 0.7)
+    if kind == PRECOMPUTED:
+        X = np.column_stack([np.arange(1, 51), X @ X.T])
+        matrix = given(X[:, 1:])
+    spec = pickle.loads(pickle.dumps(KernelSpec(*arguments)))
+    K = kernel_of(X if kind == PRECOMPUTED else dense(matrix), X if kind == PRECOMPUTED else dense(matrix), *arguments)
+    chunks = split(matrix, ramp(50), 18)
+    assert [chunk.n_rows for chunk in chunks] == [18, 18, 14]
+    np.testing.assert_allclose(np.concatenate([chunk_diagonal(c, spec) for c in chunks]), K.diagonal(), rtol=1e-12)
+    others = matrix.take(np.array([41, 7, 3, *range(40)], dtype=np.int32))
+    values = np.concatenate([chunk_columns(c, others, spec) for c in chunks])
+    np.testing.assert_allclose(values, K[:, [41, 7, 3, *range(40)]], rtol=1e-12, atol=1e-13)
+
+
+def test_candidates_of_chunks_are_those_of_the_whole():
+    rng = np.random.default_rng(5)
+    residual = np.round(rng.random(100), 1)  # with ties
+    for count in (1, 7, 60, 100, 120):
+        places, bound = pivoting.largest_rows(residual, count)
+        order = np.argsort(-residual, kind="stable")
+        assert list(places) == sorted(order[:count])
+        assert bound == (residual[order[count]] if count < 100 else 0.0)
+        parts = [residual[:30], residual[30:31], residual[31:]]
+        answers = [pivoting.largest_rows(part, count) for part in parts]
+        chosen, joint = pivoting.largest_of_chunks(
+            [(part[at], least) for part, (at, least) in zip(parts, answers, strict=True)], count
+        )
+        found = [start + at[c] for start, (at, _), c in zip((0, 30, 31), answers, chosen, strict=True)]
+        assert list(np.concatenate(found)) == list(places) and joint == bound
+
+
+def test_rows_that_a_chunk_did_not_send_count():
+    answers = [(np.array([9.0, 8.0, 7.0]), 6.0), (np.array([1.0]), 0.0)]
+    chosen, bound = pivoting.largest_of_chunks(answers, 3)
+    assert [list(c) for c in chosen] == [[0, 1, 2], []] and bound == 6.0
+
+
+def test_draws_of_chunks_are_those_of_the_whole():
+    rng = np.random.default_rng(5)
+    residual = rng.random(100)
+    residual[[3, 50]] = 0.0, -1e-17
+    marks = rng.random(2000)
+    whole = pivoting.drawn_rows(residual, marks * np.maximum(residual, 0).sum())
+    assert not {3, 50} & set(whole)
+    assert np.abs(np.bincount(whole, minlength=100) / 2000 - residual / residual.sum()).max() < 0.02
+    parts = [residual[:30], residual[30:31], residual[31:]]
+    dealt = pivoting.marks_of_chunks(np.array([np.maximum(part, 0).sum() for part in parts]), marks)
+    found = [start + pivoting.drawn_rows(part, at) for start, part, at in zip((0, 30, 31), parts, dealt, strict=True)]
+    assert sorted(np.concatenate(found)) == sorted(whole)
+
+
+def test_a_factor_built_by_steps_over_chunks():
+    """What a distributed caller does: blocks of nearly the largest residuals, rows broadcast, F kept in place."""
+    matrix, K, arguments = problem(RBF)
+    spec = KernelSpec(*arguments)
+    starts, chunks = [0, 40, 80], split(matrix, ramp(90), 40)
+    factors = [np.empty((chunk.n_rows, 0)) for chunk in chunks]
+    residuals = [chunk_diagonal(chunk, spec) for chunk in chunks]
+    pivots = []
+    while len(pivots) < 30:
+        answers = [pivoting.largest_rows(residual, 16) for residual in residuals]
+        chosen, bound = pivoting.largest_of_chunks(
+            [(residual[at], least) for residual, (at, least) in zip(residuals, answers, strict=True)], 16
+        )
+        places = [at[c] for (at, _), c in zip(answers, chosen, strict=True)]
+        candidates = np.concatenate([start + at for start, at in zip(starts, places, strict=True)]).astype(np.int32)
+        theirs = np.concatenate([factor[at] for factor, at in zip(factors, places, strict=True)])
+        block = pivoting.residual_block(matrix.take(candidates), theirs, spec)
+        picked, lower = pivoting.choose_largest(block, 0.5 * bound, 30 - len(pivots), 1e-13)
+        assert len(picked) > 1 or len(pivots) == 29
+        rows = matrix.take(candidates[picked])
+        new = [
+            pivoting.new_columns(chunk, factor, rows, theirs[picked], lower, spec)
+            for chunk, factor in zip(chunks, factors, strict=True)
+        ]
+        factors = [np.hstack(pair) for pair in zip(factors, new, strict=True)]
+        residuals = [pivoting.remaining(residual, n) for residual, n in zip(residuals, new, strict=True)]
+        pivots.extend(candidates[picked])
+    F = np.concatenate(factors)
+    P = np.array(pivots)
+    np.testing.assert_allclose(F @ F.T, K[:, P] @ np.linalg.solve(K[np.ix_(P, P)], K[P]), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(np.concatenate(residuals), (K - F @ F.T).diagonal(), rtol=0, atol=1e-12)
