@@ -1,13 +1,13 @@
 """libsvmx: a drop-in, LIBSVM-compatible support vector machine solver.
 
-    L7  cli/  compat/  api.py  _gridapi.py     faces: commands, LIBSVM's Python interface, functions over arrays
+    L7  cli/  compat/  api.py  _*api.py        faces: commands, LIBSVM's Python interface, functions over arrays
     L6  io/                        text in and out; knows models and parameters
     L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation, leave-one-out,
                                    grid search
     L4  _solvers/                  one algorithm per file: SMO, SMO from a known start, chunked decomposition and IRWLS,
-                                   seeders of starts, the exact path
+                                   the constraint-reduced interior-point method, seeders of starts, the exact path
     L3  _problem/                  the dual problem, its solution, its KKT certificate
-    L2  _kernels/                  kernel rows, row store, shared rows, kernel of test rows
+    L2  _kernels/                  kernel rows, row store, shared rows, kernel of test rows, low-rank factors
     L1  _core/                     buffers, sparse rows, SIMD loops, rand()
     L0  enums.py  exceptions.py  _typing.py
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from libsvmx._arrays import decision_values, predict
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._gridapi import GridSearch, grid_search
+    from libsvmx._lowrankapi import LowRankKernel, low_rank
+    from libsvmx._solvers.crsvm import Iteration
     from libsvmx._stateapi import State
     from libsvmx._train.change import UpdateReport
     from libsvmx._train.model import Model
@@ -51,8 +53,10 @@ __all__ = [
     "FoldReport",
     "FormatError",
     "GridSearch",
+    "Iteration",
     "KernelType",
     "LeaveOneOut",
+    "LowRankKernel",
     "Model",
     "Observer",
     "Parameter",
@@ -67,6 +71,7 @@ __all__ = [
     "grid_search",
     "leave_one_out",
     "load_model",
+    "low_rank",
     "predict",
     "predict_probability",
     "read_problem",
@@ -80,7 +85,9 @@ _HOME = {
     "FoldReport": "_train.pairrounds",
     "FormatError": "exceptions",
     "GridSearch": "_gridapi",
+    "Iteration": "_solvers.crsvm",
     "KernelType": "enums",
+    "LowRankKernel": "_lowrankapi",
     "Model": "_train.model",
     "Observer": "_train.observer",
     "Parameter": "_train.parameter",
@@ -91,6 +98,7 @@ _HOME = {
     "UpdateReport": "_train.change",
     "decision_values": "_arrays",
     "grid_search": "_gridapi",
+    "low_rank": "_lowrankapi",
     "predict": "_arrays",
 }
 

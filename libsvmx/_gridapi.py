@@ -108,7 +108,7 @@ def grid_search(
     n_folds : int
     seed : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
-                              seeding cannot be (probability estimates, classes of weight 0)
+                              seeding cannot be (probability estimates, classes of weight 0, solver crsvm)
     random_state : int        of the folds, drawn anew at each point; 1 is LIBSVM's
     workers : int             processes; more than one needs joblib (``libsvmx[grid]``)
     dask : str or distributed.Client       share the points among its workers instead (``libsvmx[dask]``)

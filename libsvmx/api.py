@@ -108,11 +108,12 @@ def train(
         With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n).
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; with
-        ``solver="chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits
+        ``solver="chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits; ``"crsvm"`` is C-SVC
+        on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with ``low_rank="cholesky", rank=300``
     keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
     random_state : int                   of the folds behind probability estimates; 1 is LIBSVM's
-    observer : Observer                  is told of progress
+    observer : Observer                  is told of progress; ``iterated`` gets an Iteration for each of crsvm
 
     Returns
     -------

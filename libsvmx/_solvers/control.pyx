@@ -48,6 +48,11 @@ cdef class Control:
             self.poll()
         return 0
 
+    def look(self):
+        """Poll now; returns ``stopped``. For solvers in Python, once an iteration."""
+        self.poll()
+        return self.stopped
+
     cdef int poll(self) except -1 nogil:
         """Let signals in (Ctrl-C raises here) and look at the clock."""
         with gil:

@@ -149,7 +149,7 @@ class Counting(Observer):
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
         self.reports: list[SolveReport] = []
-        for name in ("mark", "should_stop", "total_sv", "laplace_scale", "remark"):
+        for name in ("mark", "should_stop", "iterated", "factorized", "total_sv", "laplace_scale", "remark"):
             setattr(self, name, getattr(observer, name))
 
     def solved(self, report: SolveReport) -> None:

@@ -10,6 +10,8 @@ from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
+    from libsvmx._train.explicit import Explicit
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
@@ -39,10 +41,11 @@ class Kernels:
     ----------
     whole : Kernel                    of all the rows, made with the first part
     shared : SharedRows or None
+    explicit : Explicit or None       what solver crsvm has instead of kernel rows
     budget_bytes : float              for the rows of a solve itself
     """
 
-    __slots__ = ("budget_bytes", "number", "request", "shared", "whole")
+    __slots__ = ("budget_bytes", "explicit", "number", "request", "shared", "whole")
 
     def __init__(
         self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
@@ -50,6 +53,7 @@ class Kernels:
         self.request = (problem, param, groups, repeated)
         self.whole: Kernel | None = None
         self.shared: SharedRows | None = None
+        self.explicit: Explicit | None = None
         self.budget_bytes = param.cache_size * MEGABYTE
 
     def prepare(self) -> Kernel:
@@ -80,6 +84,15 @@ class Kernels:
                 shared = SharedRows(whole, SHARED * self.budget_bytes, segments, across)
                 return shared if needed <= SMALL_BYTES or shared.value_ns() > DEAR_NS else None
         return None
+
+    def features(self, observer: Observer) -> Explicit:
+        """Explicit features of all the rows, made with the first solve that asks for them."""
+        if self.explicit is None:
+            from libsvmx._train.explicit import Explicit  # NumPy and SciPy, which the exact solver starts without
+
+            problem, param = self.request[:2]
+            self.explicit = Explicit(problem, param, observer)
+        return self.explicit
 
     def of(self, problem: Problem) -> tuple[Kernel, float]:
         """The kernel of the rows of ``problem``, which are among those of the whole, and ``budget_bytes``."""

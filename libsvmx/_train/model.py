@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.arrays import take_int32
@@ -99,6 +100,37 @@ class Model:
         v = self.vectors
         parts = (_ndarray(v.values), _ndarray(v.indices), _ndarray(v.indptr))
         return csr_array(parts, shape=(v.n_rows, v.max_index + 1))
+
+    @property
+    def w(self) -> FloatArray:
+        """Weights of the features of a linear kernel, shape (number of functions, largest index of a support vector).
+
+        Column j is LIBSVM's index j + 1, and the decision values of a row x are w @ x - rho; a feature beyond the last
+        column counts nothing. Computed anew at each access.
+
+        Raises
+        ------
+        AttributeError      another kernel, or a feature with index 0, which has no column
+        """
+        import numpy as np
+
+        if self.param.kernel_type != KernelType.LINEAR:
+            raise AttributeError(f"only models of a linear kernel have w, not of {self.param.kernel_type.name}")
+        vectors = self.support_vectors
+        if vectors[:, [0]].nnz:
+            raise AttributeError("w has no column for features with index 0, which the support vectors have")
+        table, k = self.sv_coef, self.nr_class
+        if self.class_sv is None:
+            beta = table
+        else:  # of pair (i, j): the vectors of i have their coefficients in row j - 1, those of j in row i
+            ends = np.concatenate([[0], np.cumsum(self.class_sv)])
+            beta = np.zeros((len(self.offsets), self.n_sv))
+            for f, (i, j) in enumerate(combinations(range(k), 2)):
+                for row, c in ((j - 1, i), (i, j)):
+                    beta[f, ends[c] : ends[c + 1]] = table[row, ends[c] : ends[c + 1]]
+        w: FloatArray = np.ascontiguousarray((vectors.T @ beta.T).T[:, 1:])
+        w.flags.writeable = False
+        return w
 
     def __post_init__(self) -> None:
         """Read-only buffers, and lengths that fit together: predictions rely on both. Raises ValueError."""

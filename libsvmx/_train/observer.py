@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.crsvm import Iteration
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,12 @@ class Observer:
 
     def solved(self, report: SolveReport) -> None:
         """A dual problem has been solved."""
+
+    def iterated(self, line: Iteration) -> None:
+        """The interior-point solver begins an iteration, or ends; ``line`` is a libsvmx.Iteration."""
+
+    def factorized(self, rank: int, trace_error: float, trace: float) -> None:
+        """The kernel has been approximated: the trace of the kernel matrix, and what of it the factor leaves out."""
 
     def total_sv(self, n_sv: int) -> None:
         """A classifier is complete, with so many support vectors over all pairs."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import isfinite
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
@@ -13,7 +13,11 @@ from libsvmx.exceptions import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from libsvmx._kernels.lowrank import Approximation
     from libsvmx._solvers.chunking import Chunking
+    from libsvmx._solvers.reduction import Reduction
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +43,25 @@ class Parameter:
     time_limit : float            seconds for each solve, 0 for none
     threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
     solver : str                  'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same optimum to eps by
-                                  working sets, see libsvmx._solvers.chunking, where the next five are explained
+                                  working sets, see libsvmx._solvers.chunking, where the next five are explained; or
+                                  'crsvm', for explicit features
     working_set : int             variables of a working set, 0 for the solver's choice
     working_set_rule : str        'random', 'mixed' or 'largest'
     kept_share : float            of a working set that stays for the next, 0 <= kept_share < 1
-    solver_seed : int             of the random choice of working sets
+    solver_seed : int             of the random choice of working sets, of patterns, and of pivots
     precision : str               of the kernel rows that move scores: 'auto', 'float' or 'double'
+    reduction : str               of solver 'crsvm', C-SVC by a constraint-reduced interior-point method: 'adaptive',
+                                  'fixed' or 'none', see libsvmx._solvers.reduction, where the next four are explained
+    reduction_rule : str          'omega' or 'distance'
+    balanced : bool               patterns of the normal matrix are taken from both classes alike
+    most_patterns : int           of the normal matrix, 0 for all
+    tolerance : float             of residuals and duality gap, both relative
+    low_rank : str                how crsvm approximates the kernel: 'cholesky', 'rpcholesky', 'nystrom' or 'eigen', see
+                                  libsvmx._kernels.lowrank; '' for not at all
+    rank : int                    of the approximation, 0 for what rank_error needs
+    rank_error : float            of the approximation: its trace error, relative; 0 for what rank gives
+    predict_with : str            the model of an approximated kernel holds support vectors, for predictions with the
+                                  'kernel' itself, or the pivots of the 'factor'
 
     Raises
     ------
@@ -73,6 +90,15 @@ class Parameter:
     kept_share: float = 0.0
     solver_seed: int = 1
     precision: str = "auto"
+    reduction: str = "adaptive"
+    reduction_rule: str = "omega"
+    balanced: bool = True
+    most_patterns: int = 0
+    tolerance: float = 1e-8
+    low_rank: str = ""
+    rank: int = 0
+    rank_error: float = 0.0
+    predict_with: str = "kernel"
 
     def __post_init__(self) -> None:
         for name, kind in (("svm_type", SvmType), ("kernel_type", KernelType)):
@@ -81,13 +107,25 @@ class Parameter:
             except ValueError:
                 known = ", ".join(f"{k.value} {k.name}" for k in kind)
                 raise ParameterError(f"unknown {name} {getattr(self, name)!r}; known are {known}") from None
-        for name in ("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit", "kept_share"):
+        for name in (
+            "gamma",
+            "coef0",
+            "cache_size",
+            "eps",
+            "C",
+            "nu",
+            "p",
+            "time_limit",
+            "kept_share",
+            "tolerance",
+            "rank_error",
+        ):
             self._set(name, float)
             if not isfinite(getattr(self, name)):
                 raise ParameterError(f"{name} must be finite, not {getattr(self, name)}")
-        for name in ("degree", "max_iter", "threads", "working_set", "solver_seed"):
+        for name in ("degree", "max_iter", "threads", "working_set", "solver_seed", "most_patterns", "rank"):
             self._set(name, index)
-        for name in ("shrinking", "probability"):
+        for name in ("shrinking", "probability", "balanced"):
             if getattr(self, name) not in (0, 1):
                 raise ParameterError(f"{name} must be True or False, not {getattr(self, name)!r}")
             self._set(name, bool)
@@ -97,23 +135,51 @@ class Parameter:
             raise ParameterError(f"unknown solver {self.solver!r}: choose one of {', '.join(SOLVERS)}")
         if tuple(getattr(self, name) for name in SOLVER_OPTIONS) != USUAL_OPTIONS:
             self.chunking()
+        if self.predict_with not in PREDICT_WITH:
+            raise ParameterError(f"unknown predict_with {self.predict_with!r}: choose one of {', '.join(PREDICT_WITH)}")
+        if self.solver == "crsvm":
+            self._check_interior()
+
+    def _check_interior(self) -> None:
+        if self.svm_type != SvmType.C_SVC:
+            raise ParameterError(f"solver crsvm solves C-SVC, not {self.svm_type.name}")
+        self.interior()
+        if self.low_rank:
+            self.approximation()
+        elif self.rank or self.rank_error or self.predict_with == "factor":
+            raise ParameterError("rank, rank_error and predict_with 'factor' need a low_rank approximation")
+
+    @property
+    def has_features(self) -> bool:
+        """Whether the kernel has explicit features that are written down without its values, as solver crsvm needs."""
+        second_order = self.kernel_type == KernelType.POLY and self.degree == 2 and self.coef0 >= 0
+        return self.kernel_type == KernelType.LINEAR or second_order
 
     def chunking(self) -> Chunking:
-        """The settings of the chunked solver.
-
-        Raises
-        ------
-        ParameterError
-        """
+        """The settings of the chunked solver. Raises ParameterError."""
         from libsvmx._solvers.chunking import Chunking  # the exact solver starts without it
 
+        return self._settings(Chunking, SOLVER_OPTIONS, engine=SOLVERS[self.solver] or "smo")
+
+    def interior(self) -> Reduction:
+        """The settings of the interior-point solver. Raises ParameterError."""
+        from libsvmx._solvers.reduction import Reduction
+
+        return self._settings(Reduction, INTERIOR_OPTIONS)
+
+    def approximation(self) -> Approximation:
+        """The settings of the low-rank approximation. Raises ParameterError."""
+        from libsvmx._kernels.lowrank import Approximation
+
+        return self._settings(Approximation, LOW_RANK_OPTIONS)
+
+    def _settings(self, kind: Callable[..., T], options: dict[str, str], **more: object) -> T:
+        """Settings whose names are the values of ``options``; their errors name the keys."""
         try:
-            return Chunking(
-                SOLVERS[self.solver], **{theirs: getattr(self, own) for own, theirs in SOLVER_OPTIONS.items()}
-            )
+            return kind(**{theirs: getattr(self, own) for own, theirs in options.items()}, **more)
         except ParameterError as error:
             text = str(error)
-            for own, theirs in SOLVER_OPTIONS.items():
+            for own, theirs in options.items():
                 if text.startswith((f"{theirs} must ", f"unknown {theirs} ")):
                     text = text.replace(theirs, own, 1)
                     break
@@ -163,7 +229,7 @@ MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
 
 # The engine that solves the working sets of each solver; none are there for LIBSVM's.
-SOLVERS = {"smo": "smo", "chunked": "smo", "irwls": "irwls"}
+SOLVERS = {"smo": "smo", "chunked": "smo", "irwls": "irwls", "crsvm": ""}
 # What the others can be told, and what the settings of the chunked solver call it.
 SOLVER_OPTIONS = {
     "working_set": "working_set",
@@ -173,7 +239,23 @@ SOLVER_OPTIONS = {
     "precision": "precision",
 }
 USUAL_OPTIONS = (0, "random", 0.0, 1, "auto")
-SOLVER_FIELDS = ("solver", *SOLVER_OPTIONS)
+INTERIOR_OPTIONS = {
+    "reduction": "size",
+    "reduction_rule": "rule",
+    "balanced": "balanced",
+    "most_patterns": "upper",
+    "tolerance": "tolerance",
+    "solver_seed": "seed",
+}
+LOW_RANK_OPTIONS = {"low_rank": "method", "rank": "rank", "rank_error": "tolerance", "solver_seed": "seed"}
+PREDICT_WITH = ("kernel", "factor")
+# All that only says how a problem is solved.
+SOLVER_FIELDS_USED: dict[str, tuple[str, ...]] = {
+    "smo": (),
+    **dict.fromkeys(("chunked", "irwls"), ("solver", *SOLVER_OPTIONS)),
+    "crsvm": ("solver", *INTERIOR_OPTIONS, *LOW_RANK_OPTIONS, "predict_with"),
+}
+SOLVER_FIELDS = tuple(dict.fromkeys(name for names in SOLVER_FIELDS_USED.values() for name in names))
 
 
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:

@@ -69,8 +69,11 @@ def solve_binary(
     """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = pose(param, problem.targets, Cp, Cn)
-    kernel, budget_bytes = kernels.of(problem)
-    solution = solve(param, dual, kernel, budget_bytes, control)
+    if param.solver == "crsvm":
+        solution = kernels.features(observer).solve(dual, problem, control, observer)
+    else:
+        kernel, budget_bytes = kernels.of(problem)
+        solution = solve(param, dual, kernel, budget_bytes, control)
     status = solution.status
     if status != "converged":
         observer.remark(status)
@@ -163,7 +166,11 @@ def train_classifier(
             rhos.append(rho)
             statuses.append(status)
 
-    model = assemble_classifier(problem, param, (labels, start, order), betas, rhos, statuses)
+    classes = labels, start, order
+    if kernels.explicit and param.predict_with == "factor":
+        model = kernels.explicit.model(problem, classes, betas, rhos, statuses)
+    else:
+        model = assemble_classifier(problem, param, classes, betas, rhos, statuses)
     observer.total_sv(model.n_sv)
     if not param.probability:
         return model
@@ -226,7 +233,7 @@ def train_without(
 
 
 def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: int) -> Problem:
-    """Rows of classes i and j, with targets +1 and -1."""
+    """Rows of classes i and j of ``order``, with targets +1 and -1."""
     n_i, n_j = start[i + 1] - start[i], start[j + 1] - start[j]
     positions = zeros("i", n_i + n_j)
     positions[:n_i] = order[start[i] : start[i + 1]]

@@ -33,7 +33,7 @@ options:
   --dask ADDRESS       share the search among the workers of a Dask scheduler
   --seed-alpha METHOD  as of svmx-grid
   --threads N          threads to use
-  --solver NAME        and its options, as of svmx-train, for the search and the model
+  --solver NAME        and its options, as of svmx-train, for the search and the model; crsvm needs --rank N
   --resume             go on with the search in <training_file>.scale.out, if it is there
   --lenient            skip blank lines and comment lines in the data
   --help, --version
@@ -52,10 +52,12 @@ def main(argv: list[str]) -> int:
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
+    del switches["--loo"]
     switches["--resume"] = lambda: resume.append(True)
     files = parse(argv, {}, {}, names, switches, USAGE, version_text("svmx-easy"))
     if not 1 <= len(files) <= 2:
         raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
+    job.parameter()  # everything wrong with the options shows before anything is written
     check(files)
     train_name = os.path.basename(files[0])
     model_file = f"{train_name}.model"

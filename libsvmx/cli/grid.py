@@ -29,7 +29,7 @@ from libsvmx._train.grid import (
 )
 from libsvmx._train.gridpool import Workers, need
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import SOLVER_FIELDS, Parameter
+from libsvmx._train.parameter import SOLVER_FIELDS, SOLVER_FIELDS_USED, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.seeding import Seeding
@@ -160,7 +160,7 @@ def parse_arguments(argv: list[str]) -> Job:
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
-    del names["--on-interrupt"]  # there is no model to save
+    del names["--on-interrupt"], switches["--loo"]  # there is no model to save, and rates are those of folds
     files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, version_text("svmx-grid"))
     if len(files) != 1:
         what = f"unexpected argument {files[0]!r}" if files else "no data set: it comes last"
@@ -224,8 +224,9 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     from libsvmx._version import VERSION
 
     parameters = asdict(plan.param)
-    # no result depends on these; LIBSVM's path has no use for the options of the other solvers
-    for name in ("cache_size", "threads", *(SOLVER_FIELDS if plan.param.solver == "smo" else ())):
+    used = SOLVER_FIELDS_USED[plan.param.solver]
+    # no result depends on these, and a solver has no use for the options of the others
+    for name in ("cache_size", "threads", *(name for name in SOLVER_FIELDS if name not in used)):
         del parameters[name]
     if plan.grid.c_values is not None:
         parameters["C"] = SEARCHED

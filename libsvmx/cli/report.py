@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isnan
+from typing import TYPE_CHECKING
 
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, SolveReport
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.crsvm import Iteration
+
+# of the interior-point method; widths as in TrainingReport.iterated
+ITERATIONS = "iter        mu       gap      dual    primal      |Q|   step\n"
 
 MARKS = {".": ".", "*": "*", "few free": "\nWARNING: using -h 0 may be faster\n"}
 
@@ -59,6 +66,7 @@ class TrainingReport(Observer):
         self.write = write
         self.warn = warn
         self.warned: set[tuple[str, str]] = set()
+        self.last: Iteration | None = None
 
     def mark(self, mark: str) -> None:
         self.write(MARKS[mark])
@@ -69,6 +77,19 @@ class TrainingReport(Observer):
             self.write(f"{report.quantity} = {fixed(report.value)}\n")
         self.write(f"obj = {fixed(report.objective)}, rho = {fixed(report.rho)}\n")
         self.write(f"nSV = {report.n_sv}, nBSV = {report.n_bsv}\n")
+
+    def iterated(self, line: Iteration) -> None:
+        if line == self.last:  # where it goes on to a tighter tolerance
+            return
+        self.last = line
+        if line.number == 0:
+            self.write(ITERATIONS)
+        figures = " ".join(f"{value:9.2e}" for value in (line.mu, line.gap, line.dual, line.primal))
+        self.write(f"{line.number:4d} {figures} {line.patterns:8d} {line.step:6.3f}\n")
+
+    def factorized(self, rank: int, trace_error: float, trace: float) -> None:
+        relative = trace_error / trace if trace > 0 else 0.0
+        self.write(f"low-rank kernel: rank = {rank}, relative trace error = {relative:g}\n")
 
     def total_sv(self, n_sv: int) -> None:
         self.write(f"Total nSV = {n_sv}\n")

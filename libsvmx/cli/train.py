@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from libsvmx._core.rand import Rand
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import SOLVERS, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.seeding import Seeding
@@ -62,24 +62,52 @@ more:
   --time-limit SECONDS     stop each solve after that time
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
   --solver NAME            smo: LIBSVM's path and its model files (default); chunked: the same optimum to -e by working
-                           sets, sooner where iterations are many; irwls: by working sets and least squares
-  --working-set N          with these two: variables of a working set (0, as many as suit)
+                           sets, sooner where iterations are many; irwls: by working sets and least squares;
+                           crsvm: C-SVC of many rows and few features, by an interior-point method
+  --working-set N          of chunked and irwls: variables of a working set (0, as many as suit)
   --working-set-rule RULE  which they are: random, largest (violation), or half of each, mixed (random)
   --keep-share F           share of a working set that stays for the next, below 1 (0)
-  --solver-seed N          of the random choice (1)
   --precision P            of kernel rows that move scores: float, double, or as -e needs it (auto)
+  --solver-seed N          of what these solvers draw at random (1)
+  --reduction KIND         of crsvm: rows of a normal matrix, ever fewer (adaptive), --most-patterns (fixed), all (none)
+  --reduction-rule RULE    which they are: of smallest omega, or distance to the margin (omega)
+  --unbalanced             take them as they come, not from both classes alike
+  --most-patterns N        at most so many (0, all)
+  --tolerance T            end at this relative duality gap and these residuals (1e-8)
+  --low-rank METHOD        take a low-rank kernel: cholesky, rpcholesky (random pivots), nystrom, eigen. Without it,
+                           crsvm takes -t 0, or -t 1 with -d 2 and -r of 0 or more
+  --rank N                 at most this rank (0, what --rank-error needs); alone, it means --low-rank cholesky
+  --rank-error E           up to this relative trace error (0, what --rank gives); alone, it means the same
+  --predict-with WHAT      the model of a low-rank kernel has support vectors, for the kernel itself, or the pivots of
+                           the factor (kernel)
   --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
   --help, --version
 """
 
-SOLVER_NAMES = {
-    "--solver": "solver",
+WORKING_SET_NAMES = {
     "--working-set": "working_set",
     "--working-set-rule": "working_set_rule",
     "--keep-share": "kept_share",
-    "--solver-seed": "solver_seed",
     "--precision": "precision",
+}
+INTERIOR_NAMES = {
+    "--reduction": "reduction",
+    "--reduction-rule": "reduction_rule",
+    "--most-patterns": "most_patterns",
+    "--tolerance": "tolerance",
+    "--low-rank": "low_rank",
+    "--rank": "rank",
+    "--rank-error": "rank_error",
+    "--predict-with": "predict_with",
+}
+INTERIOR_SWITCHES = {"--unbalanced": "balanced"}
+SOLVER_NAMES = {"--solver": "solver", "--solver-seed": "solver_seed", **WORKING_SET_NAMES, **INTERIOR_NAMES}
+# Who takes each of them.
+TAKEN_BY = {
+    **dict.fromkeys(["--solver-seed"], ("chunked", "irwls", "crsvm")),
+    **dict.fromkeys(WORKING_SET_NAMES, ("chunked", "irwls")),
+    **dict.fromkeys([*INTERIOR_NAMES, *INTERIOR_SWITCHES], ("crsvm",)),
 }
 
 
@@ -123,14 +151,26 @@ class Job:
         self.save_on_interrupt = text == "save"
 
     def parameter(self) -> Parameter:
-        if self.values.get("solver", "smo") == "smo":
-            for option, name in SOLVER_NAMES.items():
-                if name in self.values and name != "solver":
-                    raise UsageError(f"option {option} needs --solver chunked or irwls")
+        """Raises UsageError."""
+        solver = self.values.get("solver", "smo")
+        if solver in SOLVERS:
+            for option, takers in TAKEN_BY.items():
+                if {**SOLVER_NAMES, **INTERIOR_SWITCHES}[option] in self.values and solver not in takers:
+                    *others, last = takers
+                    raise UsageError(f"option {option} needs --solver {', '.join(others)}{' or ' * bool(others)}{last}")
+        values = dict(self.values)
+        if solver == "crsvm" and "low_rank" not in values and (values.get("rank") or values.get("rank_error")):
+            values["low_rank"] = "cholesky"
         try:
-            return Parameter(weights=tuple(self.weights), **self.values)  # type: ignore[arg-type]
+            param = Parameter(weights=tuple(self.weights), **values)  # type: ignore[arg-type]
         except ParameterError as error:
             raise UsageError(str(error)) from None
+        if solver == "crsvm" and not (param.low_rank or param.has_features):
+            raise UsageError(
+                "solver crsvm needs explicit features: -t 0, or -t 1 with -d 2 and -r of 0 or more, or of any kernel a "
+                "low-rank approximation, --rank N or --rank-error E"
+            )
+        return param
 
 
 Grammar = tuple[dict[str, Setter], dict[str, Callable[[], None]], dict[str, Setter], dict[str, Callable[[], None]]]
@@ -168,7 +208,10 @@ def grammar(job: Job) -> Grammar:
     def word(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, text)
 
-    kinds = {"working_set": whole, "kept_share": number, "solver_seed": whole}
+    kinds = {
+        **dict.fromkeys(("working_set", "solver_seed", "most_patterns", "rank"), whole),
+        **dict.fromkeys(("kept_share", "tolerance", "rank_error"), number),
+    }
     names: dict[str, Setter] = {
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
@@ -181,6 +224,7 @@ def grammar(job: Job) -> Grammar:
     switches = {
         "--lenient": lambda: setattr(job, "lenient", True),
         "--loo": lambda: setattr(job, "leave_one_out", True),
+        "--unbalanced": lambda: job.values.__setitem__("balanced", False),
     }
     flags = {"q": lambda: setattr(job, "quiet", True)}
     return letters, flags, names, switches
@@ -198,8 +242,14 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
         raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
     if job.seeding and not job.validates:
         raise UsageError("options --seed-alpha and --seed-from need -v or --loo")
+    param = job.parameter()
+    if param.solver == "crsvm":
+        if job.leave_one_out:
+            raise UsageError("solver crsvm cannot start from what is known, as --loo does; -v N trains N times")
+        if job.seeding and job.seeding.method != "none":
+            raise UsageError("solver crsvm cannot start from what is known: leave --seed-alpha and --seed-from out")
     default_model = ("stdin" if files[0] == "-" else os.path.basename(files[0])) + ".model"
-    return job, job.parameter(), files[0], files[1] if len(files) > 1 else default_model
+    return job, param, files[0], files[1] if len(files) > 1 else default_model
 
 
 def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> Buffer:

@@ -15,7 +15,7 @@ from libsvmx._train.rowchecks import has_index_zero
 from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_interrupt, warn, write
-from libsvmx.cli.train import SOLVER_NAMES, Grammar, grammar
+from libsvmx.cli.train import WORKING_SET_NAMES, Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
@@ -66,13 +66,15 @@ needs what a model file does not tell: those of -c, -wL, -p and -n that the mode
 more:
   --time-limit SECONDS   give up a path after that time
   --threads N            threads to use for a training
-  --solver NAME          and its options, as of svmx-train: what a training from nothing takes before it is followed to
-                         the optimum: of the first N rows, or of a new class
+  --solver NAME          smo, chunked or irwls, and its options, as of svmx-train: what a training from nothing takes
+                         before it is followed to the optimum: of the first N rows, or of a new class
   --lenient              skip blank lines and comment lines in the data
   --help, --version
 """
 
 LETTERS = "stdgrnmcepwhb"  # of svmx-train
+# Of the solvers whose optimum is the kernel's own.
+SOLVER_NAMES = {"--solver": "solver", "--solver-seed": "solver_seed", **WORKING_SET_NAMES}
 # They do not change the optimum.
 OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", *SOLVER_NAMES.values())
 ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
@@ -104,6 +106,8 @@ class Job(TrainingJob):
 
     def check(self, files: list[str]) -> None:
         """Raise UsageError for what does not go together."""
+        if self.values.get("solver") == "crsvm":
+            raise UsageError("a state is kept of the kernel's own optimum: choose another solver than crsvm")
         if self.step and not self.window:
             raise UsageError("option --step needs --window")
         if self.window and (self.add or self.remove or self.state):

@@ -45,7 +45,7 @@ def lines(transcript):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--solver", "simplex"], "unknown solver 'simplex': choose one of smo, chunked, irwls"),
+        (["--solver", "simplex"], "unknown solver 'simplex': choose one of smo, chunked, irwls, crsvm"),
         ([*CHUNKED, "--working-set-rule", "guess"], "unknown working_set_rule 'guess': choose one of random, mixed"),
         (["--solver", "chunked", "--working-set", "1"], "working_set must be 0 or between 2 and 2^20 - 1, not 1"),
         (["--solver", "chunked", "--working-set", "many"], "option --working-set needs a number, not 'many'"),
@@ -57,7 +57,7 @@ def lines(transcript):
         (["--working-set", "64"], "option --working-set needs --solver chunked or irwls"),
         (["--solver", "smo", "--keep-share", "0"], "option --keep-share needs --solver chunked or irwls"),
         (["--working-set-rule", "mixed"], "option --working-set-rule needs --solver chunked or irwls"),
-        (["--solver-seed=1"], "option --solver-seed needs --solver chunked or irwls"),
+        (["--solver-seed=1"], "option --solver-seed needs --solver chunked, irwls or crsvm"),
         (["--precision", "auto"], "option --precision needs --solver chunked or irwls"),
     ],
 )

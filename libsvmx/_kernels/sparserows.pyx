@@ -1,0 +1,254 @@
+"""Sparse rows of features as an interior-point method needs them: products, and weighted sums of outer products."""
+
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from libsvmx._core.matrix cimport CsrMatrix
+
+
+cdef class SparseRows:
+    """SparseRows(indptr, columns, values, n)
+
+    Parameters
+    ----------
+    indptr : buffer of int64, shape (m + 1,)     may begin anywhere: rows are parts of larger arrays
+    columns : buffer of int32                    ascending in each row, 0 <= column < n
+    values : buffer of float64
+
+    Attributes
+    ----------
+    m, n : int       rows and columns
+
+    Raises
+    ------
+    ValueError       arrays that do not fit together, or columns that do not ascend from 0 to n - 1
+    """
+
+    def __cinit__(self, indptr, columns, values, Py_ssize_t n):
+        cdef Py_ssize_t i
+        cdef int64_t k
+        cdef int32_t last
+        self.indptr_, self.columns_, self.values_ = indptr, columns, values
+        self.indptr, self.columns, self.values = indptr, columns, values
+        self.m, self.n = self.indptr.shape[0] - 1, n
+        if self.m < 0 or self.indptr[0] < 0 or not self.indptr[self.m] <= self.columns.shape[0] == self.values.shape[0]:
+            raise ValueError("indptr, columns and values do not fit together")
+        for i in range(self.m):
+            if not self.indptr[i] <= self.indptr[i + 1] <= self.columns.shape[0]:
+                raise ValueError(f"indptr does not ascend at row {i}")
+            last = -1
+            for k in range(self.indptr[i], self.indptr[i + 1]):
+                if not last < self.columns[k] < n:
+                    raise ValueError(f"columns of row {i} do not ascend below {n}")
+                last = self.columns[k]
+
+    @property
+    def nnz(self):
+        return self.indptr[self.m] - self.indptr[0]
+
+    def squares(self):
+        """The sum of |x|^2 over the rows."""
+        cdef double total = 0.0
+        cdef int64_t k
+        for k in range(self.indptr[0], self.indptr[self.m]):
+            total += self.values[k] * self.values[k]
+        return total
+
+    def times(self, w):
+        """X w, shape (m,)."""
+        cdef const double[::1] v = w
+        out_ = np.empty(self.m)
+        cdef double[::1] out = out_
+        cdef const int64_t[::1] indptr = self.indptr
+        cdef const int32_t[::1] columns = self.columns
+        cdef const double[::1] values = self.values
+        cdef Py_ssize_t i
+        cdef int64_t k
+        cdef double total
+        if v.shape[0] != self.n:
+            raise ValueError(f"a vector of {v.shape[0]} for {self.n} columns")
+        with nogil:
+            for i in range(self.m):
+                total = 0.0
+                for k in range(indptr[i], indptr[i + 1]):
+                    total += values[k] * v[columns[k]]
+                out[i] = total
+        return out_
+
+    def transposed(self, vectors):
+        """vectors X, shape (k, n), of ``vectors``, shape (k, m)."""
+        cdef const double[:, ::1] v = vectors
+        cdef Py_ssize_t count = v.shape[0], i, j
+        out_ = np.zeros((self.n, count))
+        cdef double[:, ::1] out = out_
+        cdef const int64_t[::1] indptr = self.indptr
+        cdef const int32_t[::1] columns = self.columns
+        cdef const double[::1] values = self.values
+        cdef int64_t k
+        cdef double x, first, second, third
+        cdef double *at
+        if v.shape[1] != self.m:
+            raise ValueError(f"vectors of {v.shape[1]} for {self.m} rows")
+        with nogil:
+            if count == 3:  # the three sums of an iteration, side by side
+                for i in range(self.m):
+                    first, second, third = v[0, i], v[1, i], v[2, i]
+                    for k in range(indptr[i], indptr[i + 1]):
+                        x = values[k]
+                        at = &out[columns[k], 0]
+                        at[0] += x * first
+                        at[1] += x * second
+                        at[2] += x * third
+            else:
+                for j in range(count):
+                    for i in range(self.m):
+                        first = v[j, i]
+                        for k in range(indptr[i], indptr[i + 1]):
+                            out[columns[k], j] += values[k] * first
+        return np.ascontiguousarray(out_.T)
+
+    def curvature(self, weights, w):
+        """X' diag(weights) X w, shape (n,)."""
+        cdef const double[::1] weight = weights
+        cdef const double[::1] v = w
+        out_ = np.zeros(self.n)
+        cdef double[::1] out = out_
+        cdef const int64_t[::1] indptr = self.indptr
+        cdef const int32_t[::1] columns = self.columns
+        cdef const double[::1] values = self.values
+        cdef Py_ssize_t i
+        cdef int64_t k
+        cdef double total
+        if v.shape[0] != self.n or weight.shape[0] != self.m:
+            raise ValueError(f"a vector of {v.shape[0]} and {weight.shape[0]} weights for {self.m} x {self.n}")
+        with nogil:
+            for i in range(self.m):
+                total = 0.0
+                for k in range(indptr[i], indptr[i + 1]):
+                    total += values[k] * v[columns[k]]
+                total *= weight[i]
+                for k in range(indptr[i], indptr[i + 1]):
+                    out[columns[k]] += total * values[k]
+        return out_
+
+    def gram(self, members, weights):
+        """sum of weight_i x_i x_i^T, its lower triangle, shape (n, n); sum of weight_i x_i, shape (n,).
+
+        Parameters
+        ----------
+        members : buffer of int64, shape (q,)       rows
+        weights : buffer of float64, shape (q,)
+        """
+        cdef const int64_t[::1] member = members
+        cdef const double[::1] weight = weights
+        outer_, sum_ = np.zeros((self.n, self.n)), np.zeros(self.n)
+        cdef double[:, ::1] outer = outer_
+        cdef double[::1] total = sum_
+        cdef const int64_t[::1] indptr = self.indptr
+        cdef const int32_t[::1] columns = self.columns
+        cdef const double[::1] values = self.values
+        cdef Py_ssize_t i
+        cdef int64_t a, b, begin
+        cdef double factor
+        cdef double *row
+        if weight.shape[0] != member.shape[0]:
+            raise ValueError(f"{weight.shape[0]} weights for {member.shape[0]} rows")
+        for i in range(member.shape[0]):
+            if not 0 <= member[i] < self.m:
+                raise IndexError(f"row {member[i]} of {self.m}")
+        with nogil:
+            for i in range(member.shape[0]):
+                begin = indptr[member[i]]
+                for a in range(begin, indptr[member[i] + 1]):
+                    factor = weight[i] * values[a]
+                    total[columns[a]] += factor
+                    row = &outer[columns[a], 0]
+                    for b in range(begin, a + 1):  # columns ascend
+                        row[columns[b]] += factor * values[b]
+        return outer_, sum_
+
+    def take(self, members):
+        """Rows as a dense array, shape (q, n). ``members``: buffer of int64, shape (q,)."""
+        cdef const int64_t[::1] member = members
+        out_ = np.zeros((member.shape[0], self.n))
+        cdef double[:, ::1] out = out_
+        cdef Py_ssize_t i
+        cdef int64_t k
+        for i in range(member.shape[0]):
+            if not 0 <= member[i] < self.m:
+                raise IndexError(f"row {member[i]} of {self.m}")
+            for k in range(self.indptr[member[i]], self.indptr[member[i] + 1]):
+                out[i, self.columns[k]] = self.values[k]
+        return out_
+
+    def part(self, Py_ssize_t begin, Py_ssize_t end):
+        """Rows ``begin`` to ``end``, not copied."""
+        if not 0 <= begin <= end <= self.m:
+            raise IndexError(f"rows {begin} to {end} of {self.m}")
+        return SparseRows(self.indptr_[begin:end + 1], self.columns_, self.values_, self.n)
+
+    def select(self, members):
+        """A copy of these rows. ``members``: buffer of int64, shape (q,)."""
+        cdef const int64_t[::1] member = members
+        cdef Py_ssize_t i
+        cdef int64_t k, size = 0
+        indptr_ = np.zeros(member.shape[0] + 1, dtype=np.int64)
+        cdef int64_t[::1] indptr = indptr_
+        for i in range(member.shape[0]):
+            if not 0 <= member[i] < self.m:
+                raise IndexError(f"row {member[i]} of {self.m}")
+            size += self.indptr[member[i] + 1] - self.indptr[member[i]]
+            indptr[i + 1] = size
+        columns_, values_ = np.empty(size, dtype=np.int32), np.empty(size)
+        cdef int32_t[::1] columns = columns_
+        cdef double[::1] values = values_
+        size = 0
+        for i in range(member.shape[0]):
+            for k in range(self.indptr[member[i]], self.indptr[member[i] + 1]):
+                columns[size], values[size] = self.columns[k], self.values[k]
+                size += 1
+        return SparseRows(indptr_, columns_, values_, self.n)
+
+    def __reduce__(self):
+        cdef int64_t begin = self.indptr[0], end = self.indptr[self.m]
+        indptr = np.asarray(self.indptr) - begin
+        return SparseRows, (indptr, np.array(self.columns[begin:end]), np.array(self.values[begin:end]), self.n)
+
+
+def sparse_rows(CsrMatrix matrix, rows, features):
+    """The rows of a matrix with its columns renumbered.
+
+    Parameters
+    ----------
+    rows : buffer of int32, shape (m,)         rows of ``matrix``, repetitions allowed
+    features : buffer of int32, shape (n,)     ascending indices of the columns; what else a row has is left out
+    """
+    cdef const int32_t[::1] chosen = rows
+    cdef const int32_t[::1] feature = features
+    cdef Py_ssize_t m = chosen.shape[0], n = feature.shape[0], i, j
+    cdef int64_t k, size = 0
+    column_ = np.full(<Py_ssize_t>matrix.max_index + 1, -1, dtype=np.int32)
+    indptr_ = np.zeros(m + 1, dtype=np.int64)
+    cdef int32_t[::1] column = column_
+    cdef int64_t[::1] indptr = indptr_
+    for j in range(n):
+        if 0 <= feature[j] <= matrix.max_index:
+            column[feature[j]] = <int32_t>j
+    for i in range(m):
+        if not 0 <= chosen[i] < matrix.n_rows:
+            raise IndexError(f"row {chosen[i]} of {matrix.n_rows}")
+        for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
+            size += column[matrix.index[k]] >= 0
+        indptr[i + 1] = size
+    columns_, values_ = np.empty(size, dtype=np.int32), np.empty(size)
+    cdef int32_t[::1] columns = columns_
+    cdef double[::1] values = values_
+    size = 0
+    for i in range(m):
+        for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
+            if column[matrix.index[k]] >= 0:
+                columns[size] = column[matrix.index[k]]
+                values[size] = matrix.value[k]
+                size += 1
+    return SparseRows(indptr_, columns_, values_, n)

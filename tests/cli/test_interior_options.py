@@ -1,0 +1,562 @@
+"""--solver crsvm and its options at every command that trains: what it prints, what it predicts, what it refuses."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from support import data
+from support.commands import arguments, process
+from support.oracle import Oracle
+from support.oracle import load as load_in_libsvm
+from support.oracle import predict as predict_by_libsvm
+
+from libsvmx import decision_values
+from libsvmx._solvers import parts
+from libsvmx.cli import train
+from libsvmx.io.modelfile import load_model
+from libsvmx.io.svmlight import read_data
+
+HEART = str(data.DATA / "heart_scale")
+IRIS = str(data.DATA / "iris.scale")
+GLASS = str(data.DATA / "glass.scale")
+CRSVM = ["--solver", "crsvm"]
+LINEAR = [*CRSVM, "-t", "0"]
+RBF = [*CRSVM, "-g", "0.1", "--rank", "20"]
+AXES = ["-log2c", "-1,3,2", "-log2g", "null", "-png", "null"]
+HEADER = "iter        mu       gap      dual    primal      |Q|   step"
+LINE = re.compile(r" *(\d+) +([0-9.e+-]+) +([0-9.e+-]+) +([0-9.e+-]+) +([0-9.e+-]+) +(\d+) +([01]\.\d{3})")
+STOPPED = "the model is feasible, not optimal\n"
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+
+
+def lines(out):
+    """The iteration log: a list for each solve of (number, mu, gap, dual, primal, patterns, step)."""
+    solves = []
+    for text in out.splitlines():
+        if text == HEADER:
+            solves.append([])
+        elif solves and LINE.fullmatch(text):
+            solves[-1].append(tuple(map(float, LINE.fullmatch(text).groups())))
+    return solves
+
+
+def numbers(out):
+    """The numbers of LIBSVM's lines, of the last solve."""
+    return {name: float(value) for name, value in re.findall(r"(#iter|nu|obj|rho|nSV|nBSV) = (\S+?),?(?:\s|$)", out)}
+
+
+# ---- options ------------------------------------------------------------------------------------
+
+REFUSED = [
+    ([*LINEAR, "--reduction", "some"], "unknown reduction 'some': choose one of adaptive, fixed, none"),
+    ([*LINEAR, "--reduction-rule", "any"], "unknown reduction_rule 'any': choose one of omega, distance"),
+    ([*LINEAR, "--most-patterns", "-1"], "most_patterns must be 0 or the most patterns wanted, not -1"),
+    ([*LINEAR, "--most-patterns", "many"], "option --most-patterns needs a number, not 'many'"),
+    ([*LINEAR, "--most-patterns", "1.5"], "option --most-patterns needs a whole number, not '1.5'"),
+    ([*LINEAR, "--tolerance", "0"], "tolerance must be at least 1e-14 and below 1, not 0.0"),
+    ([*LINEAR, "--tolerance", "inf"], "option --tolerance needs a finite number, not 'inf'"),
+    ([*LINEAR, "--unbalanced=1"], "option --unbalanced takes no value"),
+    ([*CRSVM, "--low-rank", "magic", "--rank", "9"], "unknown low_rank 'magic': choose one of cholesky, rpcholesky"),
+    ([*CRSVM, "--low-rank", "eigen"], "a low-rank factor needs a rank or a tolerance"),
+    ([*CRSVM, "--rank", "-1"], "rank must be between 0 and 2^31 - 1, not -1"),
+    ([*CRSVM, "--rank-error", "1"], "rank_error must be >= 0 and < 1, not 1.0"),
+    ([*RBF, "--predict-with", "both"], "unknown predict_with 'both': choose one of kernel, factor"),
+    ([*LINEAR, "--predict-with", "factor"], "rank, rank_error and predict_with 'factor' need a low_rank approximation"),
+    ([*LINEAR, "--solver-seed", "-1"], "seed must be between 0 and 2^63 - 1, not -1"),
+    ([*LINEAR, "-s", "1"], "solver crsvm solves C-SVC, not NU_SVC"),
+    ([*LINEAR, "-s", "3"], "solver crsvm solves C-SVC, not EPSILON_SVR"),
+    (CRSVM, "solver crsvm needs explicit features: -t 0, or -t 1 with -d 2 and -r of 0 or more, or"),
+    ([*CRSVM, "-t", "1"], "solver crsvm needs explicit features"),
+    ([*CRSVM, "-t", "1", "-d", "2", "-r", "-1"], "solver crsvm needs explicit features"),
+    ([*CRSVM, "-t", "4"], "solver crsvm needs explicit features"),
+    ([*LINEAR, "--working-set", "64"], "option --working-set needs --solver chunked or irwls"),
+    ([*LINEAR, "--precision", "auto"], "option --precision needs --solver chunked or irwls"),
+    (["--reduction", "none"], "option --reduction needs --solver crsvm"),
+    (["--solver", "chunked", "--reduction-rule", "omega"], "option --reduction-rule needs --solver crsvm"),
+    (["--unbalanced"], "option --unbalanced needs --solver crsvm"),
+    (["--solver", "irwls", "--most-patterns", "9"], "option --most-patterns needs --solver crsvm"),
+    (["--tolerance=1e-6"], "option --tolerance needs --solver crsvm"),
+    (["--low-rank", "cholesky"], "option --low-rank needs --solver crsvm"),
+    (["--rank", "9"], "option --rank needs --solver crsvm"),
+    (["--rank-error", "0.1"], "option --rank-error needs --solver crsvm"),
+    (["--predict-with", "kernel"], "option --predict-with needs --solver crsvm"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), REFUSED)
+@pytest.mark.parametrize("command", ["svmx-train", "svmx-grid"])
+def test_what_is_refused(command, options, message, folder):
+    """Before any data are read."""
+    folder.put("model", folder.KEPT)
+    more = ["no such data", "model"] if command == "svmx-train" else [*AXES, "no such data"]
+    if command == "svmx-grid" and "-r" in options:
+        options = ["-g", "1", *options]
+    err, _ = folder.refuses(command, *options, *more)
+    assert err.startswith(f"{command}: error: ") and message in err
+
+
+def test_easy_refuses_before_it_writes(folder):
+    folder.put("train", (data.DATA / "iris.scale").read_bytes())
+    err, out = folder.refuses("svmx-easy", *CRSVM, "train")
+    assert "solver crsvm needs explicit features" in err
+    assert "Scaling" not in out
+    err, _ = folder.refuses("svmx-easy", "--rank", "9", "train")
+    assert "option --rank needs --solver crsvm" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--loo"], "solver crsvm cannot start from what is known, as --loo does; -v N trains N times"),
+        (["-v", "5", "--seed-alpha", "auto"], "solver crsvm cannot start from what is known: leave --seed-alpha"),
+        (["-v", "5", "--seed-alpha", "sir"], "solver crsvm cannot start from what is known: leave --seed-alpha"),
+        (["-v", "5", "--seed-from", "star"], "solver crsvm cannot start from what is known: leave --seed-alpha"),
+    ],
+)
+def test_nothing_can_be_seeded(options, message, folder):
+    err, _ = folder.refuses("svmx-train", *LINEAR, *options, "no such data")
+    assert err.startswith(f"svmx-train: error: {message}")
+
+
+def test_seeding_with_none_is_no_seeding(folder):
+    _, plain = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", HEART)
+    _, none = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", "--seed-alpha", "none", HEART)
+    assert none == plain
+
+
+def test_no_state_is_kept(folder):
+    folder.accepts("svmx-train", "-q", "-t", "0", HEART, "model")
+    err, _ = folder.refuses("svmx-update", *LINEAR, "--remove", "1", HEART, "model")
+    assert "a state is kept of the kernel's own optimum: choose another solver than crsvm" in err
+    err, _ = folder.refuses("svmx-update", "-t", "0", "--rank", "9", "--remove", "1", HEART, "model")
+    assert "unknown option --rank" in err
+    folder.accepts("svmx-update", "-t", "0", "--remove", "1", "--save-state", "state", HEART, "model")
+    err, _ = folder.refuses("svmx-update", "--state", "state", *CRSVM, "new")
+    assert "choose another solver than crsvm" in err
+
+
+def test_usage_names_them():
+    named = [*train.INTERIOR_NAMES, *train.INTERIOR_SWITCHES]
+    assert all(re.search(rf"^  {option} ", train.USAGE, re.M) for option in named)
+
+
+# ---- svmx-train ---------------------------------------------------------------------------------
+
+TRAININGS = {
+    "two classes": ("-t 0 -c 4", "heart_scale"),
+    "weights": ("-t 0 -w1 3 -w-1 0.5", "heart_scale"),
+    "classes": ("-t 0 -c 8", "glass.scale"),
+    "small C, no free rows": ("-t 0 -c 1e-4", "iris.scale"),
+    "second order": ("-t 1 -d 2 -g 0.3 -r 0.5", "heart_scale"),
+    "second order, homogeneous": ("-t 1 -d 2 -g 0.5", "iris.scale"),
+    "sparse": ("-t 0 -c 0.5", "a1a.xz"),
+    "separable": ("-t 0 -c 100", "mushrooms.xz"),
+}
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_the_optimum_is_libsvms(name, folder):
+    options, file = TRAININGS[name]
+    path = str(data.DATA / file)
+    oracle = Oracle(*data.load(file), f"{options} -e 1e-7").train()
+    remarks, out = folder.accepts("svmx-train", *options.split(), *CRSVM, path, "model")
+    assert "optimal" not in remarks
+    expected = [float(v) for v in re.findall(r"obj = (\S+),", oracle.transcript)]
+    assert [float(v) for v in re.findall(r"obj = (\S+),", out)] == pytest.approx(expected, rel=1e-6, abs=1e-6)
+    model, rows = load_model("model"), read_data(path).matrix
+    values = np.array(oracle.predict(rows)[1])
+    if name != "small C, no free rows":  # where rho need not be unique
+        np.testing.assert_allclose(decision_values(model, rows), values, rtol=0, atol=2e-4 * max(1, abs(values).max()))
+    folder.accepts("svmx-predict", "-q", path, "model", "out")
+    assert len(folder.get("out").split()) == rows.n_rows
+
+
+def test_a_class_of_weight_0_is_left_out(folder):
+    remarks = []
+    for name, options in (("usual", ["-e", "1e-7"]), ("model", CRSVM)):
+        remarks.append(folder.accepts("svmx-train", "-q", "-t", "0", "-w2", "0", *options, IRIS, name)[0])
+    assert remarks == ["warning: class 2 has weight 0 and is left out\n"] * 2
+    usual, model = load_model("usual"), load_model("model")
+    assert model.class_labels == usual.class_labels == (1, 3)
+    np.testing.assert_allclose(model.w, usual.w, rtol=0, atol=1e-5)
+
+
+VARIANTS = {
+    "fixed": ["--reduction", "fixed", "--most-patterns", "100"],
+    "none": ["--reduction", "none"],
+    "distance": ["--reduction-rule", "distance"],
+    "unbalanced": ["--unbalanced"],
+    "few": ["--most-patterns", "60", "--solver-seed", "7"],
+    "all of them": ["--reduction=fixed", "--reduction-rule=distance", "--most-patterns=90", "--unbalanced"],
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_variant_ends_at_the_same_model(name, folder):
+    folder.accepts("svmx-train", "-q", *LINEAR, HEART, "usual")
+    _, out = folder.accepts("svmx-train", *LINEAR, *VARIANTS[name], HEART, "other")
+    usual, other = load_model("usual"), load_model("other")
+    assert other.n_sv == usual.n_sv
+    np.testing.assert_allclose(other.w, usual.w, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(other.rho, usual.rho, rtol=0, atol=1e-9)
+    if name == "none":
+        assert {line[5] for line in lines(out)[0][1:]} == {270}
+
+
+def test_the_log(folder):
+    _, out = folder.accepts("svmx-train", *LINEAR, HEART, "model")
+    assert out.startswith(HEADER + "\n")
+    (solve,) = lines(out)
+    assert [line[0] for line in solve] == list(range(len(solve)))
+    assert numbers(out)["#iter"] == len(solve) - 1 <= 25
+    first, last = solve[0], solve[-1]
+    assert first[5:] == (0, 0)
+    assert all(0 < line[5] <= 270 and 0 < line[6] <= 1 for line in solve[1:])
+    assert last[5] < 100  # fewer rows as it goes
+    assert max(last[2:5]) <= 1e-8 < max(first[2:5])
+    assert set(out.splitlines()) - {HEADER} > {"", f"Total nSV = {load_model('model').n_sv}"}
+    _, out = folder.accepts("svmx-train", *LINEAR, "--tolerance", "1e-3", HEART, "model")
+    assert len(lines(out)[0]) < len(solve)
+
+
+def test_a_log_for_each_pair_and_fold(folder):
+    _, out = folder.accepts("svmx-train", *LINEAR, IRIS, "model")
+    assert [solve[0][0] for solve in lines(out)] == [0, 0, 0]
+    assert out.count("optimization finished") == 3
+    _, out = folder.accepts("svmx-train", *LINEAR, "-v", "5", HEART)
+    assert len(lines(out)) == 5
+    _, out = folder.accepts("svmx-train", *RBF, "-v", "5", HEART)
+    assert len(lines(out)) == 5
+    assert out.count("low-rank kernel: rank = 20") == 1  # over the rows of all folds
+
+
+def test_quiet_is_quiet(folder):
+    for options in (LINEAR, RBF):
+        assert folder.accepts("svmx-train", "-q", *options, HEART, "model") == ("", "")
+
+
+@pytest.mark.parametrize("options", [LINEAR, RBF])
+def test_the_same_model_again_for_any_threads(options, folder, monkeypatch):
+    monkeypatch.setattr(parts, "MOST_ROWS", 100)  # else a set as small as this is one part
+    models = []
+    for threads in (1, 3, 1):
+        folder.accepts("svmx-train", "-q", *options, "--threads", threads, HEART, "model")
+        models.append(folder.get("model"))
+    assert models[1] == models[2] == models[0]
+
+
+def test_validation(folder):
+    matrix, y = data.load("heart_scale")
+    for n_folds in (5, 270):  # as many folds as rows are as many trainings
+        expected = Oracle(matrix, y, "-t 0 -e 1e-6").cross_validate(n_folds)
+        _, out = folder.accepts("svmx-train", *LINEAR, "-v", n_folds, HEART)
+        assert out.count("optimization finished") == n_folds
+        rate = float(out.rpartition(" = ")[2].rstrip("%\n"))
+        assert rate == pytest.approx(100 * np.mean(np.array(expected) == y), abs=100 * 1.5 / len(y))
+
+
+def test_probability(folder):
+    for options, path in ((["-t", "0"], HEART), (["-t", "0"], IRIS), (["-g", "0.1", "--rank", "40"], HEART)):
+        plain = [word for word in options if word not in ("--rank", "40")]
+        folder.accepts("svmx-train", "-q", "-b", "1", "-e", "1e-5", *plain, path, "usual")
+        folder.accepts("svmx-train", "-q", "-b", "1", *CRSVM, *options, path, "model")
+        usual, model = load_model("usual"), load_model("model")
+        # the folds behind the estimates are the same
+        np.testing.assert_allclose(model.sigmoid_a, usual.sigmoid_a, rtol=0.01 if options == plain else 0.2)
+        folder.accepts("svmx-predict", "-q", "-b", "1", path, "model", "out")
+        assert folder.get("out").startswith(b"labels ")
+
+
+# ---- low rank -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom", "eigen"])
+def test_low_rank_kernels(method, folder):
+    _, out = folder.accepts("svmx-train", *CRSVM, "--low-rank", method, "--rank", "60", "-g", "0.1", HEART, "model")
+    first = out.splitlines()[0]
+    found = re.fullmatch(r"low-rank kernel: rank = 60, relative trace error = (\S+)", first)
+    assert found and 0 < float(found[1]) < 0.2
+    folder.accepts("svmx-train", "-q", "-g", "0.1", HEART, "exact")
+    labels = []
+    for name in ("model", "exact"):
+        folder.accepts("svmx-predict", "-q", HEART, name, "out")
+        labels.append(folder.get("out").split())
+    assert np.mean(np.array(labels[0]) == np.array(labels[1])) > 0.9
+
+
+def test_rank_alone_is_cholesky(folder):
+    folder.accepts("svmx-train", "-q", *CRSVM, "--low-rank", "cholesky", "--rank", "30", HEART, "said")
+    folder.accepts("svmx-train", "-q", *CRSVM, "--rank", "30", HEART, "unsaid")
+    assert folder.get("unsaid") == folder.get("said")
+    _, out = folder.accepts("svmx-train", *CRSVM, "--rank-error", "0.05", HEART, "model")
+    found = re.match(r"low-rank kernel: rank = (\d+), relative trace error = (\S+)\n", out)
+    assert int(found[1]) < 270
+    assert float(found[2]) <= 0.05
+
+
+def test_a_rank_that_is_full_gives_the_kernel_itself(folder):
+    folder.accepts("svmx-train", "-q", *CRSVM, "--rank-error", "1e-13", "-g", "0.1", "-c", "2", HEART, "model")
+    oracle = Oracle(*data.load("heart_scale"), "-g 0.1 -c 2 -e 1e-7").train()
+    rows = read_data(HEART).matrix
+    values = decision_values(load_model("model"), rows)
+    np.testing.assert_allclose(values, oracle.predict(rows)[1], rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("path", [HEART, IRIS, GLASS])
+@pytest.mark.parametrize("kernel", ["-t 0", "-t 1 -d 3 -g 0.2 -r 1", "-g 0.1"])
+@pytest.mark.parametrize("method", ["cholesky", "nystrom"])
+def test_a_model_on_pivots_is_libsvms(path, kernel, method, folder):
+    """Saved, loaded and predicted by svmx-predict and by LIBSVM."""
+    options = [*kernel.split(), *CRSVM, "--low-rank", method, "--rank", "7", "--predict-with", "factor"]
+    folder.accepts("svmx-train", "-q", *options, path, "model")
+    model, rows = load_model("model"), read_data(path).matrix
+    n_pivots = model.class_sv[0]
+    assert n_pivots <= 7
+    assert model.class_sv == (*(n_pivots,) * (model.nr_class - 1), 0)
+    labels, values = predict_by_libsvm(load_in_libsvm("model"), rows)
+    np.testing.assert_array_equal(decision_values(model, rows), values)
+    folder.accepts("svmx-predict", "-q", path, "model", "out")
+    assert [float(word) for word in folder.get("out").split()] == labels
+    # the factor is what was trained with: a linear kernel of its features has the same functions
+    folder.accepts("svmx-train", "-q", *options[:-1], "kernel", path, "other")
+    if model.param.kernel_type.name == "LINEAR" and rows.max_index <= 7:  # the factor is exact
+        np.testing.assert_allclose(values, decision_values(load_model("other"), rows), rtol=0, atol=1e-8)
+
+
+def test_a_precomputed_kernel(folder):
+    matrix, y = data.load("ionosphere_scale.xz", 117)
+    table = data.precomputed(matrix)
+    rows = (f"{label:g} " + " ".join(f"{j}:{v:.17g}" for j, v in table.row(i)) for i, label in enumerate(y))
+    folder.put("kernel", "\n".join(rows) + "\n")
+    options = [*CRSVM, "-t", "4", "--rank", "20"]
+    for what in ("kernel", "factor"):
+        folder.accepts("svmx-train", "-q", *options, "--predict-with", what, "kernel", "model")
+        assert folder.get("model").partition(b"SV\n")[2].count(b":") == load_model("model").n_sv  # serial numbers alone
+        _, out = folder.accepts("svmx-predict", "kernel", "model", "out")
+        assert float(re.search(r"Accuracy = ([0-9.]+)%", out)[1]) > 85
+
+
+def test_an_indefinite_kernel(folder):
+    err, _ = folder.refuses("svmx-train", *CRSVM, "-t", "3", "-r", "-1", "--rank", "40", HEART, "model")
+    assert re.match(rf"svmx-train: error: {re.escape(HEART)}:\d+: the kernel matrix is not positive semidefinite", err)
+    folder.accepts(
+        "svmx-train", "-q", *CRSVM, "-t", "3", "-r", "-1", "--rank", "40", "--low-rank", "eigen", HEART, "model"
+    )
+
+
+# ---- limits and interrupts ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limit", "remark"),
+    [
+        (["--time-limit", "0.000001"], "the time limit was reached before the tolerance"),
+        (["--max-iter", "4"], "the iteration limit was reached before the tolerance"),
+    ],
+)
+@pytest.mark.parametrize("options", [LINEAR, RBF, [*RBF, "--predict-with", "factor"]])
+def test_limits(limit, remark, options, folder):
+    err, out = folder.accepts("svmx-train", *options, *limit, HEART, "model")
+    assert err == f"warning: {remark}: {STOPPED}"
+    assert len(lines(out)[0]) <= 5
+    assert numbers(out)["obj"] <= 0  # no worse than alpha = 0
+    folder.accepts("svmx-predict", "-q", HEART, "model", "out")
+
+
+def test_at_the_optimum_a_limit_is_no_matter(folder):
+    """Crossover finds it some iterations before the walk comes there."""
+    _, out = folder.accepts("svmx-train", *LINEAR, HEART, "usual")
+    n = int(numbers(out)["#iter"])
+    err, _ = folder.accepts("svmx-train", "-q", *LINEAR, "--max-iter", n - 1, HEART, "model")
+    assert err == ""
+    np.testing.assert_allclose(load_model("model").w, load_model("usual").w, rtol=0, atol=1e-9)
+
+
+@pytest.fixture
+def slow():
+    """Starts svmx-train with iterations that take a while, and waits for the first line of the log."""
+    children = []
+    before = (
+        "import signal, time; from libsvmx._solvers import crsvm; whole = crsvm.Walk.iterate; "
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+        "crsvm.Walk.iterate = lambda walk, tolerance: (time.sleep(0.2), whole(walk, tolerance))[1]"
+    )
+
+    def start(*args):
+        command = arguments("svmx-train", *args, before=before)
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        children.append(child)
+        assert child.stdout.readline() == HEADER.encode() + b"\n"
+        assert child.stdout.readline().startswith(b"   0 ")
+        return child
+
+    yield start
+    for child in children:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+        child.stderr.close()
+
+
+@posix
+def test_an_interrupt_ends_it(folder, slow):
+    folder.put("model", folder.KEPT)
+    before = folder.snapshot()
+    child = slow(*LINEAR, HEART, "model")
+    child.send_signal(signal.SIGINT)
+    _, err = child.communicate(timeout=60)
+    assert (child.returncode, err) == (-signal.SIGINT, b"")
+    assert folder.snapshot() == before
+
+
+@posix
+def test_an_interrupt_may_save_the_model_as_it_is(folder, slow):
+    child = slow("--on-interrupt", "save", *LINEAR, HEART, "model")
+    child.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 0
+    assert err == f"warning: interrupted before the tolerance was reached: {STOPPED}".encode()
+    assert b"optimization finished" in out
+    assert time.monotonic() - started < 10
+    folder.accepts("svmx-predict", "-q", HEART, "model", "output")
+
+
+# ---- data ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("", "data: no data: there is not a single row"),
+        ("1 1:1\n-1 1:nan\n", "data:2:6: "),
+        ("1 1:1\n0.5 1:2\n", "data:2: "),
+        ("1 1:1e150\n-1 1:2\n", "data: kernel values of rows with themselves overflow: scale the data"),
+    ],
+)
+def test_data_that_are_refused(rows, message, folder):
+    folder.put("data", rows)
+    folder.put("model", folder.KEPT)
+    err, _ = folder.refuses("svmx-train", *LINEAR, "data", "model")
+    assert err.startswith(f"svmx-train: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("rows", "objective"),
+    [
+        ("1 \n-1 \n1 \n", -2.0),  # no features
+        ("1 1:1\n-1 1:2\n", -1.5),  # every row at its bound
+        ("1 0:1 1:1\n-1 0:1 1:2\n", -1.5),  # a feature with index 0 is one more
+        ("1 1:1e-200\n-1 1:-1e-200\n", -2.0),
+        ("1 1:3 5000000:1\n-1 9:2\n", None),  # more features than rows
+        ("1 1:1\n1 1:1\n-1 1:1\n", -2.0),  # contradictions
+    ],
+)
+@pytest.mark.parametrize("options", [LINEAR, ["-t", "0", *CRSVM, "--rank", "2"]])
+def test_odd_data(rows, objective, options, folder):
+    folder.put("data", rows)
+    remarks, out = folder.accepts("svmx-train", *options, "data", "model")
+    assert "optimal" not in remarks
+    _, exact = folder.accepts("svmx-train", "-t", "0", "-e", "1e-6", "data", "exact")
+    assert numbers(out)["obj"] == pytest.approx(numbers(exact)["obj"], abs=2e-6)
+    if objective is not None:
+        assert numbers(out)["obj"] == pytest.approx(objective, abs=2e-6)
+
+
+@pytest.mark.parametrize("cost", ["1e-300", "1e-10", "1e10", "1e150", "1e300"])
+@pytest.mark.parametrize("options", [LINEAR, RBF])
+def test_extreme_costs(cost, options, folder):
+    """An optimum, a warning or an error; never a traceback or a remark of NumPy's."""
+    code, out, err = folder.call("svmx-train", *options, "-c", cost, HEART, "model")
+    assert code in (0, 1)
+    result = out.partition("optimization finished")[2]  # the log may tell how the walk ended
+    assert "nan" not in result if code == 0 else "the solution degenerates" in err
+    assert all(line.startswith(("warning: ", "svmx-train: error: ")) for line in err.splitlines())
+    if cost in ("1e-10", "1e10"):
+        assert err == ""
+
+
+def test_one_class(folder):
+    folder.put("data", "1 1:1\n1 1:2\n")
+    err, out = folder.accepts("svmx-train", *LINEAR, "data", "model")
+    assert err == "warning: the training data has only one class, so there is nothing to tell apart\n"
+    assert out == "Total nSV = 0\n"
+
+
+def test_too_many_features(folder):
+    """Of the second order: n (n + 3) / 2 of n, more than the rows and than a normal matrix may have."""
+    folder.put("data", "".join(f"{1 - 2 * (i % 2)} {i + 1}:1\n" for i in range(300)))
+    err, _ = folder.refuses("svmx-train", *CRSVM, "-t", "1", "-d", "2", "-r", "1", "data", "model")
+    assert re.search(
+        r"\d{5} features are too many for solver crsvm, whose matrix .* take a low-rank approximation", err
+    )
+    folder.accepts("svmx-train", "-q", *CRSVM, "-t", "1", "-d", "2", "-r", "1", "--rank", "50", "data", "model")
+
+
+# ---- svmx-grid, svmx-easy -----------------------------------------------------------------------
+
+
+def test_a_grid(folder):
+    rates = []
+    for options in ([], CRSVM):
+        _, out = folder.accepts("svmx-grid", "-t", "0", *AXES, "-e", "1e-5", "-out", "results", *options, HEART)
+        rates.append([float(line.split()[2]) for line in out.splitlines() if line.startswith("[local]")])
+    assert len(rates[0]) == 3
+    assert sorted(rates[1]) == pytest.approx(sorted(rates[0]), abs=100 * 1.5 / 270)
+    assert b'"seed-alpha": "none"' in folder.get("results")
+    assert b'"solver": "crsvm"' in folder.get("results")
+    assert b"working_set" not in folder.get("results")
+    resume = ["-out", "results", "-resume", "results"]
+    _, again = folder.accepts("svmx-grid", "-t", "0", *AXES, "-e", "1e-5", *resume, *CRSVM, HEART)
+    assert again.count("[resumed]") == 3
+    err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, "-e", "1e-5", *resume, *CRSVM, "--unbalanced", HEART)
+    assert "balanced was True, now False" in err
+    err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, *CRSVM, "--seed-alpha", "sir", HEART)
+    assert "solver crsvm cannot start from what is known" in err
+
+
+def test_a_grid_of_gamma_factorizes_anew(folder):
+    _, out = folder.accepts(
+        "svmx-grid",
+        "-log2c",
+        "0,0,1",
+        "-log2g",
+        "-3,-5,-2",
+        "-out",
+        "null",
+        "-png",
+        "null",
+        *CRSVM,
+        "--rank",
+        "50",
+        HEART,
+    )
+    rates = [float(line.split()[3]) for line in out.splitlines() if line.startswith("[local]")]
+    assert len(rates) == 2
+    assert min(rates) > 75
+
+
+def test_easy(folder):
+    folder.put("train", (data.DATA / "iris.scale").read_bytes())
+    _, out = folder.accepts("svmx-easy", *CRSVM, "--rank", "20", "--unbalanced", "train", "train")
+    assert "Accuracy = 9" in out or "Accuracy = 100%" in out
+    assert b'"solver": "crsvm"' in folder.get("train.scale.out")
+    assert b'"balanced": false' in folder.get("train.scale.out")
+
+
+@pytest.mark.parametrize("command", ["svmx-grid", "svmx-easy"])
+def test_leave_one_out_is_for_svmx_train(command, folder):
+    folder.put("train", (data.DATA / "iris.scale").read_bytes())
+    err, _ = folder.refuses(command, "--loo", "train")
+    assert "unknown option --loo" in err
+
+
+def test_other_solvers_start_without_numpy(folder):
+    code = "import sys; assert 'numpy' not in sys.modules and 'scipy' not in sys.modules"
+    done = process("svmx-train", "--help", before=code)
+    assert (done.returncode, done.stderr) == (0, b"")

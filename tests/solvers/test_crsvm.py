@@ -1,0 +1,700 @@
+"""Solver crsvm on random and degenerate problems, judged by NumPy: feasible, optimal, and honest about it.
+
+V = y - X w, w = X'Y alpha       gap = max_{I_up} V - min_{I_low} V       primal at the best level >= -(dual)
+"""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from libsvmx._core.buffers import filled
+from libsvmx._kernels.featurerows import DenseRows
+from libsvmx._kernels.sparserows import SparseRows
+from libsvmx._problem.dual import DualProblem
+from libsvmx._solvers import crossover, crsvm, interior, parts
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.crossover import Start, cross_over
+from libsvmx._solvers.crsvm import Walk, solve_dual
+from libsvmx._solvers.parts import LocalParts
+from libsvmx._solvers.reduction import Reduction
+
+VARIANTS = [
+    Reduction(size, rule, balanced, upper)
+    for size in ("adaptive", "fixed")
+    for rule in ("omega", "distance")
+    for balanced in (True, False)
+    for upper in (0, 25)
+] + [Reduction("none")]
+
+
+def sparse(X):
+    at, columns = np.nonzero(X)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(X)))])
+    return SparseRows(indptr, columns.astype(np.int32), X[at, columns], X.shape[1])
+
+
+class Case:
+    """Rows X with y = +1 or -1 and bounds tau."""
+
+    def __init__(self, X, y, C=1.0, weights=(1.0, 1.0), make=DenseRows):
+        self.X, self.y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
+        self.tau = C * np.where(self.y > 0, *weights)
+        self.rows = make(self.X)
+        n = len(self.y)
+        self.dual = DualProblem(
+            self.y.astype(np.int8),
+            filled("d", self.y),
+            filled("d", self.tau),
+            filled("d", [0.0] * n),
+            filled("i", range(n)),
+            False,
+        )
+        self.lines = []
+
+    def solve(self, reduction=None, threads=1, eps=1e-3, **control):
+        self.lines.clear()
+        control = Control(eps, **control)
+        solution = solve_dual(self.dual, self.rows, reduction or Reduction(), control, threads, self.lines.append)
+        assert len(self.lines) > solution.iterations or not self.lines
+        return solution
+
+    def scores(self, alpha):
+        """In more digits than the solver has."""
+        X, beta = self.X.astype(np.longdouble), (self.y * alpha).astype(np.longdouble)
+        w = X.T @ beta
+        return self.y - X @ w, float(w @ w / 2) - float(alpha.sum())
+
+    def gap(self, alpha):
+        V, _ = self.scores(alpha)
+        up = np.where(self.y > 0, alpha < self.tau, alpha > 0)
+        low = np.where(self.y > 0, alpha > 0, alpha < self.tau)
+        return float(V[up].max(initial=-np.inf) - V[low].min(initial=np.inf))
+
+    def shortfall(self, alpha):
+        """Primal less dual objective, at the level that suits alpha best; and the dual objective."""
+        V, dual = self.scores(alpha)
+        losses = [float(self.tau @ np.maximum(0, self.y * (V - level))) for level in np.unique(V)]
+        w_squared = 2 * (dual + float(alpha.sum()))
+        return w_squared / 2 + min(losses) + dual, dual
+
+    def check_feasible(self, solution):
+        alpha = np.asarray(solution.alpha)
+        assert np.isfinite(alpha).all()
+        assert np.all((alpha >= 0) & (alpha <= self.tau))
+        assert abs(self.y @ alpha) <= 1e-12 * alpha.sum()
+        V, objective = self.scores(alpha)
+        noise = (
+            64 * 2.0**-52 * (1 + np.abs(self.X).max(initial=0) * np.abs(self.X.T * alpha).sum(axis=1).max(initial=0))
+        )
+        noise *= max(1, self.X.shape[1])
+        np.testing.assert_allclose(np.asarray(solution.scores), V.astype(float), atol=noise)
+        assert solution.objective == pytest.approx(objective, rel=1e-12, abs=noise * alpha.sum())
+        assert np.isfinite(solution.rho)
+        return alpha, noise
+
+    def check(self, solution, gap=1e-7, relative=1e-7):
+        alpha, noise = self.check_feasible(solution)
+        assert solution.status == "converged"
+        assert self.gap(alpha) <= gap + noise, self.gap(alpha)
+        short, dual = self.shortfall(alpha)
+        assert short <= relative * abs(dual) + noise * self.tau.sum(), (short, dual)
+        # rho lies where the conditions have it
+        V, _ = self.scores(alpha)
+        free = (alpha > 0) & (alpha < self.tau)
+        if free.any():
+            np.testing.assert_allclose(np.asarray(V, dtype=float)[free], -solution.rho, atol=gap + noise)
+        return alpha
+
+
+def clouds(seed, m=120, n=4, apart=0.7, share=0.5):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(m) < share, 1.0, -1.0)
+    y[:2] = 1, -1
+    return rng.normal(size=(m, n)) + apart * y[:, None] * rng.normal(size=n), y
+
+
+# ---- variants and costs ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [DenseRows, sparse])
+@pytest.mark.parametrize("C", [1e-5, 1e-2, 1.0, 1e2, 1e4, 1e6])
+@pytest.mark.parametrize("reduction", VARIANTS, ids=str)
+def test_variants(reduction, C, make):
+    case = Case(*clouds(1), C, make=make)
+    solution = case.solve(reduction)
+    case.check(solution)
+    assert solution.iterations <= 60
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1e-3), (1e3, 1.0), (1e-6, 1.0), (1e4, 1e-4), (0.3, 0.7)])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_class_weights(C, weights):
+    for seed in range(4):
+        case = Case(*clouds(seed, 80), C, weights)
+        case.check(case.solve())
+
+
+@pytest.mark.parametrize("reduction", [Reduction(), Reduction(balanced=False), Reduction("fixed", upper=10)], ids=str)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_one_row_against_many(C, reduction):
+    X, y = clouds(2, 200, share=0.0)
+    y[:] = -1
+    y[17] = 1
+    for sign in (1, -1):
+        case = Case(X, sign * y, C)
+        case.check(case.solve(reduction))
+
+
+@pytest.mark.parametrize("reduction", [Reduction(), Reduction("none"), Reduction("fixed", upper=60)], ids=str)
+def test_iterations_of_ordinary_problems(reduction):
+    """Some dozens, whatever C is; and with fewer patterns not many more."""
+    for C in (1e-3, 1.0, 1e3, 1e6):
+        case = Case(*clouds(5, 400, 6), C)
+        assert case.solve(reduction).iterations <= 35
+        sizes = [line.patterns for line in case.lines]
+        if reduction.size == "adaptive":
+            assert min(sizes[1:]) < 200
+        elif reduction.size == "none":
+            assert set(sizes[1:]) == {400}
+
+
+@pytest.mark.parametrize("make", [DenseRows, sparse])
+@pytest.mark.parametrize("upper", [200, 50, 20])
+def test_few_patterns_take_as_many_iterations(upper, make):
+    """What a direction of few patterns lacks is found by conjugate gradients; without, it takes far more."""
+    taken = {"none": [], "fixed": [], "adaptive": []}
+    for seed in range(6):
+        case = Case(*clouds(seed, 400, 15), 1.0, make=make)
+        for size, own in taken.items():
+            solution = case.solve(Reduction(size, upper=0 if size == "none" else upper))
+            assert solution.status == "converged"
+            own.append(solution.iterations)
+    assert sum(taken["adaptive"]) <= 1.3 * sum(taken["none"]), taken
+    assert sum(taken["fixed"]) <= 1.3 * sum(taken["none"]), taken
+
+
+def test_directions_are_refined_only_where_they_must_be(monkeypatch):
+    products = []
+    told = interior.curvature
+    monkeypatch.setattr(interior, "curvature", lambda *given: (products.append(1), told(*given))[1])
+    case = Case(*clouds(3, 400, 5), 1.0)
+    case.solve(Reduction("none"))
+    assert not products
+    iterations = case.solve(Reduction()).iterations
+    assert len(products) < iterations
+    products.clear()
+    case.solve(Reduction("fixed", upper=30))
+    assert len(products) > iterations
+
+
+def test_the_log_of_iterations():
+    case = Case(*clouds(5, 400, 6))
+    solution = case.solve()
+    first, last = case.lines[0], case.lines[-1]
+    assert [line.number for line in case.lines] == sorted(line.number for line in case.lines)
+    assert last.number == solution.iterations
+    assert (first.number, first.patterns, first.step) == (0, 0, 0.0)
+    assert first.mu == pytest.approx(1.0)  # tau/2 = 1/2 times 2
+    assert first.primal == pytest.approx(1.0)
+    assert max(last.gap, last.primal) <= 1e-8
+    # gap is 2 m mu over the objective of the primal
+    assert last.gap == pytest.approx(2 * 400 * last.mu / -solution.objective, rel=1e-3)
+    assert all(0 < line.step <= 1 for line in case.lines[1:])
+
+
+def test_the_scale_of_C_and_of_X_does_not_matter():
+    """C X'X is the same: so are the iterations."""
+    X, y = clouds(7, 300, 5)
+    for factor in (1e-6, 1e-2, 1e3, 2.0**20):
+        one, other = Case(X, y, 1.0), Case(X * factor, y, 1.0 / factor**2)
+        ours, theirs = one.solve(), other.solve()
+        assert abs(ours.iterations - theirs.iterations) <= 1
+        np.testing.assert_allclose(np.asarray(theirs.alpha) * factor**2, np.asarray(ours.alpha), atol=1e-9)
+        np.testing.assert_allclose([a.patterns for a in one.lines[:4]], [b.patterns for b in other.lines[:4]], atol=2)
+
+
+# ---- degenerate geometries ---------------------------------------------------------------------------
+
+
+def duplicates(rng, m, n):
+    X, y = clouds(int(rng.integers(1000)), m, n)
+    at = rng.integers(0, m // 3, size=m)
+    return X[at], y[at]
+
+
+def opposites(rng, m, n):
+    """Each row in both classes: w = 0, every alpha at its bound."""
+    X = rng.normal(size=(m // 2, n))
+    return np.concatenate([X, X]), np.repeat([1.0, -1.0], m // 2)
+
+
+def some_opposites(rng, m, n):
+    X, y = clouds(int(rng.integers(1000)), m, n)
+    X[-m // 3 :], y[-m // 3 :] = X[: m // 3 + (m % 3 > 0)][-len(X[-m // 3 :]) :], -y[: m // 3 + (m % 3 > 0)]
+    return X, y
+
+
+def constant(rng, m, n):
+    X, y = clouds(int(rng.integers(1000)), m, n)
+    X[:, ::2] = 3.0
+    return X, y
+
+
+def empty_rows(rng, m, n):
+    X, y = clouds(int(rng.integers(1000)), m, n)
+    X[rng.random(m) < 0.5] = 0
+    return X, y
+
+
+def nothing(rng, m, n):
+    return np.zeros((m, n)), np.where(np.arange(m) % 3 == 0, 1.0, -1.0)
+
+
+def one_row(rng, m, n):
+    return np.ones((m, n)) * rng.normal(size=n), np.where(np.arange(m) % 3 == 0, 1.0, -1.0)
+
+
+def deficient(rng, m, n):
+    X, y = clouds(int(rng.integers(1000)), m, 2)
+    return X @ rng.normal(size=(2, n)), y
+
+
+def integers(rng, m, n):
+    return rng.integers(-1, 2, size=(m, n)), np.where(rng.random(m) < 0.5, 1.0, -1.0)
+
+
+def separable(rng, m, n):
+    y = np.where(np.arange(m) % 2 == 0, 1.0, -1.0)
+    return rng.normal(size=(m, n)) + 10 * y[:, None] * np.eye(n)[0], y
+
+
+def wide(rng, m, n):
+    X, y = clouds(int(rng.integers(1000)), m // 4, m)
+    return X, y
+
+
+def one_feature(rng, m, n):
+    return clouds(int(rng.integers(1000)), m, 1)
+
+
+def one_of_each(rng, m, n):
+    return rng.normal(size=(2, n)), np.array([1.0, -1.0])
+
+
+def doubled_columns(rng, m, n):
+    X, y = clouds(int(rng.integers(1000)), m, n)
+    return np.concatenate([X, X, X[:, :1]], axis=1), y
+
+
+GEOMETRIES = [
+    duplicates,
+    opposites,
+    some_opposites,
+    constant,
+    empty_rows,
+    nothing,
+    one_row,
+    deficient,
+    integers,
+    separable,
+    wide,
+    one_feature,
+    one_of_each,
+    doubled_columns,
+]
+
+
+@pytest.mark.parametrize(
+    "reduction", [Reduction(), Reduction("none"), Reduction("fixed", "distance", False, 12)], ids=str
+)
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_degenerate_geometries(geometry, C, reduction):
+    rng = np.random.default_rng(11)
+    for weights in ((1.0, 1.0), (1.0, 0.2)):
+        case = Case(*geometry(rng, 60, 5), C, weights)
+        case.check(case.solve(reduction))
+
+
+@pytest.mark.parametrize("C", [1e4, 1e8])
+def test_a_hard_margin(C):
+    """Separable: alpha does not depend on C."""
+    for seed in range(5):
+        X, y = separable(np.random.default_rng(seed), 80, 6)
+        case = Case(X, y, C)
+        alpha = case.check(case.solve())
+        other = Case(X, y, 1e2)
+        np.testing.assert_allclose(other.check(other.solve()), alpha, atol=1e-8)
+        V, _ = case.scores(alpha)
+        assert np.all(y * (np.asarray(V, dtype=float) + case.solve().rho) <= 1e-8)  # margins of 1 at least
+
+
+@pytest.mark.parametrize("factor", [1e-8, 1e-4, 1e3])
+def test_data_out_of_scale(factor):
+    """No better than its rounding allows, and honest."""
+    X, y = clouds(3, 100, 5)
+    for C in (1e-2, 1.0, 1e2):
+        case = Case(X * factor, y, C)
+        solution = case.solve()
+        case.check_feasible(solution)
+        if factor <= 1:
+            case.check(solution)
+        elif solution.status == "converged":
+            assert case.gap(np.asarray(solution.alpha)) <= 1e-3
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+@pytest.mark.parametrize("factor", [1e6, 1e40, 1e150])
+def test_data_far_out_of_scale(factor, C, monkeypatch):
+    """A feasible model, no warning from any thread, and no 'converged' that is none."""
+    monkeypatch.setattr(parts, "MOST_ROWS", 40)
+    X, y = clouds(3, 100, 5)
+    case = Case(X * factor, y, C)
+    solution = case.solve(threads=2)
+    alpha = np.asarray(solution.alpha)
+    assert np.isfinite(alpha).all()
+    assert np.all((alpha >= 0) & (alpha <= case.tau))
+    assert abs(y @ alpha) <= 1e-12 * alpha.sum()
+    if solution.status == "converged":
+        V = np.asarray(solution.scores)
+        up, low = np.where(y > 0, alpha < C, alpha > 0), np.where(y > 0, alpha > 0, alpha < C)
+        assert V[up].max() - V[low].min() <= 1e-3
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_any_small_problem(drawn):
+    m, n = drawn.draw(st.integers(2, 14), label="m"), drawn.draw(st.integers(1, 5), label="n")
+    kind = drawn.draw(st.sampled_from(["integers", "ties", "floats"]), label="kind")
+    values = {
+        "integers": st.integers(-3, 3).map(float),
+        "ties": st.sampled_from([0.0, 1.0]),
+        "floats": st.floats(-4, 4, allow_subnormal=False).map(lambda v: round(v, 3)),
+    }[kind]
+    X = np.array(drawn.draw(st.lists(st.lists(values, min_size=n, max_size=n), min_size=m, max_size=m), label="X"))
+    y = np.array(drawn.draw(st.lists(st.sampled_from([1.0, -1.0]), min_size=m, max_size=m), label="y"))
+    y[:2] = 1, -1
+    if drawn.draw(st.booleans(), label="doubled"):
+        X = np.concatenate([X, X], axis=1)
+    C = 10.0 ** drawn.draw(st.integers(-4, 5), label="log C")
+    weights = 1.0, 10.0 ** drawn.draw(st.integers(-3, 3), label="log weight")
+    reduction = drawn.draw(st.sampled_from(VARIANTS), label="reduction")
+    case = Case(X, y, C, weights, drawn.draw(st.sampled_from([DenseRows, sparse]), label="make"))
+    case.check(case.solve(reduction), gap=1e-6)
+
+
+# ---- the same bits -----------------------------------------------------------------------------------
+
+
+def test_the_bits_do_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(parts, "MOST_ROWS", 37)
+    X, y = clouds(9, 300, 5)
+    for make in (DenseRows, sparse):
+        case = Case(X, y, 3.0, make=make)
+        found = [bytes(memoryview(np.asarray(case.solve(threads=t).alpha))) for t in (1, 2, 5, 1)]
+        assert len(set(found)) == 1
+        one = Case(X, y, 3.0, make=make)
+        monkeypatch.setattr(parts, "MOST_ROWS", 10_000)
+        whole = np.asarray(one.solve().alpha)
+        monkeypatch.setattr(parts, "MOST_ROWS", 37)
+        np.testing.assert_allclose(np.asarray(case.solve().alpha), whole, atol=1e-9)
+
+
+def test_parts_of_a_problem():
+    X, y = clouds(9, 100, 5)
+    with LocalParts(DenseRows(X), y, np.ones(100), 2) as found:
+        assert len(found.blocks) == 1
+        assert found.pool is None
+    assert parts.MOST_ELEMENTS >= 1 << 20
+
+
+def test_an_error_in_a_step_is_raised_and_threads_end(monkeypatch):
+    monkeypatch.setattr(parts, "MOST_ROWS", 37)
+
+    def fails(block, state):
+        raise MemoryError
+
+    with (
+        pytest.raises(MemoryError),
+        LocalParts(DenseRows(np.ones((100, 2))), np.ones(100), np.ones(100), 2) as found,
+    ):
+        assert found.pool is not None
+        found.run(fails)
+    with pytest.raises(RuntimeError, match="shutdown"):
+        found.pool.submit(int)
+
+
+# ---- ends ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", range(1, 16))
+def test_an_iteration_limit(limit):
+    case = Case(*clouds(4, 150, 5), 10.0)
+    solution = case.solve(max_iter=limit)
+    case.check_feasible(solution)
+    assert solution.iterations <= limit
+    enough = case.solve().iterations
+    if solution.status == "converged":  # a corner may be optimal before the walk is there
+        case.check(solution)
+    else:
+        assert (solution.status, solution.iterations) == ("iteration limit", limit)
+        assert limit < enough
+
+
+@pytest.mark.parametrize("stop_at", [1, 2, 5, 9])
+def test_should_stop(stop_at):
+    case = Case(*clouds(4, 150, 5), 10.0)
+    asked = []
+
+    def should_stop():
+        asked.append(1)
+        return len(asked) >= stop_at
+
+    solution = case.solve(should_stop=should_stop)
+    case.check_feasible(solution)
+    assert solution.iterations == stop_at - 1
+    if solution.status == "converged":  # a corner may be optimal before the walk is there
+        case.check(solution)
+    else:
+        assert solution.status == "interrupted"
+        assert stop_at < 9
+
+
+def test_a_time_limit():
+    case = Case(*clouds(4, 150, 5), 10.0)
+    solution = case.solve(time_limit=1e-9)
+    case.check_feasible(solution)
+    assert (solution.status, solution.iterations) == ("time limit", 0)
+
+
+def test_an_interrupt_is_raised():
+    case = Case(*clouds(4, 150, 5), 10.0)
+
+    def should_stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        case.solve(should_stop=should_stop)
+
+
+def test_a_tolerance_that_cannot_be_reached():
+    """The corner is the optimum all the same."""
+    case = Case(*clouds(4, 150, 5), 10.0)
+    case.check(case.solve(Reduction(tolerance=1e-14)))
+
+
+def test_a_loose_tolerance_is_made_a_corner():
+    case = Case(*clouds(4, 150, 5), 10.0)
+    loose, tight = case.solve(Reduction(tolerance=1e-3)), case.solve()
+    assert loose.iterations <= tight.iterations
+    case.check(loose)
+
+
+def test_no_converged_with_a_gap_beyond_eps(monkeypatch):
+    """Without a crossover an interior point is all there is: its rows are near their bounds, not at them."""
+    monkeypatch.setattr(crsvm, "cross_over", lambda *arguments: None)
+    case = Case(*clouds(4, 150, 5), 10.0)
+    solution = case.solve()
+    alpha, _ = case.check_feasible(solution)
+    assert case.gap(alpha) > 1e-3
+    assert solution.status == "rounding"
+    short, dual = case.shortfall(alpha)
+    assert short <= 1e-6 * abs(dual)
+
+
+def test_too_many_free_rows_for_a_crossover(monkeypatch):
+    monkeypatch.setattr(crossover, "MOST_ELEMENTS", 1)
+    case = Case(*clouds(4, 150, 5), 10.0)
+    solution = case.solve()
+    alpha, _ = case.check_feasible(solution)
+    assert (solution.status == "converged") == (case.gap(alpha) <= 1e-3)
+    short, dual = case.shortfall(alpha)
+    assert short <= 1e-6 * abs(dual)
+
+
+# ---- crossover ----------------------------------------------------------------------------------------
+
+
+def start_of(walk):
+    return Start(walk.w, walk.gamma, walk.scale)
+
+
+def walked(case, tolerance):
+    found = LocalParts(case.rows, case.y, case.tau)
+    walk = Walk(found, Reduction(), lambda line: None, 200)
+    assert walk.run(tolerance) == "converged"
+    return found, walk
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-8, 1e-11])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_a_corner(C, tolerance):
+    case = Case(*clouds(6, 150, 5), C)
+    found, walk = walked(case, tolerance)
+    before = found.states
+    crossed = cross_over(found, start_of(walk))
+    assert found.states is not before
+    alpha = np.concatenate([corner.alpha for corner in found.states])
+    assert crossed.gap == pytest.approx(case.gap(alpha), rel=1e-9, abs=1e-11)
+    np.testing.assert_allclose(crossed.w, case.X.T @ (case.y * alpha), atol=1e-12 * max(1, C))
+    assert crossed.objective == pytest.approx(case.scores(alpha)[1], rel=1e-12)
+    assert abs(case.y @ alpha) <= 1e-13 * alpha.sum()
+    if tolerance <= 1e-8:
+        assert crossed.gap <= 1e-9
+        assert crossed.n_free == np.count_nonzero((alpha > 0) & (alpha < case.tau))
+        V, _ = case.scores(alpha)
+        free = (alpha > 0) & (alpha < case.tau)
+        np.testing.assert_allclose(np.asarray(V, dtype=float)[free], -crossed.gamma, atol=1e-9)
+
+
+def test_a_corner_without_free_rows():
+    case = Case(*opposites(np.random.default_rng(0), 20, 3), 2.0)
+    found, walk = walked(case, 1e-8)
+    crossed = cross_over(found, start_of(walk))
+    assert crossed.n_free == 0
+    assert crossed.gap <= 0
+    np.testing.assert_array_equal(found.states[0].alpha, case.tau)
+
+
+def test_rows_told_apart_wrongly_are_put_right(monkeypatch):
+    """Whatever rows are fixed at first, the conditions tell which must be free, and bounds which cannot."""
+    case = Case(*clouds(6, 60, 3), 1.0)
+    found, walk = walked(case, 1e-8)
+    right = cross_over(found, start_of(walk))
+    optimum = found.states[0].alpha
+    for row in range(0, 60, 7):
+
+        def snap(block, state, spread, row=row):
+            corner = crossover.Corner(optimum.copy(), (optimum > 0) & (optimum < block.tau))
+            corner.alpha[row] = 0.0 if optimum[row] > 0 else block.tau[row]
+            corner.free[row] = False
+            return corner, int(corner.free.sum())
+
+        monkeypatch.setattr(crossover, "snap", snap)
+        found.states = [None]
+        crossed = cross_over(found, Start(right.w, right.gamma, walk.scale))
+        assert crossed.gap <= 1e-9
+        np.testing.assert_allclose(found.states[0].alpha, optimum, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_balance_out(seed):
+    rng = np.random.default_rng(seed)
+    tau, y = rng.uniform(0.5, 2, size=20), np.where(rng.random(20) < 0.5, 1.0, -1.0)
+    alpha = tau * np.clip(rng.normal(0.5, 0.5, size=20), 0, 1)
+    for missing in (1e-9, 0.3, -0.3, 1e3, -1e3, 0.0):
+        balance = -float(y @ alpha) - missing
+        found = crossover.balance_out(alpha, y, tau, balance)
+        assert np.all((found >= 0) & (found <= tau))
+        if abs(missing) < 1:
+            assert balance + y @ found == pytest.approx(0, abs=1e-14)
+            np.testing.assert_array_equal((found > 0) & (found < tau), (alpha > 0) & (alpha < tau))
+        else:  # as far as there is room
+            assert np.all(found == np.where(y * missing > 0, tau, 0.0))
+
+
+# ---- walks --------------------------------------------------------------------------------------------
+
+
+def test_the_best_point_is_kept(monkeypatch):
+    """Iterations that lead away, or to nan, do not spoil what was found before."""
+    case = Case(*clouds(4, 150, 5), 10.0)
+    found = LocalParts(case.rows, case.y, case.tau)
+    walk = Walk(found, Reduction(), lambda line: None, 200)
+    true = Walk.iterate
+
+    def iterate(self, tolerance):
+        if self.number < 8:
+            return true(self, tolerance)
+        self.number += 1
+        self.states_before = self.parts.states
+        self.w = self.w * np.nan
+        self.measure(self.parts.run(interior.measure, np.nan))
+        return True
+
+    monkeypatch.setattr(Walk, "iterate", iterate)
+    with np.errstate(all="ignore"):
+        assert walk.run(1e-12) == "rounding"
+    assert np.isfinite(walk.w).all()
+    assert np.isfinite(walk.gap)
+    np.testing.assert_allclose(found.states[0].z, case.X @ walk.w, atol=1e-9)
+
+
+def test_a_walk_that_is_lost_begins_again():
+    """Of few patterns, at a large C, directions are poor; then all patterns are taken, from the start."""
+    rng = np.random.default_rng(98)
+    lost = 0
+    for _ in range(40):
+        X = rng.integers(-2, 3, size=(44, 11))
+        y = np.where(rng.random(44) < 0.5, 1.0, -1.0)
+        y[:2] = 1, -1
+        case = Case(X, y, 6.5e5)
+        solution = case.solve(Reduction("fixed", balanced=False, upper=11))
+        case.check(solution)
+        sizes = [line.patterns for line in case.lines]
+        lost += any(b.patterns == 44 and b.mu < 0.1 * a.mu for a, b in pairwise(case.lines[5:]))
+        assert len(sizes) <= 80
+    assert lost
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+def test_a_model_of_few_iterations_is_better_than_none(C):
+    """Far from the optimum alpha may be much too long."""
+    for limit in (1, 2, 3):
+        case = Case(*clouds(4, 150, 5), C)
+        solution = case.solve(max_iter=limit)
+        case.check_feasible(solution)
+        assert solution.objective < 0
+
+
+def test_poor_directions_take_more_patterns():
+    case = Case(*clouds(4, 150, 5), 10.0)
+    walk = Walk(LocalParts(case.rows, case.y, case.tau), Reduction(), lambda line: None, 200)
+    walk.patterns, walk.size, walk.gradients = 20, 1.0, 0
+    factor = np.asfortranarray(np.eye(5))
+    for poor, expected in ((True, 40), (False, 20), (False, 10)):
+        walk.poor = poor
+        walk.adapt(factor, np.zeros(5))
+        assert (walk.least, walk.refines) == (expected, False)
+    walk.patterns, walk.poor = 100, True
+    walk.adapt(factor, np.full(5, 0.1))  # whose length is 0.22, more than 0.2
+    assert (walk.least, walk.refines) == (150, True)
+    walk.gradients = 1  # a refined direction tells nothing of what it would have been
+    walk.adapt(factor, np.zeros(5))
+    assert walk.refines
+
+
+def test_the_level_where_no_row_is_free():
+    """Of rows V = 3 may grow, V = 1 may shrink: for more of y'alpha the first is to be free, for less the second."""
+    slack = 1e-3
+    more, less, neither = (crossover.level(3.0, 1.0, missing, slack) for missing in (0.1, -0.1, 0.0))
+    assert 3 + more > slack
+    assert 3 - 2 * slack + more <= slack
+    assert 1 + less < -slack
+    assert 1 + 2 * slack + less >= -slack
+    assert neither == -2.0
+    assert crossover.level(3.0, np.inf, 0.0, slack) == pytest.approx(-3, abs=3 * slack)
+    assert crossover.level(-np.inf, 1.0, 0.0, slack) == pytest.approx(-1, abs=3 * slack)
+
+
+def test_rows_are_told_apart():
+    """alpha / tau against s, u / tau against xi; where both hold, the nearer bound."""
+    tau = np.full(6, 2.0)
+    alpha = np.array([1e-9, 2.0 - 1e-9, 0.7, 1e-9, 2.0 - 1e-9, 1e-9])
+    state = interior.State(
+        alpha,
+        tau - alpha,
+        np.array([1e-9, 0.5, 1e-9, 2.0, 0.5, 1e-12]),
+        np.array([0.5, 1e-9, 1e-9, 1.0, 2.0, 1e-10]),
+        alpha,
+    )
+    block = interior.Block(DenseRows(np.ones((6, 1))), np.ones(6), tau)
+    corner, n_free = crossover.snap(block, state, 1.0)
+    np.testing.assert_array_equal(corner.alpha, [0.0, 2.0, 0.7, 0.0, 2.0, 1e-9])
+    np.testing.assert_array_equal(corner.free, [False, False, True, False, False, True])
+    assert n_free == 2
+    corner, n_free = crossover.snap(block, state, 1e-2)
+    np.testing.assert_array_equal(corner.free, [False, False, True, False, False, False])

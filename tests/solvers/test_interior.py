@@ -1,0 +1,453 @@
+"""One iteration of the interior-point method against dense algebra: the whole KKT system, solved by np.linalg.solve.
+
+dw - X'Y da = -r_w      y'da = -r_alpha      -da - du = -r_u      Y(X dw - e dg) + dxi - ds = -r_s
+s da + a ds = -r_sv     u dxi + xi du = -r_xiu                                unknowns (dw, dg, da, du, dxi, ds)
+"""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from libsvmx._kernels.featurerows import DenseRows
+from libsvmx._kernels.sparserows import SparseRows
+from libsvmx._solvers import interior
+from libsvmx._solvers.crsvm import Walk, feasible, length_of, offset_of
+from libsvmx._solvers.interior import Block, State
+from libsvmx._solvers.reduction import Reduction
+
+M, N = 13, 4
+
+
+def sparse(X):
+    at, columns = np.nonzero(X)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(X)))])
+    return SparseRows(indptr, columns.astype(np.int32), X[at, columns], X.shape[1])
+
+
+def frozen(array):
+    array.flags.writeable = False
+    return array
+
+
+class FrozenParts:
+    """Blocks in order, as LocalParts, but no array of theirs or of their states can be written to."""
+
+    def __init__(self, X, y, tau, bounds=(), make=DenseRows):
+        self.n = X.shape[1]
+        pieces = (np.split(values.copy(), bounds) for values in (X, y, tau))
+        self.blocks = [Block(make(frozen(x)), frozen(y), frozen(tau)) for x, y, tau in zip(*pieces, strict=True)]
+        self.bounds = list(bounds)
+        self.states = [None] * len(self.blocks)
+
+    def put(self, values):
+        """``values``: alpha, u, xi, s, z over all rows."""
+        pieces = zip(*(np.split(np.array(v, dtype=float), self.bounds) for v in values), strict=True)
+        self.states = [self.freeze(State(*piece)) for piece in pieces]
+
+    def freeze(self, state):
+        for field in fields(state):
+            value = getattr(state, field.name)
+            for array in value if isinstance(value, tuple) else (value,):
+                if array is not None:
+                    frozen(array)
+        return state
+
+    def run(self, step, *common, each=(), merge=None):
+        for value in common:
+            if isinstance(value, np.ndarray):
+                frozen(value)
+        done = [
+            step(block, state, *common, *(each[k] if each else ()))
+            for k, (block, state) in enumerate(zip(self.blocks, self.states, strict=True))
+        ]
+        self.states = [self.freeze(state) for state, _ in done]
+        replies = [reply for _, reply in done]
+        return [merge(replies)] if merge else replies
+
+    def over_rows(self, name):
+        values = [getattr(state, name) for state in self.states]
+        if isinstance(values[0], tuple):
+            return tuple(np.concatenate(piece) for piece in zip(*values, strict=True))
+        return np.concatenate(values)
+
+
+class Point:
+    """A random point of a random problem, and the KKT system there."""
+
+    def __init__(self, seed, is_feasible, bounds=(), make=DenseRows, size="none", m=M, n=N, draw=1, **settings):
+        rng = self.rng = np.random.default_rng(seed)
+        self.m, self.n = m, n
+        self.X = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.7)
+        self.y = np.where(rng.random(m) < 0.4, 1.0, -1.0)
+        self.y[:2] = 1, -1
+        self.tau = rng.uniform(0.5, 3, size=m)
+        self.alpha, self.u, self.xi, self.s = rng.uniform(0.1, 2, size=(4, m))
+        self.w, self.gamma = rng.normal(size=n), float(rng.normal())
+        if is_feasible:
+            self.alpha = 0.3 * self.tau
+            ratio = self.alpha[self.y > 0].sum() / self.alpha[self.y < 0].sum()
+            self.alpha[self.y < 0] *= ratio
+            self.alpha *= min(1.0, 0.9 * (self.tau / self.alpha).min())
+            self.u = self.tau - self.alpha
+            self.w = self.X.T @ (self.y * self.alpha)
+            margin = self.y * (self.X @ self.w - self.gamma) - 1
+            self.xi = np.maximum(0, -margin) + rng.uniform(0.1, 1, size=m)
+            self.s = margin + self.xi
+        self.parts = FrozenParts(self.X, self.y, self.tau, bounds, make)
+        self.walk = Walk(self.parts, Reduction(size, seed=draw, **settings), lambda line: None, 100)
+        self.parts.put((self.alpha, self.u, self.xi, self.s, self.X @ self.w))
+        self.walk.w, self.walk.gamma = self.w, self.gamma
+        self.walk.measure(self.parts.run(interior.measure, self.gamma))
+
+    def residuals(self):
+        YX = self.y[:, None] * self.X
+        return (
+            self.w - YX.T @ self.alpha,
+            self.y @ self.alpha,
+            self.tau - self.alpha - self.u,
+            YX @ self.w - self.gamma * self.y + self.xi - 1 - self.s,
+        )
+
+    def newton(self, r_sv, r_xiu):
+        """dw, dgamma, d_alpha, d_u, d_xi, d_s by one large solve."""
+        m, n = self.m, self.n
+        at = np.cumsum([0, n, 1, m, m, m, m])
+        w, g, a, u, xi, s = (slice(at[k], at[k + 1]) for k in range(6))
+        of_w, of_g, of_u, of_s, of_sv, of_xiu = w, g, a, u, xi, s  # equations, as many as unknowns
+        YX, one = self.y[:, None] * self.X, np.eye(m)
+        K, right = np.zeros((at[-1], at[-1])), np.zeros(at[-1])
+        K[of_w, w], K[of_w, a] = np.eye(n), -YX.T
+        K[of_g, a] = self.y
+        K[of_u, a], K[of_u, u] = -one, -one
+        K[of_s, w], K[of_s, g], K[of_s, xi], K[of_s, s] = YX, -self.y[:, None], one, -one
+        K[of_sv, a], K[of_sv, s] = np.diag(self.s), np.diag(self.alpha)
+        K[of_xiu, xi], K[of_xiu, u] = np.diag(self.u), np.diag(self.xi)
+        right[of_w], right[of_g], right[of_u], right[of_s] = (-r for r in self.residuals())
+        right[of_sv], right[of_xiu] = -r_sv, -r_xiu
+        solved = np.linalg.solve(K, right)
+        return solved[w], float(solved[g][0]), solved[a], solved[u], solved[xi], solved[s]
+
+    def direction(self, weighted, right):
+        """The same by the code under test, and its reply."""
+        walk = self.walk
+        dw, dgamma = walk.newton(walk.normal_factor(), weighted, right)
+        reached = self.parts.run(interior.direct, dw, dgamma)
+        *rest, d_z = self.parts.over_rows("direction")
+        np.testing.assert_allclose(d_z, self.X @ dw, atol=1e-12)
+        return (dw, dgamma, *rest), reached
+
+    def compare(self, found, expected):
+        for ours, theirs, name in zip(found, expected, ("w", "gamma", "alpha", "u", "xi", "s"), strict=True):
+            scale = max(1.0, np.abs(theirs).max())
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * scale, err_msg=name)
+
+
+POINTS = pytest.mark.parametrize(
+    ("is_feasible", "bounds", "make"),
+    [
+        (True, (), DenseRows),
+        (False, (), DenseRows),
+        (True, (5,), sparse),
+        (False, (1, 6), sparse),
+        (False, (12,), DenseRows),
+    ],
+)
+SEEDS = pytest.mark.parametrize("seed", range(4))
+
+
+def corrected(point, replies):
+    return sum(reply[0] for reply in replies), sum(reply[1] for reply in replies)
+
+
+@SEEDS
+@POINTS
+def test_measure(seed, is_feasible, bounds, make):
+    point = Point(seed, is_feasible, bounds, make)
+    walk = point.walk
+    r_w, r_alpha, r_u, r_s = point.residuals()
+    np.testing.assert_allclose(walk.r_w, r_w, atol=1e-12)
+    assert walk.balance == pytest.approx(r_alpha, abs=1e-12)
+    assert walk.r_u == pytest.approx(abs(r_u).max(), abs=1e-12)
+    assert walk.r_s == pytest.approx(abs(r_s).max(), abs=1e-12)
+    if is_feasible:
+        assert max(abs(r_w).max(), abs(r_alpha), abs(r_u).max(), abs(r_s).max()) < 1e-12
+    else:
+        assert min(abs(r_w).max(), abs(r_u).max(), abs(r_s).max()) > 0.1
+    products = point.s @ point.alpha + point.xi @ point.u
+    assert walk.mu == pytest.approx(products / (2 * point.m))
+    hinge = point.tau @ np.maximum(0, 1 - point.y * (point.X @ point.w - point.gamma))
+    assert walk.objective == pytest.approx(point.w @ point.w / 2 + hinge)
+    assert walk.gap == pytest.approx(products / (point.w @ point.w / 2 + point.tau @ point.xi))
+    omega = point.s / point.alpha + point.xi / point.u
+    assert walk.inverse == pytest.approx((1 / omega).sum())
+    np.testing.assert_allclose(walk.ybar, point.X.T @ (1 / omega), atol=1e-12)
+    r_omega = r_s + point.s - point.xi / point.u * (r_u + point.u)
+    assert walk.weighted == pytest.approx((point.y * r_omega / omega).sum(), abs=1e-12)
+    np.testing.assert_allclose(walk.right, point.X.T @ (point.y * r_omega / omega), atol=1e-12)
+    assert walk.members == (np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0))
+    assert walk.scale == pytest.approx((point.X**2).sum() / point.m)
+    assert walk.tau == pytest.approx(point.tau.sum())
+
+
+@SEEDS
+@POINTS
+def test_predictor(seed, is_feasible, bounds, make):
+    point = Point(seed, is_feasible, bounds, make)
+    expected = point.newton(point.s * point.alpha, point.xi * point.u)
+    found, reached = point.direction(point.walk.weighted, point.walk.right)
+    point.compare(found, expected)
+    _, _, da, du, dxi, ds = expected
+    pairs = [(point.alpha, da), (point.u, du), (point.xi, dxi), (point.s, ds)]
+    step = min(1.0, 1 / max((-d / v).max() for v, d in pairs))
+    assert length_of(reached) == pytest.approx(step)
+    # mu after any step, from the sums
+    for length in (step, 0.3):
+        moved = (point.s + length * ds) @ (point.alpha + length * da) + (point.xi + length * dxi) @ (
+            point.u + length * du
+        )
+        before = 2 * point.m * point.walk.mu
+        linear, quadratic = (sum(getattr(r, name) for r in reached) for name in ("linear", "quadratic"))
+        assert before + length * linear + length**2 * quadratic == pytest.approx(moved, rel=1e-9, abs=1e-9)
+    after = ((point.s + step * ds) @ (point.alpha + step * da) + (point.xi + step * dxi) @ (point.u + step * du)) / (
+        2 * point.m
+    )
+    sigma_mu = max(after / point.walk.mu, 0) ** 3 * point.walk.mu
+    assert point.walk.centring(reached, 1e-12) == pytest.approx(sigma_mu, rel=1e-6)
+    least = 0.1 * 0.9 * point.walk.objective / (2 * point.m)
+    assert point.walk.centring(reached, 0.9) == pytest.approx(max(sigma_mu, least), rel=1e-6)
+
+
+@SEEDS
+@POINTS
+def test_corrector_and_a_step(seed, is_feasible, bounds, make):
+    point, centre = Point(seed, is_feasible, bounds, make), 0.037
+    _, _, da, du, dxi, ds = point.newton(point.s * point.alpha, point.xi * point.u)
+    point.direction(point.walk.weighted, point.walk.right)
+    right = corrected(point, point.parts.run(interior.correct, centre))
+    found, reached = point.direction(*right)
+    r_sv, r_xiu = point.s * point.alpha - centre + ds * da, point.xi * point.u - centre + dxi * du
+    expected = point.newton(r_sv, r_xiu)
+    point.compare(found, expected)
+    # a step along it, and what is measured there
+    step, (dw, dgamma, da, du, dxi, ds) = 0.5 * length_of(reached), expected
+    point.walk.w, point.walk.gamma = point.w + step * dw, point.gamma + step * dgamma
+    point.walk.measure(point.parts.run(interior.move, step, point.walk.gamma))
+    before = point.residuals()
+    for name, change in (("alpha", da), ("u", du), ("xi", dxi), ("s", ds), ("w", dw), ("gamma", dgamma)):
+        setattr(point, name, getattr(point, name) + step * change)
+    for ours, theirs in zip((point.walk.r_w, point.walk.balance, point.walk.r_u, point.walk.r_s), before, strict=True):
+        size = theirs if np.ndim(theirs) == 0 or len(theirs) == point.n else abs(theirs).max()
+        np.testing.assert_allclose(ours, (1 - step) * size, atol=1e-9)
+    for name in ("alpha", "u", "xi", "s"):
+        np.testing.assert_allclose(point.parts.over_rows(name), getattr(point, name), atol=1e-9)
+    np.testing.assert_allclose(point.parts.over_rows("z"), point.X @ point.w, atol=1e-9)
+
+
+@SEEDS
+@POINTS
+def test_recentre(seed, is_feasible, bounds, make):
+    point, centre, length = Point(seed, is_feasible, bounds, make), 0.05, 0.8
+    point.direction(point.walk.weighted, point.walk.right)
+    _, _, pa, pu, pxi, ps = point.newton(point.s * point.alpha, point.xi * point.u)
+    right = corrected(point, point.parts.run(interior.correct, centre))
+    point.direction(*right)
+    c_sv, c_xiu = ps * pa - centre, pxi * pu - centre
+    for _ in range(2):  # a second one adds to the first
+        _, _, da, du, dxi, ds = point.newton(point.s * point.alpha + c_sv, point.xi * point.u + c_xiu)
+        right = corrected(point, point.parts.run(interior.recentre, length, centre))
+        outliers = 0
+        corrections = []
+        for v, dv, w, dw in ((point.s, ds, point.alpha, da), (point.xi, dxi, point.u, du)):
+            product = (v + length * dv) * (w + length * dw)
+            far = product - np.clip(product, 0.1 * centre, 10 * centre)
+            outliers += np.count_nonzero(far)
+            corrections.append(np.minimum(far, 10 * centre))
+        assert outliers
+        c_sv, c_xiu = c_sv + corrections[0], c_xiu + corrections[1]
+        found, _ = point.direction(*right)
+        point.compare(found, point.newton(point.s * point.alpha + c_sv, point.xi * point.u + c_xiu))
+
+
+@SEEDS
+def test_blocks_add_up(seed):
+    """The same sums over one block and over three, whose rows are in any kind of storage."""
+    one = Point(seed, False, ())
+    for make in (DenseRows, sparse):
+        several = Point(seed, False, (4, 9), make)
+        for name in ("r_w", "ybar", "right", "balance", "inverse", "weighted", "mu", "gap", "objective", "r_u", "r_s"):
+            np.testing.assert_allclose(getattr(several.walk, name), getattr(one.walk, name), atol=1e-12)
+        ours, _ = several.direction(several.walk.weighted, several.walk.right)
+        theirs, _ = one.direction(one.walk.weighted, one.walk.right)
+        one.parts.put((one.alpha, one.u, one.xi, one.s, one.X @ one.w))
+        one.walk.measure(one.parts.run(interior.measure, one.gamma))
+        several.compare(ours, theirs)
+
+
+def test_the_start():
+    point = Point(0, False, (5,))
+    begun = point.parts.run(interior.begin)
+    np.testing.assert_array_equal(point.parts.over_rows("alpha"), point.tau / 2)
+    np.testing.assert_array_equal(point.parts.over_rows("u"), point.tau / 2)
+    for name in ("xi", "s"):
+        np.testing.assert_array_equal(point.parts.over_rows(name), np.full(M, 2.0))
+    assert sum(reply.entries for reply in begun) == point.X.size
+    assert sum(reply.squares for reply in begun) == pytest.approx((point.X**2).sum())
+    assert [sum(reply.members[c] for reply in begun) for c in (0, 1)] == [(point.y > 0).sum(), (point.y < 0).sum()]
+
+
+# ---- which patterns are taken -----------------------------------------------------------------------
+
+
+def chosen(point):
+    """The rows of the next normal matrix, found out by its sums: M - I, and |Q|."""
+    factor = np.triu(point.walk.normal_factor())
+    return factor.T @ factor - np.eye(point.n), point.walk.patterns
+
+
+@pytest.mark.parametrize("bounds", [(), (20, 33)])
+@pytest.mark.parametrize("rule", ["omega", "distance"])
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("upper", [1, 2, 7, 30, 0])
+@SEEDS
+def test_the_normal_matrix_of_chosen_patterns(seed, upper, balanced, rule, bounds):
+    point = Point(seed, False, bounds, size="fixed", rule=rule, balanced=balanced, upper=upper, m=60)
+    point.walk.number = 1
+    inverse = 1 / (point.s / point.alpha + point.xi / point.u)
+    keys = -inverse if rule == "omega" else point.y * (point.X @ point.w - point.gamma) + point.xi - 1
+    order = np.argsort(keys)
+    wanted = upper or point.m
+    if balanced:
+        half = -(-wanted // 2)
+        of_class = [order[point.y[order] == sign] for sign in (1, -1)]
+        assert min(map(len, of_class)) >= half or wanted == point.m or upper == 30
+        counts = [min(half, len(rows)) for rows in of_class]
+        for own, other in ((0, 1), (1, 0)):
+            if sum(counts) < wanted and counts[own] == len(of_class[own]):
+                counts[other] = min(len(of_class[other]), wanted - counts[own])
+        Q = np.concatenate([rows[:count] for rows, count in zip(of_class, counts, strict=True)])
+    else:
+        Q = order[:wanted]
+    total = point.X[Q].T @ inverse[Q]
+    expected = (point.X[Q].T * inverse[Q]) @ point.X[Q] - np.outer(total, total) / inverse[Q].sum()
+    matrix, patterns = chosen(point)
+    assert patterns == len(Q)
+    np.testing.assert_allclose(matrix, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["omega", "distance"])
+@pytest.mark.parametrize("balanced", [False, True])
+@pytest.mark.parametrize("theta", [1e-3, 0.3, 100.0])
+def test_an_adaptive_size(theta, balanced, rule):
+    point = Point(5, False, (20,), size="adaptive", rule=rule, balanced=balanced, theta=theta, m=60, beta=2.0)
+    walk = point.walk
+    inverse = 1 / (point.s / point.alpha + point.xi / point.u)
+    length = np.sqrt((point.X**2).sum() / point.m)
+    root_mu = np.sqrt(walk.mu) / length
+    needed = inverse >= theta * root_mu
+    if rule == "distance":
+        needed = (point.alpha / point.s >= theta * root_mu) | (point.s <= root_mu)
+    least = [np.count_nonzero(needed & (point.y == sign)) for sign in (1, -1)]
+    wanted = max(sum(least), int(np.ceil(np.sqrt(min(1, 4 * walk.mu / point.tau.mean())) * point.m)))
+    members = [np.count_nonzero(point.y == sign) for sign in (1, -1)]
+    if balanced:
+        half = -(-wanted // 2)
+        counts = [max(least[c], min(half, members[c])) for c in (0, 1)]
+        for own, other in ((0, 1), (1, 0)):
+            if sum(counts) < wanted and counts[own] == members[own]:
+                counts[other] = min(members[other], wanted - counts[own])
+        wanted = sum(counts)
+    assert chosen(point)[1] == min(wanted, 60)
+
+
+@SEEDS
+@pytest.mark.parametrize("upper", [10, 30, 55])
+def test_refined_directions(seed, upper):
+    """Of few patterns: conjugate gradients leave 0.2 of M dw = side at most, or the direction is called poor."""
+    point = Point(seed, False, (20, 33), size="fixed", upper=upper, m=60)
+    walk = point.walk
+    walk.number, walk.gradients, walk.poor = 1, 0, False
+    inverse = 1 / (point.s / point.alpha + point.xi / point.u)
+    ybar = point.X.T @ inverse
+    M = np.eye(point.n) + (point.X.T * inverse) @ point.X - np.outer(ybar, ybar) / inverse.sum()
+    v = point.rng.normal(size=point.n)
+    np.testing.assert_allclose(walk.times(v), M @ v, atol=1e-10)
+    matrix, patterns = chosen(point)
+    assert patterns < 60
+    reduced = matrix + np.eye(point.n)
+    factor = walk.normal_factor()
+    side = -(walk.r_w + walk.right) - (walk.balance - walk.weighted) / walk.inverse * walk.ybar
+    left = {}
+    for refines in (False, True):
+        walk.refines = refines
+        dw, dgamma = walk.newton(factor, walk.weighted, walk.right)
+        residual = side - M @ dw
+        left[refines] = np.sqrt(residual @ np.linalg.solve(reduced, residual))
+        assert dgamma == pytest.approx((ybar @ dw - (walk.balance - walk.weighted)) / inverse.sum(), abs=1e-9)
+    size = np.sqrt(side @ np.linalg.solve(reduced, side))
+    assert left[True] <= 0.2 * size + 1e-12 or walk.poor
+    assert (walk.gradients == 0) == (left[False] <= 0.2 * size)
+
+
+def test_patterns_at_random_first():
+    """With q_U, the first matrix has patterns by a seed; without, all."""
+    found = []
+    for draw in (1, 2, 1):
+        point = Point(3, False, (), size="fixed", upper=10, draw=draw, m=60)
+        found.append(chosen(point))
+        assert found[-1][1] == 10
+    assert not np.allclose(found[0][0], found[1][0])
+    np.testing.assert_array_equal(found[0][0], found[2][0])
+
+
+def test_rank_counts_and_keys():
+    point = Point(2, False)
+    block, state = point.parts.blocks[0], point.parts.states[0]
+    new, reply = interior.rank(block, state, "omega", 0.5, 1.0, None)
+    inverse = 1 / (point.s / point.alpha + point.xi / point.u)
+    np.testing.assert_allclose(new.keys, -inverse)
+    assert [row[0] for row in reply] == [np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0)]
+    assert [row[1] for row in reply] == [np.count_nonzero((inverse >= 0.5) & (point.y == sign)) for sign in (1, -1)]
+    new, _ = interior.rank(block, state, "distance", 0.5, 1.0, None)
+    np.testing.assert_allclose(new.keys, point.y * (point.X @ point.w - point.gamma) + point.xi - 1, atol=1e-12)
+
+
+def test_an_indefinite_matrix_is_given_up():
+    point = Point(2, False, (), sparse)
+    state = point.parts.states[0]
+    point.parts.states = [replace(state, inverse=-1e9 * state.inverse)]
+    assert point.walk.normal_factor() is None
+
+
+# ---- from any alpha to a model -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_feasible(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 30))
+    y = np.where(rng.random(m) < rng.choice([0.1, 0.5]), 1.0, -1.0)
+    tau = rng.uniform(0.1, 2, size=m)
+    alpha = rng.uniform(-0.5, 2.5, size=m) * rng.choice([0.0, 1.0], p=[0.2, 0.8])
+    found = feasible(alpha, y, tau)
+    assert np.all((found >= 0) & (found <= tau))
+    assert abs(y @ found) <= 1e-13 * (1 + found.sum())
+    own = np.clip(alpha, 0, tau)
+    smaller = 1 if own[y > 0].sum() < own[y < 0].sum() else -1
+    np.testing.assert_array_equal(found[y == smaller], own[y == smaller])
+
+
+@pytest.mark.parametrize(
+    ("alpha", "y", "scores", "expected"),
+    [
+        ([0.5, 0.5], [1, -1], [0.2, 0.4], -0.3),
+        ([0.0, 1.0, 0.5], [1, 1, -1], [9.0, -9.0, 0.7], -0.7),
+        ([0.0, 0.0], [1, -1], [1.0, -1.0], 0.0),
+        ([0.0, 0.0], [1, 1], [1.0, 2.0], -2.0),
+        ([0.0, 0.0], [-1, -1], [1.0, 2.0], -1.0),
+        ([1.0, 1.0], [1, -1], [3.0, -2.0], -0.5),
+    ],
+)
+def test_offset(alpha, y, scores, expected):
+    found = offset_of(*(np.array(v, dtype=float) for v in (alpha, scores, y)), np.ones(len(y)))
+    assert found == pytest.approx(expected)

@@ -1,0 +1,151 @@
+"""Which patterns are taken: ladders of keys against a full sort, and sizes against the paper's formulas."""
+
+import numpy as np
+import pytest
+
+from libsvmx._solvers.reduction import EXACT_RANKS, Reduction, ladder, limit_of, quotas
+from libsvmx.exceptions import ParameterError
+
+DISTRIBUTIONS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "far apart": lambda rng, n: 10.0 ** rng.uniform(-300, 300, size=n),
+    "with infinities": lambda rng, n: np.where(rng.random(n) < 0.1, np.inf, rng.normal(size=n)),
+}
+
+
+@pytest.mark.parametrize("n", [1, 2, 1023, 1024, 1025, 1030, 1100, 50_000])
+def test_a_ladder_has_the_least_the_largest_and_rungs_in_order(n):
+    keys = np.random.default_rng(n).normal(size=n)
+    ranks, values = ladder(keys)
+    assert ranks[0] == 1
+    assert ranks[-1] == n
+    assert np.all(np.diff(ranks) > 0)
+    np.testing.assert_array_equal(ranks[:EXACT_RANKS], np.arange(1, min(n, EXACT_RANKS) + 1))
+    np.testing.assert_array_equal(values, np.sort(keys)[ranks - 1])
+    assert np.all(ranks[1:] <= np.maximum(ranks[:-1] + 1, np.ceil(1.0101 * ranks[:-1]) + 1))
+    assert len(ranks) < EXACT_RANKS + 1000
+
+
+def test_an_empty_ladder():
+    ranks, values = ladder(np.zeros(0))
+    assert len(ranks) == len(values) == 0
+
+
+@pytest.mark.parametrize("kind", DISTRIBUTIONS)
+@pytest.mark.parametrize("sizes", [(1,), (5,), (900,), (40_000,), (3, 0, 7), (2000, 1, 30_000, 999), (1500,) * 12])
+def test_a_limit_takes_what_is_wanted_and_hardly_more(sizes, kind):
+    rng = np.random.default_rng(sum(sizes))
+    blocks = [DISTRIBUTIONS[kind](rng, n) for n in sizes]
+    keys = np.concatenate(blocks)
+    ladders = [ladder(block) for block in blocks]
+    for wanted in np.unique(np.geomspace(1, len(keys), 60).astype(int)):
+        limit = limit_of(ladders, int(wanted))
+        taken = np.count_nonzero(keys <= limit)
+        assert taken >= wanted
+        # each block may be a rung too far
+        blockwise = [np.count_nonzero(block <= limit) for block in blocks]
+        most = sum(max(1, int(0.0101 * count) + 1) if count > EXACT_RANKS else 0 for count in blockwise)
+        ties = np.count_nonzero(keys == limit) - 1
+        assert taken <= wanted + most + ties, (taken, wanted)
+    assert limit_of(ladders, len(keys) + 1) == np.inf
+    assert limit_of(ladders, 0) == limit_of(ladders, -3) == -np.inf
+
+
+def test_small_blocks_are_ranked_exactly():
+    rng = np.random.default_rng(1)
+    blocks = np.array_split(rng.permutation(3000).astype(float), 3)
+    ladders = [ladder(block) for block in blocks]
+    assert [limit_of(ladders, wanted) for wanted in (1, 2, 1500, 3000)] == [0, 1, 1499, 2999]
+
+
+def test_ties_come_together():
+    blocks = [np.repeat([3.0, 1.0, 2.0], [5, 4, 6]), np.repeat([1.0, 2.0], [2, 1])]
+    ladders = [ladder(block) for block in blocks]
+    assert [limit_of(ladders, wanted) for wanted in (1, 6, 7, 13, 14, 18)] == [1, 1, 2, 2, 3, 3]
+    same = [ladder(np.zeros(5000)), ladder(np.zeros(3))]
+    assert limit_of(same, 1) == limit_of(same, 5003) == 0
+
+
+def test_no_block_has_keys():
+    assert limit_of([ladder(np.zeros(0))] * 2, 1) == np.inf
+    assert limit_of([ladder(np.zeros(0))] * 2, 0) == -np.inf
+
+
+# ---- sizes ------------------------------------------------------------------------------------------
+
+
+def size_of_the_paper(settings, share, m, least):
+    """|Q| of (3.18); or q_U."""
+    upper = settings.upper or m
+    return max(least, min(int(np.ceil(share * m)), upper, m)) if settings.size == "adaptive" else min(upper, m)
+
+
+def quotas_of_the_paper(wanted, members, least):
+    """(3.21) and (3.22): half of either class, and what one has not got from the other."""
+    half = int(np.ceil(wanted / 2))
+    found = [max(least[c], min(half, members[c])) for c in range(2)]
+    for own, other in ((0, 1), (1, 0)):
+        if found[own] == members[own] and sum(found) < wanted:
+            found[other] = min(members[other], wanted - found[own])
+    return tuple(found)
+
+
+@pytest.mark.parametrize("upper", [0, 1, 7, 50, 10**9])
+@pytest.mark.parametrize("size", ["adaptive", "fixed", "none"])
+def test_quotas_are_those_of_the_paper(size, upper):
+    rng = np.random.default_rng(upper % 1000)
+    settings = Reduction(size, upper=upper)
+    for _ in range(500):
+        members = tuple(int(k) for k in rng.integers(0, 40, size=2))
+        m = sum(members)
+        least = tuple(int(rng.integers(0, k + 1)) for k in members) if size == "adaptive" else (0, 0)
+        share = float(rng.choice([rng.random(), 1e-9, 1.0]))
+        wanted = size_of_the_paper(settings, share, m, sum(least))
+        found = quotas(settings, share, members, least)
+        assert found == quotas_of_the_paper(wanted, members, least)
+        assert all(0 <= least[c] <= found[c] <= members[c] for c in range(2))
+        assert wanted <= sum(found) <= max(wanted + 1, wanted + sum(least))
+
+
+@pytest.mark.parametrize(
+    ("options", "share", "members", "least", "expected"),
+    [
+        ({"size": "fixed", "upper": 10}, 0.0, (100, 100), (0, 0), (5, 5)),
+        ({"size": "fixed", "upper": 11}, 0.0, (100, 100), (0, 0), (6, 6)),
+        ({"size": "fixed", "upper": 10}, 0.0, (3, 100), (0, 0), (3, 7)),
+        ({"size": "fixed", "upper": 10}, 0.0, (100, 3), (0, 0), (7, 3)),
+        ({"size": "fixed", "upper": 10}, 0.0, (0, 100), (0, 0), (0, 10)),
+        ({"size": "fixed"}, 0.0, (4, 9), (0, 0), (4, 9)),
+        ({"size": "none"}, 0.0, (4, 9), (0, 0), (4, 9)),
+        ({}, 0.1, (100, 100), (0, 0), (10, 10)),
+        ({}, 0.1, (100, 100), (30, 0), (30, 15)),
+        ({}, 0.1, (100, 100), (3, 4), (10, 10)),
+        ({"upper": 6}, 0.1, (100, 100), (3, 4), (4, 4)),
+        ({"upper": 6}, 1.0, (100, 100), (0, 0), (3, 3)),
+        ({}, 1e-12, (100, 100), (0, 0), (1, 1)),
+        ({}, 1.0, (2, 5), (0, 0), (2, 5)),
+    ],
+)
+def test_some_quotas(options, share, members, least, expected):
+    assert quotas(Reduction(**options), share, members, least) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"size": "some"}, "unknown size 'some': choose one of adaptive, fixed, none"),
+        ({"rule": "nearest"}, "unknown rule 'nearest': choose one of omega, distance"),
+        ({"upper": -1}, "upper must be 0 or the most patterns wanted, not -1"),
+        ({"upper": 2**62}, "upper must be 0 or"),
+        ({"tolerance": 0.0}, "tolerance must be at least 1e-14 and below 1, not 0.0"),
+        ({"tolerance": 1.0}, "tolerance must be"),
+        ({"tolerance": float("nan")}, "tolerance must be"),
+        ({"beta": 0.0}, "beta and theta must be > 0, not 0.0 and 100.0"),
+        ({"theta": -1.0}, "beta and theta must be > 0"),
+        ({"seed": -1}, r"seed must be between 0 and 2\^63 - 1, not -1"),
+        ({"seed": 2**63}, "seed must be"),
+    ],
+)
+def test_settings_that_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        Reduction(**options)

@@ -1,0 +1,357 @@
+"""Trainings by solver crsvm: LIBSVM's optimum, the exact one of the path, and models as of any other solver."""
+
+import numpy as np
+import pytest
+from support import data, exact
+from support.oracle import Oracle
+
+import libsvmx
+from libsvmx import KernelType, Observer, ParameterError
+from libsvmx._core.buffers import filled
+from libsvmx._train.parameter import Parameter
+
+SETS = {
+    "heart_scale": (270, None),
+    "splice.xz": (500, None),
+    "a1a.xz": (800, None),
+    "mushrooms.xz": (600, None),
+    "breast-cancer.xz": (683, None),
+    "ionosphere_scale.xz": (351, None),
+    "wine.scale": (178, 2.0),
+    "glass.scale": (214, 1.0),
+}
+
+
+class Recorder(Observer):
+    def __init__(self):
+        self.reports, self.lines, self.remarks, self.factors = [], [], [], []
+
+    def solved(self, report):
+        self.reports.append(report)
+
+    def iterated(self, line):
+        self.lines.append(line)
+
+    def remark(self, kind, detail=""):
+        self.remarks.append(kind)
+
+    def factorized(self, rank, trace_error, trace):
+        self.factors.append((rank, trace_error, trace))
+
+
+def two_classes(name):
+    """(matrix, targets) with labels +1 and -1."""
+    n, positive = SETS[name]
+    matrix, targets = data.load(name, n)
+    targets = np.array(targets)
+    if name == "breast-cancer.xz":  # whose first feature is a number of 8 digits
+        X = exact.dense(matrix)
+        X /= X.max(axis=0)
+        matrix = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()])
+    positive = targets.max() if positive is None else positive
+    return matrix, np.where(targets == positive, 1.0, -1.0)
+
+
+def train(X, y, **options):
+    recorder = Recorder()
+    model = libsvmx.train(X, y, observer=recorder, **{"solver": "crsvm", "kernel_type": 0, "threads": 1, **options})
+    return model, recorder
+
+
+def certified(model, X, y, C, weights=(1.0, 1.0), K=None):
+    """Of a model of two classes over dense X: objective, KKT gap from the data; feasible, or it fails."""
+    beta = np.zeros(len(y))
+    beta[np.asarray(model.sv_indices) - 1] = np.asarray(model.sv_coef).ravel()
+    first = y == model.labels[0]
+    alpha = np.where(first, beta, -beta)
+    tau = C * np.where(y > 0, *weights)
+    assert np.all((alpha >= 0) & (alpha <= tau))
+    assert abs(beta.sum()) <= 1e-12 * abs(beta).sum()
+    F = X @ (X.T @ beta) if K is None else K @ beta
+    V = np.where(first, 1.0, -1.0) - F
+    up, low = np.where(first, alpha < tau, alpha > 0), np.where(first, alpha > 0, alpha < tau)
+    return float(beta @ F / 2 - alpha.sum()), float(V[up].max() - V[low].min())
+
+
+@pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 10.0])
+@pytest.mark.parametrize("name", SETS)
+def test_the_optimum_of_libsvm(name, C):
+    """Objective and decision values; LIBSVM's kernel is in float, and its tolerance is 1e-7."""
+    matrix, targets = two_classes(name)
+    model, recorder = train(matrix, targets, C=C)
+    oracle = Oracle(matrix, targets.tolist(), f"-t 0 -c {C} -e 1e-7").train()
+    (report,) = recorder.reports
+    assert report.status == "converged"
+    assert recorder.remarks == []
+    X = exact.dense(matrix)
+    objective, gap = certified(model, X, targets, C)
+    assert gap <= 1e-7
+    assert report.gap == pytest.approx(gap, abs=1e-10)
+    assert report.objective == pytest.approx(objective, rel=1e-10)
+    theirs = float(oracle.transcript.split("obj = ")[1].split(",")[0])
+    assert objective == pytest.approx(theirs, rel=5e-6, abs=1e-6)
+    assert objective <= theirs + 1e-6 * abs(theirs) + 1e-6  # of which six decimals are printed
+    _, values = oracle.predict(matrix)
+    ours = libsvmx.decision_values(model, matrix)
+    assert tuple(model.labels) == tuple(oracle.model.get_labels())
+    scale = max(1.0, np.abs(values).max())
+    np.testing.assert_allclose(np.ravel(ours), np.ravel(values), atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("C", [1e-5, 1.0, 1e4])
+@pytest.mark.parametrize("name", ["heart_scale", "splice.xz", "breast-cancer.xz", "wine.scale"])
+def test_the_optimum_of_the_exact_path(name, C):
+    """Whose kernel is in double."""
+    matrix, targets = two_classes(name)
+    X = exact.dense(matrix)[:: 3 if len(targets) > 300 else 1]
+    y = targets[:: 3 if len(targets) > 300 else 1]
+    model, _ = train(X, y, C=C)
+    objective, gap = certified(model, X, y, C)
+    assert gap <= 1e-7
+    state = libsvmx.train(X, y, kernel_type=0, C=C, keep_state=True)
+    assert objective == pytest.approx(state.objective, rel=1e-10)
+    ours, theirs = (libsvmx.decision_values(m, X) for m in (model, state.model))
+    scale = max(1.0, np.abs(theirs).max())
+    if gap > -1e-9:  # rho is determined
+        np.testing.assert_allclose(ours, theirs, atol=1e-6 * scale)
+
+
+def blobs(seed, m=150, n=4, k=2):
+    return exact.blobs(seed, m, k, n)
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("rule", ["omega", "distance"])
+@pytest.mark.parametrize("reduction", ["adaptive", "fixed", "none"])
+@pytest.mark.parametrize("most_patterns", [0, 60])
+def test_reductions(reduction, rule, balanced, most_patterns):
+    X, y = blobs(1)
+    options = {"reduction": reduction, "reduction_rule": rule, "balanced": balanced, "most_patterns": most_patterns}
+    model, recorder = train(X, y, C=2.0, **options)
+    plain, _ = train(X, y, C=2.0)
+    assert certified(model, X, y, 2.0)[1] <= 1e-7
+    np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(plain, X), atol=1e-8)
+    sizes = [line.patterns for line in recorder.lines[1:]]
+    if reduction == "none":
+        assert set(sizes) == {150}
+    elif reduction == "fixed" and most_patterns:
+        assert sizes[0] == 60
+    else:
+        assert min(sizes) < 150 or reduction == "fixed"
+
+
+@pytest.mark.parametrize("weights", [{1: 5.0}, {-1: 1e-3}, {1: 1e3, -1: 0.1}])
+def test_class_weights(weights):
+    X, y = blobs(2)
+    model, _ = train(X, y, C=0.5, weights=weights)
+    pair = weights.get(1, 1.0), weights.get(-1, 1.0)
+    objective, gap = certified(model, X, y, 0.5, pair)
+    assert gap <= 1e-7
+    state = libsvmx.train(X, y, kernel_type=0, C=0.5, weights=weights, keep_state=True)
+    assert objective == pytest.approx(state.objective, rel=1e-9)
+
+
+def test_a_class_of_weight_0_is_left_out():
+    X, y = blobs(3, k=3)
+    model, recorder = train(X, y, C=1.0, weights={2: 0.0})
+    assert sorted(model.labels) == [1, 3]
+    assert recorder.remarks == ["class dropped"]
+
+
+@pytest.mark.parametrize("coef0", [0.0, 1.0])
+@pytest.mark.parametrize("name", ["heart_scale", "splice.xz"])
+def test_the_polynomial_of_degree_2(name, coef0):
+    """Dense features, and sparse ones."""
+    matrix, targets = data.load(name, 120)
+    targets = np.array(targets)
+    if name == "splice.xz":  # every fifth feature, and most of these missing
+        X = exact.dense(matrix)[:, ::5]
+        X[np.random.default_rng(0).random(X.shape) < 0.7] = 0
+    else:
+        X = exact.dense(matrix)
+    options = {"kernel_type": 1, "degree": 2, "gamma": 0.1, "coef0": coef0, "C": 0.5}
+    model, _ = train(X, targets, **options)
+    K = (0.1 * X @ X.T + coef0) ** 2
+    objective, gap = certified(model, X, targets, 0.5, K=K)
+    assert gap <= 1e-7
+    state = libsvmx.train(X, targets, **options, keep_state=True)
+    assert objective == pytest.approx(state.objective, rel=1e-9)
+    np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(state.model, X), atol=1e-6)
+
+
+def test_more_features_than_rows():
+    """By the full factor of K."""
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(40, 300)), np.where(rng.random(40) < 0.5, 1.0, -1.0)
+    for C in (1e-3, 1.0, 1e4):
+        model, recorder = train(X, y, C=C)
+        objective, gap = certified(model, X, y, C)
+        assert gap <= 1e-7
+        assert recorder.factors == []  # nobody asked for one
+        state = libsvmx.train(X, y, kernel_type=0, C=C, keep_state=True)
+        assert objective == pytest.approx(state.objective, rel=1e-9)
+
+
+def test_several_classes():
+    X, y = blobs(4, 200, k=4)
+    model, recorder = train(X, y, C=3.0)
+    tight = libsvmx.train(X, y, kernel_type=0, C=3.0, eps=1e-8)
+    assert len(recorder.reports) == 6
+    assert all(report.status == "converged" and report.gap <= 1e-7 for report in recorder.reports)
+    assert tuple(model.labels) == tuple(tight.labels)
+    np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(tight, X), atol=1e-4)
+    np.testing.assert_array_equal(libsvmx.predict(model, X), libsvmx.predict(tight, X))
+
+
+def test_probability_estimates_and_cross_validation():
+    X, y = blobs(5, 120, k=3)
+    model, _ = train(X, y, C=1.0, probability=True)
+    tight = libsvmx.train(X, y, kernel_type=0, C=1.0, probability=True, eps=1e-7)
+    ours, theirs = (libsvmx.predict_probability(m, X) for m in (model, tight))
+    np.testing.assert_allclose(
+        ours[1] if isinstance(ours, tuple) else ours, theirs[1] if isinstance(theirs, tuple) else theirs, atol=1e-4
+    )
+    found = libsvmx.cross_validate(X, y, 5, solver="crsvm", kernel_type=0)
+    expected = libsvmx.cross_validate(X, y, 5, kernel_type=0, eps=1e-7)
+    np.testing.assert_array_equal(found.predictions, expected.predictions)
+    np.testing.assert_allclose(found.decision_values, expected.decision_values, atol=1e-4)
+
+
+def test_the_bits_do_not_depend_on_threads():
+    matrix, targets = two_classes("a1a.xz")
+    models = [train(matrix, targets, threads=threads)[0] for threads in (1, 2, 1)]
+    assert len({(bytes(m.coef), bytes(m.rho)) for m in models}) == 1
+
+
+@pytest.mark.parametrize("options", [{"max_iter": 3}, {"time_limit": 1e-9}])
+def test_limits(options):
+    matrix, targets = two_classes("splice.xz")
+    model, recorder = train(matrix, targets, **options)
+    status = {"max_iter": "iteration limit", "time_limit": "time limit"}[next(iter(options))]
+    assert (recorder.reports[0].status, recorder.remarks) == (status, [status])
+    _, gap = certified(model, exact.dense(matrix), targets, 1.0)
+    assert recorder.reports[0].gap == pytest.approx(gap, rel=1e-9)
+
+
+def test_an_observer_that_stops():
+    class Stops(Recorder):
+        def should_stop(self):
+            return len(self.lines) >= 3
+
+    stops, (X, y) = Stops(), blobs(1)
+    model = libsvmx.train(X, y, solver="crsvm", kernel_type=0, observer=stops)
+    assert stops.reports[0].status == "interrupted"
+    assert stops.reports[0].iterations == 2
+    certified(model, X, y, 1.0)
+
+    class Raises(Recorder):
+        def iterated(self, line):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        libsvmx.train(X, y, solver="crsvm", kernel_type=0, observer=Raises())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"svm_type": 1}, "solver crsvm solves C-SVC, not NU_SVC"),
+        ({"svm_type": 3}, "solver crsvm solves C-SVC, not EPSILON_SVR"),
+        ({"reduction": "some"}, "unknown reduction 'some'"),
+        ({"reduction_rule": "some"}, "unknown reduction_rule 'some'"),
+        ({"most_patterns": -1}, "^most_patterns must be"),
+        ({"tolerance": 0.0}, "^tolerance must be"),
+        ({"balanced": 2}, "^balanced must be True or False"),
+        ({"rank": 5}, "need a low_rank approximation"),
+        ({"predict_with": "factor"}, "need a low_rank approximation"),
+        ({"predict_with": "both"}, "unknown predict_with 'both'"),
+        ({"low_rank": "qr", "rank": 5}, "unknown low_rank 'qr'"),
+    ],
+)
+def test_what_is_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        Parameter(**{"solver": "crsvm", "kernel_type": 0, **options})
+
+
+@pytest.mark.parametrize(
+    "options", [{"kernel_type": 2}, {"kernel_type": 1, "degree": 3}, {"kernel_type": 1, "degree": 2, "coef0": -1.0}]
+)
+def test_kernels_without_explicit_features(options):
+    with pytest.raises(ParameterError, match="solver crsvm needs explicit features"):
+        train(*blobs(1), gamma=0.5, **options)
+
+
+def test_one_row_of_each_class_and_no_features():
+    X, y = np.array([[1.0, 2.0], [0.0, -1.0]]), np.array([1.0, -1.0])
+    model, _ = train(X, y, C=100.0)
+    assert certified(model, X, y, 100.0)[1] <= 1e-9
+    model, recorder = train(np.zeros((4, 2)), np.array([1.0, -1.0, 1.0, 1.0]))
+    assert recorder.reports[0].status == "converged"
+    assert recorder.reports[0].objective == pytest.approx(-2.0, rel=1e-12)
+
+
+# ---- low rank ------------------------------------------------------------------------------------------
+
+
+def factor_of(X, options):
+    from libsvmx._kernels.lowrank import factorize
+
+    rows = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()])
+    param = Parameter(solver="crsvm", **options)
+    numbers = filled("i", range(len(X)))
+    found = factorize(
+        rows, numbers, param.kernel_type, param.degree, param.gamma, param.coef0, param.approximation(), 1e8
+    )
+    return rows, found
+
+
+@pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom", "eigen"])
+def test_the_svm_of_a_factor(method):
+    """Is that of the kernel F F', which smo is given as a matrix; and the factor's model predicts with it."""
+    from libsvmx._kernels.lowrank import features_of
+
+    X, y = blobs(7, 120)
+    options = {"kernel_type": KernelType.RBF, "gamma": 0.4, "C": 2.0, "low_rank": method, "rank": 25}
+    rows, low_rank = factor_of(X, options)
+    F = low_rank.factor
+    K = F @ F.T
+    model, recorder = train(X, y, **options)
+    objective, gap = certified(model, X, y, 2.0, K=K)
+    assert gap <= 1e-7
+    assert recorder.factors[0][0] == F.shape[1] <= 25
+    assert recorder.factors[0][1] == pytest.approx(120 - (F**2).sum(), rel=1e-6)
+    given = libsvmx.train(K, y, kernel_type=KernelType.PRECOMPUTED, C=2.0, eps=1e-7)
+    beta = np.zeros(120)
+    beta[np.asarray(given.sv_indices) - 1] = np.asarray(given.sv_coef).ravel()
+    assert objective == pytest.approx(beta @ K @ beta / 2 - np.abs(beta).sum(), rel=1e-6)
+
+    by_factor, _ = train(X, y, **options, predict_with="factor")
+    tests = np.concatenate([X[:20], X[:20] + 0.3])
+    test_rows = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in tests.tolist()])
+    pivots = rows.take(np.asarray(low_rank.pivots).astype(np.int32))
+    features = features_of(pivots, low_rank.transform, test_rows, filled("i", range(40)), KernelType.RBF, 3, 0.4, 0.0)
+    beta = np.zeros(120)
+    beta[np.asarray(model.sv_indices) - 1] = np.asarray(model.sv_coef).ravel()
+    expected = features @ (F.T @ beta) - np.asarray(model.rho)[0]
+    ours = libsvmx.decision_values(by_factor, tests)
+    # coefficients of pivots may be large and cancel
+    allowed = 1e-7 * max(1.0, np.abs(np.asarray(by_factor.sv_coef)).max())
+    np.testing.assert_allclose(np.ravel(ours), expected, atol=allowed)
+
+
+def test_the_factor_predicts_several_classes():
+    X, y = blobs(8, 120, k=3)
+    options = {"kernel_type": KernelType.RBF, "gamma": 0.4, "C": 2.0, "low_rank": "cholesky", "rank_error": 1e-12}
+    by_factor, _ = train(X, y, **options, predict_with="factor")
+    by_kernel, _ = train(X, y, **options)
+    np.testing.assert_allclose(libsvmx.decision_values(by_factor, X), libsvmx.decision_values(by_kernel, X), atol=1e-4)
+    np.testing.assert_array_equal(libsvmx.predict(by_factor, X), libsvmx.predict(by_kernel, X))
+
+
+@pytest.mark.parametrize("kernel", [KernelType.RBF, KernelType.POLY])
+def test_a_full_factor_is_the_kernel(kernel):
+    X, y = blobs(9, 90)
+    options = {"kernel_type": kernel, "gamma": 0.3, "degree": 3, "coef0": 1.0, "C": 1.0}
+    model, _ = train(X, y, **options, low_rank="cholesky", rank_error=1e-13)
+    state = libsvmx.train(X, y, **options, keep_state=True)
+    np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(state.model, X), atol=1e-4)
