@@ -1,0 +1,181 @@
+"""Training over rows that one machine does not hold: Dask arrays, or many LIBSVM files, on a distributed cluster.
+
+    from distributed import Client
+    import libsvmx.dask as spread
+
+    client = Client("tcp://scheduler:8786")
+    data = spread.read_problem("part-*.svm")           # or spread.from_arrays(X, y), X a dask.array
+    model = spread.train(data, C=1.0)                  # a linear model
+    labels = spread.predict(model, X)
+
+Needs ``pip install libsvmx[dask]`` here and on the workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from glob import glob
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx import _arrays
+from libsvmx._arrays import as_matrix
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.spread import Chunk, LinearSource, Spread, spread_out, train_spread
+from libsvmx._train.spreadfactor import FactorSource
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx.io import svmlight
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from libsvmx._train.model import Model
+
+__all__ = ["Spread", "decision_values", "from_arrays", "predict", "read_problem", "train"]
+
+
+def from_arrays(X: Any, y: Any, client: Any = None) -> Spread:
+    """Rows of a dask.array, which are computed and stay on the workers that do it.
+
+    Parameters
+    ----------
+    X : dask.array of shape (m, n)      its chunks of rows are the blocks of the training; NumPy or
+        scipy.sparse rows. About 10^7 values are a good size
+    y : dask.array or array of shape (m,)        class labels
+    client : distributed.Client         by default the current one
+
+    Raises
+    ------
+    DataError, SvmxError
+    """
+    import dask.array
+    from dask.delayed import delayed
+
+    client = client_of(client)
+    if getattr(X, "ndim", 0) != 2:
+        raise DataError("X must be a dask.array of rows and columns")
+    if X.shape[0] != len(y):
+        raise DataError(f"X has {X.shape[0]} rows, but y has {len(y)}")
+    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    y = dask.array.asarray(y)  # type: ignore[no-untyped-call,unused-ignore]
+    y = y.rechunk((X.chunks[0],))
+    pairs = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
+    return spread_out(client, client.compute([delayed(chunk_of)(rows, targets) for rows, targets in pairs]))
+
+
+def chunk_of(rows: Any, targets: Any) -> Chunk:
+    """A block of arrays, on its worker."""
+    rows = as_matrix(rows) if hasattr(rows, "tocsr") else np.ascontiguousarray(rows, dtype=np.float64)
+    return Chunk(rows, np.ascontiguousarray(targets, dtype=np.float64))
+
+
+def read_problem(paths: str | Sequence[str], client: Any = None, *, lenient: bool = False) -> Spread:
+    """Rows of LIBSVM data files, one block for each file, read by the workers.
+
+    Parameters
+    ----------
+    paths : str or sequence of str      names, or a pattern as of glob; the workers see the same files
+    lenient : bool                      skip blank lines and comment lines
+
+    Raises
+    ------
+    OSError, FormatError, DataError, SvmxError
+    """
+    client = client_of(client)
+    names = sorted(glob(paths)) if isinstance(paths, str) else list(paths)
+    if not names:
+        raise FileNotFoundError(f"no file matches {paths!r}")
+    return spread_out(client, client.map(read_chunk, names, [lenient] * len(names), pure=False, key="svmx-read"))
+
+
+def read_chunk(path: str, lenient: bool) -> Chunk:
+    """A data file, on a worker."""
+    data = svmlight.read_data(path, lenient=lenient, threads=1)
+    return Chunk(data.matrix, np.asarray(data.targets))
+
+
+def client_of(client: Any) -> Any:
+    """``client``, or the current one."""
+    if client is not None:
+        return client
+    try:
+        from distributed import get_client
+
+        return get_client()  # type: ignore[no-untyped-call,unused-ignore]
+    except ImportError:
+        raise SvmxError("a Dask cluster needs distributed: pip install libsvmx[dask]") from None
+    except ValueError:
+        raise SvmxError("there is no Dask client: make a distributed.Client first, or give one") from None
+
+
+def train(data: Spread, param: Parameter | None = None, *, observer: Observer | None = None, **options: Any) -> Model:
+    """Train C-SVC by the constraint-reduced interior-point solver over the rows of ``data``.
+
+    Parameters
+    ----------
+    param : Parameter      or its fields as keywords, of which the kernel is linear, or RBF with ``low_rank``, if none
+        is named
+    observer : Observer    is told of iterations and solutions
+
+    Returns
+    -------
+    Model        not of support vectors, which may be too many: a linear one has unit vectors, whose coefficients are w,
+        one of a low-rank approximation its pivots
+
+    Raises
+    ------
+    DataError, ParameterError
+    SvmxError                the cluster gives up. A worker that is lost is not the end: its part is done again
+    """
+    if param is None:
+        low_rank = bool(options.get("low_rank"))
+        usual = (
+            {"kernel_type": KernelType.RBF, "predict_with": "factor"}
+            if low_rank
+            else {"kernel_type": KernelType.LINEAR}
+        )
+        options = {"solver": "crsvm", **usual, **options}
+    param = replace(param or Parameter(), **options)
+    if param.gamma == 0:
+        param = replace(param, gamma=1.0 / max(int(data.features.max(initial=1)), 1))
+    observer = observer or Observer()
+    if param.solver != "crsvm":
+        raise ParameterError(f"rows on a cluster are trained by solver crsvm, not {param.solver}")
+    if param.probability:
+        raise ParameterError("there are no probability estimates of rows on a cluster")
+    if not param.low_rank and param.kernel_type != KernelType.LINEAR:
+        raise ParameterError("rows on a cluster have a linear kernel, or a low_rank approximation of another one")
+    if param.low_rank and param.predict_with != "factor":
+        raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        raise ParameterError("rows on a cluster cannot have a precomputed kernel")
+    source = FactorSource(data, param, observer) if param.low_rank else LinearSource(data)
+    model, _ = train_spread(data, source, param, observer)
+    return model
+
+
+def predict(model: Model, X: Any) -> Any:
+    """Labels of the rows of a dask.array X: dask.array of float64, shape (m,), not yet computed."""
+    return by_rows(X).map_blocks(_predict_block, model=model, dtype=np.float64, drop_axis=1)
+
+
+def decision_values(model: Model, X: Any) -> Any:
+    """Decision values of the rows of a dask.array X: dask.array, shape (m, n_functions), not yet computed."""
+    rows = by_rows(X)
+    chunks = (rows.chunks[0], (len(model.offsets),))
+    return rows.map_blocks(_decide_block, model=model, dtype=np.float64, chunks=chunks)
+
+
+def by_rows(X: Any) -> Any:
+    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+
+
+def _predict_block(rows: Any, model: Model) -> Any:
+    return _arrays.predict(model, rows)
+
+
+def _decide_block(rows: Any, model: Model) -> Any:
+    return _arrays.decision_values(model, rows)

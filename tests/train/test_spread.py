@@ -1,0 +1,306 @@
+"""Rows on a Dask cluster: the results of one process, whatever the chunks, and after a worker is lost."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from support.data import load
+
+import libsvmx
+from libsvmx import DataError, FormatError, KernelType, ParameterError, SvmxError
+from libsvmx._train.observer import Observer
+from libsvmx.io.svmlight import write_data
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+spread = pytest.importorskip("libsvmx.dask")
+
+EXACT = 1e-8
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Two worker processes; other tests would not notice if nothing left this one."""
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+class Watching(Observer):
+    """Keeps what it is told; does something at an iteration."""
+
+    def __init__(self, at=-1, act=lambda: None):
+        self.at, self.act = at, act
+        self.lines, self.reports, self.remarks, self.factors = [], [], [], []
+
+    def iterated(self, line):
+        self.lines.append(line)
+        if line.number == self.at:
+            self.act()
+
+    def solved(self, report):
+        self.reports.append(report)
+
+    def factorized(self, rank, trace_error, trace):
+        self.factors.append((rank, trace_error, trace))
+
+    def remark(self, kind, detail=""):
+        self.remarks.append(kind)
+
+
+def files_of(folder, matrix, targets, sizes):
+    """Data files of so many rows each."""
+    paths, begin = [], 0
+    for k, size in enumerate(sizes):
+        rows = np.arange(begin, begin + size, dtype=np.int32)
+        paths.append(str(folder / f"part-{k}.svm"))
+        write_data(paths[-1], matrix.take(rows), np.asarray(targets)[begin : begin + size].copy())
+        begin += size
+    assert begin == matrix.n_rows
+    return paths
+
+
+def dense_of(matrix):
+    X = np.zeros((matrix.n_rows, matrix.max_index))
+    for i in range(matrix.n_rows):
+        for index, value in matrix.row(i):
+            X[i, index - 1] = value
+    return X
+
+
+def trace_left(X, pivots, gamma):
+    """The trace of K - K[:, P] K[P, P]^-1 K[P, :] of an RBF kernel."""
+    width = max(X.shape[1], pivots.shape[1])
+    X, pivots = (np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in (X, pivots))
+
+    def kernel(a, b):
+        return np.exp(-gamma * ((a * a).sum(1)[:, None] + (b * b).sum(1)[None, :] - 2 * a @ b.T))
+
+    columns = kernel(X, pivots)
+    return len(X) - np.einsum("ij,ji->", columns, np.linalg.lstsq(kernel(pivots, pivots), columns.T, rcond=1e-12)[0])
+
+
+def alone(X, y, **options):
+    return libsvmx.train(X, y, solver="crsvm", **options)
+
+
+def assert_same(model, other, X, within=EXACT):
+    values, others = libsvmx.decision_values(model, X), libsvmx.decision_values(other, X)
+    np.testing.assert_allclose(values, others, rtol=0, atol=within * abs(others).max())
+
+
+@pytest.mark.parametrize("sizes", [(1605,), (5, 800, 800), (401, 401, 401, 402)])
+def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
+    X, y = load("a1a.xz")
+    data = spread.read_problem(files_of(tmp_path, X, y, sizes), client)
+    assert (data.m, data.labels) == (1605, [1, -1])
+    watching = Watching()
+    model = spread.train(data, C=2.0, weights={1: 3.0}, observer=watching)
+    single = Watching()
+    other = alone(X, y, kernel_type=KernelType.LINEAR, C=2.0, weights={1: 3.0}, observer=single)
+    assert_same(model, other, X)
+    (report,), (expected,) = watching.reports, single.reports
+    assert report.objective == pytest.approx(expected.objective, rel=1e-10)
+    assert (report.n_sv, report.n_bsv, report.status) == (expected.n_sv, expected.n_bsv, "converged")
+    assert report.gap <= 1e-8
+    assert model.n_sv == len(data.features)
+    assert watching.lines[-1].number == report.iterations
+
+
+def test_a_pattern_of_names(client, tmp_path):
+    X, y = load("heart_scale")
+    files_of(tmp_path, X, y, (100, 170))
+    data = spread.read_problem(str(tmp_path / "part-*.svm"), client)
+    assert_same(spread.train(data), alone(X, y, kernel_type=KernelType.LINEAR), X)
+
+
+@pytest.mark.parametrize("chunks", [(270, 13), (97, 5), (1, 13)])
+def test_arrays_of_any_chunks(client, chunks):
+    X, y = load("heart_scale")
+    X, y = dense_of(X)[:100], np.asarray(y)[:100]
+    data = spread.from_arrays(da.from_array(X, chunks=chunks), da.from_array(y, chunks=33), client)
+    model, other = spread.train(data, C=0.5), alone(X, y, kernel_type=KernelType.LINEAR, C=0.5)
+    assert_same(model, other, X)
+    with client.as_current():
+        tests = da.from_array(X, chunks=chunks)
+        np.testing.assert_array_equal(spread.predict(model, tests).compute(), libsvmx.predict(model, X))
+        values = spread.decision_values(model, tests).compute()
+    np.testing.assert_array_equal(values, libsvmx.decision_values(model, X))
+
+
+def test_sparse_blocks(client):
+    sparse = pytest.importorskip("scipy.sparse")
+    X, y = load("a1a.xz", n=300)
+    dense = dense_of(X)
+    blocks = da.from_array(dense, chunks=(100, -1)).map_blocks(sparse.csr_matrix)
+    data = spread.from_arrays(blocks, np.asarray(y), client)
+    assert_same(spread.train(data), alone(X, y, kernel_type=KernelType.LINEAR), X)
+
+
+def test_more_classes(client):
+    X, y = load("vowel.scale.xz", n=300)
+    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(150, -1)), np.asarray(y), client)
+    classes = [label for label in data.labels if label < 4]
+    keep = np.isin(y, classes)
+    rows = dense_of(X)[keep], np.asarray(y)[keep]
+    data = spread.from_arrays(da.from_array(rows[0], chunks=(40, -1)), rows[1], client)
+    model, other = spread.train(data), alone(*rows, kernel_type=KernelType.LINEAR)
+    assert_same(model, other, rows[0])
+    np.testing.assert_array_equal(libsvmx.predict(model, rows[0]), libsvmx.predict(other, rows[0]))
+    assert model.n_sv == len(data.features) * (len(classes) - 1)
+
+
+def test_the_model_is_a_libsvm_model(client, tmp_path):
+    X, y = load("iris.scale")
+    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(60, -1)), np.asarray(y), client)
+    model = spread.train(data)
+    libsvmx.save_model(str(tmp_path / "m"), model)
+    again = libsvmx.load_model(str(tmp_path / "m"))
+    np.testing.assert_allclose(libsvmx.decision_values(again, X), libsvmx.decision_values(model, X), rtol=1e-12)
+
+
+def test_a_lost_worker_changes_nothing(client, tmp_path):
+    X, y = load("a1a.xz")
+    data = spread.read_problem(files_of(tmp_path, X, y, (401, 401, 401, 402)), client)
+    undisturbed = spread.train(data)
+    before = set(client.run(os.getpid).values())
+    watching = Watching(5, lambda: os.kill(min(before), signal.SIGKILL))
+    model = spread.train(data, observer=watching)
+    client.wait_for_workers(2)
+    assert set(client.run(os.getpid).values()) != before  # it was killed indeed
+    assert watching.reports[0].status == "converged"
+    assert_same(model, undisturbed, X)
+    assert_same(model, alone(X, y, kernel_type=KernelType.LINEAR), X)
+
+
+def test_no_process_is_sent_the_rows(client):
+    """What steps send and receive is of the length of w, not of the rows."""
+    import pickle
+
+    from libsvmx._train.spread import SpreadParts
+
+    sizes, run = [], SpreadParts.run
+
+    def counting(parts, step, *common, **more):
+        replies = run(parts, step, *common, **more)
+        sizes.append((step.__name__, len(pickle.dumps((common, more.get("each"), replies)))))
+        return replies
+
+    m, n = 20_000, 5
+    random = np.random.default_rng(0)
+    X = random.standard_normal((m, n))
+    y = np.where(X[:, 0] + 0.1 * random.standard_normal(m) > 0, 1.0, -1.0)
+    data = spread.from_arrays(da.from_array(X, chunks=(5000, -1)), y, client)
+    SpreadParts.run = counting
+    try:
+        spread.train(data)
+    finally:
+        SpreadParts.run = run
+    largest = max((size, name) for name, size in sizes if name != "rank")
+    assert largest[0] < 10_000, largest
+    assert max(size for _, size in sizes) < 8 * m  # keys are sampled, see libsvmx._solvers.reduction.ladder
+
+
+@pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom"])
+@pytest.mark.parametrize("chunks", [(1605,), (401, 401, 401, 402)])
+def test_low_rank(client, tmp_path, method, chunks):
+    X, y = load("a1a.xz")
+    data = spread.read_problem(files_of(tmp_path, X, y, chunks), client)
+    options = {"low_rank": method, "rank": 60, "gamma": 1 / 123, "C": 4.0, "predict_with": "factor"}
+    watching = Watching()
+    model = spread.train(data, observer=watching, **options)
+    ((rank, error, trace),) = watching.factors
+    assert trace == pytest.approx(1605)
+    assert 0 < rank <= 60
+    assert error == pytest.approx(trace_left(dense_of(X), dense_of(model.vectors), 1 / 123), rel=1e-6)
+    assert model.n_sv == rank or method == "nystrom"
+    if method == "cholesky":  # the others draw other pivots
+        single = Watching()
+        assert_same(model, alone(X, y, observer=single, **options), X, 1e-7)
+        assert error == pytest.approx(single.factors[0][1], rel=1e-9)
+    accuracy = np.mean(libsvmx.predict(model, X) == np.asarray(y))
+    exact = libsvmx.train(X, y, gamma=1 / 123, C=4.0)
+    assert abs(accuracy - np.mean(libsvmx.predict(exact, X) == np.asarray(y))) < 0.02
+
+
+@pytest.mark.parametrize("method", ["cholesky", "rpcholesky"])
+def test_rank_by_error(client, method):
+    X, y = load("heart_scale")
+    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(90, -1)), np.asarray(y), client)
+    watching = Watching()
+    spread.train(data, low_rank=method, rank_error=0.1, gamma=0.1, observer=watching)
+    ((rank, error, trace),) = watching.factors
+    assert error <= 0.1 * trace
+    assert 5 < rank < 270
+
+
+def test_duplicates_end_the_factor(client):
+    X, y = load("iris.scale")
+    rows = np.tile(dense_of(X)[:20], (5, 1))
+    labels = np.tile(np.asarray(y)[:20], 5)
+    labels[::20] = labels[0]
+    if len(set(labels)) < 2:
+        labels[1::20] = 99
+    data = spread.from_arrays(da.from_array(rows, chunks=(30, -1)), labels, client)
+    watching = Watching()
+    spread.train(data, low_rank="cholesky", rank=90, gamma=1.0, observer=watching)
+    assert watching.factors[0][0] <= 20
+
+
+def test_limits_and_interrupts(client):
+    X, y = load("a1a.xz", n=400)
+    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(200, -1)), np.asarray(y), client)
+    watching = Watching()
+    model = spread.train(data, max_iter=3, observer=watching)
+    assert watching.reports[0].status == "iteration limit"
+    assert model.statuses == ("iteration limit",)
+    assert "iteration limit" in watching.remarks
+    watching = Watching()
+    watching.should_stop = lambda: len(watching.lines) > 2
+    spread.train(data, observer=watching)
+    assert watching.reports[0].status == "interrupted"
+    watching = Watching()
+    spread.train(data, time_limit=1e-6, observer=watching)
+    assert watching.reports[0].status == "time limit"
+
+
+def test_errors(client, tmp_path):
+    X, y = load("iris.scale")
+    X, y = dense_of(X), np.asarray(y)
+    rows = da.from_array(X, chunks=(60, -1))
+    data = spread.from_arrays(rows, y, client)
+    for options, text in [
+        ({"kernel_type": KernelType.RBF}, "low_rank"),
+        ({"solver": "smo"}, "crsvm"),
+        ({"probability": True}, "probability"),
+        ({"low_rank": "eigen", "rank": 3}, "eigen"),
+        ({"low_rank": "nystrom", "rank_error": 0.1}, "rank"),
+        ({"low_rank": "cholesky", "rank": 3, "predict_with": "kernel"}, "predict_with"),
+        ({"low_rank": "cholesky", "rank": 3, "kernel_type": KernelType.PRECOMPUTED}, "precomputed"),
+        ({"weights": {1: 0.0}}, "weight"),
+    ]:
+        with pytest.raises(ParameterError, match=text):
+            spread.train(data, **options)
+    with pytest.raises(DataError, match="one class"):
+        spread.train(spread.from_arrays(rows, np.ones(150), client))
+    with pytest.raises(DataError, match="finite"):
+        spread.from_arrays(da.full((10, 2), np.nan), np.ones(10), client)
+    with pytest.raises(DataError, match="label"):
+        spread.from_arrays(rows, y + 0.5, client)
+    with pytest.raises(DataError, match="rows"):
+        spread.from_arrays(rows, y[:-1], client)
+    with pytest.raises(DataError, match="rows and columns"):
+        spread.from_arrays(y, y, client)
+    with pytest.raises(FileNotFoundError):
+        spread.read_problem(str(tmp_path / "none-*"), client)
+    (tmp_path / "bad").write_text("1 1:2\n1 2:x\n")
+    with pytest.raises(FormatError, match="bad:2"):
+        spread.read_problem([str(tmp_path / "bad")], client)
+    (tmp_path / "empty").write_text("")
+    with pytest.raises(DataError, match="no data"):
+        spread.read_problem([str(tmp_path / "empty")], client)
+    with pytest.raises(SvmxError, match="client"):
+        spread.read_problem([str(tmp_path / "bad")])
