@@ -8,6 +8,8 @@ python -m tools.bench loo        leave-one-out beside LIBSVM
 python -m tools.bench grid       svmx-grid with and without seeding, beside LIBSVM
 python -m tools.bench updating   rows that join and leave a trained state, beside trainings from nothing
 python -m tools.bench chunked    working sets solved in cache, beside the exact solver and LIBSVM
+python -m tools.bench spread     rows on a Dask cluster: equal results, memory, cost of an iteration
+python -m tools.bench interior   the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from tools.bench import (
     chunked,
     chunkedcases,
     chunkedtables,
+    interior,
+    interiorcases,
+    interiortables,
     plot,
     predicting,
     reading,
@@ -42,6 +47,8 @@ VALIDATIONS = {
     "grid": (SEARCHING, searching.searching, searching.markdown),
 }
 
+JOBS = ("predict", "read", "updating", "chunked", "interior", "spread", *VALIDATIONS)
+
 
 def common(parser):
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="LIBSVM sets, plain or .xz")
@@ -53,7 +60,7 @@ def common(parser):
 
 def arguments(argv):
     """The job's name, and its options."""
-    job = argv[0] if argv and argv[0] in ("predict", "read", "updating", "chunked", *VALIDATIONS) else "train"
+    job = argv[0] if argv and argv[0] in JOBS else "train"
     parser = common(argparse.ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RAW))
     if job == "train":
         parser.add_argument("--group", choices=GROUPS, default="main")
@@ -80,6 +87,10 @@ def arguments(argv):
         return job, options
     elif job == "chunked":
         chunked_options(parser)
+    elif job == "spread":
+        spread_options(parser)
+    elif job == "interior":
+        interior_options(parser)
     elif job == "predict":
         parser.add_argument("--svm-predict", type=Path, metavar="PATH", help="LIBSVM's command, for whole commands")
     else:
@@ -140,6 +151,28 @@ def chunked_options(parser):
     parser.add_argument("--limit", type=float, default=600, metavar="S", help="CPU time of a single training (600)")
     parser.add_argument("--working-set", type=int, default=0, metavar="Q", help="its size, wherever there is one")
     parser.add_argument("-m", dest="megabytes", type=float, default=100, metavar="MB", help="kernel rows (100)")
+    parser.add_argument("--max-seconds-once", type=float, default=120, metavar="S", help="slower ones run once (120)")
+    parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single process (7200)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
+
+
+def spread_options(parser):
+    parser.add_argument(
+        "--size", nargs="*", default=["5000000x50"], metavar="MxN", help="generated rows x features (5000000x50)"
+    )
+    parser.add_argument("--no-equal", dest="equal", action="store_false", help="without the comparison on a9a")
+    parser.add_argument("--block", type=int, default=250_000, metavar="ROWS", help="of a block (250,000)")
+    parser.add_argument("--workers", type=int, default=2, metavar="K", help="processes of one thread (2)")
+    parser.add_argument("--memory", default="8GB", metavar="SIZE", help="limit of a worker (8GB)")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
+
+
+def interior_options(parser):
+    names = list(interiorcases.PARTS)
+    parser.add_argument("--part", nargs="+", choices=names, metavar="NAME", help=f"of {' '.join(names)}; default: all")
+    parser.add_argument("--case", nargs="+", default=(), metavar="NAME", help="only these, as the tables name them")
+    parser.add_argument("--quick", action="store_true", help="tiny sets")
+    parser.add_argument("--limit", type=float, default=600, metavar="S", help="CPU time of a single process (600)")
     parser.add_argument("--max-seconds-once", type=float, default=120, metavar="S", help="slower ones run once (120)")
     parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single process (7200)")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
@@ -220,6 +253,39 @@ def solve_chunks(options):
     return 0 if any(found.measured() for found in results) else 2
 
 
+def spread_rows(options):
+    """Exit code 1 if a result over the cluster is not the one of a single process."""
+    from tools.bench import spreading  # Dask
+
+    machine = description()
+    print(report.machine_lines(machine), flush=True)
+    tables, found = spreading.run(options)
+    write_json(options.json, {"machine": machine, **found})
+    if options.markdown:
+        options.markdown.write_text(tables, encoding="utf-8")
+    return 1 if any(one["difference"] > spreading.DIFFERENT for one in found["equal"]) else 0
+
+
+def solve_interior(options):
+    """Exit code 1 if the interior-point method missed the optimum, 2 if nothing could be run."""
+    machine = description()
+    print(report.machine_lines(machine) + "\n" + INTERIOR_EXPLAINED, flush=True)
+    results = []
+    for results in interior.interior(options):
+        write_json(options.json, {"machine": machine, "results": [found.raw() for found in results]})
+        if options.markdown:
+            options.markdown.write_text(interiortables.markdown(results), encoding="utf-8")
+    if any(found.wrong() for found in results):
+        return 1
+    return 0 if any(found.measured() for found in results) else 2
+
+
+INTERIOR_EXPLAINED = """\
+One thread; medians of CPU time. Variants of the reduction: of the solve alone, all in one process that takes them in
+turn, x: times as fast as unreduced in the same round, then iterations. Sets: of the whole training, one process for
+each, data in memory before; ratio: LIBSVM's time by ours. Objectives and residuals are computed from data and
+coefficients."""
+
 CHUNKS_EXPLAINED = """\
 Medians of CPU time of the training alone (all threads: time on the clock), one process for each. chunked: working sets
 by pair steps, irwls: by iterated least squares, smo: the exact solver; q: the size of working sets. Gap, objective and
@@ -250,6 +316,10 @@ def main(argv):
         return update(options)
     if job == "chunked":
         return solve_chunks(options)
+    if job == "spread":
+        return spread_rows(options)
+    if job == "interior":
+        return solve_interior(options)
     machine = description()
     print(report.heading(machine).splitlines()[0], flush=True)
     records = predicting.run(options) if job == "predict" else reading.run(options)

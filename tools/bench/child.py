@@ -79,6 +79,13 @@ def solve(job):
     return solvings.solve(job)
 
 
+def interior(job):
+    """{kind, ...}: see interiorruns."""
+    from tools.bench import interiorruns
+
+    return interiorruns.interior(job)
+
+
 def timed(work):
     start = time.perf_counter()
     work()
@@ -125,6 +132,7 @@ TASKS = {
     "cross_validate": cross_validate,
     "update": update,
     "solve": solve,
+    "interior": interior,
 }
 
 
