@@ -209,7 +209,7 @@ def solve_pair(parts: SpreadParts, param: Parameter, observer: Observer) -> Solv
     alpha, n_sv, n_bsv = (sum(column) for column in zip(*counts, strict=True))
     objective = float(found.w @ found.w) / 2 - alpha
     gap = found.crossed.gap if found.crossed else float("inf")
-    status = "rounding" if found.status == "converged" and gap > param.eps else found.status
+    status = found.certified(gap, alpha, n_sv, param.eps)
     report = SolveReport(found.iterations, objective, found.gamma, n_sv, n_bsv, None, 0.0, status, 0, 0, gap)
     if status != "converged":
         observer.remark(status)

@@ -355,3 +355,13 @@ def test_a_full_factor_is_the_kernel(kernel):
     model, _ = train(X, y, **options, low_rank="cholesky", rank_error=1e-13)
     state = libsvmx.train(X, y, **options, keep_state=True)
     np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(state.model, X), atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e9])
+def test_what_rounding_may_hide_is_not_called_converged(size):
+    """Scores are sums of alpha x'x: with values of 1e9 and C = 1, their rounding is far above eps."""
+    random = np.random.default_rng(5)
+    X = random.standard_normal((200, 5)) * size
+    y = np.where(X[:, 0] + 0.5 * size * random.standard_normal(200) > 0, 1.0, -1.0)
+    model = libsvmx.train(X, y, solver="crsvm", kernel_type=0)
+    assert model.statuses == ("converged" if size == 1 else "rounding",)
