@@ -55,15 +55,18 @@ def from_arrays(X: Any, y: Any, client: Any = None) -> Spread:
     from dask.delayed import delayed
 
     client = client_of(client)
-    if getattr(X, "ndim", 0) != 2:
-        raise DataError("X must be a dask.array of rows and columns")
-    if X.shape[0] != len(y):
-        raise DataError(f"X has {X.shape[0]} rows, but y has {len(y)}")
-    X = X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
+    X = by_rows(X)
+    if np.isnan(X.shape[0]):
+        raise DataError("the sizes of the chunks of X are not known: call X.compute_chunk_sizes() first")
     y = dask.array.asarray(y)  # type: ignore[no-untyped-call,unused-ignore]
+    if y.ndim != 1:
+        raise DataError(f"y must have one label for each row, but its shape is {y.shape}")
+    if y.shape[0] != X.shape[0]:
+        raise DataError(f"X has {X.shape[0]} rows, but y has {y.shape[0]}")
     y = y.rechunk((X.chunks[0],))
     pairs = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
-    return spread_out(client, client.compute([delayed(chunk_of)(rows, targets) for rows, targets in pairs]))
+    chunks = client.compute([delayed(chunk_of)(rows, targets) for rows, targets in pairs])
+    return spread_out(client, chunks, [f"block {k} of X" for k in range(len(chunks))])
 
 
 def chunk_of(rows: Any, targets: Any) -> Chunk:
@@ -88,7 +91,8 @@ def read_problem(paths: str | Sequence[str], client: Any = None, *, lenient: boo
     names = sorted(glob(paths)) if isinstance(paths, str) else list(paths)
     if not names:
         raise FileNotFoundError(f"no file matches {paths!r}")
-    return spread_out(client, client.map(read_chunk, names, [lenient] * len(names), pure=False, key="svmx-read"))
+    chunks = client.map(read_chunk, names, [lenient] * len(names), pure=False, key="svmx-read")
+    return spread_out(client, chunks, names)
 
 
 def read_chunk(path: str, lenient: bool) -> Chunk:
@@ -170,6 +174,9 @@ def decision_values(model: Model, X: Any) -> Any:
 
 
 def by_rows(X: Any) -> Any:
+    """X with whole rows in its chunks. Raises DataError unless it is a dask.array of rows and columns."""
+    if not hasattr(X, "numblocks") or X.ndim != 2:
+        raise DataError("X must be a dask.array of rows and columns")
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
 
 

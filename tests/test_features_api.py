@@ -147,7 +147,7 @@ def test_no_rows(empty):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "needs a rank or a"),
+        ({}, "needs a rank, or the error"),
         ({"rank": -1}, "rank must be between 0 and"),
         ({"rank_error": 2}, "rank_error must be >= 0 and < 1"),
         ({"rank": 3, "low_rank": "magic"}, "unknown low_rank 'magic'"),

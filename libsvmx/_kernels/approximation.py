@@ -43,7 +43,7 @@ class Approximation:
         if not 0.0 <= self.tolerance < 1.0:
             raise ParameterError(f"tolerance must be >= 0 and < 1, not {self.tolerance}")
         if self.rank == 0 and self.tolerance == 0.0:
-            raise ParameterError("a low-rank factor needs a rank or a tolerance")
+            raise ParameterError("a low-rank factor needs a rank, or the error that it may have")
         if not 0 <= self.seed < 2**63:
             raise ParameterError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
 

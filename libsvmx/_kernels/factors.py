@@ -68,9 +68,7 @@ class RowChunks:
     def target(self, settings: Approximation) -> float:
         """The trace error to be reached, minus infinity if the rank alone decides."""
         if settings.tolerance and self.trace < 0:
-            raise DataError(
-                "the tolerance is a share of the trace of the kernel matrix, which is negative: give a rank"
-            )
+            raise DataError("an error is a share of the trace of the kernel matrix, which is negative: give a rank")
         return settings.tolerance * self.trace if settings.tolerance else -np.inf
 
     def map(self, function: Callable[..., FloatArray], *arguments: Iterable[object]) -> list[FloatArray]:

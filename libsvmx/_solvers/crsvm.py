@@ -106,7 +106,8 @@ class Iteration(NamedTuple):
 class Interior(NamedTuple):
     """What was found. ``crossed`` is None where ``parts`` are still at an interior point.
 
-    ``status``: 'converged', 'iteration limit', 'rounding', or what ``watch`` said. ``scale``: mean of |x|^2.
+    ``status``: 'converged', 'iteration limit', 'rounding', or what ``watch`` said. ``scale``: mean of
+    |x|^2; ``primal``: objective of w and gamma.
     """
 
     w: FloatArray
@@ -115,6 +116,7 @@ class Interior(NamedTuple):
     status: str
     crossed: Crossed | None
     scale: float
+    primal: float
 
     def certified(self, gap: float, alpha: float, n_sv: int, eps: float) -> str:
         """``status``, but 'rounding' for a KKT gap that is above ``eps``, or may be but for rounding of the scores.
@@ -219,11 +221,11 @@ def solve(parts: Parts, settings: Reduction, watch: Watch, max_iter: int = 0) ->
         tolerance *= TIGHTER
     if best is None:
         parts.states = interior_states
-        return Interior(walk.w, walk.gamma, walk.number, before or status, None, walk.scale)
+        return Interior(walk.w, walk.gamma, walk.number, before or status, None, walk.scale, walk.objective)
     crossed, parts.states = best
     if before == "converged" or crossed.gap <= SHARP:  # then it is optimal, wherever the walk was stopped
         status = "converged"
-    return Interior(crossed.w, crossed.gamma, walk.number, status, crossed, walk.scale)
+    return Interior(crossed.w, crossed.gamma, walk.number, status, crossed, walk.scale, -crossed.objective)
 
 
 class Walk:
@@ -380,8 +382,9 @@ class Walk:
         if self.whole:
             return None
         draw = s.seed if self.number == 0 and s.upper else None
-        root_mu = float(np.sqrt(self.mu)) / self.length
-        replies = self.parts.run(interior.rank, s.rule, root_mu, s.theta, draw)
+        least = s.theta * float(np.sqrt(self.mu)) / self.length
+        near = float(np.sqrt(self.mu * self.m / self.tau))  # s has no unit
+        replies = self.parts.run(interior.rank, s.rule, least, near, draw)
         by_class = list(zip(*replies, strict=True))
         needed = [sum(reply[1] for reply in own) if s.size == "adaptive" else 0 for own in by_class]
         ladders = [[reply[2] for reply in own] for own in by_class]

@@ -158,19 +158,19 @@ def _right(r_s: FloatArray, s: FloatArray, xi: FloatArray, ratio: FloatArray, r_
 
 
 def rank(
-    block: Block, state: State, rule: str, root_mu: float, theta: float, draw: int | None
+    block: Block, state: State, rule: str, least: float, near: float, draw: int | None
 ) -> tuple[State, list[tuple[int, int, tuple[NDArray[np.int64], FloatArray]]]]:
     """Keys by which rows are chosen, and of either class: rows, q_L, and a ladder of the keys.
 
-    q_L counts the rows whose Omega^-1 is at least theta sqrt(mu), (3.20); with one-sided distances, those whose
-    alpha/s is, or whose s is at most sqrt(mu). ``draw``: random keys of this seed, for the first iteration.
+    q_L counts the rows whose Omega^-1 is at least ``least``, theta sqrt(mu) of (3.20); with one-sided distances, those
+    whose alpha/s is, or whose s is at most ``near``. ``draw``: random keys of this seed, for the first iteration.
     """
     assert state.inverse is not None and state.r_s is not None
     if rule == "omega":
-        needed = state.inverse >= theta * root_mu
+        needed = state.inverse >= least
         keys = -state.inverse
     else:
-        needed = (state.alpha >= theta * root_mu * state.s) | (state.s <= root_mu)
+        needed = (state.alpha >= least * state.s) | (state.s <= near)
         keys = state.r_s + state.s
     if draw is not None:
         keys = np.random.default_rng(draw).random(len(block.y))

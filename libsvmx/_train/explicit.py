@@ -60,20 +60,24 @@ class Explicit:
         self.problem, self.param = problem, param
         self.low_rank: LowRank | None = None
         if param.low_rank:
+            check_size(param.rank)
             self.factorize(observer)
         else:
-            self.rows = self.own()
-            if self.rows.n > self.rows.m:
+            rows = self.own()
+            if rows is None or rows.n > rows.m:
+                check_size(len(problem))
                 self.factorize(observer)
-        self.check_size(self.rows.n)
+            else:
+                self.rows = rows
+        check_size(self.rows.n)
         if not self.rows.squares() <= LARGEST * self.rows.m:
             raise DataError("kernel values of rows with themselves overflow: scale the data")
         if self.rows.n == 0:  # there is not a single feature; LAPACK wants one
             self.rows = DenseRows(np.zeros((self.rows.m, 1)))
         self.number = inverse(problem.rows, problem.features.n_rows)
 
-    def own(self) -> FeatureRows:
-        """Rows of the data, or of their second-order map."""
+    def own(self) -> FeatureRows | None:
+        """Rows of the data, or of their second-order map; None if that has more features than there are rows."""
         param = self.param
         rows = feature_rows(self.problem.features, self.problem.rows)
         if not param.has_features:
@@ -83,16 +87,11 @@ class Explicit:
             )
         if param.kernel_type == KernelType.LINEAR:
             return rows
-        if second_order_size(rows.n, param.coef0) > max(MOST_FEATURES, rows.m):
-            self.check_size(second_order_size(rows.n, param.coef0))
+        size = second_order_size(rows.n, param.coef0)
+        if size > rows.m:
+            return None
+        check_size(size)
         return second_order_rows(rows, param.gamma, param.coef0)
-
-    def check_size(self, n: int) -> None:
-        if n > MOST_FEATURES:
-            raise ParameterError(
-                f"{n} features are too many for solver crsvm, whose matrix of the normal equations would take "
-                f"{8e-9 * n * n:.0f} GB: take a low-rank approximation (low_rank and rank), or another solver"
-            )
 
     def factorize(self, observer: Observer) -> None:
         from libsvmx._kernels.lowrank import Approximation, factorize
@@ -152,6 +151,15 @@ class Explicit:
         settings = self.param.interior()
         threads = thread_count(self.param.threads)
         return crsvm.solve_dual(dual, self.of(problem), settings, control, threads, observer.iterated)
+
+
+def check_size(n: int) -> None:
+    """Raise ParameterError for more features than the solver takes."""
+    if n > MOST_FEATURES:
+        raise ParameterError(
+            f"{n} features are too many for solver crsvm, whose matrix of the normal equations would take "
+            f"{8e-9 * n * n:.0f} GB: take a low-rank approximation (low_rank and rank), or another solver"
+        )
 
 
 def model_on_pivots(

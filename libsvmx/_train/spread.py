@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import combinations
 from operator import itemgetter
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -23,9 +24,10 @@ from libsvmx._kernels.featurerows import DENSE_SHARE, DenseRows, FeatureRows
 from libsvmx._kernels.sparserows import sparse_rows
 from libsvmx._solvers import crossover, crsvm
 from libsvmx._solvers.interior import Block
-from libsvmx._train.explicit import model_on_pivots
+from libsvmx._train.explicit import LARGEST, check_size, model_on_pivots
 from libsvmx._train.folds import check_labels, group_classes
 from libsvmx._train.observer import Observer, SolveReport
+from libsvmx._train.training import class_costs
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
@@ -94,14 +96,20 @@ class Spread:
         return list(group_classes(np.array(first))[0])
 
 
-def summarize(chunk: Chunk) -> Summary:
-    """Look at a chunk, on its worker. Raises DataError."""
+def summarize(chunk: Chunk, name: str) -> Summary:
+    """Look at a chunk, on its worker. Raises DataError, which tells ``name``."""
     rows, targets = chunk
-    check_labels(targets)
+    try:
+        check_labels(targets)
+    except DataError as error:
+        raise DataError(f"{name}, row {error.row} from 0: {error.cause}") from None
     features = distinct_features(rows) if isinstance(rows, CsrMatrix) else np.arange(1, rows.shape[1] + 1)
     values = np.asarray(rows.values) if isinstance(rows, CsrMatrix) else rows
     if not np.isfinite(values).all():
-        raise DataError("a feature value is not finite")
+        raise DataError(f"{name}: a feature value is not finite")
+    with np.errstate(over="ignore"):
+        if not np.square(values, dtype=np.float64).sum() <= LARGEST * max(len(targets), 1):
+            raise DataError(f"{name}: kernel values of rows with themselves overflow: scale the data")
     labels = tuple(dict.fromkeys(int(label) for label in _firsts(targets)))
     return Summary(len(targets), labels, np.asarray(features, dtype=np.int32))
 
@@ -113,9 +121,12 @@ def _firsts(targets: FloatArray) -> FloatArray:
     return ordered
 
 
-def spread_out(client: Client, chunks: list[Future]) -> Spread:
-    """Chunks as a problem. Raises DataError for what no classifier can be trained on, and what loading them raised."""
-    summaries = client.gather(client.map(summarize, chunks, pure=False))
+def spread_out(client: Client, chunks: list[Future], names: list[str]) -> Spread:
+    """Chunks as a problem. ``names``: of the chunks, for errors.
+
+    Raises DataError for what no classifier can be trained on, SvmxError, and what loading them raised.
+    """
+    summaries = gathered(client, client.map(summarize, chunks, names, pure=False))
     kept = [(chunk, summary) for chunk, summary in zip(chunks, summaries, strict=True) if summary.m]
     if not kept:
         raise DataError("no data: there is not a single row")
@@ -146,12 +157,47 @@ def size_of(block: Block) -> int:
     return len(block.y)
 
 
+class OneThread:
+    """While entered by anyone in this process, BLAS has one thread: workers may have threads of their own, and sums
+    shall not depend on how many. What is not finite is found by the one who adds up the replies."""
+
+    lock = Lock()
+    inside = 0
+    limits: Any = None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with OneThread.lock:
+            if OneThread.inside == 0:
+                OneThread.limits = threadpool_limits(1, "blas")
+            OneThread.inside += 1
+        self.quiet = np.errstate(all="ignore")
+        self.quiet.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self.quiet.__exit__(None, None, None)
+        with OneThread.lock:
+            OneThread.inside -= 1
+            if OneThread.inside == 0:
+                OneThread.limits.restore_original_limits()
+
+
 def perform(step: Callable[..., Any], block: Block, before: Any, common: Any, own: Any) -> Any:
     """A step, on a worker; ``before`` is what the step before it returned, (state, reply), or None."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):  # workers have threads of their own; sums shall not depend on how many
+    with OneThread():
         return step(block, None if before is None else before[0], *common, *own)
+
+
+def gathered(client: Client, futures: list[Future]) -> list[Any]:
+    """Their values. Raises SvmxError when Dask gives up, and what a task raised."""
+    from distributed.client import FutureCancelledError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        return list(client.gather(futures))
+    except (KilledWorker, FutureCancelledError, TimeoutError) as error:
+        raise SvmxError(f"the cluster has given up a part of the training: {error}") from error
 
 
 class SpreadParts:
@@ -178,19 +224,9 @@ class SpreadParts:
         while merge is not None and len(replies) > FAN_IN:
             groups = [replies[k : k + FAN_IN] for k in range(0, len(replies), FAN_IN)]
             replies = client.map(merge, groups, pure=False, key=f"{name}-sum")
-        gathered = self.gathered(replies)
+        values = gathered(client, replies)
         self.states = done
-        return gathered
-
-    def gathered(self, futures: list[Future]) -> list[Any]:
-        """Their values. Raises SvmxError when Dask gives up, and what a step raised."""
-        from distributed.client import FutureCancelledError
-        from distributed.scheduler import KilledWorker
-
-        try:
-            return list(self.client.gather(futures))
-        except (KilledWorker, FutureCancelledError, TimeoutError) as error:
-            raise SvmxError(f"the cluster has given up a part of the training: {error}") from error
+        return values
 
 
 class Solved(NamedTuple):
@@ -204,10 +240,12 @@ class Solved(NamedTuple):
 def solve_pair(parts: SpreadParts, param: Parameter, observer: Observer) -> Solved:
     """The optimum of one pair of classes."""
     deadline = Deadline(param.time_limit, observer)
-    found = crsvm.solve(parts, param.interior(), deadline.watch, param.max_iter)
+    with OneThread():
+        found = crsvm.solve(parts, param.interior(), deadline.watch, param.max_iter)
     counts: list[crossover.Counted] = parts.run(crossover.count)
     alpha, n_sv, n_bsv = (sum(column) for column in zip(*counts, strict=True))
-    objective = float(found.w @ found.w) / 2 - alpha
+    # of a solve that was stopped, w is the last one: it is not of these alpha
+    objective = float(found.w @ found.w) / 2 - alpha if found.crossed else -found.primal
     gap = found.crossed.gap if found.crossed else float("inf")
     status = found.certified(gap, alpha, n_sv, param.eps)
     report = SolveReport(found.iterations, objective, found.gamma, n_sv, n_bsv, None, 0.0, status, 0, 0, gap)
@@ -246,8 +284,7 @@ def train_spread(
     labels = data.labels
     if len(labels) < 2:
         raise DataError(f"there is one class only, {labels[0]}: nothing to tell apart")
-    weights = dict(param.weights)
-    costs = [param.C * weights.get(label, 1.0) for label in labels]
+    costs = class_costs(labels, param, observer)
     if min(costs) == 0:
         raise ParameterError("a class of weight 0 takes no part: leave its rows out")
     solved = []
@@ -280,7 +317,8 @@ class Source:
         made = client.map(
             block_of, self.rows, self.data.chunks, [positive] * count, [negative] * count, [costs] * count, pure=False
         )
-        return [block for block, size in zip(made, client.gather(client.map(size_of, made)), strict=True) if size]
+        sizes = gathered(client, client.map(size_of, made))
+        return [block for block, size in zip(made, sizes, strict=True) if size]
 
     def model(self, param: Parameter, labels: list[int], solved: list[Solved]) -> Model:
         """The functions of all pairs of classes, in the order of the pairs."""
@@ -294,6 +332,9 @@ class LinearSource(Source):
         super().__init__(data)
         self.features = data.features
         self.n = len(self.features)
+        check_size(self.n)
+        if not self.n:
+            raise DataError("there is not a single feature")
         client = data.client
         self.rows = client.map(rows_of, data.chunks, [self.features] * len(data.chunks), pure=False, key="svmx-rows")
 

@@ -17,7 +17,7 @@ from libsvmx._kernels import pivoting
 from libsvmx._kernels.chunks import KernelSpec, chunk_columns, chunk_diagonal
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._train.explicit import model_on_pivots
+from libsvmx._train.explicit import check_size, model_on_pivots
 from libsvmx._train.spread import Chunk, Solved, Source, Spread, SpreadParts
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -81,11 +81,16 @@ def hand_drawn(chunk: CsrMatrix, state: Growing, marks: FloatArray) -> tuple[Gro
 
 def extend(
     chunk: CsrMatrix, state: Growing, pivots: CsrMatrix, pivot_factor: FloatArray, lower: FloatArray, spec: KernelSpec
-) -> tuple[Growing, tuple[float, float, float]]:
-    """Eliminate pivots; replies as ``left``."""
+) -> tuple[Growing, FloatArray]:
+    """Columns of new pivots, the residual as it was; replies what each of them takes from the trace."""
     columns = pivoting.new_columns(chunk, state.factor, pivots, pivot_factor, lower, spec)
-    grown = Growing(np.hstack([state.factor, columns]), pivoting.remaining(state.residual, columns))
-    return left(chunk, grown)
+    return Growing(np.hstack([state.factor, columns]), state.residual), np.einsum("ij,ij->j", columns, columns)
+
+
+def eliminate(chunk: CsrMatrix, state: Growing, begin: int, end: int) -> tuple[Growing, tuple[float, float, float]]:
+    """Of the new columns, from ``begin`` on, keep those before ``end``; replies as ``left``."""
+    factor = np.ascontiguousarray(state.factor[:, :end])
+    return left(chunk, Growing(factor, pivoting.remaining(state.residual, factor[:, begin:])))
 
 
 def project(
@@ -132,6 +137,7 @@ class FactorSource(Source):
             raise ParameterError(
                 "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
             )
+        check_size(settings.rank)
         self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
         self.random = np.random.default_rng(settings.seed)
         client = data.client
@@ -146,6 +152,9 @@ class FactorSource(Source):
         else:
             self.cholesky(settings)
         self.n = self.transform.shape[1]
+        check_size(self.n)
+        if not self.n:
+            raise DataError("the kernel matrix is 0: there is nothing to tell classes apart by")
         self.rows = client.map(factor_rows, self.parts.states, pure=False, key="svmx-factor")
         observer.factorized(self.n, self.trace_error, self.trace)
 
@@ -171,9 +180,13 @@ class FactorSource(Source):
             if not len(chosen):
                 break
             rows = candidates.take(chosen.astype(np.int32))
-            pivots.append(rows)
-            lower = np.block([[lower, np.zeros((len(lower), len(new)))], [factor[chosen], new]])
-            replies = self.parts.run(extend, rows, factor[chosen], new, self.spec)
+            gains = np.cumsum(sum(self.parts.run(extend, rows, factor[chosen], new, self.spec)))
+            # the error may be met before the last of the new pivots
+            used = min(len(chosen), 1 + int(np.searchsorted(-(self.remaining(replies) - gains), -target)))
+            pivots.append(rows.take(np.arange(used, dtype=np.int32)))
+            begin, new = len(lower), new[:used, :used]
+            lower = np.block([[lower, np.zeros((begin, used))], [factor[chosen[:used]], new]])
+            replies = self.parts.run(eliminate, begin, begin + used)
         from scipy.linalg import solve_triangular
 
         self.trace_error = self.remaining(replies)

@@ -8,6 +8,8 @@ from support.oracle import Oracle
 import libsvmx
 from libsvmx import KernelType, Observer, ParameterError
 from libsvmx._core.buffers import filled
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train import explicit
 from libsvmx._train.parameter import Parameter
 
 SETS = {
@@ -365,3 +367,34 @@ def test_what_rounding_may_hide_is_not_called_converged(size):
     y = np.where(X[:, 0] + 0.5 * size * random.standard_normal(200) > 0, 1.0, -1.0)
     model = libsvmx.train(X, y, solver="crsvm", kernel_type=0)
     assert model.statuses == ("converged" if size == 1 else "rounding",)
+
+
+def test_few_rows_of_many_products_have_the_full_factor(monkeypatch):
+    """Of the second-order map there may be more features than the solver takes, if rows are fewer."""
+    monkeypatch.setattr(explicit, "MOST_FEATURES", 100)
+    random = np.random.default_rng(3)
+    X = random.standard_normal((80, 20))
+    y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
+    options = {"kernel_type": KernelType.POLY, "degree": 2, "coef0": 1.0, "gamma": 0.1}
+    model = libsvmx.train(X, y, solver="crsvm", **options)
+    other = libsvmx.train(X, y, eps=1e-7, **options)
+    values, others = libsvmx.decision_values(model, X), libsvmx.decision_values(other, X)
+    np.testing.assert_allclose(values, others, atol=1e-5 * abs(others).max())
+    for refused in ({"low_rank": "cholesky", "rank": 101}, {}):
+        with pytest.raises(ParameterError, match="too many"):
+            libsvmx.train(np.tile(X, (2, 1)), np.tile(y, 2), solver="crsvm", **options, **refused)
+
+
+def test_the_rule_distance_does_not_depend_on_the_scale():
+    matrix, targets = data.load("heart_scale")
+    patterns = []
+    for scale in (1.0, 1e-3):
+        lines = []
+        observer = Observer()
+        observer.iterated = lines.append
+        scaled = CsrMatrix(matrix.indptr, matrix.indices, np.asarray(matrix.values) * scale)
+        options = {"kernel_type": KernelType.LINEAR, "reduction_rule": "distance", "C": 1 / scale**2}
+        libsvmx.train(scaled, targets, solver="crsvm", observer=observer, **options)
+        patterns.append([line.patterns for line in lines])
+    assert patterns[0] == patterns[1]
+    assert min(patterns[0][1:]) < 270

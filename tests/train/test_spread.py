@@ -98,9 +98,11 @@ def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
     data = spread.read_problem(files_of(tmp_path, X, y, sizes), client)
     assert (data.m, data.labels) == (1605, [1, -1])
     watching = Watching()
-    model = spread.train(data, C=2.0, weights={1: 3.0}, observer=watching)
+    weights = ((1, 3.0), (1, 0.5), (7, 2.0))
+    model = spread.train(data, C=2.0, weights=weights, observer=watching)
     single = Watching()
-    other = alone(X, y, kernel_type=KernelType.LINEAR, C=2.0, weights={1: 3.0}, observer=single)
+    other = alone(X, y, kernel_type=KernelType.LINEAR, C=2.0, weights=weights, observer=single)
+    assert watching.remarks == single.remarks == ["weight without class"]
     assert_same(model, other, X)
     (report,), (expected,) = watching.reports, single.reports
     assert report.objective == pytest.approx(expected.objective, rel=1e-10)
@@ -230,11 +232,18 @@ def test_low_rank(client, tmp_path, method, chunks):
 def test_rank_by_error(client, method):
     X, y = load("heart_scale")
     data = spread.from_arrays(da.from_array(dense_of(X), chunks=(90, -1)), np.asarray(y), client)
-    watching = Watching()
-    spread.train(data, low_rank=method, rank_error=0.1, gamma=0.1, observer=watching)
-    ((rank, error, trace),) = watching.factors
-    assert error <= 0.1 * trace
-    assert 5 < rank < 270
+    for wanted in (0.5, 0.1):
+        watching, single = Watching(), Watching()
+        options = {"low_rank": method, "rank_error": wanted, "gamma": 0.1, "predict_with": "factor"}
+        model = spread.train(data, observer=watching, **options)
+        other = alone(X, y, observer=single, **options)
+        ((rank, error, trace),), ((single_rank, _, _),) = watching.factors, single.factors
+        assert error <= wanted * trace
+        if method == "cholesky":
+            assert rank == single_rank
+            assert_same(model, other, X, 1e-7)
+        else:
+            assert abs(rank - single_rank) < 0.3 * single_rank
 
 
 def test_duplicates_end_the_factor(client):
@@ -253,8 +262,11 @@ def test_duplicates_end_the_factor(client):
 def test_limits_and_interrupts(client):
     X, y = load("a1a.xz", n=400)
     data = spread.from_arrays(da.from_array(dense_of(X), chunks=(200, -1)), np.asarray(y), client)
+    best = Watching()
+    spread.train(data, observer=best)
     watching = Watching()
     model = spread.train(data, max_iter=3, observer=watching)
+    assert watching.reports[0].objective < best.reports[0].objective < 0  # minus that of w, which is feasible
     assert watching.reports[0].status == "iteration limit"
     assert model.statuses == ("iteration limit",)
     assert "iteration limit" in watching.remarks
@@ -277,10 +289,11 @@ def test_errors(client, tmp_path):
         ({"solver": "smo"}, "crsvm"),
         ({"probability": True}, "probability"),
         ({"low_rank": "eigen", "rank": 3}, "eigen"),
-        ({"low_rank": "nystrom", "rank_error": 0.1}, "rank"),
+        ({"low_rank": "nystrom", "rank_error": 0.1}, "'nystrom' on a cluster needs a rank"),
         ({"low_rank": "cholesky", "rank": 3, "predict_with": "kernel"}, "predict_with"),
         ({"low_rank": "cholesky", "rank": 3, "kernel_type": KernelType.PRECOMPUTED}, "precomputed"),
-        ({"weights": {1: 0.0}}, "weight"),
+        ({"weights": {1: 0.0}}, "leave its rows out"),
+        ({"low_rank": "cholesky", "rank": 20_001}, "too many"),
     ]:
         with pytest.raises(ParameterError, match=text):
             spread.train(data, **options)
@@ -288,8 +301,21 @@ def test_errors(client, tmp_path):
         spread.train(spread.from_arrays(rows, np.ones(150), client))
     with pytest.raises(DataError, match="finite"):
         spread.from_arrays(da.full((10, 2), np.nan), np.ones(10), client)
-    with pytest.raises(DataError, match="label"):
-        spread.from_arrays(rows, y + 0.5, client)
+    with pytest.raises(DataError, match="block 1 of X, row 0 from 0: class label"):
+        spread.from_arrays(rows, np.where(np.arange(150) >= 60, 0.5, y), client)
+    with pytest.raises(DataError, match="overflow"):
+        spread.from_arrays(rows * 1e170, y, client)
+    with pytest.raises(DataError, match=r"dask\.array"):
+        spread.from_arrays(X, y, client)
+    with pytest.raises(DataError, match=r"dask\.array"):
+        spread.predict(spread.train(data), X)
+    with pytest.raises(DataError, match="one label"):
+        spread.from_arrays(rows, y[:, None], client)
+    with pytest.raises(DataError, match="compute_chunk_sizes"):
+        spread.from_arrays(rows[rows[:, 0] > 0], y, client)
+    (tmp_path / "nothing").write_text("1\n-1\n")
+    with pytest.raises(DataError, match="not a single feature"):
+        spread.train(spread.read_problem([str(tmp_path / "nothing")], client))
     with pytest.raises(DataError, match="rows"):
         spread.from_arrays(rows, y[:-1], client)
     with pytest.raises(DataError, match="rows and columns"):

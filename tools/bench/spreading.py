@@ -112,7 +112,8 @@ def large(client: Any, rows: int, features: int, block: int) -> Cost:
     counts = [min(block, rows - begin) for begin in range(0, rows, block)]
     cost = Cost(rows, features, len(counts), len(client.scheduler_info()["workers"]))
     begun = time.perf_counter()
-    data = spread_out(client, client.map(rows_of, range(1, len(counts) + 1), counts, [features] * len(counts)))
+    chunks = client.map(rows_of, range(1, len(counts) + 1), counts, [features] * len(counts))
+    data = spread_out(client, chunks, [f"block {k}" for k in range(len(counts))])
     cost.loading = time.perf_counter() - begun
     watching = Watching()
     begun = time.perf_counter()
