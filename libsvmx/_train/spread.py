@@ -105,11 +105,12 @@ def summarize(chunk: Chunk, name: str) -> Summary:
         raise DataError(f"{name}, row {error.row} from 0: {error.cause}") from None
     features = distinct_features(rows) if isinstance(rows, CsrMatrix) else np.arange(1, rows.shape[1] + 1)
     values = np.asarray(rows.values) if isinstance(rows, CsrMatrix) else rows
-    if not np.isfinite(values).all():
-        raise DataError(f"{name}: a feature value is not finite")
-    with np.errstate(over="ignore"):
-        if not np.square(values, dtype=np.float64).sum() <= LARGEST * max(len(targets), 1):
-            raise DataError(f"{name}: kernel values of rows with themselves overflow: scale the data")
+    with np.errstate(all="ignore"):
+        squares = float(np.vdot(values, values))  # without a copy of a block that may be large
+    if not squares <= LARGEST * max(len(targets), 1):
+        if not np.isfinite(values).all():
+            raise DataError(f"{name}: a feature value is not finite")
+        raise DataError(f"{name}: kernel values of rows with themselves overflow: scale the data")
     labels = tuple(dict.fromkeys(int(label) for label in _firsts(targets)))
     return Summary(len(targets), labels, np.asarray(features, dtype=np.int32))
 
