@@ -60,7 +60,7 @@ class Explicit:
         self.problem, self.param = problem, param
         self.low_rank: LowRank | None = None
         if param.low_rank:
-            check_size(param.rank)
+            check_size(min(param.rank, len(problem)))
             self.factorize(observer)
         else:
             rows = self.own()

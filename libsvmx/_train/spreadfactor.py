@@ -137,7 +137,7 @@ class FactorSource(Source):
             raise ParameterError(
                 "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
             )
-        check_size(settings.rank)
+        check_size(min(settings.rank, data.m))
         self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
         self.random = np.random.default_rng(settings.seed)
         client = data.client

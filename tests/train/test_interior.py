@@ -380,6 +380,7 @@ def test_few_rows_of_many_products_have_the_full_factor(monkeypatch):
     other = libsvmx.train(X, y, eps=1e-7, **options)
     values, others = libsvmx.decision_values(model, X), libsvmx.decision_values(other, X)
     np.testing.assert_allclose(values, others, atol=1e-5 * abs(others).max())
+    libsvmx.train(X, y, solver="crsvm", low_rank="cholesky", rank=1000, **options)  # there are no more than rows
     for refused in ({"low_rank": "cholesky", "rank": 101}, {}):
         with pytest.raises(ParameterError, match="too many"):
             libsvmx.train(np.tile(X, (2, 1)), np.tile(y, 2), solver="crsvm", **options, **refused)
