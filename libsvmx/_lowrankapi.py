@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._arrays import as_matrix, parameter_of, precomputed
-from libsvmx._core.threads import thread_count
-from libsvmx._kernels.lowrank import factorize, features_of
+from libsvmx._kernels.lowrank import features_of
 from libsvmx._train.checks import check_problem
+from libsvmx._train.explicit import factor_of
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
@@ -102,16 +102,6 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     problem = Problem(matrix, np.zeros(matrix.n_rows).data)
     param = default_gamma(param, matrix.max_index)
     check_problem(problem, replace(param, svm_type=SvmType.ONE_CLASS, solver="smo"))  # no labels
-    found = factorize(
-        problem.matrix,
-        problem.rows,
-        param.kernel_type,
-        param.degree,
-        param.gamma,
-        param.coef0,
-        settings,
-        param.cache_size * 2**20,
-        thread_count(param.threads),
-    )
+    found = factor_of(problem, param, settings)
     vectors = problem.matrix.take(found.pivots.astype(np.int32).data)
     return LowRankKernel(found.factor, found.pivots, found.transform, found.trace, found.trace_error, param, vectors)

@@ -131,7 +131,11 @@ def feature_rows(matrix: CsrMatrix, rows: Buffer) -> FeatureRows:
     rows : buffer of int32, shape (m,)      rows of ``matrix``
     """
     matrix = compacted(matrix)[0]
-    sparse = sparse_rows(matrix, rows, distinct_features(matrix))
+    return as_suits(sparse_rows(matrix, rows, distinct_features(matrix)))
+
+
+def as_suits(sparse: SparseRows) -> FeatureRows:
+    """The rows, sparse or dense."""
     if sparse.nnz < DENSE_SHARE * sparse.m * sparse.n:
         return sparse
     return DenseRows(sparse.take(np.arange(sparse.m)))

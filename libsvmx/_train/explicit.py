@@ -23,7 +23,7 @@ from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._kernels.lowrank import LowRank
+    from libsvmx._kernels.approximation import Approximation, LowRank
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer
@@ -94,21 +94,11 @@ class Explicit:
         return second_order_rows(rows, param.gamma, param.coef0)
 
     def factorize(self, observer: Observer) -> None:
-        from libsvmx._kernels.lowrank import Approximation, factorize
+        from libsvmx._kernels.approximation import Approximation
 
-        problem, param = self.problem, self.param
+        param = self.param
         settings = param.approximation() if param.low_rank else Approximation("cholesky", tolerance=FULL)
-        self.low_rank = factorize(
-            problem.features,
-            problem.rows,
-            param.kernel_type,
-            param.degree,
-            param.gamma,
-            param.coef0,
-            settings,
-            param.cache_size * 2**20,
-            thread_count(param.threads),
-        )
+        self.low_rank = factor_of(self.problem, param, settings)
         self.rows = DenseRows(self.low_rank.factor)
         if param.low_rank:
             observer.factorized(self.low_rank.factor.shape[1], self.low_rank.trace_error, self.low_rank.trace)
@@ -151,6 +141,23 @@ class Explicit:
         settings = self.param.interior()
         threads = thread_count(self.param.threads)
         return crsvm.solve_dual(dual, self.of(problem), settings, control, threads, observer.iterated)
+
+
+def factor_of(problem: Problem, param: Parameter, settings: Approximation) -> LowRank:
+    """A low-rank factor of the kernel matrix of a problem's rows. Raises DataError."""
+    from libsvmx._kernels.lowrank import factorize
+
+    return factorize(
+        problem.features,
+        problem.rows,
+        param.kernel_type,
+        param.degree,
+        param.gamma,
+        param.coef0,
+        settings,
+        param.cache_size * 2**20,
+        thread_count(param.threads),
+    )
 
 
 def check_size(n: int) -> None:

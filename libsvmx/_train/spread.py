@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix, distinct_features
-from libsvmx._kernels.featurerows import DENSE_SHARE, DenseRows, FeatureRows
-from libsvmx._kernels.sparserows import sparse_rows
+from libsvmx._kernels.featurerows import DenseRows, FeatureRows, as_suits
+from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers import crossover, crsvm
 from libsvmx._solvers.interior import Block
 from libsvmx._train.explicit import LARGEST, check_size, model_on_pivots
@@ -138,10 +138,9 @@ def explicit_rows(rows: Rows, features: IntArray) -> FeatureRows:
     """The rows of a chunk with their own features as columns."""
     if not isinstance(rows, CsrMatrix):
         return DenseRows(rows if len(features) == rows.shape[1] else rows[:, features - 1])
-    sparse = sparse_rows(rows, np.arange(rows.n_rows, dtype=np.int32), features)
-    if sparse.nnz < DENSE_SHARE * sparse.m * sparse.n:
-        return sparse
-    return DenseRows(sparse.take(np.arange(sparse.m)))
+    # found by search: a table would be as long as the largest index
+    columns = np.searchsorted(features, np.asarray(rows.indices)).astype(np.int32)
+    return as_suits(SparseRows(rows.indptr, columns, rows.values, len(features)))
 
 
 def block_of(rows: FeatureRows, chunk: Chunk, positive: int, negative: int, costs: tuple[float, float]) -> Block:

@@ -133,6 +133,18 @@ def test_arrays_of_any_chunks(client, chunks):
     np.testing.assert_array_equal(values, libsvmx.decision_values(model, X))
 
 
+def test_huge_indices(client, tmp_path):
+    """Of 2^31 - 1 features, those that occur count; some are in one file only."""
+    (tmp_path / "0").write_text("1 2:1 2147483647:2\n-1 2:-1 7:1\n")
+    (tmp_path / "1").write_text("1 2:0.5 900000000:1\n-1 7:2\n")
+    data = spread.read_problem([str(tmp_path / "0"), str(tmp_path / "1")], client)
+    assert list(data.features) == [2, 7, 900_000_000, 2_147_483_647]
+    model = spread.train(data)
+    (tmp_path / "all").write_text((tmp_path / "0").read_text() + (tmp_path / "1").read_text())
+    X, y = libsvmx.read_problem(str(tmp_path / "all"))
+    assert_same(model, alone(X, y, kernel_type=KernelType.LINEAR), X)
+
+
 def test_sparse_blocks(client):
     sparse = pytest.importorskip("scipy.sparse")
     X, y = load("a1a.xz", n=300)
