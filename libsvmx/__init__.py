@@ -20,19 +20,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from libsvmx._arrays import decision_values, predict
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._gridapi import GridSearch, grid_search
-    from libsvmx._lowrankapi import LowRankKernel, low_rank
-    from libsvmx._solvers.crsvm import Iteration
-    from libsvmx._stateapi import State
-    from libsvmx._train.change import UpdateReport
+    from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
-    from libsvmx._train.pairrounds import FoldReport
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.updating.transaction import UpdateReport
+    from libsvmx._train.validation.pair_folds import FoldReport
     from libsvmx._version import VERSION as __version__
-    from libsvmx.api import (
+    from libsvmx.api.arrays import decision_values, predict
+    from libsvmx.api.grid import GridSearch, grid_search
+    from libsvmx.api.low_rank import LowRankKernel, low_rank
+    from libsvmx.api.state import State
+    from libsvmx.api.training import (
         CrossValidation,
         LeaveOneOut,
         cross_validate,
@@ -82,24 +82,24 @@ __all__ = [
 _HOME = {
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
-    "FoldReport": "_train.pairrounds",
+    "FoldReport": "_train.validation.pair_folds",
     "FormatError": "exceptions",
-    "GridSearch": "_gridapi",
-    "Iteration": "_solvers.crsvm",
+    "GridSearch": "api.grid",
+    "Iteration": "_solvers.interior_point.predictor_corrector",
     "KernelType": "enums",
-    "LowRankKernel": "_lowrankapi",
+    "LowRankKernel": "api.low_rank",
     "Model": "_train.model",
     "Observer": "_train.observer",
     "Parameter": "_train.parameter",
     "ParameterError": "exceptions",
-    "State": "_stateapi",
+    "State": "api.state",
     "SvmType": "enums",
     "SvmxError": "exceptions",
-    "UpdateReport": "_train.change",
-    "decision_values": "_arrays",
-    "grid_search": "_gridapi",
-    "low_rank": "_lowrankapi",
-    "predict": "_arrays",
+    "UpdateReport": "_train.updating.transaction",
+    "decision_values": "api.arrays",
+    "grid_search": "api.grid",
+    "low_rank": "api.low_rank",
+    "predict": "api.arrays",
 }
 
 
@@ -111,7 +111,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'libsvmx' has no attribute {name!r}")
     try:
-        value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api')}"), name)
+        value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api.training')}"), name)
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("libsvmx."):
             raise

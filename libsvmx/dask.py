@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx import _arrays
-from libsvmx._arrays import as_matrix
+from libsvmx._train.cluster.low_rank import FactorSource
+from libsvmx._train.cluster.training import Chunk, LinearSource, Spread, spread_out, train_spread
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.spread import Chunk, LinearSource, Spread, spread_out, train_spread
-from libsvmx._train.spreadfactor import FactorSource
+from libsvmx.api import arrays
+from libsvmx.api.arrays import as_matrix
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
@@ -181,8 +181,8 @@ def by_rows(X: Any) -> Any:
 
 
 def _predict_block(rows: Any, model: Model) -> Any:
-    return _arrays.predict(model, rows)
+    return arrays.predict(model, rows)
 
 
 def _decide_block(rows: Any, model: Model) -> Any:
-    return _arrays.decision_values(model, rows)
+    return arrays.decision_values(model, rows)

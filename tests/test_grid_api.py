@@ -8,7 +8,7 @@ from support import data
 from support.commands import Folder
 
 import libsvmx
-from libsvmx._train.grid import Grid, Point
+from libsvmx._train.validation.grid import Grid, Point
 
 AXES = {"log2c": (-1, 3, 2), "log2g": (-5, -1, 2)}
 

@@ -18,7 +18,7 @@ LAYERS = [
     {"_solvers"},
     {"_train"},
     {"io"},
-    {"api", "dask", "_arrays", "_gridapi", "_lowrankapi", "_stateapi", "cli", "compat", "svmutil", "__init__"},
+    {"api", "dask", "cli", "compat", "svmutil", "__init__"},
 ]
 SOURCES = (".py", ".pyx", ".pxd")
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._kernels.chunks import KernelSpec, chunk_columns, in_order, split
+from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns, in_order, split
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from libsvmx._kernels import eigen, pivoting
 from libsvmx._kernels.approximation import Approximation, LowRank
-from libsvmx._kernels.chunks import KernelSpec, check_given, chunk_columns, chunk_diagonal, in_order, split
+from libsvmx._kernels.block_kernel import KernelSpec, check_given, chunk_columns, chunk_diagonal, in_order, split
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
-from libsvmx._core.crew import Crew
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._typing import Buffer
 
 class Kernel:
@@ -28,7 +28,7 @@ class Targets:
     tile: int
     blocks: bool
     kept: bool
-    def rows(self, sources: Sequence[int], crew: Crew | None = None) -> list[Buffer]: ...
+    def rows(self, sources: Sequence[int], pool: ThreadPool | None = None) -> list[Buffer]: ...
 
 class DotTargets(Targets):
     def __init__(self, kernel: Kernel, members: Buffer, transposed: bool = False) -> None: ...

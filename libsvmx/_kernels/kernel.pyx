@@ -16,7 +16,7 @@ from libsvmx._core.blocks cimport SVMX_SOURCES
 from libsvmx._core.dense_lanes cimport svmx_poly_doubles, svmx_rbf_doubles, svmx_sigmoid_doubles
 from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
 from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_rbf_row
-from libsvmx._core.crew cimport Crew
+from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
 
@@ -203,8 +203,8 @@ cdef class Targets:
     ``fill_block(sources, count, begin, end, out)``: the same of up to SVMX_SOURCES rows, row s into out[s], after
     ``lay_block(sources, count)``; with ``blocks`` that is less work than one by one.
 
-    ``fill_rows(sources, count, n, out, crew, long_enough)``: one row or a block, over the first n targets, by all
-    threads of a crew if that is worth it. Returns how many values were computed.
+    ``fill_rows(sources, count, n, out, pool, long_enough)``: one row or a block, over the first n targets, by all
+    threads of a pool if that is worth it. Returns how many values were computed.
 
     ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``exact_targets`` alone.
 
@@ -230,12 +230,12 @@ cdef class Targets:
     cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         return 0
 
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
                            bint long_enough) noexcept nogil:
         cdef FillJob job
         cdef Py_ssize_t parts = 1
-        if long_enough and crew.n > 1:
-            parts = min(PARTS_PER_THREAD * crew.n, (n + self.tile - 1) // self.tile)
+        if long_enough and pool.n > 1:
+            parts = min(PARTS_PER_THREAD * pool.n, (n + self.tile - 1) // self.tile)
         if count > 1:
             self.lay_block(sources, count)
         if parts <= 1:
@@ -246,13 +246,13 @@ cdef class Targets:
             return count * n
         job.targets, job.sources, job.count, job.n, job.out = <void *>self, sources, count, n, out
         job.size = ((n + parts - 1) // parts + self.tile - 1) // self.tile * self.tile
-        crew.run(_fill_part, &job, (n + job.size - 1) // job.size)
+        pool.run(_fill_part, &job, (n + job.size - 1) // job.size)
         return count * n
 
-    def rows(self, sources, Crew crew=None):
+    def rows(self, sources, ThreadPool pool=None):
         """K(i, .) over all targets for each i of ``sources``, by the block: a list of buffers of float32.
 
-        ``crew``: threads to share the work.
+        ``pool``: threads to share the work.
         """
         cdef float *out[SVMX_SOURCES]
         cdef int32_t chosen[SVMX_SOURCES]
@@ -266,8 +266,8 @@ cdef class Targets:
                     raise IndexError(f"row {sources[start + s]} of {self.kernel.n}")
                 values = computed[start + s]
                 chosen[s], out[s] = sources[start + s], &values[0]
-            if crew is not None:
-                self.fill_rows(chosen, count, self.n, out, crew, True)
+            if pool is not None:
+                self.fill_rows(chosen, count, self.n, out, pool, True)
                 continue
             with nogil:
                 self.lay_block(chosen, count)

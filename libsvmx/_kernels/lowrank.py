@@ -10,8 +10,8 @@ All give F = K[:, P] T. The error is measured by the trace of K - F F', which fo
 positive semidefinite for the last, bounds every norm of it. A linear SVM on the rows of F
 is the SVM of the kernel F F'.
 
-The work on rows is done chunk by chunk, by the functions of libsvmx._kernels.chunks and pivoting, which need not be in
-one process; what is here holds the chunks together. The factor does not depend on the number of threads.
+The work on rows is done chunk by chunk, by the functions of libsvmx._kernels.block_kernel and pivoting, which need not
+be in one process; what is here holds the chunks together. The factor does not depend on the number of threads.
 
 An indefinite kernel matrix (sigmoid, or given) has no such factor. The Cholesky methods find out by a residual diagonal
 below zero, Nystroem by a negative eigenvalue of K[P, P]: DataError. Negative values up to INDEFINITE of the largest
@@ -29,7 +29,7 @@ import numpy as np
 from libsvmx._core.matrix import compacted
 from libsvmx._kernels import factors
 from libsvmx._kernels.approximation import Approximation, LowRank
-from libsvmx._kernels.chunks import KernelSpec, check_given, chunk_columns, chunk_diagonal
+from libsvmx._kernels.block_kernel import KernelSpec, check_given, chunk_columns, chunk_diagonal
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:

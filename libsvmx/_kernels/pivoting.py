@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._kernels.chunks import KernelSpec, chunk_columns
+from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

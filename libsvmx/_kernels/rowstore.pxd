@@ -1,12 +1,12 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.crew cimport Crew
+from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
 
 
 cdef class RowStore:
     cdef readonly Kernel kernel
-    cdef Crew crew
+    cdef ThreadPool pool
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t active
     cdef readonly Py_ssize_t capacity

@@ -1,6 +1,6 @@
 from collections.abc import Iterable
 
-from libsvmx._core.crew import Crew
+from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._typing import Buffer
 
@@ -17,7 +17,7 @@ class RowStore:
         kernel: Kernel,
         budget_bytes: float,
         index: Buffer | None = None,
-        crew: Crew | None = None,
+        pool: ThreadPool | None = None,
         active: int | None = None,
     ) -> None: ...
     def fetch(self, position: int) -> Buffer: ...

@@ -20,18 +20,12 @@ from libc.string cimport memmove, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._core.crew cimport Crew
+from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.clock cimport svmx_nanoseconds
+from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_lanes cimport svmx_gather
 
-
-cdef extern from "svmx_memory.h" nogil:
-    void *svmx_take_slab(size_t bytes) noexcept
-    void svmx_give_slab(void *slab, size_t bytes) noexcept
-    size_t SVMX_SLAB
-
-cdef extern from "svmx_clock.h" nogil:
-    double svmx_nanoseconds() noexcept
 
 # Rows are allocated in slabs: no malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB
 # bytes, or of one longer row; smaller ones only where the budget is smaller.
@@ -57,7 +51,7 @@ cdef double SWAP_NS = 2.0
 
 
 cdef class RowStore:
-    """RowStore(kernel, budget_bytes, index=None, crew=None, active=None): rows K(index[p], index[0..active)) of position p.
+    """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
 
     ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
     are kept whatever the budget.
@@ -67,7 +61,7 @@ cdef class RowStore:
     kernel : Kernel
     budget_bytes : float
     index : buffer of int32, shape (size,)      copied; all rows of the kernel in order by default
-    crew : Crew                                 threads for rows that take long; none by default
+    pool : ThreadPool                                 threads for rows that take long; none by default
     active : int                                at first; all positions by default
 
     Attributes
@@ -76,11 +70,11 @@ cdef class RowStore:
                                          is shared and of which a part was computed counts as computed
     """
 
-    def __cinit__(self, Kernel kernel, double budget_bytes, index=None, Crew crew=None, active=None):
+    def __cinit__(self, Kernel kernel, double budget_bytes, index=None, ThreadPool pool=None, active=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
         self.kernel, self.budget_bytes = kernel, budget_bytes
-        self.crew = Crew(1) if crew is None else crew
+        self.pool = ThreadPool(1) if pool is None else pool
         self.size = given.shape[0]
         self.active = self.extent = self.size if active is None else active
         self.begins_short = self.extent < self.size
@@ -241,11 +235,11 @@ cdef class RowStore:
         cdef int64_t computed
         cdef bint long_enough = self.value_ns * count * self.extent > LONG_NS
         if self.in_order:
-            computed = self.targets.fill_rows(rows, count, self.extent, out, self.crew, long_enough)
+            computed = self.targets.fill_rows(rows, count, self.extent, out, self.pool, long_enough)
         else:
             for k in range(count):
                 whole[k] = &self.scratch[0] + k * self.targets.n
-            computed = self.targets.fill_rows(rows, count, self.targets.n, whole, self.crew, long_enough)
+            computed = self.targets.fill_rows(rows, count, self.targets.n, whole, self.pool, long_enough)
             for k in range(count):
                 svmx_gather(self.extent, whole[k], &self.place[0], out[k])
         self.kernel.values_computed += computed

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.crew cimport Crew
+from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
 
 
@@ -18,7 +18,7 @@ cdef class SharedRows:
     cdef void **target              # the same
     cdef float **piece              # of (row, segment) at row * k + segment, NULL if it is not kept
     cdef float[::1] scratch         # a block of rows
-    cdef Crew alone
+    cdef ThreadPool alone
     # memory of the pieces, filled from the front
     cdef float **slabs
     cdef Py_ssize_t n_slabs         # that there may be
@@ -27,7 +27,7 @@ cdef class SharedRows:
     cdef int64_t filled             # bytes of it
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, const float **pieces, float *spare,
-                       Py_ssize_t stride, Crew crew, bint long_enough) noexcept nogil
+                       Py_ssize_t stride, ThreadPool pool, bint long_enough) noexcept nogil
 
 
 cdef class SharedKernel(Kernel):
@@ -41,5 +41,5 @@ cdef class SharedTargets(Targets):
     cdef int32_t[::1] segments      # that have targets
     cdef int32_t[::1] place         # of a target in the pieces of these segments, one after the other
     cdef Py_ssize_t width           # of these
-    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, Crew crew,
+    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,
                         bint long_enough) noexcept nogil

@@ -18,20 +18,14 @@ from libc.string cimport memcpy
 from libsvmx._core.arrays import empty, ramp, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.blocks cimport SVMX_SOURCES
-from libsvmx._core.crew cimport Crew
+from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._core.clock cimport svmx_nanoseconds
+from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_lanes cimport svmx_gather
 from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.kernel import check_members
 
-
-cdef extern from "svmx_memory.h" nogil:
-    void *svmx_take_slab(size_t bytes) noexcept
-    void svmx_give_slab(void *slab, size_t bytes) noexcept
-    size_t SVMX_SLAB
-
-cdef extern from "svmx_clock.h" nogil:
-    double svmx_nanoseconds() noexcept
 
 
 cdef class SharedRows:
@@ -61,7 +55,7 @@ cdef class SharedRows:
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)
         self.k = self.starts.shape[0] - 1
         self.segment_of = zeros("i", kernel.n)
-        self.alone, self.targets = Crew(1), []
+        self.alone, self.targets = ThreadPool(1), []
         everyone = ramp(kernel.n)
         self.target = <void **>calloc(self.k, sizeof(void *))
         self.piece = <float **>calloc(kernel.n * self.k, sizeof(float *))
@@ -146,7 +140,7 @@ cdef class SharedRows:
         return room
 
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, const float **pieces, float *spare,
-                       Py_ssize_t stride, Crew crew, bint long_enough) noexcept nogil:
+                       Py_ssize_t stride, ThreadPool pool, bint long_enough) noexcept nogil:
         """Pieces of up to SVMX_SOURCES rows with a segment; returns how many values were computed.
 
         One that is not kept is computed to ``spare`` + its place among ``rows`` * ``stride``.
@@ -169,7 +163,7 @@ cdef class SharedRows:
             n += 1
         if n == 0:
             return 0
-        computed = (<Targets>self.target[segment]).fill_rows(todo, n, length, out, crew, long_enough)
+        computed = (<Targets>self.target[segment]).fill_rows(todo, n, length, out, pool, long_enough)
         self.values_computed += computed
         return computed
 
@@ -224,11 +218,11 @@ cdef class SharedTargets(Targets):
         self.gather(sources, count, begin, end, out, self.shared.alone, False)
         return 0
 
-    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, Crew crew,
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
                            bint long_enough) noexcept nogil:
-        return self.gather(sources, count, 0, n, out, crew, long_enough)
+        return self.gather(sources, count, 0, n, out, pool, long_enough)
 
-    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, Crew crew,
+    cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,
                         bint long_enough) noexcept nogil:
         """Targets [begin, end) of up to SVMX_SOURCES rows; returns how many values were computed for them."""
         cdef int32_t rows[SVMX_SOURCES]
@@ -245,7 +239,7 @@ cdef class SharedTargets(Targets):
         for t in range(n_segments):
             s = self.segments[t]
             length = self.shared.starts[s + 1] - self.shared.starts[s]
-            computed += self.shared.bring(rows, count, s, pieces, spare, self.width, crew, long_enough)
+            computed += self.shared.bring(rows, count, s, pieces, spare, self.width, pool, long_enough)
             for r in range(count):
                 if n_segments == 1:
                     joined[r] = pieces[r]

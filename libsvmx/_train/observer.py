@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from libsvmx._solvers.crsvm import Iteration
+    from libsvmx._solvers.interior_point.predictor_corrector import Iteration
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from libsvmx._kernels.lowrank import Approximation
-    from libsvmx._solvers.chunking import Chunking
-    from libsvmx._solvers.reduction import Reduction
+    from libsvmx._solvers.decomposition.settings import Chunking
+    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
 
 T = TypeVar("T")
 
@@ -43,15 +43,16 @@ class Parameter:
     time_limit : float            seconds for each solve, 0 for none
     threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
     solver : str                  'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same optimum to eps by
-                                  working sets, see libsvmx._solvers.chunking, where the next five are explained; or
-                                  'crsvm', for explicit features
+                                  working sets, see libsvmx._solvers.decomposition.settings, where the next five are
+                                  explained; or 'crsvm', for explicit features
     working_set : int             variables of a working set, 0 for the solver's choice
     working_set_rule : str        'random', 'mixed' or 'largest'
     kept_share : float            of a working set that stays for the next, 0 <= kept_share < 1
     solver_seed : int             of the random choice of working sets, of patterns, and of pivots
     precision : str               of the kernel rows that move scores: 'auto', 'float' or 'double'
     reduction : str               of solver 'crsvm', C-SVC by a constraint-reduced interior-point method: 'adaptive',
-                                  'fixed' or 'none', see libsvmx._solvers.reduction, where the next four are explained
+                                  'fixed' or 'none', see
+                                  _solvers.interior_point.constraint_reduction, where the next four are explained
     reduction_rule : str          'omega' or 'distance'
     balanced : bool               patterns of the normal matrix are taken from both classes alike
     most_patterns : int           of the normal matrix, 0 for all
@@ -157,13 +158,13 @@ class Parameter:
 
     def chunking(self) -> Chunking:
         """The settings of the chunked solver. Raises ParameterError."""
-        from libsvmx._solvers.chunking import Chunking  # the exact solver starts without it
+        from libsvmx._solvers.decomposition.settings import Chunking  # the exact solver starts without it
 
         return self._settings(Chunking, SOLVER_OPTIONS, engine=SOLVERS[self.solver] or "smo")
 
     def interior(self) -> Reduction:
         """The settings of the interior-point solver. Raises ParameterError."""
-        from libsvmx._solvers.reduction import Reduction
+        from libsvmx._solvers.interior_point.constraint_reduction import Reduction
 
         return self._settings(Reduction, INTERIOR_OPTIONS)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from libsvmx._core.threads import thread_count
-from libsvmx._solvers import smo
+from libsvmx._solvers.smo import smo
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
@@ -29,11 +29,11 @@ def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: flo
     threads = thread_count(param.threads)
     # the two below are loaded where they are needed: the start of a command counts
     if param.solver != "smo":
-        from libsvmx._solvers import chunked
+        from libsvmx._solvers.decomposition import chunked
 
         return chunked.solve(dual, kernel, budget_bytes, control, threads, param.chunking())
     if dual.scores is None:
         return smo.solve(dual, kernel, budget_bytes, control, threads)
-    from libsvmx._solvers import warm
+    from libsvmx._solvers.smo import warm
 
     return warm.solve(dual, kernel, budget_bytes, control, threads)

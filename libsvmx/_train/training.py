@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._problem.kkt import kkt_gap
+from libsvmx._problem.certificate import kkt_gap
 from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import assemble_coefficients, pose, read_off
-from libsvmx._train.kernels import Kernels
+from libsvmx._train.kernel_provider import Kernels
 from libsvmx._train.model import Model, vectors_of
 from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.parameter import Parameter

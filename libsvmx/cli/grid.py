@@ -10,7 +10,12 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from libsvmx._train.grid import (
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import SOLVER_FIELDS, SOLVER_FIELDS_USED, Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.rowchecks import has_index_zero
+from libsvmx._train.training import default_gamma
+from libsvmx._train.validation.grid import (
     C_AXIS,
     G_AXIS,
     Alone,
@@ -27,13 +32,8 @@ from libsvmx._train.grid import (
     settled,
     usual_seeding,
 )
-from libsvmx._train.gridpool import Workers, need
-from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import SOLVER_FIELDS, SOLVER_FIELDS_USED, Parameter
-from libsvmx._train.problem import Problem
-from libsvmx._train.rowchecks import has_index_zero
-from libsvmx._train.seeding import Seeding
-from libsvmx._train.training import default_gamma
+from libsvmx._train.validation.grid_pool import Workers, need
+from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridplot, report
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.options import UsageError, count, parse, real

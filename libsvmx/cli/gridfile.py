@@ -23,8 +23,8 @@ from hashlib import sha256
 from typing import IO, Any
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._train.grid import Key, Outcome, Point
-from libsvmx._train.rounds import Kept
+from libsvmx._train.validation.dual_folds import Kept
+from libsvmx._train.validation.grid import Key, Outcome, Point
 from libsvmx._typing import Buffer
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import atomic_write

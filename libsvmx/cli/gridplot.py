@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import isfinite, nan
 from typing import Any
 
-from libsvmx._train.grid import Point
+from libsvmx._train.validation.grid import Point
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.files import atomic_write
 

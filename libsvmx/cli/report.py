@@ -13,7 +13,7 @@ from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, SolveReport
 
 if TYPE_CHECKING:
-    from libsvmx._solvers.crsvm import Iteration
+    from libsvmx._solvers.interior_point.predictor_corrector import Iteration
 
 # of the interior-point method; widths as in TrainingReport.iterated
 ITERATIONS = "iter        mu       gap      dual    primal      |Q|   step\n"

@@ -13,8 +13,8 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import SOLVERS, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
-from libsvmx._train.seeding import Seeding
 from libsvmx._train.training import default_gamma, train_problem
+from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import report
 from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_interrupt, warn, write
@@ -254,8 +254,10 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
 
 def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> Buffer:
     """The prediction of each row by a model without it."""
-    from libsvmx._train.crossval import cross_validate  # neither is worth its time at the start of a training
-    from libsvmx._train.loo import leave_one_out, settles
+    from libsvmx._train.validation.cross_validation import (
+        cross_validate,  # neither is worth its time at the start of a training
+    )
+    from libsvmx._train.validation.leave_one_out import leave_one_out, settles
 
     if job.leave_one_out:
         method = job.seeding.method if job.seeding else "auto"

@@ -25,9 +25,9 @@ from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
-    from libsvmx._train.change import UpdateReport
     from libsvmx._train.parameter import Parameter
-    from libsvmx._train.update import State
+    from libsvmx._train.updating.state import State
+    from libsvmx._train.updating.transaction import UpdateReport
 
 USAGE = """\
 usage: svmx-update [options] training_file model_file [new_model_file]
@@ -209,7 +209,7 @@ def keep_apart(sources: list[str], target: str | None, what: str) -> None:
 
 def update(job: Job, param: Parameter, files: list[str], targets: list[str | None]) -> None:
     """The first two forms."""
-    from libsvmx._train.update import State
+    from libsvmx._train.updating.state import State
     from libsvmx.io.statefile import load_state
 
     others = [name for name in (job.add, removed_file(job)) if name is not None]
@@ -240,8 +240,8 @@ def update(job: Job, param: Parameter, files: list[str], targets: list[str | Non
 
 def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Remarks) -> State:
     """The state of a model and its training data."""
-    from libsvmx._train.restart import completed, state_of_model
-    from libsvmx._train.update import State
+    from libsvmx._train.updating.restore import completed, state_of_model
+    from libsvmx._train.updating.state import State
     from libsvmx.io.statefile import is_state
 
     if is_state(model_file):
@@ -342,7 +342,7 @@ def slide(
     from libsvmx._train.checks import check_problem
     from libsvmx._train.prediction import predict_labels
     from libsvmx._train.training import default_gamma
-    from libsvmx._train.update import State, check_kept, train_state
+    from libsvmx._train.updating.state import State, check_kept, train_state
 
     for target, what in ((model_file, "model"), (state_file, "state"), (predictions_file, "predictions")):
         keep_apart([stream_file], target, what)

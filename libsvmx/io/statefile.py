@@ -23,13 +23,13 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import SOLVER_FIELDS, Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.restart import Contents, PartContents, contents_of, restored_state
+from libsvmx._train.updating.restore import Contents, PartContents, contents_of, restored_state
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import atomic_write, read_bytes
 
 if TYPE_CHECKING:
-    from libsvmx._train.change import Key
-    from libsvmx._train.update import AnyState, State
+    from libsvmx._train.updating.state import AnyState, State
+    from libsvmx._train.updating.transaction import Key
 
 MAGIC = b"libsvmx state "
 VERSION = 1

@@ -17,7 +17,7 @@ import pytest
 from support import data, gridengine, oracle
 from support.commands import process
 
-from libsvmx._train import grid as search
+from libsvmx._train.validation import grid as search
 from libsvmx.cli import grid
 from libsvmx.io.svmlight import read_data
 

@@ -15,9 +15,9 @@ import pytest
 from support import data, gridengine
 from support.commands import arguments, process
 
-from libsvmx._train import grid as search
-from libsvmx._train.grid import Point
-from libsvmx._train.seeding import Seeding
+from libsvmx._train.validation import grid as search
+from libsvmx._train.validation.grid import Point
+from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridfile
 from libsvmx.exceptions import DataError
 

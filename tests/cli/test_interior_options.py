@@ -15,7 +15,7 @@ from support.oracle import load as load_in_libsvm
 from support.oracle import predict as predict_by_libsvm
 
 from libsvmx import decision_values
-from libsvmx._solvers import parts
+from libsvmx._solvers.interior_point import row_blocks
 from libsvmx.cli import train
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.svmlight import read_data
@@ -242,7 +242,7 @@ def test_quiet_is_quiet(folder):
 
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_the_same_model_again_for_any_threads(options, folder, monkeypatch):
-    monkeypatch.setattr(parts, "MOST_ROWS", 100)  # else a set as small as this is one part
+    monkeypatch.setattr(row_blocks, "MOST_ROWS", 100)  # else a set as small as this is one part
     models = []
     for threads in (1, 3, 1):
         folder.accepts("svmx-train", "-q", *options, "--threads", threads, HEART, "model")
@@ -382,7 +382,8 @@ def slow():
     """Starts svmx-train with iterations that take a while, and waits for the first line of the log."""
     children = []
     before = (
-        "import signal, time; from libsvmx._solvers import crsvm; whole = crsvm.Walk.iterate; "
+        "import signal, time; from libsvmx._solvers.interior_point import predictor_corrector as crsvm; "
+        "whole = crsvm.Walk.iterate; "
         "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
         "crsvm.Walk.iterate = lambda walk, tolerance: (time.sleep(0.2), whole(walk, tolerance))[1]"
     )

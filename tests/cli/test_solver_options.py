@@ -17,7 +17,7 @@ HEART = str(data.DATA / "heart_scale")
 IRIS = str(data.DATA / "iris.scale")
 GLASS = str(data.DATA / "glass.scale")
 MPG = str(data.DATA / "mpg")
-IRWLS = pytest.mark.skipif(find_spec("libsvmx._solvers.irwls") is None, reason="this build has no irwls")
+IRWLS = pytest.mark.skipif(find_spec("libsvmx._solvers.decomposition.irwls") is None, reason="this build has no irwls")
 CHUNKED = ["--solver", "chunked", "--working-set", "24"]
 SOLVERS = [CHUNKED, pytest.param(["--solver", "irwls", "--working-set", "24"], marks=IRWLS)]
 AXES = ["-log2c", "-1,3,2", "-log2g", "-3,-5,-2", "-png", "null"]

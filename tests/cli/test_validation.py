@@ -4,7 +4,7 @@ import pytest
 from support import data
 from support.oracle import Oracle
 
-from libsvmx._train.seeding import METHODS, SCHEMES
+from libsvmx._train.validation.scheme import METHODS, SCHEMES
 
 HEART = str(data.DATA / "heart_scale")
 IRIS = str(data.DATA / "iris.scale")

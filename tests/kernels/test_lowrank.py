@@ -8,7 +8,7 @@ from support import data
 
 from libsvmx._core.arrays import ramp
 from libsvmx._kernels import eigen, factors, lowrank, pivoting
-from libsvmx._kernels.chunks import KernelSpec, chunk_columns, chunk_diagonal, split
+from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns, chunk_diagonal, split
 from libsvmx._kernels.lowrank import Approximation, factorize, features_of
 from libsvmx.exceptions import DataError, ParameterError
 

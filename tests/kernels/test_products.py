@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support import data
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.crew import Crew
+from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.products import PanelProducts, PostingProducts, products_of
 
@@ -153,10 +153,10 @@ def test_rows_shared_by_threads(width, entries, n, threads):
     everyone = filled("i", range(n))
     kernel = Kernel(data.from_rows(rows), everyone, RBF, 0, 0.1, 0.0)
     assert kernel.binary == (entries is None)
-    targets, crew = kernel.targets(everyone), Crew(threads)
+    targets, pool = kernel.targets(everyone), ThreadPool(threads)
     for count in (1, 5, 16):
         sources = [(n // 2 + k) % n for k in range(count)]
-        assert [bytes(row) for row in targets.rows(sources, crew)] == [bytes(kernel.row(i)) for i in sources]
+        assert [bytes(row) for row in targets.rows(sources, pool)] == [bytes(kernel.row(i)) for i in sources]
 
 
 @pytest.mark.parametrize("size", [1.0, 100.0, 1e4, 1e5, 1e6])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from support import data
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.crew import Crew
+from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 
@@ -70,8 +70,8 @@ def test_values_of_parts(name, asked, cuts, share, across):
         targets = [i % len(origin) for i in chosen]
         sources = [i % len(origin) for i in sources]
         expected = K[np.ix_([origin[i] for i in sources], [origin[i] for i in targets])]
-        for crew in (None, Crew(2)):
-            rows = part.targets(filled("i", targets)).rows(sources, crew)
+        for pool in (None, ThreadPool(2)):
+            rows = part.targets(filled("i", targets)).rows(sources, pool)
             assert [list(row) for row in rows] == expected.tolist()
         assert list(part.row(0)) == K[origin[0], origin].tolist()
     assert table <= shared.held_bytes <= shared.most_bytes

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.posed import ENGINES, classes, posed
 
-from libsvmx._solvers.chunking import Chunking
 from libsvmx._solvers.control import MARKS, Control
+from libsvmx._solvers.decomposition.settings import Chunking
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
 

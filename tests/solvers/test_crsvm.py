@@ -14,12 +14,12 @@ from libsvmx._core.buffers import filled
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._problem.dual import DualProblem
-from libsvmx._solvers import crossover, crsvm, interior, parts
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.crossover import Start, cross_over
-from libsvmx._solvers.crsvm import Walk, solve_dual
-from libsvmx._solvers.parts import LocalParts
-from libsvmx._solvers.reduction import Reduction
+from libsvmx._solvers.interior_point import block_steps, crossover, predictor_corrector, row_blocks
+from libsvmx._solvers.interior_point.constraint_reduction import Reduction
+from libsvmx._solvers.interior_point.crossover import Start, cross_over
+from libsvmx._solvers.interior_point.predictor_corrector import Walk, solve_dual
+from libsvmx._solvers.interior_point.row_blocks import LocalParts
 
 VARIANTS = [
     Reduction(size, rule, balanced, upper)
@@ -178,8 +178,8 @@ def test_few_patterns_take_as_many_iterations(upper, make):
 
 def test_directions_are_refined_only_where_they_must_be(monkeypatch):
     products = []
-    told = interior.curvature
-    monkeypatch.setattr(interior, "curvature", lambda *given: (products.append(1), told(*given))[1])
+    told = block_steps.curvature
+    monkeypatch.setattr(block_steps, "curvature", lambda *given: (products.append(1), told(*given))[1])
     case = Case(*clouds(3, 400, 5), 1.0)
     case.solve(Reduction("none"))
     assert not products
@@ -350,7 +350,7 @@ def test_data_out_of_scale(factor):
 @pytest.mark.parametrize("factor", [1e6, 1e40, 1e150])
 def test_data_far_out_of_scale(factor, C, monkeypatch):
     """A feasible model, no warning from any thread, and no 'converged' that is none."""
-    monkeypatch.setattr(parts, "MOST_ROWS", 40)
+    monkeypatch.setattr(row_blocks, "MOST_ROWS", 40)
     X, y = clouds(3, 100, 5)
     case = Case(X * factor, y, C)
     solution = case.solve(threads=2)
@@ -390,16 +390,16 @@ def test_any_small_problem(drawn):
 
 
 def test_the_bits_do_not_depend_on_threads(monkeypatch):
-    monkeypatch.setattr(parts, "MOST_ROWS", 37)
+    monkeypatch.setattr(row_blocks, "MOST_ROWS", 37)
     X, y = clouds(9, 300, 5)
     for make in (DenseRows, sparse):
         case = Case(X, y, 3.0, make=make)
         found = [bytes(memoryview(np.asarray(case.solve(threads=t).alpha))) for t in (1, 2, 5, 1)]
         assert len(set(found)) == 1
         one = Case(X, y, 3.0, make=make)
-        monkeypatch.setattr(parts, "MOST_ROWS", 10_000)
+        monkeypatch.setattr(row_blocks, "MOST_ROWS", 10_000)
         whole = np.asarray(one.solve().alpha)
-        monkeypatch.setattr(parts, "MOST_ROWS", 37)
+        monkeypatch.setattr(row_blocks, "MOST_ROWS", 37)
         np.testing.assert_allclose(np.asarray(case.solve().alpha), whole, atol=1e-9)
 
 
@@ -408,11 +408,11 @@ def test_parts_of_a_problem():
     with LocalParts(DenseRows(X), y, np.ones(100), 2) as found:
         assert len(found.blocks) == 1
         assert found.pool is None
-    assert parts.MOST_ELEMENTS >= 1 << 20
+    assert row_blocks.MOST_ELEMENTS >= 1 << 20
 
 
 def test_an_error_in_a_step_is_raised_and_threads_end(monkeypatch):
-    monkeypatch.setattr(parts, "MOST_ROWS", 37)
+    monkeypatch.setattr(row_blocks, "MOST_ROWS", 37)
 
     def fails(block, state):
         raise MemoryError
@@ -495,7 +495,7 @@ def test_a_loose_tolerance_is_made_a_corner():
 
 def test_no_converged_with_a_gap_beyond_eps(monkeypatch):
     """Without a crossover an interior point is all there is: its rows are near their bounds, not at them."""
-    monkeypatch.setattr(crsvm, "cross_over", lambda *arguments: None)
+    monkeypatch.setattr(predictor_corrector, "cross_over", lambda *arguments: None)
     case = Case(*clouds(4, 150, 5), 10.0)
     solution = case.solve()
     alpha, _ = case.check_feasible(solution)
@@ -612,7 +612,7 @@ def test_the_best_point_is_kept(monkeypatch):
         self.number += 1
         self.states_before = self.parts.states
         self.w = self.w * np.nan
-        self.measure(self.parts.run(interior.measure, np.nan))
+        self.measure(self.parts.run(block_steps.measure, np.nan))
         return True
 
     monkeypatch.setattr(Walk, "iterate", iterate)
@@ -684,14 +684,14 @@ def test_rows_are_told_apart():
     """alpha / tau against s, u / tau against xi; where both hold, the nearer bound."""
     tau = np.full(6, 2.0)
     alpha = np.array([1e-9, 2.0 - 1e-9, 0.7, 1e-9, 2.0 - 1e-9, 1e-9])
-    state = interior.State(
+    state = block_steps.State(
         alpha,
         tau - alpha,
         np.array([1e-9, 0.5, 1e-9, 2.0, 0.5, 1e-12]),
         np.array([0.5, 1e-9, 1e-9, 1.0, 2.0, 1e-10]),
         alpha,
     )
-    block = interior.Block(DenseRows(np.ones((6, 1))), np.ones(6), tau)
+    block = block_steps.Block(DenseRows(np.ones((6, 1))), np.ones(6), tau)
     corner, n_free = crossover.snap(block, state, 1.0)
     np.testing.assert_array_equal(corner.alpha, [0.0, 2.0, 0.7, 0.0, 2.0, 1e-9])
     np.testing.assert_array_equal(corner.free, [False, False, True, False, False, True])

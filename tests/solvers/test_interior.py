@@ -11,10 +11,10 @@ import pytest
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
-from libsvmx._solvers import interior
-from libsvmx._solvers.crsvm import Walk, feasible, length_of, offset_of
-from libsvmx._solvers.interior import Block, State
-from libsvmx._solvers.reduction import Reduction
+from libsvmx._solvers.interior_point import block_steps
+from libsvmx._solvers.interior_point.block_steps import Block, State
+from libsvmx._solvers.interior_point.constraint_reduction import Reduction
+from libsvmx._solvers.interior_point.predictor_corrector import Walk, feasible, length_of, offset_of
 
 M, N = 13, 4
 
@@ -98,7 +98,7 @@ class Point:
         self.walk = Walk(self.parts, Reduction(size, seed=draw, **settings), lambda line: None, 100)
         self.parts.put((self.alpha, self.u, self.xi, self.s, self.X @ self.w))
         self.walk.w, self.walk.gamma = self.w, self.gamma
-        self.walk.measure(self.parts.run(interior.measure, self.gamma))
+        self.walk.measure(self.parts.run(block_steps.measure, self.gamma))
 
     def residuals(self):
         YX = self.y[:, None] * self.X
@@ -132,7 +132,7 @@ class Point:
         """The same by the code under test, and its reply."""
         walk = self.walk
         dw, dgamma = walk.newton(walk.normal_factor(), weighted, right)
-        reached = self.parts.run(interior.direct, dw, dgamma)
+        reached = self.parts.run(block_steps.direct, dw, dgamma)
         *rest, d_z = self.parts.over_rows("direction")
         np.testing.assert_allclose(d_z, self.X @ dw, atol=1e-12)
         return (dw, dgamma, *rest), reached
@@ -224,7 +224,7 @@ def test_corrector_and_a_step(seed, is_feasible, bounds, make):
     point, centre = Point(seed, is_feasible, bounds, make), 0.037
     _, _, da, du, dxi, ds = point.newton(point.s * point.alpha, point.xi * point.u)
     point.direction(point.walk.weighted, point.walk.right)
-    right = corrected(point, point.parts.run(interior.correct, centre))
+    right = corrected(point, point.parts.run(block_steps.correct, centre))
     found, reached = point.direction(*right)
     r_sv, r_xiu = point.s * point.alpha - centre + ds * da, point.xi * point.u - centre + dxi * du
     expected = point.newton(r_sv, r_xiu)
@@ -232,7 +232,7 @@ def test_corrector_and_a_step(seed, is_feasible, bounds, make):
     # a step along it, and what is measured there
     step, (dw, dgamma, da, du, dxi, ds) = 0.5 * length_of(reached), expected
     point.walk.w, point.walk.gamma = point.w + step * dw, point.gamma + step * dgamma
-    point.walk.measure(point.parts.run(interior.move, step, point.walk.gamma))
+    point.walk.measure(point.parts.run(block_steps.move, step, point.walk.gamma))
     before = point.residuals()
     for name, change in (("alpha", da), ("u", du), ("xi", dxi), ("s", ds), ("w", dw), ("gamma", dgamma)):
         setattr(point, name, getattr(point, name) + step * change)
@@ -250,12 +250,12 @@ def test_recentre(seed, is_feasible, bounds, make):
     point, centre, length = Point(seed, is_feasible, bounds, make), 0.05, 0.8
     point.direction(point.walk.weighted, point.walk.right)
     _, _, pa, pu, pxi, ps = point.newton(point.s * point.alpha, point.xi * point.u)
-    right = corrected(point, point.parts.run(interior.correct, centre))
+    right = corrected(point, point.parts.run(block_steps.correct, centre))
     point.direction(*right)
     c_sv, c_xiu = ps * pa - centre, pxi * pu - centre
     for _ in range(2):  # a second one adds to the first
         _, _, da, du, dxi, ds = point.newton(point.s * point.alpha + c_sv, point.xi * point.u + c_xiu)
-        right = corrected(point, point.parts.run(interior.recentre, length, centre))
+        right = corrected(point, point.parts.run(block_steps.recentre, length, centre))
         outliers = 0
         corrections = []
         for v, dv, w, dw in ((point.s, ds, point.alpha, da), (point.xi, dxi, point.u, du)):
@@ -280,13 +280,13 @@ def test_blocks_add_up(seed):
         ours, _ = several.direction(several.walk.weighted, several.walk.right)
         theirs, _ = one.direction(one.walk.weighted, one.walk.right)
         one.parts.put((one.alpha, one.u, one.xi, one.s, one.X @ one.w))
-        one.walk.measure(one.parts.run(interior.measure, one.gamma))
+        one.walk.measure(one.parts.run(block_steps.measure, one.gamma))
         several.compare(ours, theirs)
 
 
 def test_the_start():
     point = Point(0, False, (5,))
-    begun = point.parts.run(interior.begin)
+    begun = point.parts.run(block_steps.begin)
     np.testing.assert_array_equal(point.parts.over_rows("alpha"), point.tau / 2)
     np.testing.assert_array_equal(point.parts.over_rows("u"), point.tau / 2)
     for name in ("xi", "s"):
@@ -403,12 +403,12 @@ def test_patterns_at_random_first():
 def test_rank_counts_and_keys():
     point = Point(2, False)
     block, state = point.parts.blocks[0], point.parts.states[0]
-    new, reply = interior.rank(block, state, "omega", 0.5, 1.0, None)
+    new, reply = block_steps.rank(block, state, "omega", 0.5, 1.0, None)
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     np.testing.assert_allclose(new.keys, -inverse)
     assert [row[0] for row in reply] == [np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0)]
     assert [row[1] for row in reply] == [np.count_nonzero((inverse >= 0.5) & (point.y == sign)) for sign in (1, -1)]
-    new, _ = interior.rank(block, state, "distance", 0.5, 1.0, None)
+    new, _ = block_steps.rank(block, state, "distance", 0.5, 1.0, None)
     np.testing.assert_allclose(new.keys, point.y * (point.X @ point.w - point.gamma) + point.xi - 1, atol=1e-12)
 
 

@@ -9,8 +9,8 @@ from support import data
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.dual import DualProblem
-from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
+from libsvmx._solvers.smo import smo
 
 TAU = 1e-12
 LINEAR, RBF = 0, 2

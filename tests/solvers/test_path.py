@@ -8,7 +8,7 @@ from support.exact import Problems, Walk
 
 from libsvmx import Parameter
 from libsvmx._core.buffers import filled
-from libsvmx._solvers.path import PathLost
+from libsvmx._solvers.path.path import PathLost
 
 LINEAR, POLY, RBF, SIGMOID = range(4)
 KINDS = ["classification", "regression", "one-class", "any"]

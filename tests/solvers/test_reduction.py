@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from libsvmx._solvers.reduction import EXACT_RANKS, Reduction, ladder, limit_of, quotas
+from libsvmx._solvers.interior_point.constraint_reduction import EXACT_RANKS, Reduction, ladder, limit_of, quotas
 from libsvmx.exceptions import ParameterError
 
 DISTRIBUTIONS = {

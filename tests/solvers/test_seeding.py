@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.rounds import FORMULATIONS, SEEDERS, Case, adjusted, extremes, spread, sums_of
 
 from libsvmx._core.buffers import filled
-from libsvmx._solvers.seeders import NAMES, seeder
-from libsvmx._solvers.seeding import Round, adjust, moved_scores
+from libsvmx._solvers.seeding.seeders import NAMES, seeder
+from libsvmx._solvers.seeding.starts import Round, adjust, moved_scores
 from libsvmx.enums import SvmType
 
 cases = st.builds(
@@ -56,7 +56,7 @@ def test_names():
 def test_scipy_is_imported_by_those_that_need_it_only():
     """Each command starts without NumPy, so the default seeder must not bring it in."""
     code = (
-        "import sys; from libsvmx._solvers.seeders import seeder; import libsvmx._train.rounds;"
+        "import sys; from libsvmx._solvers.seeding.seeders import seeder; import libsvmx._train.validation.dual_folds;"
         "[seeder(name) for name in ('sir', 'top', 'avg')]; assert 'numpy' not in sys.modules;"
         "seeder('mir'); assert 'scipy.linalg' in sys.modules"
     )
@@ -120,7 +120,7 @@ def test_scores_of_a_start(star, case):
     round_ = chained(case, star)
     start = seeder("sir")(round_)
     adjust(round_, start)
-    V = np.asarray(moved_scores(round_, case.every_row, start, case.crew))
+    V = np.asarray(moved_scores(round_, case.every_row, start, case.pool))
     size = 1 + np.abs(case.K).max() * (np.abs(start).sum() + np.abs(round_.alpha).sum())
     assert pytest.approx(case.scores(np.asarray(start)), abs=1e-14 * len(V) * size) == V
 

@@ -9,10 +9,10 @@ from support import data
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
 from libsvmx._kernels.kernel import Kernel
+from libsvmx._problem.certificate import kkt_gap
 from libsvmx._problem.dual import DualProblem
-from libsvmx._problem.kkt import kkt_gap
-from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
+from libsvmx._solvers.smo import smo
 from libsvmx._train.formulation import pose
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter

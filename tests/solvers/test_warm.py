@@ -15,16 +15,16 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.dual import DualProblem
-from libsvmx._solvers import warm
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.seeders import seeder
-from libsvmx._solvers.seeding import adjust, moved_scores
+from libsvmx._solvers.seeding.seeders import seeder
+from libsvmx._solvers.seeding.starts import adjust, moved_scores
+from libsvmx._solvers.smo import warm
 from libsvmx._train.folds import stratified_folds
 from libsvmx._train.formulation import held_out
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.rounds import Rounds
-from libsvmx._train.seeding import SCHEMES, Seeding
+from libsvmx._train.validation.dual_folds import Rounds
+from libsvmx._train.validation.scheme import SCHEMES, Seeding
 
 cases = st.builds(
     Case,
@@ -39,7 +39,7 @@ cases = st.builds(
 
 def problem(case, round_, start):
     """What ``start`` is the start of."""
-    V = moved_scores(round_, case.every_row, start, case.crew)
+    V = moved_scores(round_, case.every_row, start, case.pool)
     return DualProblem(case.dual.y, case.dual.linear, round_.C, start, case.dual.index, case.dual.split, V)
 
 

@@ -6,12 +6,12 @@ from itertools import pairwise
 import numpy as np
 
 from libsvmx._core.rand import Rand
-from libsvmx._train.crossval import cross_validate
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.seeding import Seeding
 from libsvmx._train.training import default_gamma, draw_folds
+from libsvmx._train.validation.cross_validation import cross_validate
+from libsvmx._train.validation.scheme import Seeding
 
 from . import data
 from .oracle import Oracle

@@ -16,7 +16,7 @@ from libsvmx import KernelType, SvmType
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.path import Path
+from libsvmx._solvers.path.path import Path
 
 from . import data
 

@@ -4,8 +4,8 @@ import time
 from hashlib import sha256
 
 from libsvmx._core.buffers import filled
-from libsvmx._train import grid
-from libsvmx._train.seeding import Seeding
+from libsvmx._train.validation import grid
+from libsvmx._train.validation.scheme import Seeding
 
 SEEDED = Seeding("sir")
 

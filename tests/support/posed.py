@@ -14,9 +14,10 @@ from libsvmx import KernelType
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.dual import DualProblem
-from libsvmx._solvers import chunked, smo
-from libsvmx._solvers.chunking import Chunking
 from libsvmx._solvers.control import Control
+from libsvmx._solvers.decomposition import chunked
+from libsvmx._solvers.decomposition.settings import Chunking
+from libsvmx._solvers.smo import smo
 from libsvmx._train.formulation import pose
 
 from . import data
@@ -26,7 +27,9 @@ ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
 # Shifts of V by kernel rows round it so often, at the most.
 SHIFTS = 4096
 
-without_irwls = pytest.mark.skipif(find_spec("libsvmx._solvers.irwls") is None, reason="there is no such engine yet")
+without_irwls = pytest.mark.skipif(
+    find_spec("libsvmx._solvers.decomposition.irwls") is None, reason="there is no such engine yet"
+)
 ENGINES = ["smo", pytest.param("irwls", marks=without_irwls)]
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.crew import Crew
+from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._solvers import smo
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.seeding import Round
+from libsvmx._solvers.seeding.starts import Round
+from libsvmx._solvers.smo import smo
 from libsvmx._train.formulation import coefficient_sums, held_out, pose
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SvmType
@@ -45,7 +45,7 @@ class Case:
         self.y, self.index = np.asarray(self.dual.y).astype(float), np.asarray(self.dual.index)
         self.linear = np.asarray(self.dual.linear)
         self.K = np.array([self.kernel.row(i) for i in range(n)], dtype=float)[np.ix_(self.index, self.index)]
-        self.every_row, self.crew = self.kernel.targets(filled("i", range(n))), Crew(1)
+        self.every_row, self.pool = self.kernel.targets(filled("i", range(n))), ThreadPool(1)
 
     def folds(self, k):
         """The rows in k random folds, which may be of different sizes."""

@@ -25,8 +25,8 @@ import libsvmx
 from libsvmx._core.rand import Rand
 from libsvmx._train.folds import stratified_folds
 from libsvmx._train.observer import Observer
-from libsvmx._train.seeding import METHODS, SCHEMES, Seeding
 from libsvmx._train.training import cross_validate_problem
+from libsvmx._train.validation.scheme import METHODS, SCHEMES, Seeding
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 

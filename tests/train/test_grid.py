@@ -6,13 +6,13 @@ import random
 import pytest
 from support import data, gridengine
 
-from libsvmx._train import grid
-from libsvmx._train.grid import Alone, Best, Grid, NothingDone, Plan, Point, exponents, search
-from libsvmx._train.gridpool import Workers
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.seeding import Seeding
+from libsvmx._train.validation import grid
+from libsvmx._train.validation.grid import Alone, Best, Grid, NothingDone, Plan, Point, exponents, search
+from libsvmx._train.validation.grid_pool import Workers
+from libsvmx._train.validation.scheme import Seeding
 from libsvmx.exceptions import DataError, ParameterError
 
 # LIBSVM 3.24's grid.py, calculate_jobs(options) with these ranges

@@ -9,7 +9,7 @@ import libsvmx
 from libsvmx import KernelType, Observer, ParameterError
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._train import explicit
+from libsvmx._train import feature_map
 from libsvmx._train.parameter import Parameter
 
 SETS = {
@@ -371,7 +371,7 @@ def test_what_rounding_may_hide_is_not_called_converged(size):
 
 def test_few_rows_of_many_products_have_the_full_factor(monkeypatch):
     """Of the second-order map there may be more features than the solver takes, if rows are fewer."""
-    monkeypatch.setattr(explicit, "MOST_FEATURES", 100)
+    monkeypatch.setattr(feature_map, "MOST_FEATURES", 100)
     random = np.random.default_rng(3)
     X = random.standard_normal((80, 20))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)

@@ -9,9 +9,9 @@ from train.test_selection import cloud, rows_of
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
-from libsvmx._train import kernels
+from libsvmx._train import kernel_provider
 from libsvmx._train.folds import group_classes
-from libsvmx._train.kernels import Kernels
+from libsvmx._train.kernel_provider import Kernels
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
@@ -39,11 +39,11 @@ class Counter(Observer):
 def policy(request, monkeypatch):
     """Whether rows are shared: as the time of this machine has it, or not."""
     if request.param != "as measured":
-        monkeypatch.setattr(kernels, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernels, "DEAR_NS", 1e9 if request.param == "never" else 0.0)
+        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
+        monkeypatch.setattr(kernel_provider, "DEAR_NS", 1e9 if request.param == "never" else 0.0)
     if request.param == "in too little room":
-        monkeypatch.setattr(kernels, "all_bytes", lambda starts, across: 0)
-        monkeypatch.setattr(kernels, "SHARED", 0.3)
+        monkeypatch.setattr(kernel_provider, "all_bytes", lambda starts, across: 0)
+        monkeypatch.setattr(kernel_provider, "SHARED", 0.3)
     return request.param
 
 
@@ -100,7 +100,7 @@ def test_wide_rows(options, policy):
 
 
 def always(monkeypatch):
-    monkeypatch.setattr(kernels, "DEAR_NS", 0.0)
+    monkeypatch.setattr(kernel_provider, "DEAR_NS", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -118,8 +118,8 @@ def test_folds_compute_no_value_twice(arguments, options, monkeypatch):
     problem = Problem(matrix, filled("d", targets))
     counts = []
     for dear in (1e9, 0.0):
-        monkeypatch.setattr(kernels, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernels, "DEAR_NS", dear)
+        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
+        monkeypatch.setattr(kernel_provider, "DEAR_NS", dear)
         counter = Counter()
         cross_validate_problem(problem, param, 10, Rand(1), counter)
         counts.append(counter.values)
@@ -150,8 +150,8 @@ def test_pairs_compute_no_value_within_a_class_twice(monkeypatch):
     param = default_gamma(parameter("-c 5 -g 1 -h 0"), 200)
     counts = []
     for dear in (1e9, 0.0):
-        monkeypatch.setattr(kernels, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernels, "DEAR_NS", dear)
+        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
+        monkeypatch.setattr(kernel_provider, "DEAR_NS", dear)
         counter = Counter()
         train_problem(problem, param, Rand(1), counter)
         counts.append(counter.values)
@@ -171,7 +171,7 @@ def test_memory(megabytes, groups, repeated, monkeypatch):
     assert kernel.n == 400
     # all values take 0.62 MB, those within a class 0.22
     assert bool(of.shared) == ((megabytes >= 1 and repeated) or (megabytes >= 0.7 and len(groups) > 3))
-    limit = megabytes * kernels.MEGABYTE
+    limit = megabytes * kernel_provider.MEGABYTE
     if of.shared:
         assert budget + of.shared.most_bytes == limit
         assert budget >= 0.1 * limit
@@ -192,10 +192,10 @@ def test_what_is_never_shared(monkeypatch):
 def test_folds_without_a_class_of_weight_0(monkeypatch):
     """LIBSVM fails on them, so the results with and without sharing are compared."""
     matrix, targets, param = problem_of(("vowel.scale.xz", 330), "-c 8 -g 1 -w3 0 -w5 2")
-    monkeypatch.setattr(kernels, "SMALL_BYTES", -1)
+    monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
     results = []
     for dear in (1e9, 0.0):
-        monkeypatch.setattr(kernels, "DEAR_NS", dear)
+        monkeypatch.setattr(kernel_provider, "DEAR_NS", dear)
         parts = []
         problem = Problem(matrix, filled("d", targets))
         results.append([*cross_validate_problem(problem, param, 3, Rand(1), TrainingReport(parts.append)), *parts])

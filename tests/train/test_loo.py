@@ -8,10 +8,10 @@ from support.oracle import Oracle
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._train.loo import ClassOrder, leave_one_out
 from libsvmx._train.observer import Observer
-from libsvmx._train.pairrounds import rounds_of
 from libsvmx._train.training import train_problem
+from libsvmx._train.validation.leave_one_out import ClassOrder, leave_one_out
+from libsvmx._train.validation.pair_folds import rounds_of
 from libsvmx.exceptions import ParameterError
 
 # name -> (arguments of support.data.load, options)

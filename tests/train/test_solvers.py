@@ -15,19 +15,20 @@ from support.oracle import predict as libsvm_predicts
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._solvers import chunked, smo, warm
-from libsvmx._solvers.chunking import Chunking
-from libsvmx._train import grid
-from libsvmx._train.loo import leave_one_out, settles
+from libsvmx._solvers.decomposition import chunked
+from libsvmx._solvers.decomposition.settings import Chunking
+from libsvmx._solvers.smo import smo, warm
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import SOLVER_FIELDS, SOLVER_OPTIONS, USUAL_OPTIONS, Parameter
-from libsvmx._train.seeding import METHODS, SCHEMES
 from libsvmx._train.training import train_problem
+from libsvmx._train.validation import grid
+from libsvmx._train.validation.leave_one_out import leave_one_out, settles
+from libsvmx._train.validation.scheme import METHODS, SCHEMES
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.io.modelfile import model_text
 
-HAS_IRWLS = find_spec("libsvmx._solvers.irwls") is not None
+HAS_IRWLS = find_spec("libsvmx._solvers.decomposition.irwls") is not None
 IRWLS = pytest.mark.skipif(not HAS_IRWLS, reason="this build has no irwls")
 SOLVERS = ["chunked", pytest.param("irwls", marks=IRWLS)]
 SEEDINGS = [(m, s) for m in METHODS if m != "none" for s in SCHEMES if (m, s) != ("path", "chain")]
@@ -164,7 +165,7 @@ def test_a_usual_training_loads_no_other_solver():
         f"main(['-q', {str(path)!r}, '/dev/null'])\n"
         "found = {m.rpartition('.')[2] for m in sys.modules if m.startswith('libsvmx._solvers.')}\n"
         "assert 'smo' in found, found\n"
-        "sys.exit(bool(found & {'chunked', 'chunking', 'chunk', 'irwls', 'warm'}))"
+        "sys.exit(bool(found & {'decomposition', 'interior_point', 'path', 'warm'}))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 

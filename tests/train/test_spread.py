@@ -194,7 +194,7 @@ def test_no_process_is_sent_the_rows(client):
     """What steps send and receive is of the length of w, not of the rows."""
     import pickle
 
-    from libsvmx._train.spread import SpreadParts
+    from libsvmx._train.cluster.training import SpreadParts
 
     sizes, run = [], SpreadParts.run
 
@@ -215,7 +215,7 @@ def test_no_process_is_sent_the_rows(client):
         SpreadParts.run = run
     largest = max((size, name) for name, size in sizes if name != "rank")
     assert largest[0] < 10_000, largest
-    assert max(size for _, size in sizes) < 8 * m  # keys are sampled, see libsvmx._solvers.reduction.ladder
+    assert max(size for _, size in sizes) < 8 * m  # keys are sampled, see constraint_reduction.ladder
 
 
 @pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom"])

@@ -11,9 +11,9 @@ from support.exact import Twin, blobs
 
 import libsvmx
 from libsvmx import DataError, KernelType, ParameterError, SvmType
-from libsvmx._solvers.path import Path, PathLost
-from libsvmx._train import change
+from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train.observer import Observer
+from libsvmx._train.updating import transaction
 from libsvmx.exceptions import SvmxError
 
 LINEAR, POLY, RBF, SIGMOID = KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID
@@ -220,7 +220,7 @@ class FailingPath(Path):
 @pytest.mark.parametrize("part", [1, 2, 3])
 def test_a_failure_in_any_part(part, monkeypatch):
     """Parts that were done are undone."""
-    monkeypatch.setattr(change, "Path", FailingPath)
+    monkeypatch.setattr(transaction, "Path", FailingPath)
     X, y = blobs(4, 90, 3)
     twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
     for call in (
@@ -243,7 +243,7 @@ def test_a_failure_in_the_training_of_a_new_class(monkeypatch):
     X, y = blobs(4, 90, 3)
     old = y < 3
     twin = Twin(X[old], y[old], C=2.0, gamma=0.4)
-    train_part, calls = change.train_part, []
+    train_part, calls = transaction.train_part, []
 
     def failing(*arguments, **options):
         calls.append(1)
@@ -251,7 +251,7 @@ def test_a_failure_in_the_training_of_a_new_class(monkeypatch):
             raise Failure
         return train_part(*arguments, **options)
 
-    monkeypatch.setattr(change, "train_part", failing)
+    monkeypatch.setattr(transaction, "train_part", failing)
     come, labels = np.concatenate([X[:5], X[~old]]), np.concatenate([3 - y[:5] % 2, y[~old]])
     unchanged(twin.state, Failure, lambda: twin.state.add(come, labels))
     assert len(calls) == 2
@@ -268,7 +268,7 @@ class LostPath(Path):
 
 def test_where_a_path_is_lost_smo_goes_on(monkeypatch):
     """From the state before, to the same optimum; and paths go on from there."""
-    monkeypatch.setattr(change, "Path", LostPath)
+    monkeypatch.setattr(transaction, "Path", LostPath)
     X, y = blobs(4, 90, 3)
     twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
     for begin in (60, 75):
@@ -285,7 +285,7 @@ class HopelessPath(LostPath):
 
 
 def test_where_smo_is_lost_too(monkeypatch):
-    monkeypatch.setattr(change, "Path", HopelessPath)
+    monkeypatch.setattr(transaction, "Path", HopelessPath)
     X, y = blobs(4, 90, 3)
     state = libsvmx.train(X[:60], y[:60], keep_state=True, C=2.0, gamma=0.4)
     unchanged(state, ParameterError, lambda: state.add(X[60:], y[60:]), "hopeless.*scale the data")

@@ -46,7 +46,7 @@ def variants(job: Result) -> Result:
         ``seconds``: all CPU times; ``n_sv`` and ``n_free``: of the classes +1 and -1; ``log``: (mu, |Q|) by iteration
     """
     from libsvmx._kernels.featurerows import DenseRows
-    from libsvmx._solvers.reduction import Reduction
+    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
 
     problem = mapped.load(job["problem"], Path(job["data"]), job["rows"])
     rows, m = DenseRows(problem.X), len(problem.y)
@@ -73,15 +73,15 @@ def solved(rows: Any, y: Any, settings: Any) -> tuple[float, Result]:
     """CPU seconds of one solve with C = 1, and what it came to."""
     from threadpoolctl import threadpool_limits
 
-    from libsvmx._solvers import crsvm
-    from libsvmx._solvers.parts import LocalParts
+    from libsvmx._solvers.interior_point import predictor_corrector
+    from libsvmx._solvers.interior_point.row_blocks import LocalParts
 
     log: list[Any] = []
     C = np.ones(len(y))
     with threadpool_limits(1, "blas"):
         start = time.process_time()
         with LocalParts(rows, y, C) as parts:
-            found = crsvm.solve(parts, settings, lambda line: log.append(line))
+            found = predictor_corrector.solve(parts, settings, lambda line: log.append(line))
         seconds = time.process_time() - start
         alpha = np.concatenate([state.alpha for state in parts.states])
         w = (y * alpha) @ rows.X
@@ -124,7 +124,7 @@ def adult(job: Result) -> Result:
 
 def ours(dataset: Any, options: str, **change: Any) -> Any:
     """A training by crsvm; what it needs is loaded before the clock starts."""
-    import_module("libsvmx._train.explicit")
+    import_module("libsvmx._train.feature_map")
     import_module("libsvmx._kernels.lowrank")
     training = svmx.Training(dataset, options)
     training.param = replace(training.param, solver="crsvm", **change)
@@ -285,13 +285,13 @@ def solver_w(dataset: Any, y: Any) -> Any:
     from libsvmx._core.arrays import ramp
     from libsvmx._core.matrix import distinct_features
     from libsvmx._kernels.featurerows import feature_rows
-    from libsvmx._solvers import crsvm
-    from libsvmx._solvers.parts import LocalParts
-    from libsvmx._solvers.reduction import Reduction
+    from libsvmx._solvers.interior_point import predictor_corrector
+    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
+    from libsvmx._solvers.interior_point.row_blocks import LocalParts
 
     matrix = datasets.csr_matrix(dataset)
     with LocalParts(feature_rows(matrix, ramp(len(y))), y, np.ones(len(y))) as parts:
-        found = crsvm.solve(parts, Reduction(), lambda line: None)
+        found = predictor_corrector.solve(parts, Reduction(), lambda line: None)
     w = np.zeros(datasets.scipy_matrix(dataset).shape[1])
     w[np.asarray(distinct_features(matrix)) - 1] = found.w
     return w

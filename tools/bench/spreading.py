@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._train.cluster.training import SpreadParts
 from libsvmx._train.observer import Observer
-from libsvmx._train.spread import SpreadParts
 from tools.bench import datasets
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def memory_now() -> float:
 
 def rows_of(seed: int, count: int, features: int) -> Any:
     """Generated rows: normal ones, labels by a plane with noise, so that about a tenth is on the wrong side."""
-    from libsvmx._train.spread import Chunk
+    from libsvmx._train.cluster.training import Chunk
 
     random = np.random.default_rng(seed)
     X = random.standard_normal((count, features))
@@ -107,7 +107,7 @@ def rows_of(seed: int, count: int, features: int) -> Any:
 def large(client: Any, rows: int, features: int, block: int) -> Cost:
     """Train over rows that the workers generate."""
     import libsvmx.dask as spread
-    from libsvmx._train.spread import spread_out
+    from libsvmx._train.cluster.training import spread_out
 
     counts = [min(block, rows - begin) for begin in range(0, rows, block)]
     cost = Cost(rows, features, len(counts), len(client.scheduler_info()["workers"]))

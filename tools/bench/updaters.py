@@ -191,8 +191,8 @@ class Seeded:
     """Seeded(change, eps): the optimum to ``eps`` before the change, and SMO from there."""
 
     def __init__(self, change, eps):
-        from libsvmx._solvers import smo
         from libsvmx._solvers.control import Control
+        from libsvmx._solvers.smo import smo
         from libsvmx._train.problem import Problem
 
         self.change = change
@@ -215,7 +215,7 @@ class Seeded:
 
     def work(self):
         from libsvmx._problem.dual import DualProblem
-        from libsvmx._solvers import warm
+        from libsvmx._solvers.smo import warm
 
         change, rows = self.change, self.change.left.astype(np.int32)
         n, y = change.n, change.y

@@ -1,0 +1,2 @@
+cdef extern from "clock.h" nogil:
+    double svmx_nanoseconds() noexcept

@@ -1,0 +1,4 @@
+cdef extern from "slab.h" nogil:
+    void *svmx_take_slab(size_t bytes) noexcept
+    void svmx_give_slab(void *slab, size_t bytes) noexcept
+    size_t SVMX_SLAB

@@ -1,0 +1,38 @@
+"""Helper threads of one solve (see crew.h)."""
+
+
+cdef class ThreadPool:
+    """ThreadPool(n_threads): so many threads, the caller included, while the object lives.
+
+    Attributes
+    ----------
+    n : int      threads there are, the caller included
+    """
+
+    def __cinit__(self, int n_threads):
+        self.threads = svmx_pool_new(n_threads)
+        self.n = 1 if self.threads == NULL else 1 + self.threads.n_helpers
+
+    def __dealloc__(self):
+        svmx_pool_free(self.threads)
+
+    cdef void run(self, svmx_job job, void *context, int64_t n_parts) noexcept nogil:
+        """job(context, part) for all parts, in any order; returns when all are done."""
+        svmx_pool_run(self.threads, job, context, n_parts)
+
+    def count(self, int64_t n_parts, int64_t times):
+        """How often each of ``n_parts`` parts was run in ``times`` jobs, for tests: a list."""
+        cdef int64_t[256] seen
+        cdef int64_t k
+        if not 0 <= n_parts <= 256:
+            raise ValueError(f"{n_parts} parts")
+        for k in range(n_parts):
+            seen[k] = 0
+        with nogil:
+            for k in range(times):
+                self.run(_count_part, seen, n_parts)
+        return [seen[k] for k in range(n_parts)]
+
+
+cdef void _count_part(void *context, int64_t part) noexcept nogil:
+    (<int64_t *>context)[part] += 1

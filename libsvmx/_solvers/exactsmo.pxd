@@ -1,5 +1,0 @@
-from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.pathstate cimport PathState
-
-cdef int exact_smo(PathState state, double eps, Control control) except -1
-cdef bint restore_sum(PathState state) except -1

@@ -1,0 +1,31 @@
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.rowstore cimport RowStore
+from libsvmx._solvers.control cimport Control
+
+
+cdef class Terms:
+    cdef int32_t *source
+    cdef double *coef
+    cdef readonly int64_t n
+    cdef int64_t room
+    cdef int add(self, int32_t source, double coef) except -1 nogil
+    cdef int apply(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
+                   bint transposed, Control control) except -1
+    cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
+                        Control control) except -1
+    cdef int apply_shared(self, int64_t first, RowStore store, rows, double *scores, Control control) except -1
+    cdef int apply_blocks(self, int64_t first, Kernel kernel, ThreadPool pool, const int32_t *rows, Py_ssize_t n_rows, double *scores,
+                          bint transposed, Control control) except -1
+
+
+cdef class BoundScores:
+    cdef readonly Terms terms
+    cdef double[::1] scores
+    cdef int64_t[::1] seen          # terms that are in scores[row]
+    cdef int64_t limit
+    cdef int add(self, int32_t row, double coef, RowStore store, Control control) except -1 nogil
+    cdef int clear(self, RowStore store, Control control) except -1
+    cdef int bring(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1

@@ -1,0 +1,200 @@
+"""Scores of rows that nobody has looked at for a while.
+
+Shrunk variables have no current scores. When they are wanted, all the terms that were missed,
+
+    score_q += coef_e K(source_e, q),    e = 0, 1, ...
+
+are added at once, row by row in the order in which they arose, which gives the bits that LIBSVM gets by
+keeping its G_bar up to date at every step (Chang & Lin 2011, section 5.3), but needs the kernel values of
+shrunk rows only when a gradient is reconstructed, and then from kept rows or in blocks.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, realloc
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import zeros
+from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
+from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.rowstore cimport RowStore
+from libsvmx._solvers.control cimport Control
+
+# Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
+cdef Py_ssize_t MOST_SOURCES = 8192
+# Blocks of fewer values are not cut up for several threads.
+cdef Py_ssize_t VALUES_FOR_THREADS = 40000
+# Terms kept before they are applied to all rows.
+cdef int64_t MOST_TERMS = 1 << 20
+
+
+cdef class Terms:
+    """A list of (source, coefficient); sources are rows of a kernel."""
+
+    def __dealloc__(self):
+        free(self.source)
+        free(self.coef)
+
+    cdef int add(self, int32_t source, double coef) except -1 nogil:
+        cdef void *sources
+        cdef void *coefs
+        if self.n == self.room:
+            sources = realloc(self.source, (2 * self.room + 256) * sizeof(int32_t))
+            if sources != NULL:
+                self.source = <int32_t *>sources
+            coefs = realloc(self.coef, (2 * self.room + 256) * sizeof(double))
+            if coefs != NULL:
+                self.coef = <double *>coefs
+            if sources == NULL or coefs == NULL:
+                with gil:
+                    raise MemoryError("terms of scores")
+            self.room = 2 * self.room + 256
+        self.source[self.n], self.coef[self.n] = source, coef
+        self.n += 1
+        return 0
+
+    cdef int apply(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
+                   bint transposed, Control control) except -1:
+        """Add the terms from ``first`` on to scores[0..n), those of the given positions of ``store``.
+
+        ``transposed``: K(source, position), else K(position, source); they differ only in a given matrix.
+        """
+        if first == self.n or n == 0:
+            return 0
+        if store.whole and (transposed or store.kernel.kind != PRECOMPUTED):
+            return self.apply_rows(first, store, positions, n, scores, control)
+        rows_ = zeros("i", n)
+        cdef int32_t[::1] rows = rows_
+        cdef Py_ssize_t k
+        for k in range(n):
+            rows[k] = store.index[positions[k]]
+        if store.targets.kept:
+            return self.apply_shared(first, store, rows_, scores, control)
+        return self.apply_blocks(first, store.kernel, store.pool, &rows[0], n, scores, transposed, control)
+
+    cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
+                        Control control) except -1:
+        """A kept row at a time."""
+        cdef int64_t e
+        with nogil:
+            for e in range(first, self.n):
+                svmx_axpy_at(n, self.coef[e], store.row_of(self.source[e]), positions, scores)
+                control.worked(n)
+        return 0
+
+    cdef int apply_shared(self, int64_t first, RowStore store, rows, double *scores, Control control) except -1:
+        """A source at a time, from shared rows; sources have been asked for, ``rows`` not."""
+        cdef Targets targets = store.kernel.targets(rows)
+        cdef float *out[SVMX_SOURCES]
+        cdef float[::1] values = zeros("f", SVMX_SOURCES * targets.n)
+        cdef int64_t e = first
+        cdef int r, count
+        with nogil:
+            while e < self.n:
+                count = <int>min(<int64_t>SVMX_SOURCES, self.n - e)
+                for r in range(count):
+                    out[r] = &values[r * targets.n]
+                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.pool, True)
+                for r in range(count):
+                    svmx_axpy_row(targets.n, self.coef[e + r], out[r], scores)
+                e += count
+                control.worked(2 * count * targets.n)
+        return 0
+
+    cdef int apply_blocks(self, int64_t first, Kernel kernel, ThreadPool pool, const int32_t *rows, Py_ssize_t n_rows, double *scores,
+                          bint transposed, Control control) except -1:
+        """SVMX_REPLAY positions at a time, against all sources."""
+        cdef int64_t begin = first, end
+        cdef Py_ssize_t at, lanes, r, n_sources
+        cdef Targets targets
+        cdef double sums[SVMX_REPLAY]
+        cdef float *out[SVMX_REPLAY]
+        number_, members_ = zeros("i", kernel.n), zeros("i", min(MOST_SOURCES, self.n - first))
+        place_ = zeros("i", self.n - first)
+        cdef int32_t[::1] number = number_, members = members_, place = place_
+        cdef float[::1] values, together
+        while begin < self.n:
+            # a stretch of terms with not too many sources
+            end, n_sources = begin, 0
+            while end < self.n and (number[self.source[end]] or n_sources < members.shape[0]):
+                if not number[self.source[end]]:
+                    members[n_sources] = self.source[end]
+                    n_sources += 1
+                    number[self.source[end]] = <int32_t>n_sources
+                place[end - first] = number[self.source[end]] - 1
+                end += 1
+            targets = kernel.targets(members_[:n_sources], transposed)
+            values, together = zeros("f", SVMX_REPLAY * n_sources), zeros("f", SVMX_REPLAY * n_sources)
+            with nogil:
+                at = 0
+                while at < n_rows:
+                    lanes = min(SVMX_REPLAY, n_rows - at)
+                    for r in range(lanes):
+                        out[r] = &values[r * n_sources]
+                        sums[r] = scores[at + r]
+                    targets.fill_rows(rows + at, <int>lanes, n_sources, out, pool,
+                                      lanes * n_sources > VALUES_FOR_THREADS)
+                    svmx_interleave(n_sources, &values[0], &together[0])
+                    svmx_replay(end - begin, &place[begin - first], &self.coef[begin], &together[0], sums)
+                    for r in range(lanes):
+                        scores[at + r] = sums[r]
+                    at += lanes
+                    control.worked(4 * lanes * n_sources + 2 * (end - begin))
+            for r in range(n_sources):
+                number[members[r]] = 0
+            kernel.values_computed += n_rows * n_sources
+            begin = end
+        return 0
+
+
+cdef class BoundScores:
+    """BoundScores(n): V_bound, scores of the variables at their upper bound alone, by row of a kernel of n rows.
+
+    Terms are only noted as variables reach their bound or leave it; ``bring`` makes the scores of some rows current.
+    """
+
+    def __cinit__(self, Py_ssize_t n):
+        self.terms = Terms()
+        self.scores, self.seen = zeros("d", n), zeros("q", n)
+        self.limit = max(MOST_TERMS, 4 * n)
+
+    cdef int add(self, int32_t row, double coef, RowStore store, Control control) except -1 nogil:
+        """score_q += coef K(row, q) for all q."""
+        if self.terms.n == self.limit:
+            with gil:
+                self.clear(store, control)
+        return self.terms.add(row, coef)
+
+    cdef int clear(self, RowStore store, Control control) except -1:
+        """Bring all rows and start with an empty list."""
+        cdef int32_t[::1] every = ramp(store.size)
+        self.bring(store, &every[0], store.size, control)
+        self.seen[:] = 0
+        self.terms.n = 0
+        return 0
+
+    cdef int bring(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1:
+        """Make ``scores`` current at the rows of the given positions of ``store``."""
+        cdef Py_ssize_t i, n_late
+        cdef int32_t row
+        cdef int64_t oldest
+        cdef int32_t[::1] late = zeros("i", max(n, 1))
+        cdef double[::1] sums = zeros("d", max(n, 1))
+        while True:
+            # rows that have seen the same terms go together; there are few such groups
+            oldest = self.terms.n
+            for i in range(n):
+                oldest = min(oldest, self.seen[store.index[positions[i]]])
+            if oldest == self.terms.n:
+                return 0
+            n_late = 0
+            for i in range(n):
+                row = store.index[positions[i]]
+                if self.seen[row] == oldest:
+                    self.seen[row] = self.terms.n  # a row that comes twice is served once
+                    late[n_late], sums[n_late] = positions[i], self.scores[row]
+                    n_late += 1
+            self.terms.apply(oldest, store, &late[0], n_late, &sums[0], True, control)
+            for i in range(n_late):
+                self.scores[store.index[late[i]]] = sums[i]

@@ -1,0 +1,85 @@
+"""SMO in double over the state of a path: for kernels that are not positive semidefinite, where no path leads on.
+
+Second-order working sets of Fan, Chen & Lin (2005) with V in double and rows from ``ExactRows``: the same matrix that the
+path uses, which the rows of smo.pyx, rounded to float, are not.
+"""
+
+from libc.math cimport HUGE_VAL, fabs
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._core.smo_lanes cimport SVMX_TAU
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.path.path_state cimport PathState
+
+from libsvmx._solvers.path.path_state import PathLost
+
+# As LIBSVM: iterations at least, and for each variable.
+cdef int64_t LEAST_LIMIT = 10000000
+cdef int64_t LIMIT_PER_VARIABLE = 100
+
+
+cdef int exact_smo(PathState state, double eps, Control control) except -1:
+    """Move beta of ``state``, whose F is right, until the gap is at most ``eps`` or the limit of iterations is met."""
+    cdef Py_ssize_t v, i, j, m = state.halves * state.n
+    cdef int h = state.halves
+    cdef double V, top, bottom, gain, best, curvature, step
+    cdef const double *K
+    cdef double[::1] F = state.F, beta = state.beta, low = state.low, high = state.high, diagonal = state.diagonal
+    cdef int64_t t
+    for t in range(max(LEAST_LIMIT, LIMIT_PER_VARIABLE * m)):
+        top, bottom, i, j = -HUGE_VAL, HUGE_VAL, -1, -1
+        for v in range(m):
+            V = state.score(v)
+            if beta[v] < high[v] and V > top:
+                top, i = V, v
+            if beta[v] > low[v] and V < bottom:
+                bottom = V
+        if top - bottom <= eps:
+            return 0
+        K = state.rows.row(<int32_t>(i // h))
+        best = -1.0
+        for v in range(m):
+            V = state.score(v)
+            if beta[v] > low[v] and V < top:
+                curvature = max(diagonal[i // h] + diagonal[v // h] - 2 * K[v // h], SVMX_TAU)
+                gain = (top - V) * (top - V) / curvature
+                if gain > best:
+                    best, j = gain, v
+        if j < 0:
+            raise PathLost("scores are not finite")
+        curvature = max(diagonal[i // h] + diagonal[j // h] - 2 * K[j // h], SVMX_TAU)
+        step = min((top - state.score(j)) / curvature, high[i] - beta[i], beta[j] - low[j])
+        # exactly at a bound, or the pair would be chosen again for what rounding left
+        beta[i] = high[i] if step == high[i] - beta[i] else beta[i] + step
+        beta[j] = low[j] if step == beta[j] - low[j] else beta[j] - step
+        svmx_axpy(state.n, step, K, &F[0])
+        svmx_axpy(state.n, -step, state.rows.row(<int32_t>(j // h)), &F[0])
+        control.worked(4 * m)
+        if control.expired:
+            raise TimeoutError(control.stopped)
+    return 0
+
+
+cdef bint restore_sum(PathState state) except -1:
+    """Shift beta, one variable after the other, until the sum is ``state.total``; False if the bounds forbid it.
+
+    Variables within their bounds come first. F is not right afterwards.
+    """
+    cdef Py_ssize_t v, m = state.halves * state.n
+    cdef double missing = state.total, room
+    cdef int turn
+    for v in range(m):
+        missing -= state.beta[v]
+    for turn in range(2):
+        for v in range(m):
+            if turn == 0 and not state.inside(v):
+                continue
+            room = state.high[v] - state.beta[v] if missing > 0 else state.low[v] - state.beta[v]
+            if fabs(room) > fabs(missing):
+                room = missing
+            state.beta[v] += room
+            missing -= room
+            if missing == 0.0:
+                return True
+    return fabs(missing) <= 1e-12 * (fabs(state.total) + 1.0)

@@ -1,0 +1,441 @@
+"""Sequential minimal optimisation along LIBSVM 3.37's own path.
+
+Working set selection by second order information (Fan, Chen & Lin, JMLR 6, 2005, WSS 2),
+shrinking as in LIBSVM (Chang & Lin, ACM TIST 2, 2011, section 5). In label-free scores:
+
+    i = argmax_{I_up} V                    I_up : alpha can grow (y = +1) or fall (y = -1)
+    j = argmin_{I_low, V_j < V_i}  -(V_i - V_j)^2 / (K_ii + K_jj - 2 K_ij)
+    V -= K_i dbeta_i + K_j dbeta_j         until  V_i - min_{I_low} V < eps
+
+Variables live at positions; shrinking swaps positions exactly as LIBSVM does, because the
+last position wins a tie. Every sum below is written in LIBSVM's order for the same reason.
+Split problems (nu-SVC, nu-SVR) do all of it per label: group 0 is y = +1, group 1 is y = -1.
+"""
+
+from libc.math cimport HUGE_VAL
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import zeros
+from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.smo_lanes cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
+                                      svmx_top, svmx_update_top)
+from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.rowstore cimport RowStore
+from libsvmx._problem.dual cimport DualProblem, DualSolution
+from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
+from libsvmx._solvers.smo.deferred cimport BoundScores, Terms
+
+cdef int64_t SHRINK_EVERY = 1000
+# Helper threads pay from problems of so many rows on.
+cdef Py_ssize_t ROWS_FOR_THREADS = 2000
+
+def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
+    """Solve ``problem`` over the rows of ``kernel``, of which so many bytes may be kept; returns a DualSolution.
+
+    The solution does not depend on ``n_threads``, which work on rows that take long.
+
+    Raises
+    ------
+    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    """
+    return Smo(problem, kernel, budget_bytes, control, n_threads).run()
+
+
+cdef class Smo:
+    def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
+        cdef Py_ssize_t p, v, m = problem.size
+        cdef const int8_t[::1] y = problem.y
+        cdef const int32_t[::1] index = problem.index
+        cdef const double[::1] linear = problem.linear, C = problem.C, alpha = problem.alpha
+        cdef double[::1] diagonal = kernel.diagonal
+        self.control = control
+        self.groups = 2 if problem.split else 1
+        self.total = self.size = self.active = m
+        self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
+        self.y = zeros("b", m)
+        self.up = _table("f", self.groups, m)
+        self.low = _table("f", self.groups, m)
+        self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
+        self.top = -2
+        self.unit_diagonal = True
+        self.variable = self.starting_order(problem)
+        row_ = zeros("i", m)
+        cdef int32_t[::1] row = row_
+        for p in range(m):
+            v = self.variable[p]
+            row[p] = index[v]
+            self.V[p] = self.linear[p] = linear[v]
+            self.alpha[p], self.C[p], self.y[p] = alpha[v], C[v], y[v]
+            self.QD[p] = diagonal[row[p]]
+            self.unit_diagonal &= self.QD[p] == 1.0
+            self.set_sides(p)
+        # small problems are over before helpers have started
+        pool = ThreadPool(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
+        self.store = RowStore(kernel, budget_bytes, row_, pool, self.active)
+
+    cdef object starting_order(self, DualProblem problem):
+        """The variable at each position."""
+        return ramp(self.total)
+
+    def run(self):
+        cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
+        cdef bint converged = False
+        with nogil:
+            if self.size:
+                self.control.poll()
+                self.add_start()
+                converged = self.iterate(limit)
+        if converged or not self.size:
+            status = "converged"
+        else:
+            status = self.control.stopped or self.unfinished()
+        return self.solution(status)
+
+    cdef str unfinished(self):
+        """Why ``iterate`` came to an end before the optimum, if not by ``control``."""
+        return "iteration limit"
+
+    # ---- the iteration ----------------------------------------------------------------
+
+    cdef int iterate(self, int64_t limit) except -1 nogil:
+        """1 when optimal, 0 when a limit ended it."""
+        cdef Py_ssize_t i = 0, j = 0
+        cdef int64_t counter = min(self.size, SHRINK_EVERY) + 1
+        while self.iterations < limit and not self.control.expired:
+            counter -= 1
+            if counter == 0:
+                counter = min(self.size, SHRINK_EVERY)
+                if self.control.shrinking:
+                    self.shrink()
+                self.control.mark(MARK_STEP)
+            if not self.select(&i, &j):
+                self.unshrink()
+                self.control.mark(MARK_UNSHRINK)
+                if not self.select(&i, &j):
+                    return 1
+                counter = 1  # shrink in the next iteration
+            self.iterations += 1
+            self.step(i, j)
+        if self.active < self.size:
+            self.unshrink()
+            self.control.mark(MARK_UNSHRINK)
+        return 0
+
+    cdef int select(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        """The pair to move: 1 and (i, j), or 0 when the active part is optimal to eps."""
+        cdef int g
+        cdef Py_ssize_t top[2]
+        cdef Py_ssize_t partner = -1, candidate
+        cdef double Vmax, least, best = -HUGE_VAL, gain, gap = -HUGE_VAL
+        cdef const float *K
+        for g in range(self.groups):
+            if g == 0 and self.top >= -1:
+                top[g], Vmax = self.top, self.top_score
+            else:
+                top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.lanes[0], &Vmax)
+            if top[g] < 0:
+                continue
+            K = self.row(top[g])
+            candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
+                                     self.QD[top[g]], self.unit_diagonal, &self.lanes[0], &gain, &least)
+            gap = max(gap, Vmax - least)
+            if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
+                best, partner = gain, candidate
+                i[0] = top[g]
+        if gap < self.control.eps or partner < 0:
+            return 0
+        j[0] = partner
+        return 1
+
+    cdef const float *row(self, Py_ssize_t p) except NULL nogil:
+        """K of position p with the active part; if it has to be computed, maybe with others that will be wanted."""
+        if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
+            self.fetch_with(p)
+        return self.store.row(p)
+
+    cdef int fetch_with(self, Py_ssize_t p) except -1 nogil:
+        """Compute the row of p with those of the variables that violate optimality most, of both sides in turn."""
+        cdef int32_t lists[4][SVMX_SOURCES]
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef int sizes[4]
+        cdef int g, k, n = 1
+        chosen[0] = self.store.index[p]
+        for g in range(self.groups):
+            sizes[2 * g] = self.foremost_missing(p, &self.up[g, 0], 1.0, lists[2 * g])
+            sizes[2 * g + 1] = self.foremost_missing(p, &self.low[g, 0], -1.0, lists[2 * g + 1])
+        for k in range(SVMX_SOURCES):
+            for g in range(2 * self.groups):
+                if n < SVMX_SOURCES and k < sizes[g]:
+                    chosen[n] = self.store.index[lists[g][k]]
+                    n += 1
+        return self.store.take(chosen, n)
+
+    cdef int foremost_missing(self, Py_ssize_t p, const float *side, double sign, int32_t *found) except -1 nogil:
+        """Up to SVMX_SOURCES positions other than p whose rows are to compute, those of largest sign * V first.
+
+        ``side`` is 0 for the variables to look at, -sign inf for the others. Returns how many were found.
+        """
+        cdef double values[SVMX_SOURCES]
+        cdef double v, least = -HUGE_VAL
+        cdef Py_ssize_t q
+        cdef int size = 0, at
+        for q in range(self.active - 1, -1, -1):  # the last first among equals, as the selection has it
+            v = sign * (self.V[q] + side[q])
+            if v > least and q != p and self.store.to_compute(self.store.index[q]):
+                at = size if size < SVMX_SOURCES else SVMX_SOURCES - 1
+                while at > 0 and v > values[at - 1]:
+                    values[at], found[at] = values[at - 1], found[at - 1]
+                    at -= 1
+                values[at], found[at] = v, <int32_t>q
+                if size < SVMX_SOURCES:
+                    size += 1
+                if size == SVMX_SOURCES:
+                    least = values[SVMX_SOURCES - 1]
+        return size
+
+    cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
+        """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, move V."""
+        cdef int64_t values_before = self.store.kernel.values_computed
+        cdef const float *K_i = self.row(i)
+        cdef const float *K_j = self.row(j)
+        cdef double C_i = self.C[i], C_j = self.C[j], old_i = self.alpha[i], old_j = self.alpha[j]
+        cdef double new_i = old_i, new_j = old_j, delta, diff, total
+        cdef double curvature = self.QD[i] + self.QD[j] - 2 * K_i[j]
+        cdef bint was_upper_i = old_i >= C_i, was_upper_j = old_j >= C_j
+        if curvature <= 0:
+            curvature = SVMX_TAU
+        if self.y[i] != self.y[j]:
+            delta = (self.y[i] * self.V[i] + self.y[j] * self.V[j]) / curvature
+            diff = old_i - old_j
+            new_i += delta
+            new_j += delta
+            if diff > 0:
+                if new_j < 0:
+                    new_j, new_i = 0, diff
+            elif new_i < 0:
+                new_i, new_j = 0, -diff
+            if diff > C_i - C_j:
+                if new_i > C_i:
+                    new_i, new_j = C_i, C_i - diff
+            elif new_j > C_j:
+                new_j, new_i = C_j, C_j + diff
+        else:
+            delta = (self.y[j] * self.V[j] - self.y[i] * self.V[i]) / curvature
+            total = old_i + old_j
+            new_i -= delta
+            new_j += delta
+            if total > C_i:
+                if new_i > C_i:
+                    new_i, new_j = C_i, total - C_i
+            elif new_j < 0:
+                new_j, new_i = 0, total
+            if total > C_j:
+                if new_j > C_j:
+                    new_j, new_i = C_j, total - C_j
+            elif new_i < 0:
+                new_i, new_j = 0, total
+        self.alpha[i], self.alpha[j] = new_i, new_j
+        self.set_sides(i)
+        self.set_sides(j)
+        self.top = svmx_update_top(self.active, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
+                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.lanes[0], &self.top_score)
+        if self.control.shrinking:
+            self.move_bound(i, was_upper_i)
+            self.move_bound(j, was_upper_j)
+        return self.control.worked(3 * self.active + 4 * (self.store.kernel.values_computed - values_before))
+
+    cdef int move_bound(self, Py_ssize_t p, bint was_upper) except -1 nogil:
+        """Keep V_bound up when position p came to its upper bound or left it."""
+        cdef bint upper = self.alpha[p] >= self.C[p]
+        if upper != was_upper:
+            self.bound.add(self.store.index[p], -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p],
+                           self.store, self.control)
+        return 0
+
+    cdef int add_start(self) except -1 nogil:
+        """V and V_bound of the given alpha."""
+        cdef Py_ssize_t p
+        with gil:
+            self.bound = BoundScores(self.store.kernel.n)
+        for p in range(self.size):
+            if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
+                if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
+                    self.fetch_next(p)
+                svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
+                if self.control.shrinking:
+                    self.move_bound(p, False)
+                self.control.worked(5 * self.size)
+        return 0
+
+    cdef int fetch_next(self, Py_ssize_t p) except -1 nogil:
+        """Compute the rows of p and the next positions that are not 0."""
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef int n = 0
+        while p < self.size and n < self.store.together():
+            if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.to_compute(self.store.index[p]):
+                chosen[n] = self.store.index[p]
+                n += 1
+            p += 1
+        return self.store.take(chosen, n)
+
+    # ---- shrinking -----------------------------------------------------------------------
+
+    cdef void set_sides(self, Py_ssize_t p) noexcept nogil:
+        """Membership of position p in I_up and I_low of its group."""
+        cdef bint upper = self.alpha[p] >= self.C[p]
+        cdef bint lower = not upper and self.alpha[p] <= 0
+        cdef bint positive = self.y[p] > 0
+        cdef bint in_up = not upper if positive else not lower
+        cdef bint in_low = not lower if positive else not upper
+        cdef int g, own = 0 if self.groups == 1 or positive else 1
+        for g in range(self.groups):
+            self.up[g, p] = 0 if g == own and in_up else -HUGE_VAL
+            self.low[g, p] = 0 if g == own and in_low else HUGE_VAL
+
+    cdef int shrink(self) except -1 nogil:
+        """Put aside bounded variables that cannot come back soon (LIBSVM's be_shrunk and swap order)."""
+        cdef double Vmax[2]
+        cdef double Vmin[2]
+        cdef double gap = -HUGE_VAL
+        cdef Py_ssize_t p
+        cdef int g
+        for g in range(self.groups):
+            Vmax[g], Vmin[g] = -HUGE_VAL, HUGE_VAL
+            for p in range(self.active):
+                Vmax[g] = max(Vmax[g], self.V[p] + self.up[g, p])
+                Vmin[g] = min(Vmin[g], self.V[p] + self.low[g, p])
+            gap = max(gap, Vmax[g] - Vmin[g])
+        if not self.unshrunk_once and gap <= self.control.eps * 10:
+            self.unshrunk_once = True
+            self.unshrink()
+            if self.groups == 1:  # LIBSVM's nu solver is silent here
+                self.control.mark(MARK_UNSHRINK)
+        p = 0
+        while p < self.active:
+            if self.may_go(p, Vmax, Vmin):
+                self.active -= 1
+                while self.active > p:
+                    if not self.may_go(self.active, Vmax, Vmin):
+                        self.swap(p, self.active)
+                        break
+                    self.active -= 1
+            p += 1
+        self.store.resize(self.active)
+        self.top = -2
+        return 0
+
+    cdef bint may_go(self, Py_ssize_t p, const double *Vmax, const double *Vmin) noexcept nogil:
+        cdef int g = 0 if self.groups == 1 or self.y[p] > 0 else 1
+        if self.up[g, p] != 0:
+            return self.V[p] > Vmax[g]
+        if self.low[g, p] != 0:
+            return self.V[p] < Vmin[g]
+        return False
+
+    cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        cdef int g
+        self.store.swap(a, b)
+        self.V[a], self.V[b] = self.V[b], self.V[a]
+        self.alpha[a], self.alpha[b] = self.alpha[b], self.alpha[a]
+        self.C[a], self.C[b] = self.C[b], self.C[a]
+        self.QD[a], self.QD[b] = self.QD[b], self.QD[a]
+        self.linear[a], self.linear[b] = self.linear[b], self.linear[a]
+        self.y[a], self.y[b] = self.y[b], self.y[a]
+        self.variable[a], self.variable[b] = self.variable[b], self.variable[a]
+        for g in range(self.groups):
+            self.up[g, a], self.up[g, b] = self.up[g, b], self.up[g, a]
+            self.low[g, a], self.low[g, b] = self.low[g, b], self.low[g, a]
+        return 0
+
+    cdef bint is_free(self, Py_ssize_t p) noexcept nogil:
+        return self.alpha[p] > 0 and self.alpha[p] < self.C[p]
+
+    cdef int unshrink(self) except -1 nogil:
+        """All variables are active again."""
+        if self.active < self.size:
+            self.reconstruct()
+        self.active = self.size
+        self.store.resize(self.size)
+        self.top = -2
+        return 0
+
+    cdef int reconstruct(self) except -1 nogil:
+        """V of the shrunk positions, from V_bound and the free variables."""
+        cdef Py_ssize_t p
+        cdef int64_t n_free = 0
+        for p in range(self.active):
+            n_free += self.is_free(p)
+        if 2 * n_free < self.active:
+            self.control.mark(MARK_FEW_FREE)
+        with gil:
+            self.add_missed(n_free)
+        return 0
+
+    cdef int add_missed(self, int64_t n_free) except -1:
+        cdef Py_ssize_t p, n_shrunk = self.size - self.active
+        cdef const int32_t *row = &self.store.index[0]
+        cdef Terms terms = Terms()
+        # LIBSVM takes the cheaper of a row per shrunk position and a row per free variable. Both add the same
+        # terms in the same order; only a given kernel that is not symmetric can tell them apart.
+        cdef bint by_shrunk_row = n_free * self.size > 2 * self.active * n_shrunk
+        cdef int32_t[::1] shrunk = zeros("i", n_shrunk)
+        for p in range(n_shrunk):
+            shrunk[p] = <int32_t>(self.active + p)
+        self.bound.bring(self.store, &shrunk[0], n_shrunk, self.control)
+        for p in range(self.active, self.size):
+            self.V[p] = self.bound.scores[row[p]] + self.linear[p]
+        for p in range(self.active):
+            if self.is_free(p):
+                terms.add(row[p], -self.y[p] * self.alpha[p])
+        return terms.apply(0, self.store, &shrunk[0], n_shrunk, &self.V[self.active], not by_shrunk_row, self.control)
+
+    # ---- the solution ----------------------------------------------------------------------
+
+    cdef double offset(self, int g) noexcept nogil:
+        """LIBSVM's rho of one group: the mean over free variables of y G (of G, in split problems), else the
+        middle of the bounds."""
+        cdef double bound_above = HUGE_VAL, bound_below = -HUGE_VAL, total = 0, value
+        cdef int64_t n_free = 0
+        cdef Py_ssize_t p
+        for p in range(self.size):
+            if self.groups == 2 and (self.y[p] > 0) != (g == 0):
+                continue
+            # V cancels to +0 where G does, so the sign of a zero G is lost in -y V; adding 0 makes it LIBSVM's
+            value = -self.y[p] * self.V[p] + 0.0
+            if self.groups == 1:
+                value = self.y[p] * value
+            if self.is_free(p):
+                n_free += 1
+                total += value
+            # ties keep the later value: +0 and -0 are equal, but are written differently
+            elif (self.up[g, p] == 0) == (self.groups == 1 or g == 0):
+                bound_above = bound_above if bound_above < value else value
+            else:
+                bound_below = bound_below if bound_below > value else value
+        return total / n_free if n_free > 0 else (bound_above + bound_below) / 2
+
+    cdef object solution(self, str status):
+        cdef Py_ssize_t p
+        cdef double rho, r = 0, r_positive, r_negative, objective = 0
+        alpha, scores = zeros("d", self.total), zeros("d", self.total)
+        cdef double[::1] alpha_out = alpha, scores_out = scores
+        if self.groups == 1:
+            rho = self.offset(0)
+        else:
+            r_positive, r_negative = self.offset(0), self.offset(1)
+            r, rho = (r_positive + r_negative) / 2, (r_positive - r_negative) / 2
+        for p in range(self.size):
+            # alpha (G + p), with G = -y V and p = -y linear
+            objective += self.alpha[p] * (-self.y[p] * self.V[p] - self.y[p] * self.linear[p])
+            alpha_out[self.variable[p]] = self.alpha[p]
+        for p in range(self.total):
+            scores_out[self.variable[p]] = self.V[p]
+        return DualSolution(alpha, scores, rho, r, objective / 2, self.iterations,
+                            self.store.rows_computed, self.store.kernel.values_computed, status)
+
+
+cdef object _table(str kind, Py_ssize_t rows, Py_ssize_t columns):
+    """Zeroed two-dimensional buffer."""
+    return memoryview(zeros(kind, rows * columns)).cast("B").cast(kind, [rows, columns])

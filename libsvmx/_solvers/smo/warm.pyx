@@ -1,0 +1,108 @@
+"""SMO from a start whose scores are known: a seeded round, a larger C, rows added or removed.
+
+The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the path is not. Three things differ:
+
+* Scores are given, so no kernel row is computed for what the start has in common with the optimum.
+* The variables that cannot move at once are put aside before the first step.
+* Scores of variables put aside, and of those that take no part (C_i = 0: held-out rows), are brought up to date from
+  the difference to the start, V = V_start - sum_j (beta_j - beta_j_start) K_j, which has few terms where the
+  start was good. There is no V_bound.
+"""
+
+from libc.math cimport HUGE_VAL
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._core.buffers import zeros
+from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._problem.dual cimport DualProblem
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.smo.smo cimport Smo
+from libsvmx._solvers.smo.deferred cimport Terms
+
+
+def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
+    """Solve ``problem``, whose ``scores`` are those of its feasible ``alpha``; returns a DualSolution.
+
+    Its scores are right for all variables, those with C_i = 0 included.
+
+    Raises
+    ------
+    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    """
+    return WarmSmo(problem, kernel, budget_bytes, control, n_threads).run()
+
+
+cdef class WarmSmo(Smo):
+    cdef object starting_order(self, DualProblem problem):
+        """First the variables that may move, then the others that take part, then those with C_i = 0."""
+        cdef const double[::1] C = problem.C, alpha = problem.alpha, V = problem.scores
+        cdef const signed char[::1] y = problem.y
+        cdef Py_ssize_t v, n_active = 0, n_aside = 0, n_out = 0
+        cdef double Vmax[2]
+        cdef double Vmin[2]
+        cdef int g
+        cdef bint up, low
+        order_, aside_, out_ = (zeros("i", self.total) for _ in range(3))
+        cdef int32_t[::1] order = order_, aside = aside_, out = out_
+        self.start_alpha, self.start_scores = alpha, V
+        for g in range(2):
+            Vmax[g], Vmin[g] = -HUGE_VAL, HUGE_VAL
+        for v in range(self.total):
+            g = 0 if self.groups == 1 or y[v] > 0 else 1
+            if C[v] > 0:
+                if alpha[v] < C[v] if y[v] > 0 else alpha[v] > 0:
+                    Vmax[g] = max(Vmax[g], V[v])
+                if alpha[v] > 0 if y[v] > 0 else alpha[v] < C[v]:
+                    Vmin[g] = min(Vmin[g], V[v])
+        for v in range(self.total):
+            g = 0 if self.groups == 1 or y[v] > 0 else 1
+            up = alpha[v] < C[v] if y[v] > 0 else alpha[v] > 0
+            low = alpha[v] > 0 if y[v] > 0 else alpha[v] < C[v]
+            if C[v] <= 0:
+                out[n_out] = <int32_t>v
+                n_out += 1
+            elif self.control.shrinking and ((not up and V[v] > Vmax[g]) or (not low and V[v] < Vmin[g])):
+                aside[n_aside] = <int32_t>v
+                n_aside += 1
+            else:
+                order[n_active] = <int32_t>v
+                n_active += 1
+        order[n_active:n_active + n_aside] = aside[:n_aside]
+        order[n_active + n_aside:] = out[:n_out]
+        self.active, self.size = n_active, n_active + n_aside
+        self.unshrunk_once = True
+        return order_
+
+    cdef int add_start(self) except -1 nogil:
+        cdef Py_ssize_t p
+        for p in range(self.total):
+            self.V[p] = self.start_scores[self.variable[p]]
+        return 0
+
+    cdef int move_bound(self, Py_ssize_t p, bint was_upper) except -1 nogil:
+        return 0
+
+    cdef int add_missed(self, int64_t n_free) except -1:
+        return self.bring(self.active, self.size)
+
+    cdef int bring(self, Py_ssize_t begin, Py_ssize_t end) except -1:
+        """V of the positions [begin, end), from the start."""
+        cdef Py_ssize_t p
+        cdef double delta
+        cdef Terms terms = Terms()
+        positions_ = zeros("i", max(end - begin, 1))
+        cdef int32_t[::1] positions = positions_
+        if begin == end:
+            return 0
+        for p in range(begin, end):
+            positions[p - begin] = <int32_t>p
+            self.V[p] = self.start_scores[self.variable[p]]
+        for p in range(self.size):
+            delta = self.alpha[p] - self.start_alpha[self.variable[p]]
+            if delta != 0:
+                terms.add(self.store.index[p], -self.y[p] * delta)
+        return terms.apply(0, self.store, &positions[0], end - begin, &self.V[begin], True, self.control)
+
+    cdef object solution(self, str status):
+        self.bring(self.size, self.total)
+        return Smo.solution(self, status)

@@ -1,6 +1,0 @@
-from libsvmx._solvers.pathstate import PathState
-
-class Walk(PathState):
-    breakpoints: int
-    steps: int
-    pivots: int

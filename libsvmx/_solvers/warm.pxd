@@ -1,7 +1,0 @@
-from libsvmx._solvers.smo cimport Smo
-
-
-cdef class WarmSmo(Smo):
-    cdef const double[::1] start_alpha      # by variable
-    cdef const double[::1] start_scores
-    cdef int bring(self, Py_ssize_t begin, Py_ssize_t end) except -1

@@ -1,0 +1,248 @@
+"""A low-rank factor of the kernel matrix of rows on a Dask cluster, chunk by chunk from broadcast pivots.
+
+The steps are those of libsvmx._kernels.pivoting. A chunk keeps its part of the factor and the diagonal of its residual;
+what goes around is candidates, which are rows, and the pivots among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._kernels import pivoting
+from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns, chunk_diagonal
+from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
+from libsvmx._kernels.featurerows import DenseRows
+from libsvmx._train.cluster.training import Chunk, Solved, Source, Spread, SpreadParts
+from libsvmx._train.feature_map import check_size, model_on_pivots
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from libsvmx._kernels.approximation import Approximation
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import FloatArray
+
+    Places = NDArray[np.intp]
+    Handed = tuple[CsrMatrix, FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Growing:
+    """What a chunk of m rows has of the factor, shape (m, r), and the diagonal of the residual, shape (m,)."""
+
+    factor: FloatArray
+    residual: FloatArray
+
+
+def begin(chunk: CsrMatrix, state: None, spec: KernelSpec) -> tuple[Growing, tuple[float, float]]:
+    """No columns yet; replies sum and largest value of the diagonal of K."""
+    diagonal = chunk_diagonal(chunk, spec)
+    return Growing(np.empty((chunk.n_rows, 0)), diagonal), (
+        float(diagonal.sum()),
+        float(abs(diagonal).max(initial=0.0)),
+    )
+
+
+def left(chunk: CsrMatrix, state: Growing) -> tuple[Growing, tuple[float, float, float]]:
+    """Replies sum of the residual diagonal above 0, its least, and its largest value."""
+    residual = state.residual
+    return state, (
+        float(np.maximum(residual, 0.0).sum()),
+        float(residual.min(initial=0.0)),
+        float(residual.max(initial=0.0)),
+    )
+
+
+def offer(chunk: CsrMatrix, state: Growing, count: int) -> tuple[Growing, tuple[Places, FloatArray, float]]:
+    """Replies places and residuals of the largest ones, and the largest of the others."""
+    places, bound = pivoting.largest_rows(state.residual, count)
+    return state, (places, state.residual[places], bound)
+
+
+def hand_over(chunk: CsrMatrix, state: Growing, places: Places) -> tuple[Growing, Handed]:
+    """Replies rows, and what they have of the factor."""
+    return state, (chunk.take(places.astype(np.int32)), state.factor[places])
+
+
+def hand_drawn(chunk: CsrMatrix, state: Growing, marks: FloatArray) -> tuple[Growing, Handed]:
+    """Replies the rows in which the marks lie, as ``hand_over`` does."""
+    return hand_over(chunk, state, pivoting.drawn_rows(state.residual, marks))
+
+
+def extend(
+    chunk: CsrMatrix, state: Growing, pivots: CsrMatrix, pivot_factor: FloatArray, lower: FloatArray, spec: KernelSpec
+) -> tuple[Growing, FloatArray]:
+    """Columns of new pivots, the residual as it was; replies what each of them takes from the trace."""
+    columns = pivoting.new_columns(chunk, state.factor, pivots, pivot_factor, lower, spec)
+    return Growing(np.hstack([state.factor, columns]), state.residual), np.einsum("ij,ij->j", columns, columns)
+
+
+def eliminate(chunk: CsrMatrix, state: Growing, begin: int, end: int) -> tuple[Growing, tuple[float, float, float]]:
+    """Of the new columns, from ``begin`` on, keep those before ``end``; replies as ``left``."""
+    factor = np.ascontiguousarray(state.factor[:, :end])
+    return left(chunk, Growing(factor, pivoting.remaining(state.residual, factor[:, begin:])))
+
+
+def project(
+    chunk: CsrMatrix, state: Growing, landmarks: CsrMatrix, transform: FloatArray, spec: KernelSpec
+) -> tuple[Growing, tuple[float, float, float]]:
+    """The factor of all landmarks at once; replies as ``left``."""
+    factor = chunk_columns(chunk, landmarks, spec) @ transform
+    return left(chunk, Growing(factor, state.residual - np.einsum("ij,ij->i", factor, factor)))
+
+
+def sparse_chunk(chunk: Chunk) -> CsrMatrix:
+    """The rows of a chunk as a CsrMatrix."""
+    rows = chunk.rows
+    if isinstance(rows, CsrMatrix):
+        return rows
+    at, columns = np.nonzero(rows)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(rows)))]).astype(np.int64)
+    return CsrMatrix(indptr, (columns + 1).astype(np.int32), rows[at, columns])
+
+
+def factor_rows(result: tuple[Growing, object]) -> DenseRows:
+    return DenseRows(result[0].factor)
+
+
+class FactorSource(Source):
+    """FactorSource(data, param, observer): the rows of a low-rank factor, and models whose vectors are its pivots.
+
+    Attributes
+    ----------
+    pivots : CsrMatrix
+    transform : ndarray, shape (p, n)       features of a row x are k(x, pivots) @ transform
+    trace, trace_error : float              of the kernel matrix, and what of it the factor leaves out
+
+    Raises
+    ------
+    DataError               the kernel matrix is indefinite, or overflows
+    ParameterError          method 'eigen', whose pivots would be all rows
+    """
+
+    def __init__(self, data: Spread, param: Parameter, observer: Observer):
+        super().__init__(data)
+        settings = param.approximation()
+        if settings.method == "eigen":
+            raise ParameterError(
+                "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
+            )
+        check_size(min(settings.rank, data.m))
+        self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
+        self.random = np.random.default_rng(settings.seed)
+        client = data.client
+        chunks = client.map(sparse_chunk, data.chunks, pure=False, key="svmx-sparse")
+        self.parts = SpreadParts(client, chunks, 0)
+        begun = self.parts.run(begin, self.spec)
+        self.trace = sum(total for total, _ in begun)
+        self.largest = max(largest for _, largest in begun)
+        self.limit = min(settings.rank or data.m, data.m)
+        if settings.method == "nystrom":
+            self.nystrom(settings)
+        else:
+            self.cholesky(settings)
+        self.n = self.transform.shape[1]
+        check_size(self.n)
+        if not self.n:
+            raise DataError("the kernel matrix is 0: there is nothing to tell classes apart by")
+        self.rows = client.map(factor_rows, self.parts.states, pure=False, key="svmx-factor")
+        observer.factorized(self.n, self.trace_error, self.trace)
+
+    def cholesky(self, settings: Approximation) -> None:
+        """Greedy or randomly pivoted, as libsvmx._kernels.factors.cholesky."""
+        target = settings.tolerance * self.trace if settings.tolerance else -np.inf
+        pivots: list[CsrMatrix] = []
+        lower = np.zeros((0, 0))
+        replies = self.parts.run(left)
+        while len(lower) < self.limit and self.remaining(replies) > target:
+            floor = max(ROUNDING * self.largest, -min(reply[1] for reply in replies))
+            if not max(reply[2] for reply in replies) > floor:
+                break
+            room = self.limit - len(lower)
+            if settings.method == "cholesky":
+                candidates, factor, bound = self.largest_candidates()
+                block = pivoting.residual_block(candidates, factor, self.spec)
+                chosen, new = pivoting.choose_largest(block, bound, room, floor)
+            else:
+                candidates, factor = self.drawn_candidates(np.array([reply[0] for reply in replies]))
+                block = pivoting.residual_block(candidates, factor, self.spec)
+                chosen, new = pivoting.choose_random(block, self.random.random(CANDIDATES), room, floor)
+            if not len(chosen):
+                break
+            rows = candidates.take(chosen.astype(np.int32))
+            gains = np.cumsum(sum(self.parts.run(extend, rows, factor[chosen], new, self.spec)))
+            # the error may be met before the last of the new pivots
+            used = min(len(chosen), 1 + int(np.searchsorted(-(self.remaining(replies) - gains), -target)))
+            pivots.append(rows.take(np.arange(used, dtype=np.int32)))
+            begin, new = len(lower), new[:used, :used]
+            lower = np.block([[lower, np.zeros((begin, used))], [factor[chosen[:used]], new]])
+            replies = self.parts.run(eliminate, begin, begin + used)
+        from scipy.linalg import solve_triangular
+
+        self.trace_error = self.remaining(replies)
+        self.pivots = stacked(pivots)
+        self.transform = solve_triangular(lower, np.eye(len(lower)), lower=True).T if len(lower) else np.empty((0, 0))
+
+    def remaining(self, replies: Sequence[tuple[float, float, float]]) -> float:
+        """The trace of the residual. Raises DataError for an indefinite kernel matrix."""
+        if min(reply[1] for reply in replies) < -INDEFINITE * self.largest:
+            raise DataError(INDEFINITE_CAUSE)
+        return sum(reply[0] for reply in replies)
+
+    def largest_candidates(self) -> tuple[CsrMatrix, FloatArray, float]:
+        """Rows of the largest residuals, what they have of the factor, and the largest residual of the others."""
+        offers = self.parts.run(offer, CANDIDATES)
+        chosen, bound = pivoting.largest_of_chunks([(values, least) for _, values, least in offers], CANDIDATES)
+        places = [(offered[0][own],) for offered, own in zip(offers, chosen, strict=True)]
+        return *joined(self.parts.run(hand_over, each=places)), bound
+
+    def drawn_candidates(self, totals: FloatArray) -> Handed:
+        """Rows drawn with probabilities in proportion to their residuals, in random order."""
+        marks = pivoting.marks_of_chunks(totals, self.random.random(CANDIDATES))
+        rows, factor = joined(self.parts.run(hand_drawn, each=[(own,) for own in marks]))
+        order = self.random.permutation(rows.n_rows)
+        return rows.take(order.astype(np.int32)), factor[order]
+
+    def nystrom(self, settings: Approximation) -> None:
+        """Landmarks drawn without replacement; the rank is given."""
+        if not settings.rank:
+            raise ParameterError("low_rank 'nystrom' on a cluster needs a rank")
+        ends = np.cumsum([0, *(summary.m for summary in self.data.summaries)])
+        drawn = np.sort(self.random.choice(ends[-1], self.limit, replace=False))
+        places = [(drawn[(drawn >= begin) & (drawn < end)] - begin,) for begin, end in pairwise(ends)]
+        self.pivots, _ = joined(self.parts.run(hand_over, each=places))
+        block = chunk_columns(self.pivots, self.pivots, self.spec)
+        self.transform = nystrom_transform(block, self.largest)
+        self.trace_error = self.remaining(self.parts.run(project, self.pivots, self.transform, self.spec))
+
+    def model(self, param: Parameter, labels: list[int], solved: list[Solved]) -> Model:
+        """Each function over the pivots."""
+        coefs = [self.transform @ one.w for one in solved]
+        rhos, statuses = [one.rho for one in solved], [one.report.status for one in solved]
+        return model_on_pivots(param, self.pivots, labels, coefs, rhos, statuses)
+
+
+def joined(handed: Sequence[Handed]) -> Handed:
+    return stacked([rows for rows, _ in handed]), np.concatenate([factor for _, factor in handed])
+
+
+def stacked(matrices: Sequence[CsrMatrix]) -> CsrMatrix:
+    """Rows of several matrices, one after the other."""
+    if not matrices:
+        return CsrMatrix(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int32), np.zeros(0))
+    counts = np.concatenate([np.diff(np.asarray(matrix.indptr)) for matrix in matrices])
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    indices, values = (
+        np.concatenate([np.asarray(getattr(matrix, name)) for matrix in matrices]) for name in ("indices", "values")
+    )
+    return CsrMatrix(indptr, indices, values, copy=False)

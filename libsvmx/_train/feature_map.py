@@ -1,0 +1,201 @@
+"""Explicit features of a problem's rows, for solvers that work with X where others work with the kernel X X'."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.threads import thread_count
+from libsvmx._kernels.featurerows import (
+    DenseRows,
+    FeatureRows,
+    feature_rows,
+    second_order_rows,
+    second_order_size,
+)
+from libsvmx._solvers.interior_point import predictor_corrector
+from libsvmx._train.model import Model, vectors_of
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._kernels.approximation import Approximation, LowRank
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer, FloatArray, IntArray
+
+# Their normal matrix has 3.2 GB.
+MOST_FEATURES = 20_000
+# The mean kernel value of a row with itself; as for other solvers, half the range of a float.
+LARGEST = 1.7e38
+# What a full factor of K leaves out, relative to its trace.
+FULL = 1e-15
+
+
+class Explicit:
+    """Explicit(problem, param): the features of a problem's rows, made once for all pairs of classes and all folds.
+
+    Of the linear kernel they are the data's own, of a polynomial kernel of degree 2 products of two; of any kernel, the
+    rows of a low-rank factor of K, which is over all rows of ``problem`` (their labels take no part). Where these
+    features were more than the rows, the full factor of K has fewer.
+
+    Attributes
+    ----------
+    low_rank : LowRank or None
+
+    Raises
+    ------
+    DataError            values that overflow, or a kernel matrix without such a factor
+    ParameterError       a kernel without explicit features and no low rank asked for, or too many features
+    """
+
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer):
+        self.problem, self.param = problem, param
+        self.low_rank: LowRank | None = None
+        if param.low_rank:
+            check_size(min(param.rank, len(problem)))
+            self.factorize(observer)
+        else:
+            rows = self.own()
+            if rows is None or rows.n > rows.m:
+                check_size(len(problem))
+                self.factorize(observer)
+            else:
+                self.rows = rows
+        check_size(self.rows.n)
+        if not self.rows.squares() <= LARGEST * self.rows.m:
+            raise DataError("kernel values of rows with themselves overflow: scale the data")
+        if self.rows.n == 0:  # there is not a single feature; LAPACK wants one
+            self.rows = DenseRows(np.zeros((self.rows.m, 1)))
+        self.number = inverse(problem.rows, problem.features.n_rows)
+
+    def own(self) -> FeatureRows | None:
+        """Rows of the data, or of their second-order map; None if that has more features than there are rows."""
+        param = self.param
+        rows = feature_rows(self.problem.features, self.problem.rows)
+        if not param.has_features:
+            raise ParameterError(
+                "solver crsvm needs explicit features: a linear kernel, a polynomial one of degree 2 with coef0 >= 0, "
+                "or a low-rank approximation of the kernel (low_rank and rank)"
+            )
+        if param.kernel_type == KernelType.LINEAR:
+            return rows
+        size = second_order_size(rows.n, param.coef0)
+        if size > rows.m:
+            return None
+        check_size(size)
+        return second_order_rows(rows, param.gamma, param.coef0)
+
+    def factorize(self, observer: Observer) -> None:
+        from libsvmx._kernels.approximation import Approximation
+
+        param = self.param
+        settings = param.approximation() if param.low_rank else Approximation("cholesky", tolerance=FULL)
+        self.low_rank = factor_of(self.problem, param, settings)
+        self.rows = DenseRows(self.low_rank.factor)
+        if param.low_rank:
+            observer.factorized(self.low_rank.factor.shape[1], self.low_rank.trace_error, self.low_rank.trace)
+
+    def of(self, problem: Problem) -> FeatureRows:
+        """The features of the rows of ``problem``, which are among those of the whole."""
+        members = np.asarray(take_int32(self.number, problem.rows)).astype(np.int64)
+        if len(members) == self.rows.m and np.array_equal(members, np.arange(len(members))):
+            return self.rows
+        return self.rows.select(members)
+
+    def model(
+        self,
+        problem: Problem,
+        classes: tuple[list[int], list[int], Buffer],
+        betas: list[Buffer],
+        rhos: list[float],
+        statuses: list[str],
+    ) -> Model:
+        """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
+
+        With F = K(rows, pivots) T and w = F'beta, the features of x are k(x, pivots) T, so coef = T w.
+        ``classes``: as of assemble_classifier, of ``problem``.
+        """
+        low_rank = self.low_rank
+        if low_rank is None:
+            raise ParameterError("there is no factor to predict with: choose a low_rank approximation")
+        labels, start, order = classes
+        k = len(labels)
+        numbers = np.asarray(take_int32(self.number, problem.rows)).astype(np.int64)[np.asarray(order)]
+        coefs = []
+        for (i, j), beta in zip(combinations(range(k), 2), betas, strict=True):
+            rows = np.concatenate([numbers[start[c] : start[c + 1]] for c in (i, j)])
+            coefs.append(low_rank.transform @ (low_rank.factor[rows].T @ np.asarray(beta)))
+        pivots = vectors_of(self.problem, low_rank.pivots, self.param)
+        return model_on_pivots(self.param, pivots, labels, coefs, rhos, statuses, low_rank.pivots + 1)
+
+    def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
+        """Solve ``dual``, which is over the rows of ``problem``."""
+        settings = self.param.interior()
+        threads = thread_count(self.param.threads)
+        return predictor_corrector.solve_dual(dual, self.of(problem), settings, control, threads, observer.iterated)
+
+
+def factor_of(problem: Problem, param: Parameter, settings: Approximation) -> LowRank:
+    """A low-rank factor of the kernel matrix of a problem's rows. Raises DataError."""
+    from libsvmx._kernels.lowrank import factorize
+
+    return factorize(
+        problem.features,
+        problem.rows,
+        param.kernel_type,
+        param.degree,
+        param.gamma,
+        param.coef0,
+        settings,
+        param.cache_size * 2**20,
+        thread_count(param.threads),
+    )
+
+
+def check_size(n: int) -> None:
+    """Raise ParameterError for more features than the solver takes."""
+    if n > MOST_FEATURES:
+        raise ParameterError(
+            f"{n} features are too many for solver crsvm, whose matrix of the normal equations would take "
+            f"{8e-9 * n * n:.0f} GB: take a low-rank approximation (low_rank and rank), or another solver"
+        )
+
+
+def model_on_pivots(
+    param: Parameter,
+    pivots: CsrMatrix,
+    labels: list[int],
+    coefs: list[FloatArray],
+    rhos: list[float],
+    statuses: list[str],
+    row_numbers: IntArray | None = None,
+) -> Model:
+    """A model of functions sum_p k(x, p) coef_p - rho over common vectors, one for each pair (0, 1), (0, 2), …
+
+    A vector of class i can only count in functions of i: each class but the last has a copy of the pivots, for its
+    pairs (i, j).
+    """
+    k, p = len(labels), pivots.n_rows
+    table = np.zeros((k - 1, k - 1, p))
+    for (i, j), coef in zip(combinations(range(k), 2), coefs, strict=True):
+        table[j - 1, i] = coef
+    tiled = np.tile(np.arange(p, dtype=np.int32), k - 1)
+    return Model(
+        param,
+        k,
+        pivots.take(tiled),
+        table.reshape(-1).data,
+        np.array(rhos, dtype=np.float64).data,
+        tuple(labels),
+        (p,) * (k - 1) + (0,),
+        row_numbers=None if row_numbers is None else row_numbers[tiled].astype(np.int32).data,
+        statuses=tuple(statuses),
+    )

@@ -1,0 +1,101 @@
+"""The kernel of any selection of a problem's rows, for all the solves of a training, a cross-validation or a grid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+from libsvmx.enums import KernelType
+
+if TYPE_CHECKING:
+    from libsvmx._train.feature_map import Explicit
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer
+
+MEGABYTE = 1 << 20
+# All rows are shared if they fit this share of the memory; the rest is for the rows of the solve at hand. With room for
+# some only, the others would be computed in a store that has become too small for them.
+SHARED = 0.85
+# Values dearer than this, in nanoseconds, are worth sharing: to gather one costs a third of it. Problems whose values
+# all fit so many bytes are not measured.
+DEAR_NS = 1.75
+SMALL_BYTES = 1 << 19
+
+
+class Kernels:
+    """Kernels(problem, param, groups=None, repeated=False)
+
+    Parameters
+    ----------
+    problem : Problem        all the rows
+    param : Parameter        kernel and memory; what else it says may differ from solve to solve
+    groups : (list of int, buffer of int32)     first position of each class in an order of the rows, and the end;
+                                                the order. Solves over pairs of classes share rows within a class
+    repeated : bool          whether solves will be over the same pairs of classes, or over nearly all rows, again
+
+    Attributes
+    ----------
+    whole : Kernel                    of all the rows, made with the first part
+    shared : SharedRows or None
+    explicit : Explicit or None       what solver crsvm has instead of kernel rows
+    budget_bytes : float              for the rows of a solve itself
+    """
+
+    __slots__ = ("budget_bytes", "explicit", "number", "request", "shared", "whole")
+
+    def __init__(
+        self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
+    ):
+        self.request = (problem, param, groups, repeated)
+        self.whole: Kernel | None = None
+        self.shared: SharedRows | None = None
+        self.explicit: Explicit | None = None
+        self.budget_bytes = param.cache_size * MEGABYTE
+
+    def prepare(self) -> Kernel:
+        """Make the kernel of all the rows, and what is shared."""
+        problem, param, groups, repeated = self.request
+        starts, rows = [0, len(problem)], problem.rows
+        if groups:
+            starts, rows = groups[0], take_int32(rows, groups[1])
+        self.number = inverse(rows, problem.features.n_rows)
+        self.whole = Kernel(problem.features, rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+        self.shared = self.worth_sharing(self.whole, starts, repeated)
+        if self.shared:
+            self.budget_bytes -= self.shared.most_bytes
+        return self.whole
+
+    def worth_sharing(self, whole: Kernel, starts: list[int], repeated: bool) -> SharedRows | None:
+        """Shared rows, if values are dear and there is room for them all, or for those of rows of the same class."""
+        if whole.kind == KernelType.PRECOMPUTED or whole.binary:
+            return None
+        choices = []
+        if repeated:  # of two classes, no pair leaves out one
+            choices.append((starts if len(starts) > 3 else [0, whole.n], True))
+        if len(starts) > 3:
+            choices.append((starts, False))
+        for segments, across in choices:
+            needed = all_bytes(segments, across)
+            if needed <= SHARED * self.budget_bytes:
+                shared = SharedRows(whole, SHARED * self.budget_bytes, segments, across)
+                return shared if needed <= SMALL_BYTES or shared.value_ns() > DEAR_NS else None
+        return None
+
+    def features(self, observer: Observer) -> Explicit:
+        """Explicit features of all the rows, made with the first solve that asks for them."""
+        if self.explicit is None:
+            from libsvmx._train.feature_map import Explicit  # NumPy and SciPy, which the exact solver starts without
+
+            problem, param = self.request[:2]
+            self.explicit = Explicit(problem, param, observer)
+        return self.explicit
+
+    def of(self, problem: Problem) -> tuple[Kernel, float]:
+        """The kernel of the rows of ``problem``, which are among those of the whole, and ``budget_bytes``."""
+        whole = self.whole or self.prepare()
+        members = take_int32(self.number, problem.rows)
+        return self.shared.part(members) if self.shared else whole.part(members), self.budget_bytes

@@ -1,0 +1,195 @@
+"""Cross-validation whose rounds start from what the last ones found (alpha seeding), and LIBSVM's plain one.
+
+Wen, Li, Kotagiri, Chen, Chen & Zhang, Improving efficiency of SVM k-fold cross-validation by alpha seeding, AAAI 2017.
+The folds are LIBSVM's. Seeded rounds end at the same optimum to eps, so they predict the same but for rows on the
+border.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from libsvmx._core.buffers import zeros
+from libsvmx._train import folds, prediction
+from libsvmx._train.checks import check_problem
+from libsvmx._train.observer import Observer, SolveReport
+from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
+from libsvmx._train.validation.pair_folds import FoldReport, KeptFold, by_pairs, check_seedable, fold_report, rounds_of
+from libsvmx._train.validation.scheme import Seeding
+
+if TYPE_CHECKING:
+    from libsvmx._core.rand import Rand
+    from libsvmx._train.kernel_provider import Kernels
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer
+
+
+# What each fold came to.
+State = list[KeptFold]
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidated:
+    """What a cross-validation found.
+
+    Attributes
+    ----------
+    predicted : buffer of float64, shape (n,)            of each row by the round without it
+    values : buffer of float64, shape (n * n_functions,) its decision values: one, or one for each pair of ``labels``
+        (0, 1), (0, 2), …; nan where a round lacks a class
+    labels : tuple of int                                classes by first appearance
+    fold_of : buffer of int32, shape (n,)
+    folds : tuple of FoldReport
+    seeding : Seeding
+    whole : FoldReport           the training over all rows that a star begins with, else None
+    state : State                what the same folds may start from at a larger C, if it was wanted
+    """
+
+    predicted: Buffer
+    values: Buffer
+    labels: tuple[int, ...]
+    fold_of: Buffer
+    folds: tuple[FoldReport, ...]
+    seeding: Seeding
+    whole: FoldReport | None = None
+    state: State | None = None
+
+    @property
+    def solves(self) -> tuple[FoldReport, ...]:
+        """All trainings: that over all rows, if there was one, and the rounds."""
+        return self.folds if self.whole is None else (self.whole, *self.folds)
+
+
+def cross_validate(
+    problem: Problem,
+    param: Parameter,
+    n_folds: int,
+    rand: Rand,
+    observer: Observer,
+    seeding: Seeding,
+    with_values: bool = True,
+    kernels: Kernels | None = None,
+    start: State | None = None,
+    keep: bool = False,
+) -> CrossValidated:
+    """Predict every row by a model trained without its fold.
+
+    Parameters
+    ----------
+    with_values : bool       decision values are wanted, not only predictions
+    kernels : Kernels        of these rows, if there were or will be other solves over them
+    start : State            seeded rounds begin with what the same folds came to at a smaller C
+    keep : bool              ``state`` is wanted, for a larger C
+
+    Raises
+    ------
+    DataError, ParameterError
+    """
+    check_problem(problem, param)
+    order, bounds = draw_folds(problem, param, n_folds, rand, observer)
+    if seeding.method == "none":
+        return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
+    check_seedable(param)
+    tally = Tally(problem, param, order, bounds)
+    if seeding == Seeding("auto") and (len(tally.labels) > 2 or n_folds == 2):
+        # many small problems, or rounds that share nothing: a start costs more than it saves
+        return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
+    solver = rounds_of(problem, param, observer, kernels)
+    seeding = seeding.usual(n_folds)
+    if seeding.scheme == "star" and start is None:
+        tally.whole = solver.train_whole()
+    state: State = []
+    for f, (begin, end) in enumerate(pairwise(bounds)):
+        rest, held_out = folds.all_but(order, begin, end), order[begin:end]
+        report = solver.solve(rest, held_out, seeding, start[f] if start else {})
+        predicted, values = solver.predict(rest, held_out, with_values)
+        tally.add(held_out, predicted, values, report)
+        if keep:
+            state.append(solver.keep())
+    return tally.result(seeding, state if keep else None)
+
+
+def plain(
+    problem: Problem,
+    param: Parameter,
+    order: Buffer,
+    bounds: list[int],
+    rand: Rand,
+    observer: Observer,
+    with_values: bool,
+    kernels: Kernels | None,
+) -> CrossValidated:
+    """LIBSVM's cross-validation: every round from nothing, along LIBSVM's path."""
+    tally = Tally(problem, param, order, bounds)
+    kernels = kernels or shared_kernels(problem, param)
+    for begin, end in pairwise(bounds):
+        counting = Counting(observer)
+        began = perf_counter()
+        model = train_all_but(problem, param, order, begin, end, rand, counting, kernels)
+        seconds = perf_counter() - began
+        held_out = problem.take(order[begin:end])
+        values = prediction.decision_values(model, held_out.matrix, held_out.rows) if with_values else None
+        if values is None or param.probability:
+            predicted = predict_fold(model, held_out, observer)
+        else:
+            predicted = prediction.labels_of(model, values, len(held_out))
+        if values is not None:
+            values = by_pairs(values, len(held_out), model.class_labels, tally.labels)
+        tally.add(order[begin:end], predicted, values, fold_report(counting.reports, "none", 0.0, seconds))
+    return tally.result(Seeding("none"))
+
+
+class Counting(Observer):
+    """Passes everything on, and sums up what the solves of one round took."""
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+        self.reports: list[SolveReport] = []
+        for name in ("mark", "should_stop", "iterated", "factorized", "total_sv", "laplace_scale", "remark"):
+            setattr(self, name, getattr(observer, name))
+
+    def solved(self, report: SolveReport) -> None:
+        self.reports.append(report)
+        self.observer.solved(report)
+
+
+class Tally:
+    """Puts the rounds together."""
+
+    def __init__(self, problem: Problem, param: Parameter, order: Buffer, bounds: list[int]) -> None:
+        n = len(problem)
+        classify = param.svm_type.is_classification
+        self.labels = folds.group_classes(problem.targets)[0] if classify else []
+        self.width = len(self.labels) * (len(self.labels) - 1) // 2 if classify else 1
+        self.predicted, self.values, self.fold_of = zeros("d", n), zeros("d", n * self.width), zeros("i", n)
+        for f, (begin, end) in enumerate(pairwise(bounds)):
+            for row in order[begin:end]:
+                self.fold_of[row] = f
+        self.reports: list[FoldReport] = []
+        self.whole: FoldReport | None = None
+
+    def add(self, rows: Buffer, predicted: Buffer, values: Buffer | None, report: FoldReport) -> None:
+        """A round: predictions and, if they were wanted, decision values of the rows held out."""
+        width = self.width
+        for k, row in enumerate(rows):
+            self.predicted[row] = predicted[k]
+            if values is not None:
+                self.values[row * width : (row + 1) * width] = values[k * width : (k + 1) * width]
+        self.reports.append(report)
+
+    def result(self, seeding: Seeding, state: State | None = None) -> CrossValidated:
+        """All of it."""
+        return CrossValidated(
+            self.predicted,
+            self.values,
+            tuple(self.labels),
+            self.fold_of,
+            tuple(self.reports),
+            seeding,
+            self.whole,
+            state,
+        )

@@ -1,0 +1,182 @@
+"""Points of a grid on several processes or machines: joblib with its own workers (loky) or those of Dask.
+
+A wave holds the next point of every column. Its tasks carry the state of the point below and bring back their
+own; the data travel once (memory-mapped by loky, scattered by Dask) and stay with the worker for later tasks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train.problem import Problem
+from libsvmx._train.validation.grid import Column, Key, Outcome, Plan, evaluate
+from libsvmx.exceptions import ParameterError, SvmxError
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from libsvmx._typing import FloatArray, IntArray
+
+    Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray]  # of a matrix, and the targets
+
+# of this worker process: the problem of the last search it saw
+_resident: dict[str, Problem] = {}
+
+
+def resident(
+    name: str, indptr: npt.NDArray[np.int64], indices: IntArray, values: FloatArray, targets: FloatArray
+) -> Problem:
+    """The problem called ``name``, built from its parts when this process sees it first."""
+    problem = _resident.get(name)
+    if problem is None:
+        import numpy as np
+
+        # what comes over a network may not be aligned
+        a, b, c, y = (np.require(part, requirements=["C", "A"]) for part in (indptr, indices, values, targets))
+        problem = Problem(CsrMatrix(a, b, c, copy=False), y.data)
+        _resident.clear()
+        _resident[name] = problem
+    return problem
+
+
+def follow(parent: int, every: float = 1.0) -> None:
+    """Leave when the process that started this one is gone: loky's workers would wait for it for minutes."""
+    import threading
+    import time
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(every)
+        os._exit(1)
+
+    if os.name == "posix":
+        threading.Thread(target=watch, daemon=True).start()
+
+
+def evaluate_there(
+    number: int,
+    plan: Plan,
+    key: Key,
+    start: object,
+    name: str,
+    indptr: npt.NDArray[np.int64],
+    indices: IntArray,
+    values: FloatArray,
+    targets: FloatArray,
+) -> tuple[int, Outcome]:
+    """``evaluate`` in a worker; ``number`` is that of the column."""
+    return number, evaluate(plan, resident(name, indptr, indices, values, targets), key, start)
+
+
+class Workers:
+    """Workers(n, dask=None): a Pool of ``n`` processes, or of the workers of a Dask cluster. A context manager.
+
+    Parameters
+    ----------
+    n : int                         processes of this machine; with Dask all its workers are used
+    dask : str, Client or None      address of a scheduler, or a client of it
+
+    Raises
+    ------
+    ParameterError                  n < 1
+    SvmxError                       joblib or distributed are missing; on entering, no cluster can be reached
+    """
+
+    def __init__(self, n: int, dask: Any = None) -> None:
+        if n < 1:
+            raise ParameterError(f"the number of workers must be at least 1, not {n}")
+        self.n, self.dask = n, dask
+        self.client: Any = None
+        need("joblib", "grid", "several workers")
+        if dask is not None:
+            need("distributed", "dask", "a Dask cluster")
+
+    def __enter__(self) -> Workers:
+        self.client = self.dask
+        if isinstance(self.dask, str):
+            from distributed import Client
+
+            try:
+                self.client = Client(self.dask, set_as_default=False)  # type: ignore[no-untyped-call]
+            except (OSError, ValueError, TypeError) as error:
+                raise SvmxError(f"no Dask scheduler can be reached at {self.dask}: {error}") from error
+        if self.client is not None and not self.client.ncores():
+            self.__exit__()
+            raise SvmxError(f"the Dask cluster at {self.dask} has no workers")
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if isinstance(self.dask, str):
+            self.client.close()
+
+    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
+        """As of Pool. ``problem`` holds all rows of its matrix, in order."""
+        import numpy as np
+
+        matrix = problem.matrix
+        parts: Parts = (
+            np.asarray(matrix.indptr),
+            np.asarray(matrix.indices),
+            np.asarray(matrix.values),
+            np.asarray(problem.targets),
+        )
+        return (self._local if self.client is None else self._cluster)(plan, columns, parts)
+
+    def _local(self, plan: Plan, columns: list[Column], parts: Parts) -> Iterator[Outcome]:
+        from concurrent.futures.process import BrokenProcessPool
+
+        from joblib import parallel_config
+
+        config = parallel_config("loky", n_jobs=self.n)
+        options = {"initializer": follow, "initargs": (os.getpid(),)}
+        try:
+            yield from self._waves(plan, columns, parts, config, options)
+        except BrokenProcessPool as error:
+            raise SvmxError("a worker process died, perhaps for want of memory; take fewer workers") from error
+
+    def _cluster(self, plan: Plan, columns: list[Column], parts: Parts) -> Iterator[Outcome]:
+        from distributed.scheduler import KilledWorker
+        from joblib import parallel_config
+
+        try:
+            config = parallel_config("dask", client=self.client, scatter=list(parts))
+            yield from self._waves(plan, columns, parts, config, {})
+        except KilledWorker as error:
+            raise SvmxError(f"a worker of the Dask cluster died: {error}") from error
+        except ModuleNotFoundError as error:
+            raise SvmxError(f"the workers of the Dask cluster need libsvmx and its packages: {error}") from error
+
+    @staticmethod
+    def _waves(
+        plan: Plan, columns: list[Column], parts: Parts, config: AbstractContextManager[Any], options: dict[str, Any]
+    ) -> Iterator[Outcome]:
+        from joblib import Parallel, delayed
+
+        name = uuid4().hex
+        states = [column.start for column in columns]
+        task = delayed(evaluate_there)
+        with config:
+            parallel = Parallel(return_as="generator_unordered", batch_size=1, **options)
+            for depth in range(max((len(column.todo) for column in columns), default=0)):
+                wave = (
+                    task(number, plan, column.todo[depth], states[number], name, *parts)
+                    for number, column in enumerate(columns)
+                    if depth < len(column.todo)
+                )
+                for number, outcome in parallel(wave):
+                    states[number] = outcome.state
+                    yield outcome
+
+
+def need(module: str, extra: str, what: str) -> None:
+    """Raise SvmxError unless a module that is no dependency of libsvmx is there."""
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        raise SvmxError(f"{what} needs {module}: pip install 'libsvmx[{extra}]'")

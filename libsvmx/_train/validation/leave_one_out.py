@@ -1,0 +1,147 @@
+"""Leave-one-out from one training over all rows.
+
+* A row with alpha = 0 says nothing: the optimum without it is the optimum with it, so its prediction stands
+  (C-SVC and epsilon-SVR; the nu formulations fix sums that depend on the number of rows).
+* A misclassified row stays misclassified: along the path on which its alpha goes to 0 its own margin y f only falls,
+  since the optimal value is convex in alpha. It is trained again only if its decision value is wanted.
+* For every other row the rest is solved again, from the optimum over all rows with the row's coefficient handed on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._train.checks import check_problem
+from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
+from libsvmx._train.validation.pair_folds import FoldReport, PairRounds, check_seedable, rounds_of
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._core.rand import Rand
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer
+
+# Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again
+# along LIBSVM's path where its answer is wanted. So is what is nearer than the interval is wide in which rho is free to
+# lie if no row is within its bounds.
+DOUBT = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOneOut:
+    """What leave-one-out found.
+
+    Attributes
+    ----------
+    predicted : buffer of float64, shape (n,)              of each row by the training without it
+    values : buffer of float64, shape (n * n_functions,)   decision values, as in a cross-validation; those of rows that
+        ``settled`` are the ones of the training over all rows
+    labels : tuple of int
+    retrained : buffer of int32        rows for which the rest was solved again, ascending
+    settled : int                      misclassified rows for which it was not
+    folds : tuple of FoldReport        one for each of ``retrained``
+    whole : FoldReport                 the training over all rows
+    """
+
+    predicted: Buffer
+    values: Buffer
+    labels: tuple[int, ...]
+    retrained: Buffer
+    settled: int
+    folds: tuple[FoldReport, ...]
+    whole: FoldReport
+
+
+def settles(param: Parameter) -> bool:
+    """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
+    if param.solver != "smo" or param.svm_type != SvmType.C_SVC or param.probability:
+        return False
+    return all(weight != 0 for _, weight in param.weights)
+
+
+def leave_one_out(
+    problem: Problem,
+    param: Parameter,
+    rand: Rand,
+    observer: Observer,
+    method: str = "auto",
+    with_values: bool = True,
+    exact: bool = False,
+) -> LeftOneOut:
+    """Predict every row by a model of all others.
+
+    Parameters
+    ----------
+    method : str             the seeder, see libsvmx._train.validation.scheme
+    with_values : bool       decision values are wanted, not only predictions
+    exact : bool             C-SVC: where two optima to eps might disagree on a label, LIBSVM's own path decides, with
+                             the folds that ``rand`` draws
+
+    Raises
+    ------
+    DataError, ParameterError
+    """
+    check_problem(problem, param)
+    check_seedable(param)
+    seeding = Seeding(method, "star")
+    if method == "none":
+        raise ParameterError("leave-one-out starts from the training over all rows: choose a seeding method")
+    n = len(problem)
+    order, _ = draw_folds(problem, param, n, rand, observer)
+    place = zeros("i", n)
+    for at, row in enumerate(order):
+        place[row] = at
+    kernels = shared_kernels(problem, param)
+    solver = rounds_of(problem, param, observer, kernels)
+    whole = solver.train_whole()
+    values = solver.whole_values()
+    width = len(values) // n
+    pairs = solver if isinstance(solver, PairRounds) else None
+    classes = ClassOrder(pairs, order) if pairs else None
+    stands = param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
+    predicted = zeros("d", n)
+    retrained, reports, settled = [], [], 0
+    for row in range(n):
+        own = values[row * width : (row + 1) * width]
+        ranking = classes.without(row) if classes else []
+        wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
+        if stands and wrong:
+            settled += not solver.unused(row)
+        elif not (stands and solver.unused(row)):
+            report, changed = solver.leave_out(row, seeding)
+            reports.append(report)
+            retrained.append(row)
+            for at, value in changed.items():
+                own[at] = value
+        predicted[row] = solver.prediction(row, own, ranking)
+        if exact and any(not abs(v) > max(DOUBT * param.eps, w) for v, w in zip(own, solver.leeway(), strict=True)):
+            model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer, kernels)
+            predicted[row] = predict_fold(model, problem.take(filled("i", [row])), observer)[0]
+    labels = tuple(pairs.labels) if pairs else ()
+    return LeftOneOut(predicted, values, labels, filled("i", retrained), settled, tuple(reports), whole)
+
+
+class ClassOrder:
+    """ClassOrder(solver, order): classes as LIBSVM orders them, by first appearance in ``order`` without a row."""
+
+    def __init__(self, solver: PairRounds, order: Buffer) -> None:
+        self.first: dict[int, list[int]] = {}  # the first two places of each class
+        for place, row in enumerate(order):
+            seen = self.first.setdefault(solver.class_of[row], [])
+            if len(seen) < 2:
+                seen.append(place)
+        self.order, self.class_of = order, solver.class_of
+        self.usual = sorted(self.first, key=lambda c: self.first[c][0])
+
+    def without(self, row: int) -> list[int]:
+        """The order of the classes when ``row`` is left out."""
+        own = self.first[self.class_of[row]]
+        if self.order[own[0]] != row:
+            return self.usual
+        return sorted(self.first, key=lambda c: self.first[c][-1] if c == self.class_of[row] else self.first[c][0])

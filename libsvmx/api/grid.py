@@ -1,0 +1,158 @@
+"""Grid search over arrays; the same computations as svmx-grid."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.validation.grid import (
+    C_AXIS,
+    G_AXIS,
+    Alone,
+    Grid,
+    NothingDone,
+    Plan,
+    best_of,
+    exponents,
+    param_at,
+    search,
+    settled,
+    usual_seeding,
+)
+from libsvmx._train.validation.grid_pool import Workers
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx.api.arrays import problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from libsvmx._train.validation.grid import Point
+    from libsvmx._typing import FloatArray
+
+Axis = tuple[float, float, float] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GridSearch:
+    """Result of a grid search: a table of n points in grid.py's order, and the best of them.
+
+    Attributes
+    ----------
+    C, gamma : ndarray, shape (n,)
+    log2c, log2g : ndarray, shape (n,)        nan where the axis was not searched
+    rate : ndarray, shape (n,)                accuracy in percent, or mean squared error of a regression, to six digits
+    squared_correlation : ndarray, shape (n,) nan but for regression
+    seconds : ndarray, shape (n,)
+    iterations : ndarray of int64, shape (n,)
+    best : int                                row of the best point: highest accuracy or smallest error
+    param : Parameter                         to train with: that of the search with the best C and gamma
+    """
+
+    C: FloatArray
+    gamma: FloatArray
+    log2c: FloatArray
+    log2g: FloatArray
+    rate: FloatArray
+    squared_correlation: FloatArray
+    seconds: FloatArray
+    iterations: npt.NDArray[np.int64]
+    best: int
+    param: Parameter
+
+    @property
+    def best_C(self) -> float:
+        """C of the best point."""
+        return self.param.C
+
+    @property
+    def best_gamma(self) -> float:
+        """gamma of the best point."""
+        return self.param.gamma
+
+    @property
+    def best_rate(self) -> float:
+        """Rate of the best point."""
+        return float(self.rate[self.best])
+
+
+def grid_search(
+    X: Any,
+    y: Any,
+    log2c: Axis = C_AXIS,
+    log2g: Axis = G_AXIS,
+    n_folds: int = 5,
+    param: Parameter | None = None,
+    *,
+    seed: str | None = "auto",
+    random_state: int = 1,
+    workers: int = 1,
+    dask: Any = None,
+    progress: Callable[[Point], object] | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> GridSearch:
+    """Cross-validate at every point of a grid of C and gamma.
+
+    Parameters
+    ----------
+    X, y, param, options      as of ``train``
+    log2c, log2g : (begin, end, step) or None
+        Exponents of C and gamma; None leaves C or gamma to ``param``.
+    n_folds : int
+    seed : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
+                              None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
+                              seeding cannot be (probability estimates, classes of weight 0, solver crsvm)
+    random_state : int        of the folds, drawn anew at each point; 1 is LIBSVM's
+    workers : int             processes; more than one needs joblib (``libsvmx[grid]``)
+    dask : str or distributed.Client       share the points among its workers instead (``libsvmx[dask]``)
+    progress : callable(point)             told of each point as it comes
+
+    Returns
+    -------
+    GridSearch                the same for every number of workers
+
+    Raises
+    ------
+    ParameterError, DataError, SvmxError      all are ValueErrors
+    """
+    problem, param = problem_of(X, y, replace(param or Parameter(), **options))
+    axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
+    plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), random_state)
+    workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
+    found = {}
+    with workers_pool or nullcontext():
+        for outcome in search(plan, problem, workers_pool or Alone(), NothingDone(), observer or Observer()):
+            found[outcome.key] = outcome.point
+            if progress is not None:
+                progress(outcome.point)
+        for outcome in settled(plan, problem, list(found.values())):
+            found[outcome.key] = outcome.point
+    return _table(plan, [found[key] for key in plan.grid.order])
+
+
+def _table(plan: Plan, points: list[Point]) -> GridSearch:
+    best = best_of(points, plan.param.svm_type.is_regression)
+    params = [param_at(plan.param, point.key) for point in points]
+
+    def column(name: str) -> FloatArray:
+        return np.array([getattr(point, name) for point in points], dtype=np.float64)
+
+    return GridSearch(
+        np.array([p.C for p in params]),
+        np.array([p.gamma for p in params]),
+        column("log2c"),
+        column("log2g"),
+        column("rate"),
+        column("scc"),
+        column("seconds"),
+        np.array([point.iterations for point in points], dtype=np.int64),
+        points.index(best),
+        param_at(plan.param, best.key),
+    )

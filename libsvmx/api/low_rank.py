@@ -1,0 +1,107 @@
+"""Low-rank factors of kernel matrices over arrays: features for use elsewhere, those of solver crsvm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._kernels.lowrank import features_of
+from libsvmx._train.checks import check_problem
+from libsvmx._train.feature_map import factor_of
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import default_gamma
+from libsvmx.api.arrays import as_matrix, parameter_of, precomputed
+from libsvmx.enums import KernelType, SvmType
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LowRankKernel:
+    """A factor F of the kernel matrix K of n rows, K ~ F F', and what gives the features of other rows.
+
+    Attributes
+    ----------
+    factor : ndarray of float64, shape (n, rank)       F, the features of the rows themselves
+    pivots : ndarray of int32, shape (p,)              rows, from 0, whose kernel values give all features
+    transform : ndarray of float64, shape (p, rank)    features of a row x: k(x, pivots) @ transform
+    trace : float                                      of K
+    trace_error : float                                trace of K - F F'
+    param : Parameter                                  kernel and approximation, gamma filled in
+    vectors : CsrMatrix                                the rows of the pivots
+    """
+
+    factor: FloatArray
+    pivots: IntArray
+    transform: FloatArray
+    trace: float
+    trace_error: float
+    param: Parameter
+    vectors: CsrMatrix
+
+    @property
+    def rank(self) -> int:
+        """Number of features; less than asked for where the rest of K is rounding errors."""
+        return int(self.factor.shape[1])
+
+    @property
+    def relative_error(self) -> float:
+        """trace_error / trace; 0 of a kernel matrix of zeros."""
+        return self.trace_error / self.trace if self.trace > 0 else 0.0
+
+    def features_of(self, X: Any) -> FloatArray:
+        """Features, float64, shape (m, rank), of m rows, whose inner products approximate the kernel.
+
+        Parameters
+        ----------
+        X : as of ``train``; of a precomputed kernel K(row, row of the factor), shape (m, n)
+
+        Raises
+        ------
+        DataError
+        """
+        p = self.param
+        tests = rows_of(X, p)
+        rows = np.arange(tests.n_rows, dtype=np.int32).data
+        return features_of(self.vectors, self.transform, tests, rows, p.kernel_type, p.degree, p.gamma, p.coef0)
+
+
+def rows_of(X: Any, param: Parameter) -> CsrMatrix:
+    return precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+
+
+def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankKernel:
+    """Factorize the kernel matrix of the rows of X, approximately: ``low_rank(X, gamma=0.1, rank=300)``.
+
+    A linear method on the features is one with the kernel F F'; solver crsvm trains on these.
+
+    Parameters
+    ----------
+    X : as of ``train``
+    param : Parameter      or its fields as keywords; those of the kernel count, and ``low_rank`` (the method,
+        'cholesky' if none is named), ``rank``, ``rank_error``, ``solver_seed``, ``cache_size`` and ``threads``
+
+    Returns
+    -------
+    LowRankKernel          the same for any number of threads
+
+    Raises
+    ------
+    ParameterError         neither rank nor rank_error, or an unknown method
+    DataError              bad data, or a kernel matrix that is not positive semidefinite, so that it has no factor
+    """
+    param = parameter_of(param, options)
+    param = replace(param, low_rank=param.low_rank or "cholesky")
+    settings = param.approximation()
+    matrix = rows_of(X, param)
+    problem = Problem(matrix, np.zeros(matrix.n_rows).data)
+    param = default_gamma(param, matrix.max_index)
+    check_problem(problem, replace(param, svm_type=SvmType.ONE_CLASS, solver="smo"))  # no labels
+    found = factor_of(problem, param, settings)
+    vectors = problem.matrix.take(found.pivots.astype(np.int32).data)
+    return LowRankKernel(found.factor, found.pivots, found.transform, found.trace, found.trace_error, param, vectors)

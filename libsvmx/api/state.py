@@ -1,0 +1,113 @@
+"""``State`` of the Python API: a trained model that rows of arrays can join and leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from libsvmx._train.observer import Observer
+from libsvmx._train.problem import Problem
+from libsvmx._train.updating import state
+from libsvmx._train.updating.restore import completed, state_of_model
+from libsvmx.api.arrays import as_matrix, decision_values, model_of, parameter_of, predict, targets_of
+from libsvmx.exceptions import DataError
+from libsvmx.io.statefile import load_state, save_state
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import FloatArray, Ids
+
+
+class State(state.State):
+    __doc__ = state.State.__doc__
+
+    @classmethod
+    def from_model(
+        cls,
+        X: Any,
+        y: Any,
+        model: Model,
+        param: Parameter | None = None,
+        *,
+        observer: Observer | None = None,
+        **options: Any,
+    ) -> Self:
+        """The state of a model of LIBSVM or libsvmx and the rows X, y that it was trained on, as of ``train``.
+
+        Support vectors are found among the rows by their features. A model file keeps neither C, weights, epsilon
+        and nu nor tolerances: these come from ``param`` or from keywords, ``State.from_model(X, y, model, C=10)``; a
+        model that ``train`` has returned knows them. The kernel is the model's. Probability estimates are dropped.
+
+        Raises
+        ------
+        DataError           a support vector that is not among the rows, other labels, or coefficients that C and
+            weights, or nu, do not allow
+        ParameterError      a formulation that has no state, or a kernel that is given and not the model's
+        """
+        if param is None and model_of(model).statuses:
+            param = replace(model.param, probability=False)
+        param = completed(parameter_of(param, options), model, options)
+        matrix = as_matrix(X)
+        problem = Problem(matrix, targets_of(y, matrix.n_rows))
+        return state_of_model(problem, param, model, observer or Observer(), cls)
+
+    @classmethod
+    def load(cls, path: str) -> Self:
+        """The state that ``save`` has written; its updates are those of the state that was saved.
+
+        Raises
+        ------
+        OSError, FormatError
+        """
+        return load_state(path, cls)
+
+    def save(self, path: str) -> None:
+        """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError."""
+        save_state(path, self)
+
+    def add(self, X: Any, y: Any, *, observer: Observer | None = None) -> Ids:
+        """Rows join; X and y as of ``train``. Their ids: ndarray of int64, shape (number of rows,).
+
+        A label that is new makes a new class, which is trained against each of the others.
+
+        Raises
+        ------
+        DataError, ParameterError      the state stays as it was
+        """
+        return self.update(add=(X, y), observer=observer)
+
+    def remove(self, ids: Iterable[int], *, observer: Observer | None = None) -> None:
+        """Rows leave. With its last row a class is gone; one row at least must stay.
+
+        Raises
+        ------
+        DataError        an id that is unknown, or given twice, or all ids; the state stays as it was
+        """
+        self.update(remove=ids, observer=observer)
+
+    def update(
+        self, add: tuple[Any, Any] | None = None, remove: Iterable[int] = (), *, observer: Observer | None = None
+    ) -> Ids:
+        """Rows ``add = (X, y)`` join and rows ``remove`` leave along one path; the ids of those that join.
+
+        Raises
+        ------
+        DataError, ParameterError      the state stays as it was
+        """
+        if add is not None and not (isinstance(add, tuple | list) and len(add) == 2):
+            raise DataError("add must be a pair (X, y)")
+        X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
+        matrix = as_matrix(X)
+        return self.change(matrix, targets_of(y, matrix.n_rows), remove, observer or Observer())
+
+    def predict(self, X: Any) -> FloatArray:
+        """As ``libsvmx.predict(state.model, X)``."""
+        return predict(self.model, X)
+
+    def decision_values(self, X: Any) -> FloatArray:
+        """As ``libsvmx.decision_values(state.model, X)``."""
+        return decision_values(self.model, X)
