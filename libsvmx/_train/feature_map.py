@@ -16,7 +16,7 @@ from libsvmx._kernels.featurerows import (
     second_order_rows,
     second_order_size,
 )
-from libsvmx._solvers.interior_point import predictor_corrector
+from libsvmx._solvers.interior_point import dual_solver
 from libsvmx._train.model import Model, vectors_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
@@ -39,8 +39,8 @@ LARGEST = 1.7e38
 FULL = 1e-15
 
 
-class Explicit:
-    """Explicit(problem, param): the features of a problem's rows, made once for all pairs of classes and all folds.
+class FeatureMap:
+    """FeatureMap(problem, param, observer): the features of a problem's rows, made once for all pairs of classes and all folds.
 
     Of the linear kernel they are the data's own, of a polynomial kernel of degree 2 products of two; of any kernel, the
     rows of a low-rank factor of K, which is over all rows of ``problem`` (their labels take no part). Where these
@@ -140,7 +140,7 @@ class Explicit:
         """Solve ``dual``, which is over the rows of ``problem``."""
         settings = self.param.interior()
         threads = thread_count(self.param.threads)
-        return predictor_corrector.solve_dual(dual, self.of(problem), settings, control, threads, observer.iterated)
+        return dual_solver.solve_dual(dual, self.of(problem), settings, control, threads, observer.iterated)
 
 
 def factor_of(problem: Problem, param: Parameter, settings: Approximation) -> LowRank:
