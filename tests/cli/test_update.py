@@ -422,16 +422,16 @@ def test_an_update_that_failed_can_be_repeated(folder, monkeypatch):
     assert folder.call("svmx-update", "--save-state", "st", "a", "m")[0] == 0
     kept = folder.get("m"), folder.get("st")
     words = ("svmx-update", "--state", "st", "--save-state", "st", "--add", "b", "m")
-    true, calls = os.fsync, []
+    true, left = os.fsync, [0]
 
     def full(handle):
-        calls.append(handle)
-        if len(calls) == failing:
+        left[0] -= 1
+        if left[0] < 0:
             raise OSError(28, "No space left on device")
         true(handle)
 
-    for failing in (1, 2):
-        calls.clear()
+    for synced in (0, 1):
+        left[0] = synced
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", full)
             code, _, errors = folder.call(*words)
