@@ -116,7 +116,7 @@ def test_a_state_file_goes_on_where_it_was(heart, folder):
 
 def test_a_state_of_the_command_is_one_of_python(heart, folder):
     folder.accepts("svmx-update", "-q", "-c", "10", "--save-state", "state", "train", "model", "new")
-    state = libsvmx.libsvmx.State.load("state")
+    state = libsvmx.State.load("state")
     assert (len(state), state.param.C, list(state.ids[:3])) == (250, 10, [0, 1, 2])
     state.save("again")
     folder.accepts("svmx-update", "-q", "--state", "again", "new2")
