@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, FloatArray, IntArray
+    from libsvmx.enums import SolveStatus
 
 # Their normal matrix has 3.2 GB.
 MOST_FEATURES = 20_000
@@ -40,7 +41,7 @@ FULL = 1e-15
 
 
 class FeatureMap:
-    """FeatureMap(problem, param, observer): the features of a problem's rows, made once for all pairs of classes and all folds.
+    """FeatureMap(problem, param, observer): features of a problem's rows, made once for all pairs and all folds.
 
     Of the linear kernel they are the data's own, of a polynomial kernel of degree 2 products of two; of any kernel, the
     rows of a low-rank factor of K, which is over all rows of ``problem`` (their labels take no part). Where these
@@ -116,7 +117,7 @@ class FeatureMap:
         classes: tuple[list[int], list[int], Buffer],
         betas: list[Buffer],
         rhos: list[float],
-        statuses: list[str],
+        statuses: list[SolveStatus],
     ) -> Model:
         """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
 
@@ -175,7 +176,7 @@ def model_on_pivots(
     labels: list[int],
     coefs: list[FloatArray],
     rhos: list[float],
-    statuses: list[str],
+    statuses: list[SolveStatus],
     row_numbers: IntArray | None = None,
 ) -> Model:
     """A model of functions sum_p k(x, p) coef_p - rho over common vectors, one for each pair (0, 1), (0, 2), …

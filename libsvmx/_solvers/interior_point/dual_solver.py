@@ -10,6 +10,7 @@ from libsvmx._problem.certificate import kkt_gap
 from libsvmx._problem.dual import DualSolution
 from libsvmx._solvers.interior_point import predictor_corrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,10 +42,11 @@ def solve_dual(
     """
     from threadpoolctl import threadpool_limits
 
-    y = np.asarray(dual.y, dtype=np.float64)
-    upper = np.asarray(dual.C)
+    # alpha = y beta lies in [0, upper]
+    y = np.where(np.asarray(dual.lower) < 0, -1.0, 1.0)
+    upper = np.asarray(dual.upper) - np.asarray(dual.lower)
 
-    def watch(line: Iteration) -> str | None:
+    def watch(line: Iteration) -> SolveStatus | None:
         log(line)
         return control.look()
 
@@ -56,7 +58,7 @@ def solve_dual(
         if not found.vertex:
             alpha = feasible(alpha, y, upper)
         w = rows.transposed((y * alpha)[None, :])[0]
-        if found.status != "converged":
+        if found.status != SolveStatus.CONVERGED:
             # far from the optimum X'Y alpha is not w but far too long; of t alpha, t <= 1, the best is taken
             best = float(alpha.sum()) / max(float(w @ w), 1e-300)
             if best < 1:
@@ -64,9 +66,12 @@ def solve_dual(
         scores = y - rows.times(w)
         rho = rho_of(alpha, scores, y, upper)
         objective = float(w @ w) / 2 - float(alpha.sum())
-    gap = kkt_gap(dual, alpha, scores)
+    beta = y * alpha
+    gap = kkt_gap(dual, beta, scores)
     status = found.certified(gap, float(alpha.sum()), int(np.count_nonzero(alpha)), control.eps)
-    return DualSolution(alpha, scores, rho, 0.0, objective, found.iterations, 0, 0, status)
+    return DualSolution(
+        beta=beta, scores=scores, rho=rho, objective=objective, iterations=found.iterations, status=status
+    )
 
 
 def feasible(alpha: FloatArray, y: FloatArray, upper: FloatArray) -> FloatArray:

@@ -30,6 +30,7 @@ from libsvmx._solvers.interior_point.constraint_reduction import thresholds
 from libsvmx._solvers.interior_point.crossover import SHARP, VertexSolution, cross_over
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations
 from libsvmx._solvers.interior_point.point import point_of
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.row_blocks import RowBlocks
     from libsvmx._typing import FloatArray
 
-    Watch = Callable[["Iteration"], str | None]
+    Watch = Callable[["Iteration"], SolveStatus | None]
 
 # Share of the way to the nearest bound.
 STEP = 0.995
@@ -92,26 +93,28 @@ class Iteration(NamedTuple):
 class Optimum(NamedTuple):
     """What was found. ``vertex`` is None where the row blocks are still at an interior point.
 
-    ``status``: 'converged', 'iteration limit', 'rounding', or what ``watch`` said. ``mean_square``: mean of |x|^2;
+    ``status``: CONVERGED, ITERATION_LIMIT, ROUNDING, or what ``watch`` said. ``mean_square``: mean of |x|^2;
     ``primal``: objective of w and rho.
     """
 
     w: FloatArray
     rho: float
     iterations: int
-    status: str
+    status: SolveStatus
     vertex: VertexSolution | None
     mean_square: float
     primal: float
 
-    def certified(self, gap: float, alpha: float, n_sv: int, eps: float) -> str:
-        """``status``, but 'rounding' for a KKT gap that is above ``eps``, or may be but for rounding of the scores.
+    def certified(self, gap: float, alpha: float, n_sv: int, eps: float) -> SolveStatus:
+        """``status``, but ROUNDING for a KKT gap that is above ``eps``, or may be but for rounding of the scores.
 
         Scores are sums of ``n_sv`` terms alpha x'x, whose roundings add up like their root of the sum of squares;
         ``alpha``: sum of alpha.
         """
         hidden = np.finfo(float).eps * self.mean_square * alpha / float(np.sqrt(max(n_sv, 1)))
-        return "rounding" if self.status == "converged" and not gap + hidden <= eps else self.status
+        if self.status == SolveStatus.CONVERGED and not gap + hidden <= eps:
+            return SolveStatus.ROUNDING
+        return self.status
 
 
 def solve(blocks: RowBlocks, settings: Reduction, watch: Watch, max_iter: int = 0) -> Optimum:
@@ -119,30 +122,32 @@ def solve(blocks: RowBlocks, settings: Reduction, watch: Watch, max_iter: int = 
 
     Parameters
     ----------
-    watch : callable(Iteration) -> str or None      is told of each iteration; a text ends the solve with it as status
+    watch : callable(Iteration) -> SolveStatus or None      is told of each iteration; a status ends the solve
     max_iter : int                                  0 for 200
     """
     method = PredictorCorrector(blocks, settings, watch, max_iter or MOST_ITERATIONS)
     tolerance, mean_square = settings.tolerance, method.data.mean_square
     best: tuple[VertexSolution, list[object]] | None = None
-    status = ""
+    before: SolveStatus | None = None  # of the trial before
     for trial in range(TRIES):
-        before, status = status, method.run(tolerance)
+        status = method.run(tolerance)
         interior = blocks.states
         point = method.point
-        vertex = cross_over(blocks, point.w, point.rho, mean_square, status in ("converged", "rounding"))
+        thorough = status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
+        vertex = cross_over(blocks, point.w, point.rho, mean_square, thorough)
         if vertex is not None and is_near(vertex, point) and (best is None or vertex.gap < best[0].gap):
             best = vertex, blocks.states
-        if status != "converged" or trial == TRIES - 1 or (vertex is not None and vertex.gap <= SHARP):
+        sharp = vertex is not None and vertex.gap <= SHARP
+        if sharp or status != SolveStatus.CONVERGED or trial == TRIES - 1:
             break
         blocks.states = interior
-        tolerance *= TIGHTER
+        before, tolerance = status, tolerance * TIGHTER
     if best is None:
         blocks.states = interior
         return Optimum(point.w, point.rho, method.number, before or status, None, mean_square, point.objective)
     vertex, blocks.states = best
-    if before == "converged" or vertex.gap <= SHARP:  # then it is optimal, wherever the iterations were stopped
-        status = "converged"
+    if before == SolveStatus.CONVERGED or vertex.gap <= SHARP:  # then it is optimal, wherever the iterations were stopped
+        status = SolveStatus.CONVERGED
     return Optimum(vertex.w, vertex.rho, method.number, status, vertex, mean_square, -vertex.objective)
 
 
@@ -179,7 +184,7 @@ class PredictorCorrector:
         """The point where ``block_steps.begin`` has put the rows."""
         return point_of(self.data, np.zeros(self.blocks.n), 0.0, self.blocks.run(block_steps.measure, 0.0))
 
-    def run(self, tolerance: float) -> str:
+    def run(self, tolerance: float) -> SolveStatus:
         """Algorithm 1: iterate until the point is optimal to ``tolerance``, or no better one comes; returns the status.
 
         The method is left at the best point.
@@ -190,18 +195,18 @@ class PredictorCorrector:
             status, error = self.watched(tolerance)
             if error <= tolerance and not status:
                 self.best = self.blocks.states, self.point
-                return "converged"
+                return SolveStatus.CONVERGED
             if status or not np.isfinite(error):
-                return self.back_to_best(status or "rounding")
+                return self.back_to_best(status or SolveStatus.ROUNDING)
             if self.number >= self.max_iter:
-                return self.back_to_best("iteration limit")
+                return self.back_to_best(SolveStatus.ITERATION_LIMIT)
             idle = 0 if error < 0.9 * best else idle + 1
             best = min(best, error)
             if error <= kept:
                 kept, self.best = error, (self.blocks.states, self.point)
             if idle > PATIENCE:
                 if self.all_rows:
-                    return self.back_to_best("rounding")
+                    return self.back_to_best(SolveStatus.ROUNDING)
                 self.all_rows, idle = True, 0
                 if best > LOST:
                     best = np.inf
@@ -211,7 +216,7 @@ class PredictorCorrector:
             # the reduced normal matrix M_(Q): (3.17) to (3.22)
             equations = NormalEquations(self.blocks, self.point, self.data.m, self.refines)
             if not equations.factorize(self.thresholds()):
-                return self.back_to_best("rounding")
+                return self.back_to_best(SolveStatus.ROUNDING)
             # predictor, (3.7) and (3.8); sigma mu by how far it leads
             direction = equations.solve(self.point.predictor)
             sigma_mu = self.centring(run(block_steps.direct, *direction), tolerance)
@@ -223,7 +228,7 @@ class PredictorCorrector:
                 direction, length = self.lengthened(equations, direction, length, sigma_mu)
             self.advance(equations, direction, STEP * length if length < 1 else 1.0)
 
-    def watched(self, tolerance: float) -> tuple[str | None, float]:
+    def watched(self, tolerance: float) -> tuple[SolveStatus | None, float]:
         """Tell of the iteration; returns what ``watch`` says, and the largest of gap and residuals."""
         point = self.point
         status = self.watch(
@@ -233,7 +238,7 @@ class PredictorCorrector:
         dual = min(point.dual, point.dual * tolerance / max(self.floor, tolerance))
         return status, float(max(point.gap, dual, point.r_s))
 
-    def back_to_best(self, status: str) -> str:
+    def back_to_best(self, status: SolveStatus) -> SolveStatus:
         """Return to the best point."""
         self.blocks.states, self.point = self.best
         return status

@@ -1,7 +1,7 @@
 """A low-rank factor of the kernel matrix of rows on a Dask cluster, block by block from broadcast pivots.
 
-The steps are those of libsvmx._kernels.pivoting. A block keeps its rows of the factor and the diagonal of their residual;
-what goes around is candidates, which are rows, and the pivots among them.
+The steps are those of libsvmx._kernels.pivoting. A block keeps its rows of the factor and the diagonal of the
+residual; what goes around is candidates, which are rows, and the pivots among them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels import pivoting
-from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns, chunk_diagonal
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._train.cluster.features import DistributedFeatures
@@ -49,7 +49,7 @@ class PartialFactor:
 
 def begin(block: CsrMatrix, state: None, spec: KernelSpec) -> tuple[PartialFactor, tuple[float, float]]:
     """No columns yet; replies sum and largest value of the diagonal of K."""
-    diagonal = chunk_diagonal(block, spec)
+    diagonal = kernel_diagonal(block, spec)
     return PartialFactor(np.empty((block.n_rows, 0)), diagonal), (
         float(diagonal.sum()),
         float(abs(diagonal).max(initial=0.0)),
@@ -107,7 +107,7 @@ def project(
     block: CsrMatrix, state: PartialFactor, landmarks: CsrMatrix, transform: FloatArray, spec: KernelSpec
 ) -> tuple[PartialFactor, tuple[float, float, float]]:
     """The factor of all landmarks at once; replies as ``left``."""
-    factor = chunk_columns(block, landmarks, spec) @ transform
+    factor = kernel_columns(block, landmarks, spec) @ transform
     return left(block, PartialFactor(factor, state.residual - np.einsum("ij,ij->i", factor, factor)))
 
 
@@ -126,7 +126,7 @@ def factor_rows(result: tuple[PartialFactor, object]) -> DenseRows:
 
 
 class LowRankFeatures(DistributedFeatures):
-    """LowRankFeatures(problem, param, observer): the rows of a low-rank factor, and models whose vectors are its pivots.
+    """LowRankFeatures(problem, param, observer): rows of a low-rank factor, and models whose vectors are its pivots.
 
     Attributes
     ----------
@@ -212,13 +212,13 @@ class LowRankFeatures(DistributedFeatures):
     def largest_candidates(self) -> tuple[CsrMatrix, FloatArray, float]:
         """Rows of the largest residuals, what they have of the factor, and the largest residual of the others."""
         offers = self.row_blocks.run(offer, CANDIDATES)
-        chosen, bound = pivoting.largest_of_chunks([(values, least) for _, values, least in offers], CANDIDATES)
+        chosen, bound = pivoting.largest_of_blocks([(values, least) for _, values, least in offers], CANDIDATES)
         places = [(offered[0][own],) for offered, own in zip(offers, chosen, strict=True)]
         return *joined(self.row_blocks.run(hand_over, each=places)), bound
 
     def drawn_candidates(self, totals: FloatArray) -> Handed:
         """Rows drawn with probabilities in proportion to their residuals, in random order."""
-        marks = pivoting.marks_of_chunks(totals, self.random.random(CANDIDATES))
+        marks = pivoting.marks_of_blocks(totals, self.random.random(CANDIDATES))
         rows, factor = joined(self.row_blocks.run(hand_drawn, each=[(own,) for own in marks]))
         order = self.random.permutation(rows.n_rows)
         return rows.take(order.astype(np.int32)), factor[order]
@@ -231,7 +231,7 @@ class LowRankFeatures(DistributedFeatures):
         drawn = np.sort(self.random.choice(ends[-1], self.limit, replace=False))
         places = [(drawn[(drawn >= begin) & (drawn < end)] - begin,) for begin, end in pairwise(ends)]
         self.pivots, _ = joined(self.row_blocks.run(hand_over, each=places))
-        block = chunk_columns(self.pivots, self.pivots, self.spec)
+        block = kernel_columns(self.pivots, self.pivots, self.spec)
         self.transform = nystrom_transform(block, self.largest)
         self.trace_error = self.remaining(self.row_blocks.run(project, self.pivots, self.transform, self.spec))
 

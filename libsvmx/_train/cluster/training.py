@@ -15,6 +15,7 @@ from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
 from libsvmx._train.cluster.features import LinearFunction
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks, OneThread
 from libsvmx._train.observer import SolveReport
+from libsvmx._train.reports import announced
 from libsvmx._train.training import class_costs
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx.enums import SolveStatus
 
 
 def train_distributed(
@@ -56,7 +58,7 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
     """The optimum of one pair of classes."""
     control = Control(param.eps, time_limit=param.time_limit, should_stop=observer.should_stop)
 
-    def watch(line: predictor_corrector.Iteration) -> str | None:
+    def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
         observer.iterated(line)
         return control.look()
 
@@ -68,8 +70,13 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
     objective = float(found.w @ found.w) / 2 - alpha if found.vertex else -found.primal
     gap = found.vertex.gap if found.vertex else float("inf")
     status = found.certified(gap, alpha, n_sv, param.eps)
-    report = SolveReport(found.iterations, objective, found.rho, n_sv, n_bsv, None, 0.0, status, 0, 0, gap)
-    if status != "converged":
-        observer.remark(status)
-    observer.solved(report)
-    return LinearFunction(found.w, found.rho, report)
+    report = SolveReport(
+        iterations=found.iterations,
+        objective=objective,
+        rho=found.rho,
+        n_sv=n_sv,
+        n_bsv=n_bsv,
+        status=status,
+        gap=gap,
+    )
+    return LinearFunction(found.w, found.rho, announced(report, observer))
