@@ -146,7 +146,9 @@ def solve(blocks: RowBlocks, settings: Reduction, watch: Watch, max_iter: int = 
         blocks.states = interior
         return Optimum(point.w, point.rho, method.number, before or status, None, mean_square, point.objective)
     vertex, blocks.states = best
-    if before == SolveStatus.CONVERGED or vertex.gap <= SHARP:  # then it is optimal, wherever the iterations were stopped
+    if (
+        before == SolveStatus.CONVERGED or vertex.gap <= SHARP
+    ):  # then it is optimal, wherever the iterations were stopped
         status = SolveStatus.CONVERGED
     return Optimum(vertex.w, vertex.rho, method.number, status, vertex, mean_square, -vertex.objective)
 
@@ -308,7 +310,8 @@ class PredictorCorrector:
 
 def total(replies: list[RightHandSide]) -> RightHandSide:
     """The right-hand side over the rows of all blocks."""
-    return RightHandSide(sum(reply.r_omega for reply in replies), sum(reply.vector for reply in replies))
+    vector = sum((reply.vector for reply in replies), start=np.zeros(len(replies[0].vector)))
+    return RightHandSide(sum(reply.r_omega for reply in replies), vector)
 
 
 def length_of(replies: list[RatioTest]) -> float:
