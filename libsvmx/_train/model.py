@@ -139,7 +139,7 @@ class Model:
         for name, kind in (("param", Parameter), ("vectors", CsrMatrix), ("nr_class", int)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} of a model must be a {kind.__name__}, not {getattr(self, name)!r}")
-        for name, kind in BUFFERS.items():
+        for name, code in BUFFERS.items():
             value = getattr(self, name)
             if value is None and name in ("coef", "offsets"):
                 raise ValueError(f"a model needs {name}")
