@@ -144,7 +144,7 @@ class Model:
             if value is None and name in ("coef", "offsets"):
                 raise ValueError(f"a model needs {name}")
             if value is not None:
-                object.__setattr__(self, name, _own(name, value, kind))
+                object.__setattr__(self, name, _own(name, value, code))
         for name in ("class_labels", "class_sv"):
             value = getattr(self, name)
             if value is not None:
