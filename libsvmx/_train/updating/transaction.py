@@ -69,7 +69,7 @@ class Part:
     @property
     def ids(self) -> Ids:
         """Of the row at each position of the path."""
-        return np.asarray(self.path.tags)
+        return np.asarray(self.path.state.tags)
 
     def copy(self) -> Part:
         return Part(self.path.copy())
@@ -159,18 +159,18 @@ class Change:
     def mark(self, part: Part) -> None:
         """The part will change."""
         self.marked.append(part)
-        part.path.mark()
+        part.path.state.mark()
 
     def take_back(self) -> None:
         """All parts as they were."""
         for part in self.marked:
-            part.path.rollback()
+            part.path.state.rollback()
 
     def commit(self) -> None:
         """No way back: rows that have left are gone."""
         for part in self.marked:
-            part.path.discard()
-            part.path.forget()
+            part.path.state.discard()
+            part.path.state.forget()
 
     def move(self, part: Part, key: Key, layout: Layout, fresh: Ids, gone: IntArray) -> None:
         """One path."""
@@ -180,13 +180,13 @@ class Change:
         boxes = self.posed(fresh, key, layout)
         self.touched.append(part)
         part.trained = False
-        part.path.append(kernel, fresh.data, *boxes)
+        part.path.state.append(kernel, fresh.data, *boxes)
         try:
             part.path.update(len(fresh), gone.data, total, self.control())
         except PathLost:
-            part.path.rollback()
-            part.path.mark()
-            part.path.append(kernel, fresh.data, *boxes)
+            part.path.state.rollback()
+            part.path.state.mark()
+            part.path.state.append(kernel, fresh.data, *boxes)
             part.trained = True
             self.lost(lambda: part.path.by_smo(gone.data, total, self.param.eps, self.control()))
         except TimeoutError as error:
@@ -214,15 +214,15 @@ class Change:
                 self.touched.append(part)
                 part.trained = False
                 nobody = filled("q", []), *nothing()
-                part.path.append(self.kernel_of(part.ids), *nobody)
+                part.path.state.append(self.kernel_of(part.ids), *nobody)
                 try:
                     action(part)
                 except PathLost:
                     if otherwise is None:
                         raise
-                    part.path.rollback()
-                    part.path.mark()
-                    part.path.append(self.kernel_of(part.ids), *nobody)
+                    part.path.state.rollback()
+                    part.path.state.mark()
+                    part.path.state.append(self.kernel_of(part.ids), *nobody)
                     part.trained = True
                     otherwise(part)
             return self.report(parts)
@@ -247,14 +247,14 @@ class Change:
         return boxes_of(self.param, np.where(targets == key[0], 1.0, -1.0).data, Cp, Cn)
 
     def report(self, parts: dict[Key, Part]) -> UpdateReport:
-        done = [part.path for part in self.touched]
+        done = [part.path.motion for part in self.touched]
         return UpdateReport(
-            sum(path.breakpoints for path in done),
-            sum(path.steps for path in done),
-            sum(path.pivots for path in done),
-            sum(path.polished for path in done),
+            sum(motion.breakpoints for motion in done),
+            sum(motion.steps for motion in done),
+            sum(motion.exchanges for motion in done),
+            sum(motion.repairs for motion in done),
             sum(part.trained for part in self.touched),
-            max((part.path.gap() for part in parts.values()), default=float("-inf")),
+            max((part.path.state.gap() for part in parts.values()), default=float("-inf")),
         )
 
 
@@ -284,7 +284,7 @@ def train_part(
     part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
     part.trained = True
     own = ids[np.asarray(members)]
-    part.path.append(kernel, own.data, *boxes)
+    part.path.state.append(kernel, own.data, *boxes)
     change = Change(param, problem, own, None, observer)
     try:
         part.path.start(beta, total, change.control())
