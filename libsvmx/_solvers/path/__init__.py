@@ -1,7 +1,7 @@
 """Exact optima that follow their data: rows join and leave, C changes, and the optimum moves along a path.
 
-Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines (NIPS 2009; IEEE TNN 2010);
-one row at a time: Cauwenberghs & Poggio (NIPS 2000).
+Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines (NIPS 2009; 2010 in IEEE
+Transactions on Neural Networks, whose equations are cited); one row at a time: Cauwenberghs & Poggio (NIPS 2000).
 
     Path  ──holds──>  PathState      the optimum: rows, boxes, beta, F = K beta, margin and its Cholesky factor
           ──holds──>  Motion         per unit of eta: what moves, how the margin answers (``direction``), ``advance``
@@ -12,8 +12,8 @@ one row at a time: Cauwenberghs & Poggio (NIPS 2000).
         shrinking       rows that a path goes on without: shrink_if_many, unshrink
         following       follow: direction, next_breakpoint, advance, breakpoint_event, until eta = 1
         refinement      from near the optimum to it: refine, repair after a path
-    path.pyx            Path: start, update (rows), rescale (C), by_smo where no path leads on (smo/double_smo.pyx), check
-    removal.pyx         folds of a cross-validation that leave the optimum over all rows
+    path.pyx        Path: start, update (rows), rescale (C), check; by_smo (smo/double_smo.pyx) where no path leads on
+    removal.pyx     folds of a cross-validation that leave the optimum over all rows
 
 Open first: following.pyx, ``follow``; then motion.pyx, which states the equations, and path.pyx.
 """

@@ -90,8 +90,8 @@ cdef double step_until_ends_meet(Motion motion, Py_ssize_t *below, Py_ssize_t *a
 
 
 cdef double rho_interval(Motion motion, double step, Py_ssize_t *below, Py_ssize_t *above) noexcept:
-    """The width of the interval of rho after a line of length ``step``, negative if it is empty, and the variables at the
-    ends of that of -rho (-1: none)."""
+    """The width of the interval of rho after a line of length ``step``, negative if it is empty, and the variables at
+    the ends of that of -rho (-1: none)."""
     cdef PathState s = motion.state
     cdef Py_ssize_t v
     cdef double V, bottom = -HUGE_VAL, top = HUGE_VAL

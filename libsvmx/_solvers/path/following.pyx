@@ -2,8 +2,8 @@
 
     direction -> next_breakpoint -> advance -> breakpoint_event, until eta = 1
 
-A straight line ends at a breakpoint: a member of the margin M meets a bound, or V of another variable meets -rho. One of A
-that meets it has its optimal beta and joins M. The factor of K_MM follows M.
+A straight line ends at a breakpoint: a member of the margin M meets a bound, or V of another variable meets -rho. One
+of A that meets it has its optimal beta and joins M. The factor of K_MM follows M.
 """
 
 from libc.stdint cimport int64_t
@@ -59,11 +59,11 @@ cdef int follow(Motion motion) except -1:
 
 
 cdef Py_ssize_t next_breakpoint(Motion motion, double *step) noexcept:
-    """The variable that ends the line, and how far that is: AT_END if it ends at eta = 1, another negative number if none
-    is found.
+    """The variable that ends the line, and how far that is: AT_END if it ends at eta = 1, another negative number if
+    none is found.
 
-    Two passes over the margin and over all others (Harris' ratio test): how far one can go if each may overshoot by what
-    counts as equal, and, of those met within that, the fastest.
+    Two passes over the margin and over all others (Harris' ratio test): how far one can go if each may overshoot by
+    what counts as equal, and, of those met within that, the fastest.
     """
     cdef PathState s = motion.state
     cdef Py_ssize_t k, v, first, m = s.per_row * s.active

@@ -130,7 +130,7 @@ cdef inline double room_of(PathState s, Py_ssize_t v, double u) noexcept nogil:
 
 
 cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length) except -1:
-    """beta of the margin and of ``v`` moves by ``length`` along the null direction, and F with it as far as rounding has it."""
+    """beta of the margin and of ``v`` moves by ``length`` along the null direction; F follows what rounding makes of it."""
     cdef PathState s = motion.state
     cdef Py_ssize_t k, w, m = s.factor.size
     cdef double beta

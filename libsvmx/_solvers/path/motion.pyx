@@ -20,8 +20,8 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, PathState
 
 cdef double ULP = 2.0 ** -52
-# Relative to the scale of V, and to the width of a box: closer is equal. Breakpoints so near each other may be passed in
-# any order, so the one with the largest speed is taken (Harris 1973), which keeps the factor well conditioned.
+# Relative to the scale of V, and to the width of a box: closer is equal. Breakpoints so near each other may be passed
+# in any order, so the one with the largest speed is taken (Harris 1973), which keeps the factor well conditioned.
 cdef double SHARP = 1e-12
 # The gap that a path has to end with, relative to the scale of V.
 cdef double NO_GAP = 1e-10

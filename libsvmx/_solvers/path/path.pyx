@@ -123,8 +123,8 @@ cdef class Path:
         return 0
 
     def rescale(self, lower, upper, double ratio, Control control):
-        """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)), which are those
-        there are times ``ratio`` > 0 but for rounding, and the sum as it is, 0. Raises as ``start``."""
+        """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)), which are
+        those there are times ``ratio`` > 0 but for rounding, and the sum as it is, 0. Raises as ``start``."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef Py_ssize_t v, m = s.per_row * s.n
@@ -167,8 +167,8 @@ cdef class Path:
         return 0
 
     def by_smo(self, gone, double total, double eps, Control control, lower=None, upper=None):
-        """As ``update``, or as ``rescale`` to bounds ``lower`` and ``upper``, to a gap of ``eps``, by SMO from beta as it
-        is: where no path leads on. Raises as ``start``."""
+        """As ``update``, or as ``rescale`` to bounds ``lower`` and ``upper``, to a gap of ``eps``, by SMO from beta as
+        it is: where no path leads on. Raises as ``start``."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone

@@ -1,9 +1,9 @@
 """Rows that a path goes on without.
 
-On large data most variables are far from V = -rho, and stay there. Rows whose variables would not meet it at their first
-speed within ``FAR`` times the path are shrunk: rows are permuted so that the others come first, all loops go over these,
-and at the end F of the rest is brought up to date (``unshrink``). What was shrunk wrongly is found by the KKT conditions
-over all rows, and repaired.
+On large data most variables are far from V = -rho, and stay there. Rows whose variables would not meet it at their
+first speed within ``FAR`` times the path are shrunk: rows are permuted so that the others come first, all loops go over
+these, and at the end F of the rest is brought up to date (``unshrink``). What was shrunk wrongly is found by the KKT
+conditions over all rows, and repaired.
 """
 
 from libc.stdint cimport int32_t
