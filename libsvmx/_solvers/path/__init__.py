@@ -1,7 +1,7 @@
 """Exact optima that follow their data: rows join and leave, C changes, and the optimum moves along a path.
 
-Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines (NIPS 2009; 2010 in IEEE
-Transactions on Neural Networks, whose equations are cited); one row at a time: Cauwenberghs & Poggio (NIPS 2000).
+Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines (NIPS 2009), whose
+equations are cited by number; one row at a time: Cauwenberghs & Poggio (NIPS 2000).
 
     Path  ──holds──>  PathState      the optimum: rows, boxes, beta, F = K beta, margin and its Cholesky factor
           ──holds──>  Motion         per unit of eta: what moves, how the margin answers (``direction``), ``advance``

@@ -1,4 +1,4 @@
-"""The path while the margin is empty (Karasuyama & Takeuchi 2010, section 3.3).
+"""The path while the margin is empty (Karasuyama & Takeuchi 2009, section 3.3).
 
 rho is free within an interval then,
 

@@ -1,4 +1,4 @@
-"""Path following, from breakpoint to breakpoint (Karasuyama & Takeuchi 2010; Cauwenberghs & Poggio 2001).
+"""Path following, from breakpoint to breakpoint (Karasuyama & Takeuchi 2009; Cauwenberghs & Poggio 2000).
 
     direction -> next_breakpoint -> advance -> breakpoint_event, until eta = 1
 

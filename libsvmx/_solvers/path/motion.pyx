@@ -7,7 +7,7 @@ those on bounds that move), the linear term, or the bounds. With
 
 M, rho and V answer, per unit of eta, such that everything else stays optimal:
 
-    K_MM d beta_M - d rho = d linear_M - W_M,   sum d beta_M = sum_residual      (Karasuyama & Takeuchi 2010, 7, 10)
+    K_MM d beta_M - d rho = d linear_M - W_M,   sum d beta_M = sum_residual      (Karasuyama & Takeuchi 2009, 7, 10)
     dF = W + K_:M d beta_M,   dV = d linear - dF                                                               (11)
 """
 

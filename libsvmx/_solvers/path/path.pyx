@@ -1,6 +1,6 @@
 """Exact optima that rows join and leave, and whose C changes: multiple incremental-decremental SVM.
 
-What can be asked of a path (Karasuyama & Takeuchi, 2009, 2010), with eta from 0 to 1:
+What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
 
 * ``update``: from the optimum, rows that join (A) grow towards their bounds, and those that leave (R) shrink to 0, all
   together: d beta_A = bound_A - beta_A, d beta_R = -beta_R                                          (eqs. 3, 4)

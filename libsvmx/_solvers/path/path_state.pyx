@@ -449,3 +449,16 @@ def longer(values, str kind, Py_ssize_t n):
 def copied(values, Py_ssize_t n):
     """The first n of ``values``."""
     return memoryview(bytearray(memoryview(values)[:n])).cast(memoryview(values).format)
+
+
+def interleaved(values, Py_ssize_t n):
+    """Values by variable (buffer of float64, shape (per_row * n,)) in the order of a path, both variables of a row
+    together, from that of a DualProblem, where all first ones come before all second ones."""
+    cdef const double[::1] given = values
+    cdef Py_ssize_t p, h, per_row = given.shape[0] // max(n, 1)
+    out_ = zeros("d", given.shape[0])
+    cdef double[::1] out = out_
+    for p in range(n):
+        for h in range(per_row):
+            out[per_row * p + h] = given[h * n + p]
+    return out_

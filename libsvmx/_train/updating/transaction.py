@@ -16,11 +16,13 @@ from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path, PathLost
+from libsvmx._solvers.path.path_state import interleaved
 from libsvmx._train import folds
-from libsvmx._train.formulation import coefficient_sums, pose
+from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, Kernels
 from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
+from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import ParameterError, SvmxError
 
 if TYPE_CHECKING:
@@ -274,11 +276,11 @@ def train_part(
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     if beta is None:
         kernel, budget_bytes = Kernels(problem, param).of(problem)
-        dual = pose(param, problem.targets, Cp, Cn)
+        dual = build_dual(param, problem.targets, Cp, Cn)
         solution = solve(param, dual, kernel, budget_bytes, control)
-        if solution.status != "converged":
+        if solution.status != SolveStatus.CONVERGED:
             observer.remark(solution.status)
-        beta = interleaved(param, np.asarray(dual.y) * np.asarray(solution.alpha))
+        beta = interleaved(solution.beta, len(problem))
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     boxes = boxes_of(param, problem.targets, Cp, Cn)
     part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
@@ -299,22 +301,14 @@ def boxes_of(param: Parameter, targets: Buffer, Cp: float, Cn: float) -> tuple[B
     """linear, low and high of beta, by variable."""
     if not len(targets):
         return nothing()
-    dual = pose(param, targets, Cp, Cn)
-    y, C = np.asarray(dual.y), np.asarray(dual.C)
+    dual = build_dual(param, targets, Cp, Cn)
     return (
-        interleaved(param, np.asarray(dual.linear)),
-        interleaved(param, np.where(y > 0, 0.0, -C)),
-        interleaved(param, np.where(y > 0, C, 0.0)),
+        interleaved(dual.linear, len(targets)),
+        interleaved(dual.lower, len(targets)),
+        interleaved(dual.upper, len(targets)),
     )
 
 
 def nothing() -> tuple[Buffer, Buffer, Buffer]:
     """Boxes of no variables."""
     return filled("d", []), filled("d", []), filled("d", [])
-
-
-def interleaved(param: Parameter, values: FloatArray) -> Buffer:
-    """Values by variable in the order of a path, both variables of a row together, from that of a dual problem."""
-    if param.svm_type.is_regression:
-        values = values.reshape(2, -1).T
-    return np.ascontiguousarray(values, dtype=np.float64).ravel().data
