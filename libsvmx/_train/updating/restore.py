@@ -80,7 +80,11 @@ def contents_of(state: State) -> Contents:
     with state._at_rest():
         parts = [
             PartContents(
-                key, part.ids.copy(), np.asarray(part.path.state.coefficients), np.asarray(part.path.state.K_beta), part.path.state.total
+                key,
+                part.ids.copy(),
+                np.asarray(part.path.state.coefficients),
+                np.asarray(part.path.state.K_beta),
+                part.path.state.total,
             )
             for key, part in state.parts.items()
         ]

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, FloatArray, Ids, IntArray
+    from libsvmx._typing import Buffer, Ids, IntArray
 
 
 @dataclass(frozen=True, slots=True)
