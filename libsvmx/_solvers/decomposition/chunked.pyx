@@ -104,7 +104,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
 
     try:
         path = path_of(problem, kernel, budget_bytes, found.beta, control)
-        exact = solution_without(path, problem, zeros("i", 0), path.total, control)
+        exact = solution_without(path, problem, zeros("i", 0), path.state.total, control)
     except (PathLost, TimeoutError):
         return found
     return DualSolution(
