@@ -6,7 +6,6 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import prediction
 from libsvmx._train.model import Model
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.enums import KernelType
@@ -109,7 +108,8 @@ def precomputed(K: Any) -> CsrMatrix:
 
 
 def parameter_of(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:
-    return replace(param or Parameter(), **options)
+    """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError."""
+    return changed(param or Parameter(), options)
 
 
 def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:

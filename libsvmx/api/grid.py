@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from libsvmx._train.validation.grid import (
 )
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import problem_of
+from libsvmx.api.arrays import parameter_of, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,7 +122,7 @@ def grid_search(
     ------
     ParameterError, DataError, SvmxError      all are ValueErrors
     """
-    problem, param = problem_of(X, y, replace(param or Parameter(), **options))
+    problem, param = problem_of(X, y, parameter_of(param, options))
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), random_state)
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
