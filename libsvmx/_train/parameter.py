@@ -64,7 +64,7 @@ class Parameter:
     max_iter: int = 0
     time_limit: float = 0.0
     threads: int = field(default=0, compare=False)
-    solver: Solver = SMO()  # of a name, too
+    solver: Solver = field(default_factory=SMO)
 
     def __post_init__(self) -> None:
         for name, kind in (("svm_type", SvmType), ("kernel_type", KernelType)):
@@ -164,6 +164,7 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
         solver = param.solver if solver == param.solver.name else solver_class(solver)()
     own = {f.name for f in fields(param)}
     settings = {name: value for name, value in given.items() if name not in own}
+    general = {name: value for name, value in given.items() if name in own}
     taken = [known.name for known in solver.settings()]
     for name in settings:
         if name not in taken:
@@ -171,5 +172,4 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
             what = f"{name} is of solver {names_of(takers)}" if takers else f"there is no parameter {name}"
             takes = f"takes {', '.join(taken)}" if taken else "has no settings"
             raise ParameterError(f"{what}; solver {solver.name} {takes}")
-    solver = replace(solver, **settings)
-    return replace(param, **{name: value for name, value in given.items() if name in own}, solver=solver)
+    return replace(param, **{**general, "solver": replace(solver, **settings)})

@@ -107,9 +107,19 @@ def precomputed(K: Any) -> CsrMatrix:
     return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
 
 
-def parameter_of(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:
-    """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError."""
-    return changed(param or Parameter(), options)
+# LIBSVM's, of what is drawn at random.
+USUAL_STATE = 1
+
+
+def parameter_of(param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None) -> Parameter:
+    """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError.
+
+    ``random_state``: of the solver, too, if it draws at random.
+    """
+    found = changed(param or Parameter(), options)
+    if random_state is None or not any(known.name == "random_state" for known in found.solver.settings()):
+        return found
+    return changed(found, {"random_state": random_state})
 
 
 def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:

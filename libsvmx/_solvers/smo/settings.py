@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SMO(Solver):
-    """Sequential minimal optimization along LIBSVM's path: its pairs, its order, its roundings. There are no settings."""
+    """Sequential minimal optimization along LIBSVM's path: its pairs, its order, its roundings. It has no settings."""
 
     name: ClassVar[str] = "smo"
     summary: ClassVar[str] = "LIBSVM's path and its model files"
