@@ -109,7 +109,8 @@ def grid_search(
     seed : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
                               seeding cannot be (probability estimates, classes of weight 0, solver crsvm)
-    random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that draw
+    random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that
+                              draw
     workers : int             processes; more than one needs joblib (``libsvmx[grid]``)
     dask : str or distributed.Client       share the points among its workers instead (``libsvmx[dask]``)
     progress : callable(point)             told of each point as it comes
