@@ -21,6 +21,7 @@ from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.float_lanes cimport svmx_add_float_rows
 from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
 from libsvmx._kernels.sharedrows cimport SharedKernel
+from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.decomposition.subproblem cimport Chunk
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
@@ -94,7 +95,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
     for v in range(problem.size):
         if lower[v] >= upper[v]:
             return found
-        n_free += lower[v] < beta[v] < upper[v]
+        n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
     if problem.groups == 2 or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
         return found
     from libsvmx._solvers.path.path import PathLost
@@ -102,7 +103,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
 
     try:
         path = path_of(problem, kernel, budget_bytes, found.beta, control)
-        exact = solution_without(path, problem, zeros("i", 0), path.total, control)
+        exact = solution_without(path, problem, zeros("i", 0), path.state.total, control)
     except (PathLost, TimeoutError):
         return found
     return DualSolution(
@@ -227,13 +228,14 @@ cdef class Chunked(WarmSmo):
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
         cdef double gap, best = HUGE_VAL, gained = 0.0
+        cdef Certificate found[2]
         cdef Py_ssize_t n
         cdef int64_t since = 0          # rounds without a smaller gap
         cdef bint going = True
         if self.control.max_iter == 0:
             limit *= STEPS_FOR_ONE
         while self.iterations < limit and not self.control.expired:
-            gap = self.gap()
+            gap = self.certify(found)
             since += 1
             if gap < 0.9 * best:
                 best, since, gained = gap, 0, self.chunk.gained
@@ -321,19 +323,6 @@ cdef class Chunked(WarmSmo):
         return 0
 
     # ---- a round ------------------------------------------------------------------------------
-
-    cdef double gap(self) noexcept nogil:
-        """The KKT gap over the active variables."""
-        cdef double top, bottom, gap = -HUGE_VAL
-        cdef Py_ssize_t p
-        cdef int g
-        for g in range(self.groups):
-            top, bottom = -HUGE_VAL, HUGE_VAL
-            for p in range(self.active):
-                top = max(top, self.V[p] + self.up[g, p])
-                bottom = min(bottom, self.V[p] + self.low[g, p])
-            gap = max(gap, top - bottom)
-        return gap
 
     cdef Py_ssize_t choose(self) noexcept nogil:
         """Fill ``working``; returns how many there are."""

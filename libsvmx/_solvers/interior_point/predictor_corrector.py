@@ -174,7 +174,7 @@ def solve_dual(
         rho = offset_of(alpha, scores, y, tau)
         objective = float(w @ w) / 2 - float(alpha.sum())
     beta = y * alpha
-    gap = kkt_gap(dual, beta, scores)
+    gap = kkt_gap(beta, scores, dual.lower, dual.upper)
     status = found.certified(gap, float(alpha.sum()), int(np.count_nonzero(alpha)), control.eps)
     return DualSolution(
         beta=beta, scores=scores, rho=rho, objective=objective, iterations=found.iterations, status=status
