@@ -117,7 +117,7 @@ def converted(name: str, value: Any, kind: type) -> Any:
     try:
         if isinstance(value, str) or (kind is bool and value not in (0, 1)):
             raise TypeError
-        number = index(value) if kind is int else kind(value)
+        number = int(index(value)) if kind is int else kind(value)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name} must be {KINDS[kind]}, not {value!r}") from None
     if not isfinite(number):

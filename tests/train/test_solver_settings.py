@@ -120,8 +120,8 @@ def test_texts(make, message):
 
 
 def test_values_are_what_they_are_declared_as():
-    found = Chunked(working_set=True, keep_share=0)
-    assert type(found.working_set) is int and type(found.keep_share) is float
+    found = Chunked(random_state=True, keep_share=0)
+    assert type(found.random_state) is int and type(found.keep_share) is float
     assert CRSVM(balanced=0).balanced is False
 
 
@@ -272,7 +272,7 @@ def test_every_option_reaches_its_setting(solver):
         value = {str: last, bool: not known.default, int: 9, float: 0.25}[known.kind]
         words = [option] if known.kind is bool else [option, str(value)]
         needed = ["--rank", "5"] if known.name in ("low_rank", "predict_with") else []
-        job, param, *_ = train.parse_arguments(["-t", "0", "--solver", solver.name, *needed, *words, "file"])
+        _, param, *_ = train.parse_arguments(["-t", "0", "--solver", solver.name, *needed, *words, "file"])
         assert getattr(param.solver, known.name) == value
         for other in solver_classes():
             if known.name not in (one.name for one in other.settings()):
