@@ -9,12 +9,12 @@ from support.crsvm import Case, clouds
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps, crossover, free_rows, vertex_steps
 from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
-from libsvmx._solvers.interior_point.constraint_reduction import Reduction
 from libsvmx._solvers.interior_point.crossover import cross_over
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations
 from libsvmx._solvers.interior_point.point import point_of
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._solvers.interior_point.vertex_steps import Vertex
 from libsvmx.enums import SolveStatus
 
@@ -24,7 +24,7 @@ from libsvmx.enums import SolveStatus
 def iterated(case, tolerance):
     """Row blocks at an interior point, the point, and the mean of |x|^2."""
     blocks = LocalRowBlocks(case.rows, case.y, case.upper)
-    method = PredictorCorrector(blocks, Reduction(), lambda line: None, 200)
+    method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 200)
     assert method.run(tolerance) == SolveStatus.CONVERGED
     return blocks, method.point, method.data.mean_square
 
@@ -138,7 +138,7 @@ def test_the_best_point_is_kept(monkeypatch):
     """Iterations that lead away, or to nan, do not spoil what was found before."""
     case = Case(*clouds(4, 150, 5), 10.0)
     blocks = LocalRowBlocks(case.rows, case.y, case.upper)
-    method = PredictorCorrector(blocks, Reduction(), lambda line: None, 200)
+    method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 200)
     true = PredictorCorrector.advance
 
     def advance(self, equations, direction, step):
@@ -165,7 +165,7 @@ def test_a_method_that_is_lost_begins_again():
         y = np.where(rng.random(44) < 0.5, 1.0, -1.0)
         y[:2] = 1, -1
         case = Case(X, y, 6.5e5)
-        solution = case.solve(Reduction("fixed", balanced=False, upper=11))
+        solution = case.solve(CRSVM("fixed", balanced=False, most_rows=11))
         case.check(solution)
         sizes = [line.rows for line in case.lines]
         lost += any(b.rows == 44 and b.mu < 0.1 * a.mu for a, b in pairwise(case.lines[5:]))
@@ -185,7 +185,7 @@ def test_a_model_of_few_iterations_is_better_than_none(C):
 
 def test_poor_directions_take_more_rows():
     case = Case(*clouds(4, 150, 5), 10.0)
-    method = PredictorCorrector(LocalRowBlocks(case.rows, case.y, case.upper), Reduction(), lambda line: None, 200)
+    method = PredictorCorrector(LocalRowBlocks(case.rows, case.y, case.upper), CRSVM(), lambda line: None, 200)
     equations = NormalEquations(method.blocks, method.point, 150, True)
     equations.rows, equations.size, equations.factor = 20, 1.0, np.asfortranarray(np.eye(5))
     for poor, expected in ((True, 40), (False, 20), (False, 10)):

@@ -8,15 +8,15 @@ from support.crsvm import Case, clouds, sparse
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps, crossover, predictor_corrector, row_blocks
-from libsvmx._solvers.interior_point.constraint_reduction import Reduction
+from libsvmx._solvers.interior_point.settings import CRSVM
 
 VARIANTS = [
-    Reduction(size, rule, balanced, upper)
+    CRSVM(size, rule, balanced, upper)
     for size in ("adaptive", "fixed")
     for rule in ("omega", "distance")
     for balanced in (True, False)
     for upper in (0, 25)
-] + [Reduction("none")]
+] + [CRSVM("none")]
 
 
 # ---- variants and costs ------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ def test_class_weights(C, weights):
         case.check(case.solve())
 
 
-@pytest.mark.parametrize("reduction", [Reduction(), Reduction(balanced=False), Reduction("fixed", upper=10)], ids=str)
+@pytest.mark.parametrize("reduction", [CRSVM(), CRSVM(balanced=False), CRSVM("fixed", most_rows=10)], ids=str)
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 def test_one_row_against_many(C, reduction):
     X, y = clouds(2, 200, share=0.0)
@@ -51,16 +51,16 @@ def test_one_row_against_many(C, reduction):
         case.check(case.solve(reduction))
 
 
-@pytest.mark.parametrize("reduction", [Reduction(), Reduction("none"), Reduction("fixed", upper=60)], ids=str)
+@pytest.mark.parametrize("reduction", [CRSVM(), CRSVM("none"), CRSVM("fixed", most_rows=60)], ids=str)
 def test_iterations_of_ordinary_problems(reduction):
     """Some dozens, whatever C is; and with fewer rows not many more."""
     for C in (1e-3, 1.0, 1e3, 1e6):
         case = Case(*clouds(5, 400, 6), C)
         assert case.solve(reduction).iterations <= 35
         sizes = [line.rows for line in case.lines]
-        if reduction.size == "adaptive":
+        if reduction.reduction == "adaptive":
             assert min(sizes[1:]) < 200
-        elif reduction.size == "none":
+        elif reduction.reduction == "none":
             assert set(sizes[1:]) == {400}
 
 
@@ -72,7 +72,7 @@ def test_few_rows_take_as_many_iterations(upper, make):
     for seed in range(6):
         case = Case(*clouds(seed, 400, 15), 1.0, make=make)
         for size, own in taken.items():
-            solution = case.solve(Reduction(size, upper=0 if size == "none" else upper))
+            solution = case.solve(CRSVM(size, most_rows=0 if size == "none" else upper))
             assert solution.status == "converged"
             own.append(solution.iterations)
     assert sum(taken["adaptive"]) <= 1.3 * sum(taken["none"]), taken
@@ -84,12 +84,12 @@ def test_directions_are_refined_only_where_they_must_be(monkeypatch):
     told = block_steps.curvature
     monkeypatch.setattr(block_steps, "curvature", lambda *given: (products.append(1), told(*given))[1])
     case = Case(*clouds(3, 400, 5), 1.0)
-    case.solve(Reduction("none"))
+    case.solve(CRSVM("none"))
     assert not products
-    iterations = case.solve(Reduction()).iterations
+    iterations = case.solve(CRSVM()).iterations
     assert len(products) < iterations
     products.clear()
-    case.solve(Reduction("fixed", upper=30))
+    case.solve(CRSVM("fixed", most_rows=30))
     assert len(products) > iterations
 
 
@@ -210,9 +210,7 @@ GEOMETRIES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "reduction", [Reduction(), Reduction("none"), Reduction("fixed", "distance", False, 12)], ids=str
-)
+@pytest.mark.parametrize("reduction", [CRSVM(), CRSVM("none"), CRSVM("fixed", "distance", False, 12)], ids=str)
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_degenerate_geometries(geometry, C, reduction):
@@ -386,12 +384,12 @@ def test_an_interrupt_is_raised():
 def test_a_tolerance_that_cannot_be_reached():
     """The vertex is the optimum all the same."""
     case = Case(*clouds(4, 150, 5), 10.0)
-    case.check(case.solve(Reduction(tolerance=1e-14)))
+    case.check(case.solve(CRSVM(tolerance=1e-14)))
 
 
 def test_a_loose_tolerance_is_made_a_vertex():
     case = Case(*clouds(4, 150, 5), 10.0)
-    loose, tight = case.solve(Reduction(tolerance=1e-3)), case.solve()
+    loose, tight = case.solve(CRSVM(tolerance=1e-3)), case.solve()
     assert loose.iterations <= tight.iterations
     case.check(loose)
 

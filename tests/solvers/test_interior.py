@@ -11,13 +11,14 @@ import pytest
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
+from libsvmx._problem.certificate import array_level
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
-from libsvmx._solvers.interior_point.constraint_reduction import Reduction
-from libsvmx._solvers.interior_point.dual_solver import feasible, rho_of
+from libsvmx._solvers.interior_point.dual_solver import feasible
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations
 from libsvmx._solvers.interior_point.point import point_of
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of, total
+from libsvmx._solvers.interior_point.settings import CRSVM
 
 M, N = 13, 4
 
@@ -98,7 +99,9 @@ class Point:
             self.xi = np.maximum(0, -margin) + rng.uniform(0.1, 1, size=m)
             self.s = margin + self.xi
         self.blocks = FrozenRowBlocks(self.X, self.y, self.upper, bounds, make)
-        self.method = PredictorCorrector(self.blocks, Reduction(size, seed=draw, **settings), lambda line: None, 100)
+        self.method = PredictorCorrector(
+            self.blocks, CRSVM(size, random_state=draw, **settings), lambda line: None, 100
+        )
         self.blocks.put((self.alpha, self.u, self.xi, self.s, self.X @ self.w))
         self.measured(self.blocks.run(block_steps.measure, self.rho))
 
@@ -322,7 +325,7 @@ def chosen(point):
 @pytest.mark.parametrize("upper", [1, 2, 7, 30, 0])
 @SEEDS
 def test_the_normal_matrix_of_chosen_rows(seed, upper, balanced, rule, bounds):
-    point = Point(seed, False, bounds, size="fixed", rule=rule, balanced=balanced, upper=upper, m=60)
+    point = Point(seed, False, bounds, size="fixed", reduction_rule=rule, balanced=balanced, most_rows=upper, m=60)
     point.method.number = 1
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     keys = -inverse if rule == "omega" else point.y * (point.X @ point.w - point.rho) + point.xi - 1
@@ -350,7 +353,7 @@ def test_the_normal_matrix_of_chosen_rows(seed, upper, balanced, rule, bounds):
 @pytest.mark.parametrize("balanced", [False, True])
 @pytest.mark.parametrize("theta", [1e-3, 0.3, 100.0])
 def test_an_adaptive_size(theta, balanced, rule):
-    point = Point(5, False, (20,), size="adaptive", rule=rule, balanced=balanced, theta=theta, m=60, beta=2.0)
+    point = Point(5, False, (20,), size="adaptive", reduction_rule=rule, balanced=balanced, theta=theta, m=60, beta=2.0)
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     length = np.sqrt((point.X**2).sum() / point.m)
     mu = point.method.point.mu
@@ -375,7 +378,7 @@ def test_an_adaptive_size(theta, balanced, rule):
 @pytest.mark.parametrize("upper", [10, 30, 55])
 def test_refined_directions(seed, upper):
     """Of few rows: conjugate gradients leave 0.2 of M dw = side at most, or the direction is called poor."""
-    point = Point(seed, False, (20, 33), size="fixed", upper=upper, m=60)
+    point = Point(seed, False, (20, 33), size="fixed", most_rows=upper, m=60)
     point.method.number = 1
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     ybar = point.X.T @ inverse
@@ -408,7 +411,7 @@ def test_rows_at_random_first():
     """With q_U, the first matrix has rows by a seed; without, all."""
     found = []
     for draw in (1, 2, 1):
-        point = Point(3, False, (), size="fixed", upper=10, draw=draw, m=60)
+        point = Point(3, False, (), size="fixed", most_rows=10, draw=draw, m=60)
         found.append(chosen(point))
         assert found[-1][1] == 10
     assert not np.allclose(found[0][0], found[1][0])
@@ -466,5 +469,6 @@ def test_feasible(seed):
     ],
 )
 def test_rho(alpha, y, scores, expected):
-    found = rho_of(*(np.array(v, dtype=float) for v in (alpha, scores, y)), np.ones(len(y)))
-    assert found == pytest.approx(expected)
+    alpha, y, scores = (np.array(v, dtype=float) for v in (alpha, y, scores))
+    level = array_level(scores, np.where(y > 0, alpha < 1, alpha > 0), np.where(y > 0, alpha > 0, alpha < 1))
+    assert -level == pytest.approx(expected)

@@ -9,8 +9,8 @@ import pytest
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.interior_point.constraint_reduction import Reduction
 from libsvmx._solvers.interior_point.dual_solver import solve_dual
+from libsvmx._solvers.interior_point.settings import CRSVM
 from support.labels import labelled
 
 
@@ -34,7 +34,7 @@ class Case:
     def solve(self, reduction=None, threads=1, eps=1e-3, **control):
         self.lines.clear()
         control = Control(eps, **control)
-        solution = solve_dual(self.dual, self.rows, reduction or Reduction(), control, threads, self.lines.append)
+        solution = solve_dual(self.dual, self.rows, reduction or CRSVM(), control, threads, self.lines.append)
         assert len(self.lines) > solution.iterations or not self.lines
         return solution
 

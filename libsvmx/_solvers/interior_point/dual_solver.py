@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._problem.certificate import kkt_gap
+from libsvmx._problem.certificate import array_level, kkt_gap
 from libsvmx._problem.dual import DualSolution
 from libsvmx._solvers.interior_point import predictor_corrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
-    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx._solvers.interior_point.settings import CRSVM
     from libsvmx._typing import FloatArray
 
     Log = Callable[["Iteration"], object]
 
 
 def solve_dual(
-    dual: DualProblem, rows: FeatureRows, settings: Reduction, control: Control, threads: int, log: Log
+    dual: DualProblem, rows: FeatureRows, settings: CRSVM, control: Control, threads: int, log: Log
 ) -> DualSolution:
     """The optimum of a C-SVC problem whose kernel is X X' of explicit features.
 
@@ -42,9 +42,10 @@ def solve_dual(
     """
     from threadpoolctl import threadpool_limits
 
-    # alpha = y beta lies in [0, upper]
-    y = np.where(np.asarray(dual.lower) < 0, -1.0, 1.0)
-    upper = np.asarray(dual.upper) - np.asarray(dual.lower)
+    # beta = y alpha, and alpha lies in [0, upper]
+    lowest, highest = np.asarray(dual.lower), np.asarray(dual.upper)
+    y = np.where(lowest < 0, -1.0, 1.0)
+    upper = highest - lowest
 
     def watch(line: Iteration) -> SolveStatus | None:
         log(line)
@@ -64,10 +65,10 @@ def solve_dual(
             if best < 1:
                 alpha, w = best * alpha, best * w
         scores = y - rows.times(w)
-        rho = rho_of(alpha, scores, y, upper)
+        beta = y * alpha
+        rho = -array_level(scores, beta < highest, beta > lowest)
         objective = float(w @ w) / 2 - float(alpha.sum())
-    beta = y * alpha
-    gap = kkt_gap(dual, beta, scores)
+    gap = kkt_gap(beta, scores, lowest, highest)
     status = found.certified(gap, float(alpha.sum()), int(np.count_nonzero(alpha)), control.eps)
     return DualSolution(
         beta=beta, scores=scores, rho=rho, objective=objective, iterations=found.iterations, status=status
@@ -82,15 +83,3 @@ def feasible(alpha: FloatArray, y: FloatArray, upper: FloatArray) -> FloatArray:
         if own > other:
             alpha = np.where(y == sign, alpha * (other / own), alpha)
     return alpha
-
-
-def rho_of(alpha: FloatArray, scores: FloatArray, y: FloatArray, upper: FloatArray) -> float:
-    """rho: -(mean of V over free rows), or the middle of what the KKT conditions allow, as LIBSVM has it."""
-    free = (alpha > 0) & (alpha < upper)
-    if free.any():
-        return -float(scores[free].mean())
-    up = np.where(y > 0, alpha < upper, alpha > 0)
-    max_up, min_low = scores[up].max(initial=-np.inf), scores[~up].min(initial=np.inf)
-    if np.isinf(max_up) or np.isinf(min_low):
-        return -float(max_up if np.isinf(min_low) else min_low)
-    return -float(max_up + min_low) / 2

@@ -35,9 +35,9 @@ from libsvmx.enums import SolveStatus
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
     from libsvmx._solvers.interior_point.point import Point
     from libsvmx._solvers.interior_point.row_blocks import RowBlocks
+    from libsvmx._solvers.interior_point.settings import CRSVM
     from libsvmx._typing import FloatArray
 
     Watch = Callable[["Iteration"], SolveStatus | None]
@@ -117,7 +117,7 @@ class Optimum(NamedTuple):
         return self.status
 
 
-def solve(blocks: RowBlocks, settings: Reduction, watch: Watch, max_iter: int = 0) -> Optimum:
+def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -> Optimum:
     """The optimum over ``blocks``, which are left at its vertex.
 
     Parameters
@@ -172,13 +172,13 @@ class PredictorCorrector:
     refines : bool          whether its directions are refined
     """
 
-    def __init__(self, blocks: RowBlocks, settings: Reduction, watch: Watch, max_iter: int):
+    def __init__(self, blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int):
         self.blocks, self.settings, self.watch, self.max_iter = blocks, settings, watch, max_iter
         self.data = block_steps.add_data_sums(blocks.run(block_steps.begin))
         self.point = self.measured_start()
         self.best = self.blocks.states, self.point
         self.number, self.rows, self.step = 0, 0, 0.0
-        self.all_rows, self.least_rows, self.refines = settings.size == "none", 0, True
+        self.all_rows, self.least_rows, self.refines = settings.reduction == "none", 0, True
         # rounding of X'Y alpha, seen from a margin
         self.floor = 4 * np.finfo(float).eps * self.data.mean_square * self.data.upper
 
@@ -252,8 +252,8 @@ class PredictorCorrector:
         settings, data, mu = self.settings, self.data, self.point.mu
         least = settings.theta * float(np.sqrt(mu)) / data.length
         near = float(np.sqrt(mu * data.m / data.upper))  # s has no unit
-        draw = settings.seed if self.number == 0 and settings.upper else None
-        ranked = self.blocks.run(block_steps.rank, settings.rule, least, near, draw)
+        draw = settings.random_state if self.number == 0 and settings.most_rows else None
+        ranked = self.blocks.run(block_steps.rank, settings.reduction_rule, least, near, draw)
         share = float(min(1.0, START_MU * mu * data.m / data.upper) ** (1 / settings.beta))
         return thresholds(settings, share, data.class_sizes, self.least_rows, ranked)
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from libsvmx._problem.certificate import extremes
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -38,7 +40,7 @@ class FreeRows(NamedTuple):
 
 
 class KktSides(NamedTuple):
-    """The two sides of the KKT gap, V = y - X w."""
+    """The two sides of the KKT gap, V = y - X w: max V of what can grow, beta = y alpha, min V of what can fall."""
 
     max_up: float
     min_low: float
@@ -85,12 +87,9 @@ def set_free_rows(block: RowBlock, vertex: Vertex, w: FloatArray, alpha: FloatAr
     """Give the free rows their values; ``w`` is that of all rows."""
     new = vertex.alpha.copy()
     new[vertex.free] = alpha
-    score = block.y - block.rows.times(w)
     positive, below, above = block.y > 0, new < block.upper, new > 0
-    up, low = np.where(positive, below, above), np.where(positive, above, below)
-    return Vertex(new, vertex.free), KktSides(
-        float(score.max(initial=-np.inf, where=up)), float(score.min(initial=np.inf, where=low))
-    )
+    can_grow, can_fall = np.where(positive, below, above), np.where(positive, above, below)
+    return Vertex(new, vertex.free), KktSides(*extremes(block.y - block.rows.times(w), can_grow, can_fall))
 
 
 def update_active_set(block: RowBlock, vertex: Vertex, w: FloatArray, rho: float, slack: float) -> tuple[Vertex, int]:

@@ -17,6 +17,7 @@ from libsvmx._kernels import pivoting
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import DistributedFeatures
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.feature_map import check_size, model_on_pivots
@@ -142,14 +143,15 @@ class LowRankFeatures(DistributedFeatures):
 
     def __init__(self, problem: DistributedProblem, param: Parameter, observer: Observer):
         super().__init__(problem)
-        settings = param.approximation()
-        if settings.method == "eigen":
+        assert isinstance(param.solver, CRSVM)
+        settings = param.solver.approximation()
+        if settings.low_rank == "eigen":
             raise ParameterError(
                 "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
             )
         check_size(min(settings.rank, problem.m))
         self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
-        self.random = np.random.default_rng(settings.seed)
+        self.random = np.random.default_rng(settings.random_state)
         client = problem.client
         blocks = client.map(sparse_block, problem.blocks, pure=False, key="svmx-sparse")
         self.row_blocks = DistributedRowBlocks(client, blocks, 0)
@@ -157,7 +159,7 @@ class LowRankFeatures(DistributedFeatures):
         self.trace = sum(total for total, _ in begun)
         self.largest = max(largest for _, largest in begun)
         self.limit = min(settings.rank or problem.m, problem.m)
-        if settings.method == "nystrom":
+        if settings.low_rank == "nystrom":
             self.nystrom(settings)
         else:
             self.cholesky(settings)
@@ -170,7 +172,7 @@ class LowRankFeatures(DistributedFeatures):
 
     def cholesky(self, settings: Approximation) -> None:
         """Greedy or randomly pivoted, as libsvmx._kernels.factors.cholesky."""
-        target = settings.tolerance * self.trace if settings.tolerance else -np.inf
+        target = settings.rank_error * self.trace if settings.rank_error else -np.inf
         pivots: list[CsrMatrix] = []
         lower = np.zeros((0, 0))
         replies = self.row_blocks.run(left)
@@ -179,7 +181,7 @@ class LowRankFeatures(DistributedFeatures):
             if not max(reply[2] for reply in replies) > floor:
                 break
             room = self.limit - len(lower)
-            if settings.method == "cholesky":
+            if settings.low_rank == "cholesky":
                 candidates, factor, bound = self.largest_candidates()
                 block = pivoting.residual_block(candidates, factor, self.spec)
                 chosen, new = pivoting.choose_largest(block, bound, room, floor)

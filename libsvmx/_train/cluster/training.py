@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks, OneThread
 from libsvmx._train.observer import SolveReport
@@ -56,6 +57,7 @@ def train_distributed(
 
 def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observer) -> LinearFunction:
     """The optimum of one pair of classes."""
+    assert isinstance(param.solver, CRSVM)
     control = Control(param.eps, time_limit=param.time_limit, should_stop=observer.should_stop)
 
     def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
@@ -63,7 +65,7 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
         return control.look()
 
     with OneThread():
-        found = predictor_corrector.solve(blocks, param.interior(), watch, param.max_iter)
+        found = predictor_corrector.solve(blocks, param.solver, watch, param.max_iter)
     counts: list[vertex_steps.SupportCounts] = blocks.run(vertex_steps.count_support)
     alpha, n_sv, n_bsv = (sum(column) for column in zip(*counts, strict=True))
     # of a solve that was stopped, w is the last one: it is not of these alpha
