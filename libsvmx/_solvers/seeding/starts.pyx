@@ -18,7 +18,7 @@ from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free, malloc, qsort
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.smo_lanes cimport svmx_axpy_row
