@@ -37,7 +37,7 @@ from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridplot, report
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.options import UsageError, count, parse, real
-from libsvmx.cli.process import run, tidy_interrupt, warn, write
+from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
@@ -320,7 +320,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Table:
     try:
         with ExitStack() as stack:
             if pool is not None:
-                stack.enter_context(tidy_interrupt())
+                stack.enter_context(tidy_end())
                 stack.enter_context(pool)
             outcomes = search(plan, problem, pool or Alone(), results, Remarks())  # refuses before old results are gone
             record, states = outputs(job, identity, stack)
@@ -340,7 +340,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Table:
     on_grid = set(order)
     points = [*(p for key, p in found.items() if key not in on_grid), *(found[key] for key in order)]
     table = Table(plan, points, best_of(points, regression))
-    with tidy_interrupt():
+    with tidy_end():
         write_tables(job, table)
         states.clear()
     return table

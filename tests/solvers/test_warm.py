@@ -10,18 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import data
 from support.examples import examples
+from support.labels import alpha_of, labelled
 from support.rounds import FORMULATIONS, SEEDERS, Case
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.seeders import seeder
 from libsvmx._solvers.seeding.starts import adjust, moved_scores
 from libsvmx._solvers.smo import warm
 from libsvmx._train.folds import stratified_folds
-from libsvmx._train.formulation import held_out
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.validation.dual_folds import Rounds
@@ -41,13 +40,13 @@ cases = st.builds(
 def problem(case, round_, start):
     """What ``start`` is the start of."""
     V = moved_scores(round_, case.every_row, start, case.pool)
-    return DualProblem(case.dual.y, case.dual.linear, round_.C, start, case.dual.index, case.dual.split, V)
+    return labelled(case.y, case.linear, round_.C, start, case.index, case.dual.groups == 2, V)
 
 
 def check(case, solution, left_out, eps):
     """Optimal to eps without ``left_out``, V right everywhere, and no farther from the cold optimum than eps allows."""
-    alpha, V = np.asarray(solution.alpha), np.asarray(solution.scores)
-    C = np.asarray(held_out(case.dual, filled("i", left_out)))
+    alpha, V = alpha_of(case.dual, solution), np.asarray(solution.scores)
+    C = case.costs_without(left_out)
     assert solution.status == "converged"
     assert alpha.min() >= 0
     assert np.all(alpha <= C)
@@ -60,7 +59,7 @@ def check(case, solution, left_out, eps):
     # a gap of eps leaves less than eps sum C to gain
     assert objective == pytest.approx(cold.objective, rel=eps, abs=eps * C.sum())
     free = (alpha > 0) & (alpha < C)
-    if free.any() and not case.dual.split:
+    if free.any() and case.dual.groups == 1:
         assert solution.rho == pytest.approx(-V[free].mean(), abs=1e-9 * size)
 
 
@@ -88,7 +87,7 @@ def test_a_start_far_off(shrinking, case, share):
     """Random alpha, made feasible: variables put aside at first come back where they are wanted."""
     left_out = case.folds(2)[0]
     none = np.array([], dtype=int)
-    C = np.asarray(held_out(case.dual, filled("i", left_out)))
+    C = case.costs_without(left_out)
     alpha = np.where(case.rng.random(len(C)) < share, C, case.rng.random(len(C)) * C)
     round_ = case.round(alpha, case.scores(alpha), none, left_out)
     start = round_.cut()
@@ -103,12 +102,10 @@ def test_the_optimum_is_left_alone(kind):
     """No steps, the same bits."""
     case = Case(8, kind, 60)
     alpha, V, _ = case.optimum([])
-    dual = DualProblem(
-        case.dual.y, case.dual.linear, case.dual.C, filled("d", alpha), case.dual.index, case.dual.split, filled("d", V)
-    )
+    dual = labelled(case.y, case.linear, case.costs_without([]), alpha, case.index, case.dual.groups == 2, V)
     solution = warm.solve(dual, case.kernel, 1e6, Control(1e-3 * (1 + 1e-9), True))
     assert solution.iterations == 0
-    assert bytes(solution.alpha) == bytes(dual.alpha)
+    assert bytes(solution.beta) == bytes(dual.beta)
     assert bytes(solution.scores) == bytes(dual.scores)
 
 
@@ -125,7 +122,9 @@ def test_a_limit_leaves_scores_right(kind):
     solution = warm.solve(problem(case, round_, start), case.kernel, 1e6, Control(1e-12, True, max_iter=700))
     assert (solution.status, solution.iterations) == ("iteration limit", 700)
     V = np.asarray(solution.scores)
-    assert pytest.approx(case.scores(np.asarray(solution.alpha)), abs=1e-9 * np.sum(solution.alpha)) == V
+    assert (
+        pytest.approx(case.scores(alpha_of(case.dual, solution)), abs=1e-9 * alpha_of(case.dual, solution).sum()) == V
+    )
 
 
 @pytest.mark.parametrize("name", ["none", *SEEDERS])
@@ -141,7 +140,7 @@ def test_rounds(kind, name):
             solved = rounds.solve(filled("i", fold), Seeding(name, scheme))
             assert solved.seeder == name
             raw = {"objective": solved.report.objective / solved.scale**2, "rho": solved.rho / solved.scale}
-            optimum = {"alpha": solved.optimum.alpha, "scores": solved.optimum.scores, "status": solved.status}
+            optimum = {"beta": solved.optimum.beta, "scores": solved.optimum.scores, "status": solved.status}
             check(case, SimpleNamespace(**raw, **optimum), fold, 1e-6)
 
 
@@ -175,5 +174,5 @@ def test_all_at_the_bound_stays_there(name):
     rounds = Rounds(kernel, 1e8, Parameter(), targets, 1.0, 1.0, Observer())
     for begin in range(0, n, 40):
         solved = rounds.solve(filled("i", range(begin, begin + 40)), Seeding(name, "chain"))
-        assert set(solved.optimum.alpha) == {0.0, 1.0}
+        assert set(alpha_of(rounds.dual, solved.optimum)) == {0.0, 1.0}
         assert solved.rho == 0

@@ -8,11 +8,12 @@ from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.starts import Round
 from libsvmx._solvers.smo import smo
-from libsvmx._train.formulation import coefficient_sums, held_out, pose
+from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SvmType
 
 from . import data
+from .labels import alpha_of, labels_of
 
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
 SEEDERS = ["sir", "top", "avg", "near", "mir", "ato"]
@@ -41,8 +42,8 @@ class Case:
         self.kernel = Kernel(data.from_rows(rows), filled("i", range(n)), 0 if beyond else 2, 0, 0.7, 0.0)
         self.param = Parameter(svm_type=kind, C=C, nu=nu, p=0.1)
         self.costs = C, C * weight
-        self.dual = pose(self.param, filled("d", self.targets), *self.costs)
-        self.y, self.index = np.asarray(self.dual.y).astype(float), np.asarray(self.dual.index)
+        self.dual = build_dual(self.param, filled("d", self.targets), *self.costs)
+        self.y, self.index = labels_of(self.dual), np.asarray(self.dual.row)
         self.linear = np.asarray(self.dual.linear)
         self.K = np.array([self.kernel.row(i) for i in range(n)], dtype=float)[np.ix_(self.index, self.index)]
         self.every_row, self.pool = self.kernel.targets(filled("i", range(n))), ThreadPool(1)
@@ -63,11 +64,16 @@ class Case:
         beta = self.y * alpha
         return 0.5 * beta @ self.K @ beta - beta @ self.linear
 
+    def costs_without(self, left_out):
+        """C, 0 for the variables of ``left_out``."""
+        lower, upper = held_out(self.dual, filled("i", left_out))
+        return np.asarray(upper) - np.asarray(lower)
+
     def gap(self, alpha, left_out):
         """The largest violation of optimality by a pair, over the variables that take part."""
-        V, C = self.scores(alpha), np.asarray(held_out(self.dual, filled("i", left_out)))
+        V, C = self.scores(alpha), self.costs_without(left_out)
         worst = -np.inf
-        for own in [self.y > 0, self.y < 0] if self.dual.split else [np.ones(len(V), dtype=bool)]:
+        for own in [self.y > 0, self.y < 0] if self.dual.groups == 2 else [np.ones(len(V), dtype=bool)]:
             own = own & (C > 0)
             up = own & np.where(self.y > 0, alpha < C, alpha > 0)
             low = own & np.where(self.y > 0, alpha > 0, alpha < C)
@@ -78,21 +84,21 @@ class Case:
     def optimum(self, left_out, eps=1e-3):
         """(alpha, V) over all variables, by the cold solver over the rows that take part alone."""
         kept = np.setdiff1d(np.arange(self.n), left_out)
-        part = pose(self.param, filled("d", self.targets[kept]), *self.costs)
+        part = build_dual(self.param, filled("d", self.targets[kept]), *self.costs)
         kernel = Kernel(self.kernel.matrix, filled("i", kept), self.kernel.kind, 0, 0.7, 0.0)
         solution = smo.solve(part, kernel, 1e6, Control(eps, True, max_iter=300000))
         alpha = np.zeros(len(self.y))
-        alpha[self.variables(kept)] = solution.alpha
+        alpha[self.variables(kept)] = alpha_of(part, solution)
         return alpha, self.scores(alpha), solution
 
     def round(self, alpha, V, out_before, left_out):
         """The round without ``left_out``, after the optimum without ``out_before``."""
         return Round(
             self.kernel,
-            self.dual.y,
-            held_out(self.dual, filled("i", left_out)),
-            self.dual.index,
-            self.dual.split,
+            filled("b", self.y.astype(int)),
+            filled("d", self.costs_without(left_out)),
+            self.dual.row,
+            self.dual.groups == 2,
             coefficient_sums(self.param, self.n - len(left_out)),
             filled("d", alpha),
             filled("d", V),

@@ -21,6 +21,7 @@ from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.float_lanes cimport svmx_add_float_rows
 from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
 from libsvmx._kernels.sharedrows cimport SharedKernel
+from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.decomposition.subproblem cimport Chunk
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
@@ -29,6 +30,7 @@ from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 from libsvmx._solvers.decomposition.settings import Chunking
+from libsvmx.enums import SolveStatus
 
 # A working set has so many variables, or, where more are free, these times as many.
 cdef Py_ssize_t USUAL_SIZE = 1024
@@ -44,7 +46,7 @@ cdef double TIGHTNESS = 0.1
 cdef int SHRINK_EVERY = 4
 # Rows of so many nonzeros are kept in the row store, if it can hold such a share of them; others are computed when they
 # move scores, and forgotten.
-cdef double DEAR_NONZEROS = 64
+cdef double EXPENSIVE_NONZEROS = 64
 cdef double WORTH_KEEPING = 0.1
 # A chunk's steps are over few variables: so many of them are allowed for one of LIBSVM's.
 cdef int64_t STEPS_FOR_ONE = 10
@@ -80,35 +82,36 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
         with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
             solution = solver.run()
-    if chunking.precision != "float" and (solution.status == "rounding" or
-                                          (solution.status == "iteration limit" and control.max_iter == 0)):
+    if chunking.precision != "float" and (solution.status == SolveStatus.ROUNDING or
+                                          (solution.status == SolveStatus.ITERATION_LIMIT and control.max_iter == 0)):
         return finished(problem, kernel, budget_bytes, control, solution)
     return solution
 
 
 cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, DualSolution found):
     """The exact optimum near ``found``, from where pair steps lead no further or not soon, by a path; ``found`` itself where there is none."""
-    cdef const double[::1] C = problem.C, alpha = found.alpha
+    cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = found.beta
     cdef DualSolution exact
     cdef Py_ssize_t v
     cdef double n_free = 0
     for v in range(problem.size):
-        if C[v] <= 0:
+        if lower[v] >= upper[v]:
             return found
-        n_free += 0 < alpha[v] < C[v]
-    if problem.split or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
+        n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
+    if problem.groups == 2 or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
         return found
     from libsvmx._solvers.path.path import PathLost
     from libsvmx._solvers.path.removal import path_of, solution_without
 
     try:
-        path = path_of(problem, kernel, budget_bytes, found.alpha, control)
-        exact = solution_without(path, problem, zeros("i", 0), path.total, control)
+        path = path_of(problem, kernel, budget_bytes, found.beta, control)
+        exact = solution_without(path, problem, zeros("i", 0), path.state.total, control)
     except (PathLost, TimeoutError):
         return found
-    exact.iterations += found.iterations
-    exact.chunks, exact.fallbacks = found.chunks, found.fallbacks
-    return exact
+    return DualSolution(
+        beta=exact.beta, scores=exact.scores, rho=exact.rho, r=exact.r, objective=exact.objective,
+        iterations=exact.iterations + found.iterations, rows_computed=exact.rows_computed,
+        values_computed=exact.values_computed, chunks=found.chunks, fallbacks=found.fallbacks, status=exact.status)
 
 
 cdef struct AddJob:
@@ -137,7 +140,7 @@ cdef void _add_part(void *context, int64_t part) noexcept nogil:
 
 cdef class Chunked(WarmSmo):
     cdef bint cold                  # the scores at the start are not known
-    cdef const double[::1] first_alpha      # where the scores of variables that take no part are right
+    cdef const double[::1] first_beta      # where the scores of variables that take no part are right
     cdef const double[::1] first_scores
     cdef Chunk chunk
     cdef Selection selection
@@ -167,8 +170,7 @@ cdef class Chunked(WarmSmo):
         cdef double fitting = sqrt(SHARE_OF_CHUNK * budget_bytes / sizeof(float))
         self.cold = problem.scores is None
         if self.cold:
-            problem = DualProblem(problem.y, problem.linear, problem.C, problem.alpha, problem.index, problem.split,
-                                  problem.linear)
+            problem = problem.changed(scores=problem.linear)
         self.last, self.rounds = zeros("i", problem.size), 1
         WarmSmo.__init__(self, problem, kernel, (1.0 - SHARE_OF_CHUNK) * budget_bytes, control, n_threads)
         if chunking.engine == "irwls":
@@ -199,7 +201,7 @@ cdef class Chunked(WarmSmo):
 
     cdef object starting_order(self, DualProblem problem):
         order = WarmSmo.starting_order(self, problem)
-        self.first_alpha, self.first_scores = self.start_alpha, self.start_scores
+        self.first_beta, self.first_scores = self.start_beta, self.start_scores
         if self.cold:  # V is not right yet
             self.active = self.size
         return order
@@ -211,16 +213,16 @@ cdef class Chunked(WarmSmo):
         return 0
 
     cdef int remember(self, bint everywhere) except -1:
-        """The present alpha and V become what scores put aside are brought up to date from; with ``everywhere`` V is right
+        """The present beta and V become what scores put aside are brought up to date from; with ``everywhere`` V is right
         for the variables that take no part, too."""
         cdef Py_ssize_t p
-        alpha_, scores_ = zeros("d", self.total), zeros("d", self.total)
-        cdef double[::1] alpha = alpha_, scores = scores_
+        beta_, scores_ = zeros("d", self.total), zeros("d", self.total)
+        cdef double[::1] beta = beta_, scores = scores_
         for p in range(self.total):
-            alpha[self.variable[p]], scores[self.variable[p]] = self.alpha[p], self.V[p]
-        self.start_alpha, self.start_scores = alpha_, scores_
+            beta[self.variable[p]], scores[self.variable[p]] = self.y[p] * self.alpha[p], self.V[p]
+        self.start_beta, self.start_scores = beta_, scores_
         if everywhere:
-            self.first_alpha, self.first_scores = alpha_, scores_
+            self.first_beta, self.first_scores = beta_, scores_
         return 0
 
     # ---- the iteration ------------------------------------------------------------------------
@@ -228,13 +230,14 @@ cdef class Chunked(WarmSmo):
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
         cdef double gap, best = HUGE_VAL, gained = 0.0
+        cdef Certificate found[2]
         cdef Py_ssize_t n
         cdef int64_t since = 0          # rounds without a smaller gap
         cdef bint going = True
         if self.control.max_iter == 0:
             limit *= STEPS_FOR_ONE
         while self.iterations < limit and not self.control.expired:
-            gap = self.gap()
+            gap = self.certify(found)
             since += 1
             if gap < 0.9 * best:
                 best, since, gained = gap, 0, self.chunk.gained
@@ -275,8 +278,8 @@ cdef class Chunked(WarmSmo):
         """Rounds that may pass without a gap that is smaller by a tenth; small working sets need many to see all variables."""
         return (PATIENCE_EXACT if self.exact else PATIENCE) * (1 + self.active // self.least_size)
 
-    cdef str unfinished(self):
-        return "rounding" if self.stalled else "iteration limit"
+    cdef object unfinished(self):
+        return SolveStatus.ROUNDING if self.stalled else SolveStatus.ITERATION_LIMIT
 
     cdef double aim(self) noexcept nogil:
         """The gap to come to: eps, less what rounding of kernel values may hide."""
@@ -322,19 +325,6 @@ cdef class Chunked(WarmSmo):
         return 0
 
     # ---- a round ------------------------------------------------------------------------------
-
-    cdef double gap(self) noexcept nogil:
-        """The KKT gap over the active variables."""
-        cdef double top, bottom, gap = -HUGE_VAL
-        cdef Py_ssize_t p
-        cdef int g
-        for g in range(self.groups):
-            top, bottom = -HUGE_VAL, HUGE_VAL
-            for p in range(self.active):
-                top = max(top, self.V[p] + self.up[g, p])
-                bottom = min(bottom, self.V[p] + self.low[g, p])
-            gap = max(gap, top - bottom)
-        return gap
 
     cdef Py_ssize_t choose(self) noexcept nogil:
         """Fill ``working``; returns how many there are."""
@@ -446,7 +436,7 @@ cdef class Chunked(WarmSmo):
         """Targets of the active positions."""
         rows = self.rows_of(self.active, False)
         if self.exact:
-            self.targets, self.doubles = self.store.kernel.exact_targets(rows), zeros("d", self.active + 1)
+            self.targets, self.doubles = self.store.kernel.double_targets(rows), zeros("d", self.active + 1)
         else:
             self.targets = self.store.kernel.targets(rows)
             self.values = zeros("f", SVMX_SOURCES * self.active + 1)
@@ -462,7 +452,7 @@ cdef class Chunked(WarmSmo):
             return False
         for i in range(kernel.n):
             nnz += kernel.matrix.ptr[kernel.rows[i] + 1] - kernel.matrix.ptr[kernel.rows[i]]
-        return nnz >= DEAR_NONZEROS * kernel.n
+        return nnz >= EXPENSIVE_NONZEROS * kernel.n
 
     cdef object rows_of(self, Py_ssize_t n, bint working):
         """The kernel row of each of the first n positions, or of the first n of ``working``: buffer of int32."""
@@ -492,8 +482,6 @@ cdef class Chunked(WarmSmo):
             self.remember(False)
         return 0
 
-    cdef object solution(self, str status):
-        self.start_alpha, self.start_scores = self.first_alpha, self.first_scores
-        solution = WarmSmo.solution(self, status)
-        solution.chunks, solution.fallbacks = self.chunk.chunks, self.chunk.fallbacks
-        return solution
+    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
+        self.start_beta, self.start_scores = self.first_beta, self.first_scores
+        return WarmSmo.solution(self, status, self.chunk.chunks, self.chunk.fallbacks)

@@ -22,7 +22,7 @@ from libsvmx._train.validation.scheme import Seeding
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
-    from libsvmx._train.kernel_provider import Kernels
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
@@ -72,7 +72,7 @@ def cross_validate(
     observer: Observer,
     seeding: Seeding,
     with_values: bool = True,
-    kernels: Kernels | None = None,
+    kernels: KernelProvider | None = None,
     start: State | None = None,
     keep: bool = False,
 ) -> CrossValidated:
@@ -81,7 +81,7 @@ def cross_validate(
     Parameters
     ----------
     with_values : bool       decision values are wanted, not only predictions
-    kernels : Kernels        of these rows, if there were or will be other solves over them
+    kernels : KernelProvider        of these rows, if there were or will be other solves over them
     start : State            seeded rounds begin with what the same folds came to at a smaller C
     keep : bool              ``state`` is wanted, for a larger C
 
@@ -121,7 +121,7 @@ def plain(
     rand: Rand,
     observer: Observer,
     with_values: bool,
-    kernels: Kernels | None,
+    kernels: KernelProvider | None,
 ) -> CrossValidated:
     """LIBSVM's cross-validation: every round from nothing, along LIBSVM's path."""
     tally = Tally(problem, param, order, bounds)

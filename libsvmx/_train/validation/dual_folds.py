@@ -1,40 +1,42 @@
 """The rounds of a cross-validation over one dual problem: a pair of classes, a one-class SVM or a regression.
 
-Every round is the whole problem with C = 0 for the rows held out. So one kernel serves all rounds, V is kept for all
-rows, and the decision values of the held-out rows are there when a round is solved.
+Every round is the whole problem with lower = upper = 0 for the rows held out. So one kernel serves all rounds, V is
+kept for all rows, and the decision values of the held-out rows are there when a round is solved.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, isfinite
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool import ThreadPool
-from libsvmx._problem.certificate import kkt_gap
-from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.seeders import seeder as seeder_of
 from libsvmx._solvers.seeding.starts import Round, adjust, moved_scores
-from libsvmx._train.formulation import coefficient_sums, held_out, pose, read_off, scaled_start
-from libsvmx._train.observer import SolveReport
+from libsvmx._solvers.smo.alpha_form import AlphaForm
+from libsvmx._train.formulation import build_dual, coefficient_sums, held_out, scaled_start
+from libsvmx._train.reports import recover
 from libsvmx._train.solvers import solve
 from libsvmx._train.validation.scheme import AUTO
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel, Targets
-    from libsvmx._problem.dual import DualSolution
+    from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.path.path import Path
-    from libsvmx._train.observer import Observer
+    from libsvmx._train.observer import Observer, SolveReport
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
+    from libsvmx.enums import SolveStatus
 
+
+Box = tuple["Buffer", "Buffer"]  # lower, upper
 
 # The path is taken where a line costs so little, for leave-one-out and alike: SMO takes some dozens of steps of n.
 SHORT_LINE = 3e4
@@ -43,22 +45,22 @@ FEW_LEAVING = 1
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """(alpha, V) at an optimum of one dual problem; buffers by variable.
+    """(beta, V) at an optimum of one dual problem; buffers by variable.
 
     ``left_out`` are the rows that took no part.
     """
 
-    alpha: Buffer
+    beta: Buffer
     scores: Buffer
     left_out: Buffer
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """An optimum at ``C`` that can be pickled: alpha and V as bytes of float64."""
+    """An optimum at ``C`` that can be pickled: beta and V as bytes of float64."""
 
     C: float
-    alpha: bytes
+    beta: bytes
     scores: bytes
 
 
@@ -74,7 +76,7 @@ class SolvedRound:
     beta: Buffer
     rho: float
     scale: float
-    status: str
+    status: SolveStatus
     seeder: str
     seeding_seconds: float
     solving_seconds: float
@@ -109,7 +111,7 @@ class Rounds:
         self.budget_bytes = budget_bytes
         self.kernel, self.param, self.targets, self.costs = kernel, param, targets, (Cp, Cn)
         self.observer = observer
-        self.dual = pose(param, targets, Cp, Cn)
+        self.dual = build_dual(param, targets, Cp, Cn)
         self.pool = ThreadPool(1)
         self.whole: SolvedRound | None = None
         self.solved: SolvedRound | None = None
@@ -131,28 +133,28 @@ class Rounds:
         """The round without the rows ``left_out``; ``kept``: its optimum at a smaller C, to start from."""
         began, values_before = perf_counter(), self.kernel.values_computed
         before = self.whole if seeding.scheme == "star" else self.solved
-        C = held_out(self.dual, left_out)
+        box = held_out(self.dual, left_out)
         sums = coefficient_sums(self.param, len(self.targets) - len(left_out))
         start, seeder = None, seeding.method
         if seeder == "auto" and kept is None and self.path_pays(len(left_out)):
             seeder = "path"
         if seeder == "path" and before is not None and kept is None:
-            solved = self._along_path(C, sums, left_out, began, values_before)
+            solved = self._along_path(box, sums, left_out, began, values_before)
             if solved is not None:
                 self.solved = solved
                 return solved
             seeder = "auto"
         if kept is not None:
             seeder = "C"
-            start, scores = self._scaled(C, kept)
+            start, scores = self._scaled(box, kept)
         elif before is not None and seeder != "none":
             if seeder == "auto":
                 seeder = AUTO[seeding.scheme]
-            start, scores = self._seeded(C, sums, left_out, seeder, before.optimum)
+            start, scores = self._seeded(box, sums, left_out, seeder, before.optimum)
         if start is None:
             seeder = "none"
             start, scores = self._cold(left_out)
-        dual = DualProblem(self.dual.y, self.dual.linear, C, start, self.dual.index, self.dual.split, scores)
+        dual = self.dual.changed(lower=box[0], upper=box[1], beta=start, scores=scores)
         seeded = perf_counter()
         solution = solve(self.param, dual, self.kernel, self.budget_bytes, self._control())
         ended = perf_counter()
@@ -189,10 +191,10 @@ class Rounds:
     @cached_property
     def work_of_line(self) -> float:
         """Multiplications in a straight line of the path, about; infinite where there is no path."""
-        if self.whole is None or self.dual.split or self.kernel.kind == KernelType.PRECOMPUTED:
+        if self.whole is None or self.dual.groups == 2 or self.kernel.kind == KernelType.PRECOMPUTED:
             return inf
-        alpha, C = self.whole.optimum.alpha, self.dual.C
-        free = sum(1 for a, bound in zip(alpha, C, strict=True) if 0 < a < bound)
+        box = zip(self.dual.lower, self.dual.upper, strict=True)
+        free = sum(low < b < high for b, (low, high) in zip(self.whole.optimum.beta, box, strict=True))
         return float(free * (self.kernel.n + free))
 
     @cached_property
@@ -201,15 +203,15 @@ class Rounds:
         from libsvmx._solvers.path.path import PathLost
         from libsvmx._solvers.path.removal import path_of
 
-        if self.whole is None or self.dual.split:
+        if self.whole is None or self.dual.groups == 2:
             return None
         try:
-            return path_of(self.dual, self.kernel, self.budget_bytes, self.whole.optimum.alpha, self._control())
+            return path_of(self.dual, self.kernel, self.budget_bytes, self.whole.optimum.beta, self._control())
         except (PathLost, TimeoutError):
             return None
 
     def _along_path(
-        self, C: Buffer, sums: tuple[float, ...], left_out: Buffer, began: float, values_before: int
+        self, box: Box, sums: tuple[float, ...], left_out: Buffer, began: float, values_before: int
     ) -> SolvedRound | None:
         """The round by the path, None if that is lost."""
         if self.path is None:
@@ -218,7 +220,7 @@ class Rounds:
         from libsvmx._solvers.path.removal import solution_without
 
         ready = perf_counter()
-        dual = DualProblem(self.dual.y, self.dual.linear, C, C, self.dual.index, False)
+        dual = self.dual.changed(lower=box[0], upper=box[1])
         try:
             solution = solution_without(self.path, dual, left_out, sums[0], self._control())
         except (PathLost, TimeoutError):  # the solver goes on, and says what has ended it
@@ -236,82 +238,68 @@ class Rounds:
         solving_seconds: float,
         values_before: int,
     ) -> SolvedRound:
-        beta, rho, objective, n_sv, n_bsv, quantity, value = read_off(self.param, self.targets, dual, solution)
-        status = solution.status
-        if status != "converged":
-            self.observer.remark(status)
-        if not (isfinite(rho) and isfinite(objective)):
-            status = "degenerate"
-            self.observer.remark(status)
-        report = SolveReport(
-            solution.iterations,
-            objective,
-            rho,
-            n_sv,
-            n_bsv,
-            quantity,
-            value,
-            status,
-            solution.rows_computed,
-            self.kernel.values_computed - values_before,
-            kkt_gap(dual, solution.alpha, solution.scores),
-            solution.chunks,
-            solution.fallbacks,
-        )
-        self.observer.solved(report)
+        values = self.kernel.values_computed - values_before
+        beta, report = recover(self.param, self.targets, dual, solution, self.observer, values)
         scale = 1.0
         if self.param.svm_type == SvmType.NU_SVC:
             scale = 1 / solution.r if solution.r else inf
-        optimum = Optimum(solution.alpha, solution.scores, left_out)
-        return SolvedRound(optimum, beta, rho, scale, status, seeder, seeding_seconds, solving_seconds, report)
+        optimum = Optimum(solution.beta, solution.scores, left_out)
+        return SolvedRound(
+            optimum, beta, report.rho, scale, report.status, seeder, seeding_seconds, solving_seconds, report
+        )
 
     def _seeded(
-        self, C: Buffer, sums: tuple[float, ...], left_out: Buffer, seeder: str, before: Optimum
+        self, box: Box, sums: tuple[float, ...], left_out: Buffer, seeder: str, before: Optimum
     ) -> tuple[Buffer | None, Buffer | None]:
         leaving = self._variables(set(left_out) - set(before.left_out))
         entering = self._variables(set(before.left_out) - set(left_out))
-        dual = self.dual
+        lower, upper = box
+        old = AlphaForm(self.dual.changed(beta=before.beta))
+        C = AlphaForm(self.dual.changed(lower=lower, upper=upper)).C
+        two_groups = self.dual.groups == 2
         round_ = Round(
-            self.kernel, dual.y, C, dual.index, dual.split, sums, before.alpha, before.scores, leaving, entering
+            self.kernel, old.y, C, self.dual.row, two_groups, sums, old.alpha, before.scores, leaving, entering
         )
         start = seeder_of(seeder)(round_)
         if not adjust(round_, start):
             return None, None
-        return start, moved_scores(round_, self.every_row, start, self.pool)
+        scores = moved_scores(round_, self.every_row, start, self.pool)
+        return old.beta_of(start), scores
 
-    def _scaled(self, C: Buffer, kept: Kept) -> tuple[Buffer, Buffer]:
+    def _scaled(self, box: Box, kept: Kept) -> tuple[Buffer, Buffer]:
         """The optimum at a smaller C, drawn out in proportion: feasible, and its scores need no kernel row."""
         growth = self.param.C / kept.C if self.param.svm_type.has_cost else 1.0
-        return scaled_start(self.dual, C, _doubles(kept.alpha), _doubles(kept.scores), growth)
+        return scaled_start(self.dual, box, _doubles(kept.beta), _doubles(kept.scores), growth)
 
     def keep(self) -> Kept:
         """The last round, for a larger C."""
         assert self.solved is not None
         optimum = self.solved.optimum
-        return Kept(self.param.C, bytes(optimum.alpha), bytes(optimum.scores))
+        return Kept(self.param.C, bytes(optimum.beta), bytes(optimum.scores))
 
     def _cold(self, left_out: Buffer) -> tuple[Buffer, Buffer]:
         """LIBSVM's start for the rows that take part."""
         gone = set(left_out)
         kept = [i for i in range(len(self.targets)) if i not in gone]
-        part = pose(self.param, filled("d", (self.targets[i] for i in kept)), *self.costs)
+        part = build_dual(self.param, filled("d", (self.targets[i] for i in kept)), *self.costs)
         start = zeros("d", self.dual.size)
-        if any(part.alpha):
+        if any(part.beta):
             for v, k in enumerate([*kept, *(len(self.targets) + i for i in kept)][: part.size]):
-                start[k] = part.alpha[v]
+                start[k] = part.beta[v]
+        form = AlphaForm(self.dual.changed(beta=start))
         nothing = Round(
             self.kernel,
-            self.dual.y,
-            self.dual.C,
-            self.dual.index,
-            self.dual.split,
+            form.y,
+            form.C,
+            self.dual.row,
+            self.dual.groups == 2,
             (0.0, 0.0),
             zeros("d", self.dual.size),
             self.dual.linear,
             left_out,
             left_out,
         )
-        return start, moved_scores(nothing, self.every_row, start, self.pool)
+        return start, moved_scores(nothing, self.every_row, form.alpha, self.pool)
 
     def _variables(self, rows: set[int]) -> Buffer:
         """The variables of these rows: one each, two in a regression."""

@@ -15,7 +15,7 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
-    from libsvmx._train.kernel_provider import Kernels
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer, SolveReport
     from libsvmx._train.parameter import Parameter
@@ -55,7 +55,7 @@ class FoldReport:
 
 
 def rounds_of(
-    problem: Problem, param: Parameter, observer: Observer, kernels: Kernels | None = None
+    problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider | None = None
 ) -> SingleRounds | PairRounds:
     """What solves the rounds of this problem; ``kernels`` of its rows, if there were or will be other solves."""
     kernels = kernels or shared_kernels(problem, param)
@@ -101,7 +101,7 @@ KeptFold = dict[tuple[int, int], Kept]
 class SingleRounds:
     """SingleRounds(problem, param, observer, kernels): the rounds of a one-class SVM or a regression."""
 
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: Kernels) -> None:
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
         self.param = param
         self.rounds = Rounds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer)
 
@@ -153,7 +153,7 @@ class SingleRounds:
 class PairRounds:
     """PairRounds(problem, param, observer, kernels): the rounds of all pairs of classes."""
 
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: Kernels) -> None:
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
         self.problem, self.param = problem, param
         self.labels, start, order = folds.group_classes(problem.targets)
         k = len(self.labels)
