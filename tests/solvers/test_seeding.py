@@ -5,8 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.rounds import FORMULATIONS, SEEDERS, Case, adjusted, extremes, spread, sums_of
 
 from libsvmx._core.buffers import filled
@@ -66,7 +67,7 @@ def test_scipy_is_imported_by_those_that_need_it_only():
 @pytest.mark.parametrize("star", [False, True])
 @pytest.mark.parametrize("name", SEEDERS)
 @given(case=cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_starts_are_feasible(name, star, case):
     round_ = chained(case, star)
     old = bytes(round_.alpha), bytes(round_.scores)
@@ -81,7 +82,7 @@ def test_starts_are_feasible(name, star, case):
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 20), weight=st.sampled_from([1.0, 0.3]), plan=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_adjust_is_the_common_shift(kind, seed, n, weight, plan):
     """From any start, to any sums: T, then the free rows of S, then all; infeasible sums are refused."""
     case = Case(seed, kind, n, weight=weight)
@@ -115,7 +116,7 @@ def test_adjust_is_the_common_shift(kind, seed, n, weight, plan):
 
 @pytest.mark.parametrize("star", [False, True])
 @given(case=cases)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_scores_of_a_start(star, case):
     round_ = chained(case, star)
     start = seeder("sir")(round_)
@@ -146,7 +147,7 @@ def handed_over(case, round_, candidates, once, either):
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_sir_gives_to_the_nearest_of_the_same_sign(case, star):
     round_ = chained(case, star)
     candidates = list(round_.shared(False) if star else round_.entering)
@@ -155,7 +156,7 @@ def test_sir_gives_to_the_nearest_of_the_same_sign(case, star):
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_top_gives_to_one_after_the_other(case, star):
     round_ = chained(case, star)
     candidates = [*round_.shared(False), *round_.entering]
@@ -164,7 +165,7 @@ def test_top_gives_to_one_after_the_other(case, star):
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_avg_shifts_the_free_rows(case, star):
     round_ = chained(case, star)
     old, C = np.asarray(round_.alpha), np.asarray(round_.C)
@@ -174,7 +175,7 @@ def test_avg_shifts_the_free_rows(case, star):
 
 
 @given(case=cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_mir_solves_the_normal_equations(case):
     """(18) with the whole of S and T as rows, and T the entering rows that violate optimality."""
     round_ = chained(case, False)
