@@ -1,6 +1,6 @@
-"""The two axes of LIBSVM's problem space: formulation (``-s``) and kernel (``-t``)."""
+"""The two axes of LIBSVM's problem space, formulation (``-s``) and kernel (``-t``), and how a solve ends."""
 
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 
 class SvmType(IntEnum):
@@ -38,3 +38,14 @@ class KernelType(IntEnum):
     RBF = 2
     SIGMOID = 3
     PRECOMPUTED = 4
+
+
+class SolveStatus(StrEnum):
+    """How a solve ended. All but DEGENERATE leave a feasible point."""
+
+    CONVERGED = "converged"  # optimal to the tolerance
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"  # the observer said so
+    ROUNDING = "rounding"  # no step is seen to lead further
+    DEGENERATE = "degenerate"  # coefficients are not finite

@@ -1,4 +1,5 @@
-"""Check that imports point down: each module imports only from lower layers, or from earlier files of its own.
+"""Check that imports point down: each module imports only from lower chapters, or from others of its own, and no
+modules import each other in a circle.
 
 Usage: python tools/check_layers.py        exit code 1 and a line per wrong arrow
 """
@@ -7,56 +8,80 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1] / "libsvmx"
+ROOT = Path(__file__).resolve().parents[1]
 
-# lower layers first; names are folders or single modules of the package
-LAYERS = [
-    {"enums", "exceptions", "_typing", "_version"},
-    {"_core"},
-    {"_kernels"},
-    {"_problem"},
-    {"_solvers"},
-    {"_train"},
-    {"io"},
-    {"api", "dask", "cli", "compat", "svmutil", "__init__"},
-]
+# Of each package the lower chapters first. A chapter is a folder or a module, or several side by side; a module belongs
+# to the longest name that begins its own.
+LAYERS = {
+    "libsvmx": (
+        "enums exceptions _typing _version",
+        "_core",
+        "_kernels",
+        "_problem",
+        "_solvers/control",
+        "_solvers/path/path_state",  # the state of a path, from which SMO in double starts again
+        "_solvers/smo",
+        "_solvers/path",
+        "_solvers/decomposition",
+        "_solvers/interior_point",
+        "_solvers/seeding",
+        "_train",
+        "_train/validation",
+        "_train/updating",
+        "_train/cluster",
+        "io",
+        "api dask cli compat svmutil __init__",
+    ),
+}
 SOURCES = (".py", ".pyx", ".pxd")
-LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-IMPORT = re.compile(r"^\s*(?:from|import|cimport)\s+(libsvmx[\w.]*)(?:\s+c?import\s+(\([^)]*\)|.*))?", re.M)
-RELATIVE = re.compile(r"^\s*from\s+\.", re.M)
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+c?import[ \t]+(\([^)]*\)|[^\n#]*)|c?import[ \t]+([\w.]+))", re.M
+)
+RELATIVE = re.compile(r"^[ \t]*from[ \t]+\.", re.M)
 
 
-def part_of(path):
-    """The layer name of a source file."""
-    relative = path.relative_to(ROOT)
-    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+def problems(root=ROOT, layers=LAYERS):
+    """Lines about imports that are relative, that point up, or that close a circle, in each package below ``root``."""
+    for package, chapters in layers.items():
+        folder = root.joinpath(package)
+        level = {name: k for k, names in enumerate(chapters) for name in names.split()}
+        graph = {}
+        for path in sorted(path for ending in SOURCES for path in folder.rglob(f"*{ending}")):
+            name, text = path.relative_to(folder).with_suffix("").as_posix(), path.read_text(encoding="utf-8")
+            own = chapter_of(name, level)
+            imported = list(targets(text, package.replace("/", "."), folder))
+            if RELATIVE.search(text):
+                yield f"{package}/{name}: relative import"
+            if name == "__init__" or (path.stem == "__init__" and not imported):
+                continue  # the public names, loaded on first use, or a map of chapters
+            if own is None:
+                yield f"{package}/{name}: has no chapter; add it to LAYERS"
+                continue
+            for target in imported:
+                theirs = chapter_of(target, level)
+                if theirs is not None and level[theirs] > level[own]:
+                    yield f"{package}/{name}: imports {target}, which is above it"
+                graph.setdefault(name, set()).add(target)
+        yield from (f"{package}: {line}" for line in circles(graph))
 
 
-def problems():
-    """Lines about imports that point up, or that are relative."""
-    graph = {}
-    for path in sorted([*ROOT.rglob("*.py"), *ROOT.rglob("*.pyx"), *ROOT.rglob("*.pxd")]):
-        own = part_of(path)
-        name = path.relative_to(ROOT).with_suffix("").as_posix()
-        if own not in LEVEL:
-            yield f"{name}: {own} has no layer; add it to LAYERS"
+def chapter_of(name, level):
+    """The chapter that a module is in, None if there is none."""
+    return max((c for c in level if name == c or name.startswith(f"{c}/")), key=len, default=None)
+
+
+def targets(text, package, folder):
+    """Modules of ``package`` that a source imports, as paths below its ``folder``."""
+    for origin, names, plain in IMPORT.findall(text):
+        module = origin or plain
+        if module != package and not module.startswith(f"{package}."):
             continue
-        text = path.read_text(encoding="utf-8")
-        if RELATIVE.search(text):
-            yield f"{name}: relative import"
-        for module, names in IMPORT.findall(text):
-            parts = module.split(".")[1:]
-            imported = [n.split(" as ")[0].strip() for n in (names or "").strip("()").split(",") if n.strip(" ()")]
-            # "from libsvmx.package import module" leads to the module, not to the package
-            modules = [[*parts, n] for n in imported if any(ROOT.joinpath(*parts, n + e).exists() for e in SOURCES)]
-            targets = modules or ([parts] if parts else [])
-            for target in targets:
-                if name == "__init__":
-                    continue  # the public names, loaded on first use
-                if target[0] in LEVEL and LEVEL[target[0]] > LEVEL[own]:
-                    yield f"{name}: imports {'.'.join(target)}, which is above it"
-                graph.setdefault(name, set()).add("/".join(target))
-    yield from circles(graph)
+        parts = module[len(package) + 1 :].split(".") if module != package else []
+        imported = [name.split(" as ")[0].strip() for name in names.strip("()").split(",") if name.strip(" ()\n")]
+        # "from package import module" leads to the module, not to the package
+        modules = [[*parts, n] for n in imported if any(folder.joinpath(*parts, n + e).exists() for e in SOURCES)]
+        for found in modules or ([parts] if parts else []):
+            yield "/".join(found)
 
 
 def circles(graph):

@@ -1,19 +1,20 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 
 cdef class DualProblem:
     cdef readonly Py_ssize_t size
-    cdef readonly bint split
-    cdef readonly object y
+    cdef readonly int groups
     cdef readonly object linear
-    cdef readonly object C
-    cdef readonly object alpha
-    cdef readonly object index
+    cdef readonly object lower
+    cdef readonly object upper
+    cdef readonly object group
+    cdef readonly object row
+    cdef readonly object beta
     cdef readonly object scores
 
 
 cdef class DualSolution:
-    cdef readonly object alpha
+    cdef readonly object beta
     cdef readonly object scores
     cdef readonly double rho
     cdef readonly double r
@@ -21,6 +22,6 @@ cdef class DualSolution:
     cdef readonly int64_t iterations
     cdef readonly int64_t rows_computed
     cdef readonly int64_t values_computed
-    cdef public int64_t chunks
-    cdef public int64_t fallbacks
-    cdef readonly str status
+    cdef readonly int64_t chunks
+    cdef readonly int64_t fallbacks
+    cdef readonly object status

@@ -1,27 +1,37 @@
 from libsvmx._typing import Buffer
+from libsvmx.enums import SolveStatus
 
 class DualProblem:
     size: int
-    split: bool
-    y: Buffer
+    groups: int
     linear: Buffer
-    C: Buffer
-    alpha: Buffer
-    index: Buffer
+    lower: Buffer
+    upper: Buffer
+    group: Buffer
+    row: Buffer
+    beta: Buffer
     scores: Buffer | None
     def __init__(
         self,
-        y: Buffer,
         linear: Buffer,
-        C: Buffer,
-        alpha: Buffer,
-        index: Buffer,
-        split: bool,
+        lower: Buffer,
+        upper: Buffer,
+        group: Buffer,
+        row: Buffer,
+        beta: Buffer,
         scores: Buffer | None = None,
     ) -> None: ...
+    def changed(
+        self,
+        *,
+        lower: Buffer | None = None,
+        upper: Buffer | None = None,
+        beta: Buffer | None = None,
+        scores: Buffer | None = None,
+    ) -> DualProblem: ...
 
 class DualSolution:
-    alpha: Buffer
+    beta: Buffer
     scores: Buffer
     rho: float
     r: float
@@ -31,16 +41,19 @@ class DualSolution:
     values_computed: int
     chunks: int
     fallbacks: int
-    status: str
+    status: SolveStatus
     def __init__(
         self,
-        alpha: Buffer,
+        *,
+        beta: Buffer,
         scores: Buffer,
         rho: float,
-        r: float,
+        r: float = 0.0,
         objective: float,
         iterations: int,
-        rows_computed: int,
-        values_computed: int,
-        status: str,
+        rows_computed: int = 0,
+        values_computed: int = 0,
+        chunks: int = 0,
+        fallbacks: int = 0,
+        status: SolveStatus,
     ) -> None: ...

@@ -1,57 +1,80 @@
 """The dual problem that every formulation becomes, and its solution.
 
-    min  1/2 a'Qa + p'a    s.t.  y'a = const,  0 <= a_i <= C_i,    Q_ij = y_i y_j K_ij
-                                                                  (Fan, Chen & Lin 2005, eq. 1)
+    min  1/2 beta'K beta - linear'beta    s.t.  lower <= beta <= upper,  the sum of beta over each group is fixed
 
-in label-free form: beta_i = y_i a_i, scores V_i = -y_i (Qa + p)_i = linear_i - sum_j beta_j K_ij
-with linear_i = -y_i p_i. The constant is whatever the given alpha has. With ``split`` the
-sum over each label is kept by itself (the nu formulations: e'a is fixed as well).
+in the coefficients beta of the decision function, without labels. An optimum is told by the scores
+
+    V = linear - K beta        (minus the gradient)
+
+which are equal where beta is free, not below that level at upper bounds and not above it at lower ones; see certificate.pyx.
+There is one group, or two in the nu formulations. Each sum is what the given beta has.
+
+LIBSVM's variables are alpha_i = |beta_i| with labels y_i (Fan, Chen & Lin 2005, eq. 1); only libsvmx._solvers.smo knows
+them, see alpha_form.pyx there.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int64_t
 
 
 cdef class DualProblem:
-    """DualProblem(y, linear, C, alpha, index, split, scores=None)
+    """DualProblem(linear, lower, upper, group, row, beta, scores=None); buffers, shape (m,), none of them modified.
 
     Parameters
     ----------
-    y : buffer of int8, shape (m,)            +1 or -1
-    linear : buffer of float64, shape (m,)    -y_i p_i
-    C : buffer of float64, shape (m,)         upper bounds, >= 0
-    alpha : buffer of float64, shape (m,)     feasible start, not modified
-    index : buffer of int32, shape (m,)       kernel row of each variable
-    split : bool                              pairs are chosen within one label
-    scores : buffer of float64, shape (m,)    V at ``alpha``, if it is known: the solver goes on from there, and
-                                              variables with C_i = 0 take no part but have their V followed
-    """
-
-    def __cinit__(self, y, linear, C, alpha, index, bint split, scores=None):
-        self.y, self.linear, self.C, self.alpha, self.index, self.split = y, linear, C, alpha, index, split
-        self.scores = scores
-        self.size = len(y)
-        if not len(linear) == len(C) == len(alpha) == len(index) == len(alpha if scores is None else scores) == self.size:
-            raise ValueError("y, linear, C, alpha and index differ in length")
-
-
-cdef class DualSolution:
-    """What a solver found; variables in the order of the problem.
+    linear : float64
+    lower, upper : float64    the box of beta; lower = upper = 0 for variables that take no part
+    group : int8              0, or 0 and 1: which sum a variable counts in
+    row : int32               kernel row of each variable
+    beta : float64            feasible start
+    scores : float64          V at ``beta``, if it is known: the solver goes on from there, and variables that take no
+                              part have their V followed
 
     Attributes
     ----------
-    alpha : buffer of float64, shape (m,)
-    scores : buffer of float64, shape (m,)     V at alpha, for every variable
-    rho : float           decision offset, -(mean of V over free variables); for split problems (r1 - r2)/2
-    r : float             (r1 + r2)/2 of split problems, else 0
-    objective : float     1/2 a'Qa + p'a
-    iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
-    chunks, fallbacks : int      subproblems of the chunked solver, and how often IRWLS left one to pair steps; 0 of others
-    status : str          'converged', 'iteration limit', 'time limit', 'interrupted', or 'rounding': no step is seen to lead
-        further
+    size : int                m
+    groups : int              1 or 2
     """
 
-    def __init__(self, alpha, scores, double rho, double r, double objective, int64_t iterations,
-                 int64_t rows_computed, int64_t values_computed, str status):
-        self.alpha, self.scores, self.rho, self.r, self.objective = alpha, scores, rho, r, objective
+    def __cinit__(self, linear, lower, upper, group, row, beta, scores=None):
+        self.linear, self.lower, self.upper, self.group, self.row, self.beta = linear, lower, upper, group, row, beta
+        self.scores = scores
+        self.size = len(linear)
+        for other in (lower, upper, group, row, beta, beta if scores is None else scores):
+            if len(other) != self.size:
+                raise ValueError("linear, lower, upper, group, row, beta and scores differ in length")
+        self.groups = 1
+        cdef const int8_t[::1] of = group
+        cdef Py_ssize_t v
+        for v in range(self.size):
+            if of[v]:
+                self.groups = 2
+                break
+
+    def changed(self, *, lower=None, upper=None, beta=None, scores=None):
+        """The same problem with another box or another start; its scores are not known unless they are given."""
+        return DualProblem(self.linear, self.lower if lower is None else lower, self.upper if upper is None else upper,
+                           self.group, self.row, self.beta if beta is None else beta, scores)
+
+
+cdef class DualSolution:
+    """What a solver found; buffers of float64, shape (m,), in the order of the problem's variables.
+
+    Attributes
+    ----------
+    beta : buffer
+    scores : buffer       V at beta, for every variable
+    rho : float           minus the level of V, so that decision values are sum_j beta_j K_j - rho; with the levels V0 and V1
+                          of two groups -(V0 + V1)/2
+    r : float             (V1 - V0)/2 with two groups, else 0
+    objective : float     1/2 beta'K beta - linear'beta
+    iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
+    chunks, fallbacks : int      subproblems of the chunked solver, and how often IRWLS left one to pair steps; 0 of others
+    status : SolveStatus
+    """
+
+    def __init__(self, *, beta, scores, double rho, double r=0.0, double objective, int64_t iterations,
+                 int64_t rows_computed=0, int64_t values_computed=0, int64_t chunks=0, int64_t fallbacks=0, status):
+        self.beta, self.scores, self.rho, self.r, self.objective = beta, scores, rho, r, objective
         self.iterations, self.status = iterations, status
         self.rows_computed, self.values_computed = rows_computed, values_computed
+        self.chunks, self.fallbacks = chunks, fallbacks

@@ -11,7 +11,7 @@ cdef class Control:
     cdef readonly bint shrinking
     cdef readonly int64_t max_iter
     cdef readonly double time_limit
-    cdef readonly str stopped
+    cdef readonly object stopped
     cdef object on_progress
     cdef object should_stop
     cdef double deadline

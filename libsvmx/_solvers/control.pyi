@@ -1,5 +1,7 @@
 from collections.abc import Callable
 
+from libsvmx.enums import SolveStatus
+
 MARKS: tuple[str, ...]
 
 class Control:
@@ -7,7 +9,7 @@ class Control:
     shrinking: bool
     max_iter: int
     time_limit: float
-    stopped: str | None
+    stopped: SolveStatus | None
     def __init__(
         self,
         eps: float,
@@ -17,4 +19,4 @@ class Control:
         on_progress: Callable[[str], object] | None = None,
         should_stop: Callable[[], bool] | None = None,
     ) -> None: ...
-    def look(self) -> str | None: ...
+    def look(self) -> SolveStatus | None: ...

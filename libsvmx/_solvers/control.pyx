@@ -5,6 +5,8 @@ from libc.stdint cimport int64_t
 
 from time import monotonic
 
+from libsvmx.enums import SolveStatus
+
 # Elements worked on between two looks at signals and clock: a few milliseconds.
 cdef int64_t POLL_WORK = 4000000
 
@@ -24,7 +26,7 @@ cdef class Control:
     on_progress : callable(str) or None      '.', '*' or 'few free'
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at
 
-    ``stopped`` becomes 'time limit' or 'interrupted' when the solver must come to an end.
+    ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end.
     """
 
     def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
@@ -58,7 +60,7 @@ cdef class Control:
         with gil:
             PyErr_CheckSignals()
             if self.deadline > 0 and monotonic() > self.deadline:
-                self.stopped, self.expired = "time limit", True
+                self.stopped, self.expired = SolveStatus.TIME_LIMIT, True
             elif self.should_stop is not None and self.should_stop():
-                self.stopped, self.expired = "interrupted", True
+                self.stopped, self.expired = SolveStatus.INTERRUPTED, True
         return 0

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, FloatArray, IntArray
+    from libsvmx.enums import SolveStatus
 
 # Their normal matrix has 3.2 GB.
 MOST_FEATURES = 20_000
@@ -116,7 +117,7 @@ class Explicit:
         classes: tuple[list[int], list[int], Buffer],
         betas: list[Buffer],
         rhos: list[float],
-        statuses: list[str],
+        statuses: list[SolveStatus],
     ) -> Model:
         """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
 
@@ -175,7 +176,7 @@ def model_on_pivots(
     labels: list[int],
     coefs: list[FloatArray],
     rhos: list[float],
-    statuses: list[str],
+    statuses: list[SolveStatus],
     row_numbers: IntArray | None = None,
 ) -> Model:
     """A model of functions sum_p k(x, p) coef_p - rho over common vectors, one for each pair (0, 1), (0, 2), …

@@ -1,7 +1,7 @@
-"""The five formulations as dual problems, and back from alpha to coefficients.
+"""The five formulations as dual problems, and back to the coefficients of a model.
 
-For each one: y, linear = -y p, C and the start of LIBSVM (Chang & Lin 2011, sections 2 and 4.1),
-then coefficients beta over the rows. Variables of regression: l with y = +1, l with y = -1.
+For each one: linear, the box and the start of LIBSVM (Chang & Lin 2011, sections 2 and 4.1). Variables of regression: l
+with beta >= 0, which LIBSVM calls alpha, then l with beta <= 0, its alpha*; the coefficient of a row is the sum of its two.
 """
 
 from libc.math cimport fabs
@@ -12,15 +12,18 @@ from libsvmx._problem.dual cimport DualProblem, DualSolution
 
 from libsvmx.enums import SvmType
 
+# A coefficient at this share of its bound is there, but for rounding.
+cdef double ALMOST = 1 - 1e-12
 
-def pose(param, targets, double Cp, double Cn):
+
+def build_dual(param, targets, double Cp, double Cn):
     """The dual problem of a binary classification (targets > 0 or not), one-class or regression training.
 
     Parameters
     ----------
     param : Parameter
     targets : buffer of float64, shape (l,)
-    Cp, Cn : float       upper bounds of the two classes, C-SVC only
+    Cp, Cn : float       bounds of |beta| in the two classes, C-SVC only
 
     Returns
     -------
@@ -30,173 +33,175 @@ def pose(param, targets, double Cp, double Cn):
     cdef Py_ssize_t l = z.shape[0], i
     cdef bint regression = param.svm_type.is_regression
     cdef Py_ssize_t m = 2 * l if regression else l
-    y_, linear_, C_, alpha_, index_ = zeros("b", m), zeros("d", m), zeros("d", m), zeros("d", m), zeros("i", m)
-    cdef int8_t[::1] y = y_
-    cdef double[::1] linear = linear_, C = C_, alpha = alpha_
-    cdef int32_t[::1] index = index_
+    linear_, lower_, upper_, beta_ = (zeros("d", m) for _ in range(4))
+    group_, row_ = zeros("b", m), zeros("i", m)
+    cdef double[::1] linear = linear_, lower = lower_, upper = upper_, beta = beta_
+    cdef int8_t[::1] group = group_
+    cdef int32_t[::1] row = row_
     cdef double nu = param.nu, cost = param.C, p = param.p, left, left_negative
     kind = param.svm_type
     for i in range(m):
-        index[i] = <int32_t>(i if i < l else i - l)
-        y[i] = 1
-        C[i] = 1.0
+        row[i] = <int32_t>(i if i < l else i - l)
+        upper[i] = 1.0
     if kind == SvmType.C_SVC:
         for i in range(l):
-            y[i] = 1 if z[i] > 0 else -1
-            linear[i] = y[i]
-            C[i] = Cp if y[i] > 0 else Cn
+            if z[i] > 0:
+                linear[i], upper[i] = 1.0, Cp
+            else:
+                linear[i], lower[i], upper[i], beta[i] = -1.0, -Cn, 0.0, -0.0
     elif kind == SvmType.NU_SVC:
         left = left_negative = nu * l / 2
         for i in range(l):
             if z[i] > 0:
-                alpha[i] = min(1.0, left)
-                left -= alpha[i]
+                beta[i] = min(1.0, left)
+                left -= beta[i]
             else:
-                y[i] = -1
-                alpha[i] = min(1.0, left_negative)
-                left_negative -= alpha[i]
+                group[i], lower[i], upper[i] = 1, -1.0, 0.0
+                beta[i] = -min(1.0, left_negative)
+                left_negative += beta[i]
     elif kind == SvmType.ONE_CLASS:
         for i in range(<Py_ssize_t>(nu * l)):
-            alpha[i] = 1.0
+            beta[i] = 1.0
         if <Py_ssize_t>(nu * l) < l:
-            alpha[<Py_ssize_t>(nu * l)] = nu * l - <Py_ssize_t>(nu * l)
+            beta[<Py_ssize_t>(nu * l)] = nu * l - <Py_ssize_t>(nu * l)
     else:
         left = cost * nu * l / 2
         for i in range(l):
-            y[l + i] = -1
-            C[i] = C[l + i] = cost
+            upper[i], lower[l + i], upper[l + i], beta[l + i] = cost, -cost, 0.0, -0.0
             if kind == SvmType.EPSILON_SVR:
                 linear[i] = -(p - z[i])
                 linear[l + i] = p + z[i]
             else:
-                alpha[i] = alpha[l + i] = min(left, cost)
-                left -= alpha[i]
+                group[l + i] = 1
+                beta[i] = min(left, cost)
+                beta[l + i] = -beta[i]
+                left -= beta[i]
                 linear[i] = linear[l + i] = z[i]
-    return DualProblem(y_, linear_, C_, alpha_, index_, kind in (SvmType.NU_SVC, SvmType.NU_SVR))
+    return DualProblem(linear_, lower_, upper_, group_, row_, beta_)
 
 
 def held_out(DualProblem problem, rows):
-    """The upper bounds with 0 for the variables of ``rows``: float64, shape (problem.size,)."""
-    cdef const double[::1] C = problem.C
-    cdef const int32_t[::1] index = problem.index
+    """The box with 0 alone for the variables of ``rows``: (lower, upper), buffers of float64, shape (problem.size,)."""
+    cdef const double[::1] lower = problem.lower, upper = problem.upper
+    cdef const int32_t[::1] row = problem.row
     cdef const int32_t[::1] chosen = rows
     cdef Py_ssize_t v, k
-    gone_, bounds_ = bytearray(problem.size), zeros("d", problem.size)
+    gone_, lower_, upper_ = bytearray(problem.size), zeros("d", problem.size), zeros("d", problem.size)
     cdef unsigned char[::1] gone = gone_
-    cdef double[::1] bounds = bounds_
+    cdef double[::1] low = lower_, high = upper_
     for k in range(chosen.shape[0]):
         gone[chosen[k]] = 1
     for v in range(problem.size):
-        bounds[v] = 0.0 if gone[index[v]] else C[v]
-    return bounds_
+        if not gone[row[v]]:
+            low[v], high[v] = lower[v], upper[v]
+    return lower_, upper_
 
 
-def scaled_start(DualProblem problem, bounds, kept_alpha, kept_scores, double growth):
-    """A start within ``bounds`` from an optimum whose bounds were smaller by the factor 1 / ``growth``.
+def scaled_start(DualProblem problem, box, kept_beta, kept_scores, double growth):
+    """A start within ``box`` (lower, upper) from an optimum whose box was smaller by the factor 1 / ``growth``.
 
-    Any factor q from 1 to ``growth`` keeps q alpha feasible, and its scores V = linear - q sum_j beta_j K_j need no
-    kernel row. Where most support vectors are free they stay what they are, q = 1; where most are bounded they
-    want to grow, and q is the best point of the ray: the least of q^2 alpha'Q alpha / 2 + q p'alpha. In nu-SVR, where the
-    sums grow with C, and where C has become smaller, q is ``growth``.
+    Any factor q from 1 to ``growth`` keeps q beta feasible, and its scores V = linear - q K beta need no kernel row. Where most
+    support vectors are free they stay what they are, q = 1; where most are at a bound they want to grow, and q is the best
+    point of the ray: the least of q^2 beta'K beta / 2 - q linear'beta. In nu-SVR, where the sums grow with C, and where C
+    has become smaller, q is ``growth``.
 
     Returns
     -------
-    alpha, scores : buffers of float64, shape (problem.size,)
+    beta, scores : buffers of float64, shape (problem.size,)
     """
-    cdef const double[::1] C = bounds, alpha = kept_alpha, V = kept_scores, linear = problem.linear
-    cdef const int8_t[::1] y = problem.y
+    cdef const double[::1] lower = box[0], upper = box[1], beta = kept_beta, V = kept_scores, linear = problem.linear
     cdef Py_ssize_t v, n_free = 0, n_bounded = 0
     cdef double curvature = 0.0, slope = 0.0, factor = growth
     start_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
     cdef double[::1] start = start_, scores = scores_
-    if not problem.split and growth > 1.0:
+    if problem.groups == 1 and growth > 1.0:
         for v in range(problem.size):
-            if alpha[v] > 0:
+            if beta[v] != 0:
                 # what is at the old bound is at the new one after growing in full, but for rounding
-                n_bounded += alpha[v] * growth > C[v] * (1 - 1e-12)
-                n_free += alpha[v] * growth <= C[v] * (1 - 1e-12)
-                slope += y[v] * alpha[v] * linear[v]
-                curvature += y[v] * alpha[v] * (linear[v] - V[v])
+                if beta[v] * growth > upper[v] * ALMOST or beta[v] * growth < lower[v] * ALMOST:
+                    n_bounded += 1
+                else:
+                    n_free += 1
+                slope += beta[v] * linear[v]
+                curvature += beta[v] * (linear[v] - V[v])
         factor = 1.0
         if n_bounded > n_free and curvature > 0:
             factor = max(1.0, min(slope / curvature, growth))
     for v in range(problem.size):
-        start[v] = alpha[v] * factor
-        if start[v] > C[v] * (1 - 1e-12):
-            start[v] = C[v]
+        start[v] = beta[v] * factor
+        if start[v] > upper[v] * ALMOST:
+            start[v] = upper[v]
+        elif start[v] < lower[v] * ALMOST:
+            start[v] = lower[v]
         scores[v] = linear[v] + factor * (V[v] - linear[v])
     return start_, scores_
 
 
 def coefficient_sums(param, Py_ssize_t l):
-    """What the equality constraints fix with l rows: (sum of y alpha,), or (sum over y = +1, sum over y = -1) in the
-    nu formulations."""
+    """What the equality constraints fix with l rows: the sum of beta over each group."""
     if param.svm_type == SvmType.NU_SVC:
-        return param.nu * l / 2, param.nu * l / 2
+        return param.nu * l / 2, -(param.nu * l / 2)
     if param.svm_type == SvmType.NU_SVR:
-        return param.C * param.nu * l / 2, param.C * param.nu * l / 2
+        return param.C * param.nu * l / 2, -(param.C * param.nu * l / 2)
     return (param.nu * l,) if param.svm_type == SvmType.ONE_CLASS else (0.0,)
 
 
-def read_off(param, targets, DualProblem problem, DualSolution solution):
-    """Coefficients and what is reported of them. Rows with C = 0 take no part.
+def recover_coefficients(param, targets, DualProblem problem, DualSolution solution):
+    """The model's coefficients and what is reported of them. Rows without a box take no part.
 
     Returns
     -------
-    beta : buffer of float64, shape (l,)      coefficients of the rows, LIBSVM's sv_coef
+    coefficients : buffer of float64, shape (l,)      of the rows, LIBSVM's sv_coef
     rho, objective : float
     n_sv, n_bsv : int                         support vectors, and those at their bound
     quantity : str or None, value : float     see libsvmx._train.observer.SolveReport
     """
-    cdef const double[::1] z = targets, alpha = solution.alpha, C = problem.C
-    cdef const int8_t[::1] y = problem.y
+    cdef const double[::1] z = targets, beta = solution.beta, lower = problem.lower, upper = problem.upper
     cdef Py_ssize_t l = z.shape[0], i, n_sv = 0, n_bsv = 0, n_part = 0
-    cdef double r, total = 0, bound_positive = 1.0, bound_negative = 1.0, value = 0.0
-    cdef double rho = solution.rho, objective = solution.objective
-    beta_ = zeros("d", l)
-    cdef double[::1] beta = beta_
+    cdef double total = 0, bound_positive = 1.0, bound_negative = 1.0, value = 0.0
+    cdef double rho = solution.rho, objective = solution.objective, scale
+    coefficients_ = zeros("d", l)
+    cdef double[::1] coefficients = coefficients_
     quantity = None
     kind = param.svm_type
     for i in range(l):
-        n_part += C[i] > 0
+        n_part += lower[i] < upper[i]
     if kind == SvmType.C_SVC:
         for i in range(l):
-            total += alpha[i]
-            beta[i] = alpha[i] * y[i]
-            if C[i] <= 0:
-                continue
-            if y[i] > 0:
-                bound_positive = C[i]
-            else:
-                bound_negative = C[i]
+            total += fabs(beta[i])
+            coefficients[i] = beta[i]
+            if upper[i] > 0:
+                bound_positive = upper[i]
+            elif lower[i] < 0:
+                bound_negative = -lower[i]
         if bound_positive == bound_negative:
             quantity, value = "nu", total / (bound_positive * n_part)
     elif kind == SvmType.NU_SVC:
-        r = solution.r
+        scale = 1 / solution.r
         for i in range(l):
-            beta[i] = alpha[i] * (y[i] / r)
-        rho /= r
-        objective /= r * r
-        bound_positive = bound_negative = 1 / r
-        quantity, value = "C", 1 / r
+            coefficients[i] = beta[i] * scale
+        rho /= solution.r
+        objective /= solution.r * solution.r
+        bound_positive = bound_negative = scale
+        quantity, value = "C", scale
     elif kind == SvmType.ONE_CLASS:
         for i in range(l):
-            beta[i] = alpha[i]
+            coefficients[i] = beta[i]
     else:
         bound_positive = bound_negative = param.C
         for i in range(l):
-            beta[i] = alpha[i] - alpha[l + i]
-            total += fabs(beta[i])
+            coefficients[i] = beta[i] + beta[l + i]
+            total += fabs(coefficients[i])
         if kind == SvmType.EPSILON_SVR:
             quantity, value = "nu", total / (bound_positive * n_part)
         else:
             quantity, value = "epsilon", -solution.r
     for i in range(l):
-        if fabs(beta[i]) > 0:
+        if fabs(coefficients[i]) > 0:
             n_sv += 1
-            if fabs(beta[i]) >= (bound_positive if z[i] > 0 else bound_negative):
+            if fabs(coefficients[i]) >= (bound_positive if z[i] > 0 else bound_negative):
                 n_bsv += 1
-    return beta_, rho, objective, n_sv, n_bsv, quantity, value
+    return coefficients_, rho, objective, n_sv, n_bsv, quantity, value
 
 
 def assemble_coefficients(betas, positions, start, Py_ssize_t k):

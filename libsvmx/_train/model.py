@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, FloatArray, IntArray
+    from libsvmx.enums import SolveStatus
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +41,7 @@ class Model:
     sigmoid_a, sigmoid_b : buffer of float64, or None     probability estimates; regression has only a
     marks : buffer of float64, shape (10,), or None       one-class probability estimates
     row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
-    statuses : tuple of str            how the solve of each function ended, empty in a loaded model
+    statuses : tuple of SolveStatus    how the solve of each function ended, empty in a loaded model
     """
 
     param: Parameter
@@ -54,7 +55,7 @@ class Model:
     sigmoid_b: Buffer | None = None
     marks: Buffer | None = None
     row_numbers: Buffer | None = None
-    statuses: tuple[str, ...] = ()
+    statuses: tuple[SolveStatus, ...] = ()
 
     @property
     def n_sv(self) -> int:

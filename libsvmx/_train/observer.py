@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx.enums import SolveStatus
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SolveReport:
     """One solved dual problem.
 
@@ -25,11 +26,11 @@ class SolveReport:
     rho: float
     n_sv: int
     n_bsv: int
-    quantity: str | None
-    value: float
-    status: str
-    rows_computed: int
-    values_computed: int
+    quantity: str | None = None
+    value: float = 0.0
+    status: SolveStatus
+    rows_computed: int = 0
+    values_computed: int = 0
     gap: float
     chunks: int = 0
     fallbacks: int = 0

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._problem.certificate import kkt_gap
 from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
-from libsvmx._train.formulation import assemble_coefficients, pose, read_off
+from libsvmx._train.formulation import assemble_coefficients, build_dual
 from libsvmx._train.kernel_provider import Kernels
 from libsvmx._train.model import Model, vectors_of
-from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
+    from libsvmx._train.observer import Observer
     from libsvmx._typing import Buffer
 
 INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
@@ -54,7 +54,7 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
     train = train_classifier if param.svm_type.is_classification else train_single
     model = train(problem, param, rand, observer)
     numbers = (*(model.sigmoid_a or ()), *(model.sigmoid_b or ()))
-    if "degenerate" in model.statuses or not all(isfinite(number) for number in numbers):
+    if SolveStatus.DEGENERATE in model.statuses or not all(isfinite(number) for number in numbers):
         raise ParameterError(
             "the solution degenerates: its coefficients are not finite "
             f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose other kernel parameters, "
@@ -65,40 +65,16 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
 
 def solve_binary(
     problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: Kernels
-) -> tuple[Buffer, float, str]:
-    """One dual problem. Returns (beta, rho, status): beta is a buffer of float64, shape (len(problem),)."""
+) -> Recovered:
+    """One dual problem, for one-class and regression or for a pair of classes."""
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
-    dual = pose(param, problem.targets, Cp, Cn)
+    dual = build_dual(param, problem.targets, Cp, Cn)
     if param.solver == "crsvm":
         solution = kernels.features(observer).solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
         solution = solve(param, dual, kernel, budget_bytes, control)
-    status = solution.status
-    if status != "converged":
-        observer.remark(status)
-    beta, rho, objective, n_sv, n_bsv, quantity, value = read_off(param, problem.targets, dual, solution)
-    if not (isfinite(rho) and isfinite(objective)):
-        status = "degenerate"
-        observer.remark(status)
-    observer.solved(
-        SolveReport(
-            solution.iterations,
-            objective,
-            rho,
-            n_sv,
-            n_bsv,
-            quantity,
-            value,
-            status,
-            solution.rows_computed,
-            solution.values_computed,
-            kkt_gap(dual, solution.alpha, solution.scores),
-            solution.chunks,
-            solution.fallbacks,
-        )
-    )
-    return beta, rho, status
+    return recover(param, problem.targets, dual, solution, observer)
 
 
 def train_single(
@@ -106,8 +82,8 @@ def train_single(
 ) -> Model:
     """One-class SVM or regression. ``kernels``: of these rows and more, if others are to train on them."""
     kernels = kernels or Kernels(problem, param, repeated=param.probability and param.svm_type.is_regression)
-    beta, rho, status = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
-    model = assemble_single(problem, param, beta, rho, status)
+    found = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
+    model = assemble_single(problem, param, found.coefficients, found.report.rho, found.report.status)
     if not param.probability:
         return model
     if param.svm_type == SvmType.ONE_CLASS:
@@ -122,7 +98,7 @@ def train_single(
     return replace(model, sigmoid_a=filled("d", [sigma]))
 
 
-def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float, status: str) -> Model:
+def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float, status: SolveStatus) -> Model:
     """The model of one-class or regression from the coefficients of all rows."""
     positions = nonzero(beta)
     return Model(
@@ -161,10 +137,10 @@ def train_classifier(
                 a, b = sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer, kernels)
                 prob_a.append(a)
                 prob_b.append(b)
-            beta, rho, status = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
-            betas.append(beta)
-            rhos.append(rho)
-            statuses.append(status)
+            found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
+            betas.append(found.coefficients)
+            rhos.append(found.report.rho)
+            statuses.append(found.report.status)
 
     classes = labels, start, order
     if kernels.explicit and param.predict_with == "factor":
@@ -183,7 +159,7 @@ def assemble_classifier(
     classes: tuple[list[int], list[int], Buffer],
     betas: list[Buffer],
     rhos: list[float],
-    statuses: list[str],
+    statuses: list[SolveStatus],
 ) -> Model:
     """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
     labels, start, order = classes

@@ -99,9 +99,7 @@ def test_the_objective_of_the_optimum(kind, engine):
     case = posed(kind, X, y, C=5.0)
     solution = case.solve(1e-6, working_set=30, engine=engine)
     optimum = case.cold(1e-8)
-    assert case.objective(np.asarray(solution.alpha)) == pytest.approx(
-        case.objective(np.asarray(optimum.alpha)), rel=1e-6
-    )
+    assert case.objective(case.alpha(solution)) == pytest.approx(case.objective(case.alpha(optimum)), rel=1e-6)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -189,7 +187,7 @@ def test_scores_are_in_double(kind):
     X, y = classes(6, 90)
     case = posed(kind, X, y, C=100.0)
     solution = case.solve(working_set=30, precision="double")
-    assert np.asarray(solution.scores) == pytest.approx(case.scores(np.asarray(solution.alpha)), abs=1e-10)
+    assert np.asarray(solution.scores) == pytest.approx(case.scores(case.alpha(solution)), abs=1e-10)
 
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
@@ -199,7 +197,7 @@ def test_a_tolerance_below_the_rounding_of_float_rows(kind):
     solution = case.solve(1e-8, working_set=30)
     if solution.status == "rounding":  # there is no path for two sums, which mends the last of it
         assert kind == SvmType.NU_SVR
-        assert case.gap(np.asarray(solution.alpha)) <= 1e-6
+        assert case.gap(case.alpha(solution)) <= 1e-6
     else:
         case.check(solution, 1e-8)
 

@@ -23,7 +23,7 @@ def hard(C=1e4):
 
 
 def bits(solution):
-    return bytes(solution.alpha), bytes(solution.scores), solution.iterations, solution.chunks, solution.rho
+    return bytes(solution.beta), bytes(solution.scores), solution.iterations, solution.chunks, solution.rho
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def test_iteration_limit(kind, max_iter):
     X, y = classes(12, 200)
     case = posed(kind, X, y, C=100.0)
     solution = case.solve(control=Control(1e-10, True, max_iter=max_iter), working_set=20)
-    alpha, V = np.asarray(solution.alpha), np.asarray(solution.scores)
+    alpha, V = case.alpha(solution), np.asarray(solution.scores)
     assert (solution.status, solution.iterations) == ("iteration limit", max_iter)
     case.check_feasible(alpha)
     assert np.abs(V - case.scores(alpha, case.K_float)).max() <= 1e-9 * (1 + alpha.sum())
@@ -65,7 +65,7 @@ def test_time_limit(shrinking):
     solution = case.solve(control=Control(1e-3, shrinking, time_limit=0.1), working_set=20)
     assert solution.status == "time limit"
     assert time.monotonic() - begun < 1.5
-    case.check_feasible(np.asarray(solution.alpha))
+    case.check_feasible(case.alpha(solution))
 
 
 def test_time_limit_within_a_chunk():
@@ -86,7 +86,7 @@ def test_should_stop():
     solution = case.solve(control=Control(1e-3, should_stop=stop), working_set=20)
     assert solution.status == "interrupted"
     assert len(asked) == 4
-    alpha = np.asarray(solution.alpha)
+    alpha = case.alpha(solution)
     case.check_feasible(alpha)
     assert np.abs(np.asarray(solution.scores) - case.scores(alpha, case.K_float)).max() <= 1e-9 * (1 + alpha.sum())
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.labels import labelled
 from support.posed import ENGINES, Posed, classes, posed
 
-from libsvmx._core.buffers import filled
-from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.control import Control
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import KernelType, SvmType
@@ -43,14 +42,14 @@ def test_from_another_cost(kind, factor, shrinking, engine):
     X, y = classes(7, 120)
     small = posed(kind, X, y, C=0.5)
     case = posed(kind, X, y, C=0.5 * factor)
-    alpha = np.asarray(small.cold(1e-5).alpha) * factor
+    alpha = case.alpha(small.cold(1e-5)) * factor
     problem = case.changed(start=alpha, V=case.scores(alpha))
     solution = case.solve(1e-4, shrinking, problem, working_set=30, engine=engine)
     case.check(solution, 1e-4, start=alpha)
     case.check_near(solution, case.cold(1e-5), 1e-4)
     if factor == 1.0:
         assert solution.iterations == 0
-        assert bytes(solution.alpha) == bytes(problem.alpha)
+        assert bytes(solution.beta) == bytes(problem.beta)
         assert bytes(solution.scores) == bytes(problem.scores)
 
 
@@ -58,11 +57,11 @@ def test_from_another_cost(kind, factor, shrinking, engine):
 def test_the_optimum_is_left_alone(kind):
     X, y = classes(7, 120)
     case = posed(kind, X, y, C=2.0)
-    alpha = np.asarray(case.cold(1e-5).alpha)
+    alpha = case.alpha(case.cold(1e-5))
     problem = case.changed(start=alpha, V=case.scores(alpha))
     solution = case.solve(1e-4, problem=problem)
     assert (solution.status, solution.iterations) == ("converged", 0)
-    assert bytes(solution.alpha) == bytes(problem.alpha)
+    assert bytes(solution.beta) == bytes(problem.beta)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -72,7 +71,7 @@ def test_a_row_removed(kind, shrinking, engine):
     """From the optimum of all rows, what the removed rows had given to others; their scores come out right as well."""
     X, y = classes(8, 120)
     case = posed(kind, X, y, C=4.0)
-    alpha = np.asarray(case.cold(1e-5).alpha)
+    alpha = case.alpha(case.cold(1e-5))
     support = case.index[np.argsort(-alpha)[:3]]
     C = np.where(np.isin(case.index, support), 0.0, case.C)
     start = np.minimum(alpha, C)
@@ -132,7 +131,7 @@ def test_held_out_rows_have_scores(kind, warm, shrinking):
     case.check(solution, 1e-4, C, start)
     held = C == 0
     assert held.any()
-    assert not np.asarray(solution.alpha)[held].any()
+    assert not case.alpha(solution)[held].any()
 
 
 @pytest.mark.parametrize("warm", [False, True])
@@ -202,7 +201,7 @@ def test_all_alphas_at_the_bound(engine):
     X = np.diag(np.full(60, 30.0))
     case = posed(SvmType.C_SVC, X, np.tile([1.0, -1.0], 30), C=0.5)
     solution = case.solve(working_set=8, engine=engine)
-    assert set(solution.alpha) == {0.5}
+    assert set(case.alpha(solution)) == {0.5}
     assert solution.rho == 0
     case.check(solution, 1e-3)
 
@@ -215,7 +214,7 @@ def test_one_class_alone_in_a_classification(label, engine):
     case = posed(SvmType.C_SVC, X, np.full(30, label))
     solution = case.solve(working_set=4, engine=engine)
     assert (solution.status, solution.iterations) == ("converged", 0)
-    assert not np.asarray(solution.alpha).any()
+    assert not case.alpha(solution).any()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -230,7 +229,7 @@ def test_hardly_any_rows(kind, warm, n, engine):
     problem = case.changed(V=case.scores(case.start)) if warm else case.dual
     solution = case.solve(problem=problem, engine=engine)
     case.check(solution, 1e-3)
-    assert len(solution.alpha) == len(case.y)
+    assert len(solution.beta) == len(case.y)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -244,20 +243,11 @@ def test_bounds_of_many_sizes(working_set, engine):
         C = 10.0 ** rng.uniform(-3, 2, 50)
         index = rng.integers(0, 50, 50)
         start = C * rng.choice([0.0, 0.5, 1.0], 50)
-        case.take(
-            DualProblem(
-                filled("b", y.astype(int)),
-                filled("d", rng.normal(size=50)),
-                filled("d", C),
-                filled("d", start),
-                filled("i", index),
-                bool(seed % 2),
-            )
-        )
+        case.take(labelled(y, rng.normal(size=50), C, start, index, two_groups=bool(seed % 2)))
         solution = case.solve(working_set=working_set, engine=engine, precision="float")
         case.check(solution, 1e-3, precision="float")
         # at a bound exactly, not an ulp before it
-        alpha = np.asarray(solution.alpha)
+        alpha = case.alpha(solution)
         assert np.all((alpha == 0) | (alpha > 1e-14 * C))
         assert np.all((alpha == C) | (alpha < C * (1 - 1e-14)))
 
@@ -277,6 +267,6 @@ def test_indefinite_kernels(kind, kernel):
         X, y = classes(seed, 60)
         case = posed(kind, X, y, kernel_type=kernel, gamma=0.5, coef0=-1.0, degree=3, C=2.0)
         solution = case.solve(working_set=8, precision="float")
-        alpha = np.asarray(solution.alpha)
+        alpha = case.alpha(solution)
         case.check(solution, 1e-3, precision="float")
         assert case.objective(alpha) <= case.objective(case.start) + 1e-4 * (1 + abs(case.objective(alpha)))

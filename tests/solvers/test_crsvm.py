@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.labels import labelled
 
-from libsvmx._core.buffers import filled
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
-from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point import block_steps, crossover, predictor_corrector, row_blocks
 from libsvmx._solvers.interior_point.constraint_reduction import Reduction
@@ -44,14 +43,7 @@ class Case:
         self.tau = C * np.where(self.y > 0, *weights)
         self.rows = make(self.X)
         n = len(self.y)
-        self.dual = DualProblem(
-            self.y.astype(np.int8),
-            filled("d", self.y),
-            filled("d", self.tau),
-            filled("d", [0.0] * n),
-            filled("i", range(n)),
-            False,
-        )
+        self.dual = labelled(self.y, self.y, self.tau, [0.0] * n, range(n))
         self.lines = []
 
     def solve(self, reduction=None, threads=1, eps=1e-3, **control):
@@ -81,7 +73,7 @@ class Case:
         return w_squared / 2 + min(losses) + dual, dual
 
     def check_feasible(self, solution):
-        alpha = np.asarray(solution.alpha)
+        alpha = self.y * np.asarray(solution.beta)
         assert np.isfinite(alpha).all()
         assert np.all((alpha >= 0) & (alpha <= self.tau))
         assert abs(self.y @ alpha) <= 1e-12 * alpha.sum()
@@ -212,7 +204,7 @@ def test_the_scale_of_C_and_of_X_does_not_matter():
         one, other = Case(X, y, 1.0), Case(X * factor, y, 1.0 / factor**2)
         ours, theirs = one.solve(), other.solve()
         assert abs(ours.iterations - theirs.iterations) <= 1
-        np.testing.assert_allclose(np.asarray(theirs.alpha) * factor**2, np.asarray(ours.alpha), atol=1e-9)
+        np.testing.assert_allclose(np.asarray(theirs.beta) * factor**2, np.asarray(ours.beta), atol=1e-9)
         np.testing.assert_allclose([a.patterns for a in one.lines[:4]], [b.patterns for b in other.lines[:4]], atol=2)
 
 
@@ -343,7 +335,7 @@ def test_data_out_of_scale(factor):
         if factor <= 1:
             case.check(solution)
         elif solution.status == "converged":
-            assert case.gap(np.asarray(solution.alpha)) <= 1e-3
+            assert case.gap(case.y * np.asarray(solution.beta)) <= 1e-3
 
 
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
@@ -354,7 +346,7 @@ def test_data_far_out_of_scale(factor, C, monkeypatch):
     X, y = clouds(3, 100, 5)
     case = Case(X * factor, y, C)
     solution = case.solve(threads=2)
-    alpha = np.asarray(solution.alpha)
+    alpha = case.y * np.asarray(solution.beta)
     assert np.isfinite(alpha).all()
     assert np.all((alpha >= 0) & (alpha <= case.tau))
     assert abs(y @ alpha) <= 1e-12 * alpha.sum()
@@ -394,13 +386,13 @@ def test_the_bits_do_not_depend_on_threads(monkeypatch):
     X, y = clouds(9, 300, 5)
     for make in (DenseRows, sparse):
         case = Case(X, y, 3.0, make=make)
-        found = [bytes(memoryview(np.asarray(case.solve(threads=t).alpha))) for t in (1, 2, 5, 1)]
+        found = [bytes(memoryview(np.asarray(case.solve(threads=t).beta))) for t in (1, 2, 5, 1)]
         assert len(set(found)) == 1
         one = Case(X, y, 3.0, make=make)
         monkeypatch.setattr(row_blocks, "MOST_ROWS", 10_000)
-        whole = np.asarray(one.solve().alpha)
+        whole = np.asarray(one.solve().beta)
         monkeypatch.setattr(row_blocks, "MOST_ROWS", 37)
-        np.testing.assert_allclose(np.asarray(case.solve().alpha), whole, atol=1e-9)
+        np.testing.assert_allclose(np.asarray(case.solve().beta), whole, atol=1e-9)
 
 
 def test_parts_of_a_problem():

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import data
+from support.labels import labelled
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
 
@@ -40,11 +40,9 @@ def moved_pair(V, y, x, kind):
     """The two variables that are no longer 0 after one step."""
     n = len(V)
     kernel = Kernel(data.from_rows([[(1, v)] if v else [] for v in x]), filled("i", range(n)), kind, 0, 1.0, 0.0)
-    dual = DualProblem(
-        filled("b", y), filled("d", V), filled("d", [1e300] * n), filled("d", [0.0] * n), filled("i", range(n)), False
-    )
-    alpha = np.asarray(smo.solve(dual, kernel, 1e6, Control(5e-324, True, max_iter=1)).alpha)
-    return set(np.flatnonzero(alpha).tolist())
+    dual = labelled(y, V, [1e300] * n, [0.0] * n, range(n))
+    beta = np.asarray(smo.solve(dual, kernel, 1e6, Control(5e-324, True, max_iter=1)).beta)
+    return set(np.flatnonzero(beta).tolist())
 
 
 def check(V, y, x, kind=LINEAR):

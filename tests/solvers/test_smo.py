@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import data
+from support.labels import alpha_of, costs_of, labels_of
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
@@ -13,7 +14,7 @@ from libsvmx._problem.certificate import kkt_gap
 from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
-from libsvmx._train.formulation import pose
+from libsvmx._train.formulation import build_dual
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
@@ -28,16 +29,15 @@ def build(kind, n=90, **options):
     matrix, targets = data.load("heart_scale", n)
     param = Parameter(svm_type=kind, gamma=0.2, nu=0.3, **options)
     kernel = Kernel(matrix, filled("i", range(n)), 2, 0, 0.2, 0.0)
-    dual = pose(param, filled("d", targets), param.C, param.C)
-    index = np.asarray(dual.index)
+    dual = build_dual(param, filled("d", targets), param.C, param.C)
+    index = np.asarray(dual.row)
     K = np.array([kernel.row(i) for i in range(n)], dtype=np.float64)[np.ix_(index, index)]
     return dual, kernel, K
 
 
 def recomputed(dual, K, alpha):
     """(scores V, objective) of alpha from the whole kernel matrix."""
-    y, linear = np.asarray(dual.y, dtype=float), np.asarray(dual.linear)
-    beta = y * alpha
+    beta, linear = labels_of(dual) * alpha, np.asarray(dual.linear)
     V = linear - K @ beta
     return V, 0.5 * beta @ K @ beta - beta @ linear
 
@@ -48,18 +48,18 @@ def recomputed(dual, K, alpha):
 def test_optimum(kind, eps, shrinking):
     dual, kernel, K = build(kind)
     solution = smo.solve(dual, kernel, 1e6, Control(eps, shrinking))
-    alpha, C, y = np.asarray(solution.alpha), np.asarray(dual.C), np.asarray(dual.y)
-    start = np.asarray(dual.alpha)
+    alpha, C, y = alpha_of(dual, solution), costs_of(dual), labels_of(dual)
+    start = alpha_of(dual, dual)
     assert solution.status == "converged"
     assert np.all(alpha >= 0)
     assert np.all(alpha <= C)
     assert y @ alpha == pytest.approx(y @ start, abs=1e-9)
-    if dual.split:
+    if dual.groups == 2:
         assert alpha.sum() == pytest.approx(start.sum(), abs=1e-9)
     V, objective = recomputed(dual, K, alpha)
     assert np.asarray(solution.scores) == pytest.approx(V, abs=1e-9)
     assert solution.objective == pytest.approx(objective, rel=1e-9)
-    assert kkt_gap(dual, alpha, V) <= eps + 1e-9
+    assert kkt_gap(dual, labels_of(dual) * alpha, V) <= eps + 1e-9
     # a looser tolerance ends no lower
     assert objective <= smo.solve(dual, kernel, 1e6, Control(1e-1, shrinking)).objective + 1e-12
 
@@ -68,11 +68,11 @@ def test_optimum(kind, eps, shrinking):
 def test_rho_is_the_offset_of_free_variables(kind):
     dual, kernel, K = build(kind)
     solution = smo.solve(dual, kernel, 1e6, Control(1e-9))
-    alpha, C, y = np.asarray(solution.alpha), np.asarray(dual.C), np.asarray(dual.y)
+    alpha, C, y = alpha_of(dual, solution), costs_of(dual), labels_of(dual)
     V, _ = recomputed(dual, K, alpha)
     free = (alpha > 1e-6) & (alpha < C - 1e-6)
     assert free.any()
-    # V_i = -rho - y_i r at a free variable, r = 0 unless split
+    # V_i = -rho - y_i r at a free variable, r = 0 with one group
     assert pytest.approx(-solution.rho - y[free] * solution.r, abs=1e-6) == V[free]
 
 
@@ -82,7 +82,7 @@ def test_cache_size_changes_nothing(kind):
     dual, kernel, _ = build(kind)
     a = smo.solve(dual, kernel, 1.0, Control(1e-4))
     b = smo.solve(dual, kernel, 1e9, Control(1e-4))
-    assert bytes(a.alpha) == bytes(b.alpha)
+    assert bytes(a.beta) == bytes(b.beta)
     assert a.iterations == b.iterations
     assert a.rows_computed > b.rows_computed
 
@@ -98,17 +98,17 @@ def test_random_problems(seed, n, C, kernel, duplicated):
     y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
     rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()]
     k = Kernel(data.from_rows(rows), filled("i", range(n)), kernel, 0, 0.7, 0.0)
-    dual = pose(Parameter(C=C), filled("d", y), C, C)
+    dual = build_dual(Parameter(C=C), filled("d", y), C, C)
     solution = smo.solve(dual, k, 1e6, Control(1e-3, True, max_iter=200000))
     K = np.array([k.row(i) for i in range(n)], dtype=np.float64)
-    V, objective = recomputed(dual, K, np.asarray(solution.alpha))
-    alpha = np.asarray(solution.alpha)
+    V, objective = recomputed(dual, K, alpha_of(dual, solution))
+    alpha = alpha_of(dual, solution)
     assert alpha.min() >= 0
     assert alpha.max() <= C
     assert abs(y @ alpha) <= 1e-9 * max(1.0, C * n)
     assert objective <= 1e-9  # no worse than the start, alpha = 0
     if solution.status == "converged":
-        assert kkt_gap(dual, alpha, V) <= 1e-3 + 1e-7 * C * n
+        assert kkt_gap(dual, labels_of(dual) * alpha, V) <= 1e-3 + 1e-7 * C * n
 
 
 def test_limits_are_kept_and_reported():
@@ -137,4 +137,13 @@ def test_observer_can_stop():
 
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="length"):
-        DualProblem(filled("b", [1]), filled("d", [1, 2]), filled("d", [1]), filled("d", [0]), filled("i", [0]), False)
+        DualProblem(*(filled("d", [0.0] * n) for n in (1, 2, 1)), filled("b", [0]), filled("i", [0]), filled("d", [0]))
+
+
+@pytest.mark.parametrize(("lower", "upper", "group"), [(-1.0, 1.0, 0), (0.5, 1.0, 0), (-1.0, -0.5, 0), (0.0, 1.0, 1)])
+def test_boxes_that_are_not_libsvms(lower, upper, group):
+    _, kernel, _ = build(SvmType.C_SVC, 2)
+    boxes = filled("d", [0.0, lower]), filled("d", [1.0, upper])
+    dual = DualProblem(filled("d", [1, 1]), *boxes, filled("b", [0, group]), filled("i", [0, 1]), filled("d", [0, 0]))
+    with pytest.raises(ValueError, match="boxes"):
+        smo.solve(dual, kernel, 1e6, Control(1e-3))

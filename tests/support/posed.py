@@ -13,15 +13,15 @@ import pytest
 from libsvmx import KernelType
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._problem.dual import DualProblem
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import chunked
 from libsvmx._solvers.decomposition.settings import Chunking
 from libsvmx._solvers.smo import smo
-from libsvmx._train.formulation import pose
+from libsvmx._train.formulation import build_dual
 
 from . import data
 from .exact import kernel_values
+from .labels import alpha_of, costs_of, labelled, labels_of
 
 ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
 # Shifts of V by kernel rows round it so often, at the most.
@@ -54,26 +54,28 @@ class Posed:
         self.param, self.targets, self.matrix = param, np.asarray(targets, dtype=float), data.from_rows(rows)
         kind = int(param.kernel_type), param.degree, param.gamma, param.coef0
         self.kernel = Kernel(self.matrix, filled("i", range(self.n)), *kind)
-        self.take(pose(param, filled("d", self.targets), param.C * weights[0], param.C * weights[1]), values)
+        self.take(build_dual(param, filled("d", self.targets), param.C * weights[0], param.C * weights[1]), values)
 
     def take(self, dual, values=None):
         """The problem becomes ``dual``, over the same rows."""
         self.dual = dual
-        self.y, self.linear = np.asarray(dual.y).astype(float), np.asarray(dual.linear)
-        self.C, self.start, self.index = (np.array(b) for b in (dual.C, dual.alpha, dual.index))
+        self.y, self.C, self.start = labels_of(dual), costs_of(dual), alpha_of(dual, dual)
+        self.linear, self.index = np.asarray(dual.linear), np.asarray(dual.row)
         self.values = self.values if values is None else values
         over = np.ix_(self.index, self.index)
         self.K = self.values[over]
         rounded = [self.kernel.row(i) for i in range(self.n)]
         self.K_float = np.array(rounded, dtype=float).reshape(self.n, self.n)[over]
-        self.sides = [self.y > 0, self.y < 0] if dual.split else [np.ones(len(self.y), dtype=bool)]
+        self.sides = [self.y > 0, self.y < 0] if dual.groups == 2 else [np.ones(len(self.y), dtype=bool)]
         return self
 
     def changed(self, C=None, start=None, V=None):
         """The DualProblem with other bounds or another start, whose scores may be given."""
-        d = self.dual
-        C, start = (d.C if C is None else filled("d", C)), (d.alpha if start is None else filled("d", start))
-        return DualProblem(d.y, d.linear, C, start, d.index, d.split, None if V is None else filled("d", V))
+        C, start = self.C if C is None else C, self.start if start is None else start
+        return labelled(self.y, self.linear, C, start, self.index, self.dual.groups == 2, V)
+
+    def alpha(self, solution):
+        return alpha_of(self.dual, solution)
 
     def solve(self, eps=1e-3, shrinking=True, problem=None, budget=1e8, threads=1, control=None, **chunking):
         control = control or Control(eps, shrinking)
@@ -116,7 +118,7 @@ class Posed:
 
     def check(self, solution, eps, C=None, start=None, precision="auto"):
         """Feasible, optimal to eps as NumPy judges it in the given precision, and V right for every variable."""
-        alpha, V = np.asarray(solution.alpha), np.asarray(solution.scores)
+        alpha, V = self.alpha(solution), np.asarray(solution.scores)
         K = self.K_float if precision == "float" else self.K
         self.check_feasible(alpha, C, start)
         assert solution.status == "converged"
@@ -129,12 +131,12 @@ class Posed:
         beta = self.y * alpha
         assert solution.objective == pytest.approx(self.objective(alpha, K), rel=1e-9, abs=loosely * np.abs(beta).sum())
         free = (alpha > 0) & (alpha < (self.C if C is None else C))
-        if free.any() and not self.dual.split:
+        if free.any() and self.dual.groups == 1:
             assert solution.rho == pytest.approx(-V[free].mean(), abs=slack + ULP)
 
     def check_near(self, solution, optimum, eps, K=None):
         """The objective is that of ``optimum`` but for what convexity lets the gap explain: gap |dbeta| / 2."""
-        alpha, best = np.asarray(solution.alpha), np.asarray(optimum.alpha)
+        alpha, best = self.alpha(solution), self.alpha(optimum)
         distance = np.abs(alpha - best).sum() / 2
         allowed = eps * distance + SHIFTS * (self.noise(alpha) + self.noise(best)) * (1 + alpha.sum() + best.sum())
         assert self.objective(alpha, K) - self.objective(best, K) <= allowed

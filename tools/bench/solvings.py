@@ -66,7 +66,7 @@ def asked(param, way):
     modules = ["chunked", *(["irwls"] if way["solver"] == "irwls" else [])]
     for name in modules:  # loaded before the clock starts: SciPy takes a sixth of a second
         try:
-            import_module(f"libsvmx._solvers.{name}")
+            import_module(f"libsvmx._solvers.decomposition.{name}")
         except ImportError as error:
             raise Unavailable(f"{way['solver']} cannot be loaded: {error}") from None
     rule = {"working_set": way["working_set"], "working_set_rule": way["rule"], "kept_share": way["kept"]}

@@ -209,19 +209,18 @@ class Seeded:
         return Kernel(self.problem.features, self.problem.rows, self.param.kernel_type, 3, self.change.gamma, 0.0)
 
     def posed(self, rows):
-        from libsvmx._train.formulation import pose
+        from libsvmx._train.formulation import build_dual
 
-        return pose(self.param, self.change.y[rows].data, self.change.C, self.change.C)
+        return build_dual(self.param, self.change.y[rows].data, self.change.C, self.change.C)
 
     def work(self):
-        from libsvmx._problem.dual import DualProblem
         from libsvmx._solvers.smo import warm
 
         change, rows = self.change, self.change.left.astype(np.int32)
         n, y = change.n, change.y
         kernel = self.kernel()
         targets = kernel.targets(rows.data)
-        before = y[:n] * np.asarray(self.before.alpha)
+        before = np.asarray(self.before.beta)
         beta = np.concatenate([handed_on(before, y[:n], change.C, change.gone), np.zeros(len(y) - n)])
         step = beta[:n] - before
         moved = np.flatnonzero(step)
@@ -229,12 +228,11 @@ class Seeded:
         V[rows] -= step[moved] @ values_of(targets, moved)
         V[n:] = y[n:] - values_of(targets, np.arange(n, len(y))) @ beta[rows]
         dual = self.posed(rows)
-        alpha = np.abs(beta[rows])
-        start = DualProblem(dual.y, dual.linear, dual.C, alpha.data, dual.index, False, V[rows].data)
+        start = dual.changed(beta=beta[rows].data, scores=V[rows].data)
         self.solution = warm.solve(start, kernel.part(rows.data), MEGABYTES << 20, self.limits(), 1)
 
     def outcome(self):
-        beta = self.change.y[self.change.left] * np.asarray(self.solution.alpha)
+        beta = np.asarray(self.solution.beta)
         rows = [np.flatnonzero(beta > 0), np.flatnonzero(beta < 0)]
         used = np.concatenate(rows)
         found = Solution(used, beta[None, used], np.array([1, -1]), np.array([len(r) for r in rows]))

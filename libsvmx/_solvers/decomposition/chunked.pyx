@@ -29,6 +29,7 @@ from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 from libsvmx._solvers.decomposition.settings import Chunking
+from libsvmx.enums import SolveStatus
 
 # A working set has so many variables, or, where more are free, these times as many.
 cdef Py_ssize_t USUAL_SIZE = 1024
@@ -80,35 +81,36 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
         with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
             solution = solver.run()
-    if chunking.precision != "float" and (solution.status == "rounding" or
-                                          (solution.status == "iteration limit" and control.max_iter == 0)):
+    if chunking.precision != "float" and (solution.status == SolveStatus.ROUNDING or
+                                          (solution.status == SolveStatus.ITERATION_LIMIT and control.max_iter == 0)):
         return finished(problem, kernel, budget_bytes, control, solution)
     return solution
 
 
 cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Control control, DualSolution found):
     """The exact optimum near ``found``, from where pair steps lead no further or not soon, by a path; ``found`` itself where there is none."""
-    cdef const double[::1] C = problem.C, alpha = found.alpha
+    cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = found.beta
     cdef DualSolution exact
     cdef Py_ssize_t v
     cdef double n_free = 0
     for v in range(problem.size):
-        if C[v] <= 0:
+        if lower[v] >= upper[v]:
             return found
-        n_free += 0 < alpha[v] < C[v]
-    if problem.split or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
+        n_free += lower[v] < beta[v] < upper[v]
+    if problem.groups == 2 or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
         return found
     from libsvmx._solvers.path.path import PathLost
     from libsvmx._solvers.path.removal import path_of, solution_without
 
     try:
-        path = path_of(problem, kernel, budget_bytes, found.alpha, control)
+        path = path_of(problem, kernel, budget_bytes, found.beta, control)
         exact = solution_without(path, problem, zeros("i", 0), path.total, control)
     except (PathLost, TimeoutError):
         return found
-    exact.iterations += found.iterations
-    exact.chunks, exact.fallbacks = found.chunks, found.fallbacks
-    return exact
+    return DualSolution(
+        beta=exact.beta, scores=exact.scores, rho=exact.rho, r=exact.r, objective=exact.objective,
+        iterations=exact.iterations + found.iterations, rows_computed=exact.rows_computed,
+        values_computed=exact.values_computed, chunks=found.chunks, fallbacks=found.fallbacks, status=exact.status)
 
 
 cdef struct AddJob:
@@ -137,7 +139,7 @@ cdef void _add_part(void *context, int64_t part) noexcept nogil:
 
 cdef class Chunked(WarmSmo):
     cdef bint cold                  # the scores at the start are not known
-    cdef const double[::1] first_alpha      # where the scores of variables that take no part are right
+    cdef const double[::1] first_beta      # where the scores of variables that take no part are right
     cdef const double[::1] first_scores
     cdef Chunk chunk
     cdef Selection selection
@@ -167,8 +169,7 @@ cdef class Chunked(WarmSmo):
         cdef double fitting = sqrt(SHARE_OF_CHUNK * budget_bytes / sizeof(float))
         self.cold = problem.scores is None
         if self.cold:
-            problem = DualProblem(problem.y, problem.linear, problem.C, problem.alpha, problem.index, problem.split,
-                                  problem.linear)
+            problem = problem.changed(scores=problem.linear)
         self.last, self.rounds = zeros("i", problem.size), 1
         WarmSmo.__init__(self, problem, kernel, (1.0 - SHARE_OF_CHUNK) * budget_bytes, control, n_threads)
         if chunking.engine == "irwls":
@@ -199,7 +200,7 @@ cdef class Chunked(WarmSmo):
 
     cdef object starting_order(self, DualProblem problem):
         order = WarmSmo.starting_order(self, problem)
-        self.first_alpha, self.first_scores = self.start_alpha, self.start_scores
+        self.first_beta, self.first_scores = self.start_beta, self.start_scores
         if self.cold:  # V is not right yet
             self.active = self.size
         return order
@@ -211,16 +212,16 @@ cdef class Chunked(WarmSmo):
         return 0
 
     cdef int remember(self, bint everywhere) except -1:
-        """The present alpha and V become what scores put aside are brought up to date from; with ``everywhere`` V is right
+        """The present beta and V become what scores put aside are brought up to date from; with ``everywhere`` V is right
         for the variables that take no part, too."""
         cdef Py_ssize_t p
-        alpha_, scores_ = zeros("d", self.total), zeros("d", self.total)
-        cdef double[::1] alpha = alpha_, scores = scores_
+        beta_, scores_ = zeros("d", self.total), zeros("d", self.total)
+        cdef double[::1] beta = beta_, scores = scores_
         for p in range(self.total):
-            alpha[self.variable[p]], scores[self.variable[p]] = self.alpha[p], self.V[p]
-        self.start_alpha, self.start_scores = alpha_, scores_
+            beta[self.variable[p]], scores[self.variable[p]] = self.y[p] * self.alpha[p], self.V[p]
+        self.start_beta, self.start_scores = beta_, scores_
         if everywhere:
-            self.first_alpha, self.first_scores = alpha_, scores_
+            self.first_beta, self.first_scores = beta_, scores_
         return 0
 
     # ---- the iteration ------------------------------------------------------------------------
@@ -275,8 +276,8 @@ cdef class Chunked(WarmSmo):
         """Rounds that may pass without a gap that is smaller by a tenth; small working sets need many to see all variables."""
         return (PATIENCE_EXACT if self.exact else PATIENCE) * (1 + self.active // self.least_size)
 
-    cdef str unfinished(self):
-        return "rounding" if self.stalled else "iteration limit"
+    cdef object unfinished(self):
+        return SolveStatus.ROUNDING if self.stalled else SolveStatus.ITERATION_LIMIT
 
     cdef double aim(self) noexcept nogil:
         """The gap to come to: eps, less what rounding of kernel values may hide."""
@@ -492,8 +493,6 @@ cdef class Chunked(WarmSmo):
             self.remember(False)
         return 0
 
-    cdef object solution(self, str status):
-        self.start_alpha, self.start_scores = self.first_alpha, self.first_scores
-        solution = WarmSmo.solution(self, status)
-        solution.chunks, solution.fallbacks = self.chunk.chunks, self.chunk.fallbacks
-        return solution
+    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
+        self.start_beta, self.start_scores = self.first_beta, self.first_scores
+        return WarmSmo.solution(self, status, self.chunk.chunks, self.chunk.fallbacks)

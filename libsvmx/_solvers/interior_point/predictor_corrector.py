@@ -36,6 +36,7 @@ from libsvmx._solvers.interior_point.block_steps import Begun, Measured, Reached
 from libsvmx._solvers.interior_point.constraint_reduction import Reduction, limit_of, quotas
 from libsvmx._solvers.interior_point.crossover import SHARP, Crossed, Start, cross_over
 from libsvmx._solvers.interior_point.row_blocks import LocalParts
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.row_blocks import Parts
     from libsvmx._typing import FloatArray
 
-    Watch = Callable[["Iteration"], str | None]
+    Watch = Callable[["Iteration"], SolveStatus | None]
     Log = Callable[["Iteration"], object]
 
 # Share of the way to the nearest bound.
@@ -106,26 +107,28 @@ class Iteration(NamedTuple):
 class Interior(NamedTuple):
     """What was found. ``crossed`` is None where ``parts`` are still at an interior point.
 
-    ``status``: 'converged', 'iteration limit', 'rounding', or what ``watch`` said. ``scale``: mean of
-    |x|^2; ``primal``: objective of w and gamma.
+    ``status``: CONVERGED, ITERATION_LIMIT, ROUNDING, or what ``watch`` said. ``scale``: mean of |x|^2; ``primal``:
+    objective of w and gamma.
     """
 
     w: FloatArray
     gamma: float
     iterations: int
-    status: str
+    status: SolveStatus
     crossed: Crossed | None
     scale: float
     primal: float
 
-    def certified(self, gap: float, alpha: float, n_sv: int, eps: float) -> str:
-        """``status``, but 'rounding' for a KKT gap that is above ``eps``, or may be but for rounding of the scores.
+    def certified(self, gap: float, alpha: float, n_sv: int, eps: float) -> SolveStatus:
+        """``status``, but ROUNDING for a KKT gap that is above ``eps``, or may be but for rounding of the scores.
 
         Scores are sums of ``n_sv`` terms alpha x'x, whose roundings add up like their root of the sum of squares;
         ``alpha``: sum of alpha.
         """
         hidden = np.finfo(float).eps * self.scale * alpha / float(np.sqrt(max(n_sv, 1)))
-        return "rounding" if self.status == "converged" and not gap + hidden <= eps else self.status
+        if self.status == SolveStatus.CONVERGED and not gap + hidden <= eps:
+            return SolveStatus.ROUNDING
+        return self.status
 
 
 def solve_dual(
@@ -145,10 +148,10 @@ def solve_dual(
     """
     from threadpoolctl import threadpool_limits
 
-    y = np.asarray(dual.y, dtype=np.float64)
-    tau = np.asarray(dual.C)
+    y = np.where(np.asarray(dual.lower) < 0, -1.0, 1.0)
+    tau = np.asarray(dual.upper) - np.asarray(dual.lower)
 
-    def watch(line: Iteration) -> str | None:
+    def watch(line: Iteration) -> SolveStatus | None:
         log(line)
         return control.look()
 
@@ -161,7 +164,7 @@ def solve_dual(
         else:
             alpha = feasible(np.concatenate([state.alpha for state in parts.states]), y, tau)
         w = rows.transposed((y * alpha)[None, :])[0]
-        if found.status != "converged":
+        if found.status != SolveStatus.CONVERGED:
             # far from the optimum X'Y alpha is not w but far too long; of t alpha, t <= 1, the best is taken
             best = float(alpha.sum()) / max(float(w @ w), 1e-300)
             if best < 1:
@@ -169,9 +172,12 @@ def solve_dual(
         scores = y - rows.times(w)
         rho = offset_of(alpha, scores, y, tau)
         objective = float(w @ w) / 2 - float(alpha.sum())
-    gap = kkt_gap(dual, alpha, scores)
+    beta = y * alpha
+    gap = kkt_gap(dual, beta, scores)
     status = found.certified(gap, float(alpha.sum()), int(np.count_nonzero(alpha)), control.eps)
-    return DualSolution(alpha, scores, rho, 0.0, objective, found.iterations, 0, 0, status)
+    return DualSolution(
+        beta=beta, scores=scores, rho=rho, objective=objective, iterations=found.iterations, status=status
+    )
 
 
 def feasible(alpha: FloatArray, y: FloatArray, tau: FloatArray) -> FloatArray:
@@ -201,30 +207,31 @@ def solve(parts: Parts, settings: Reduction, watch: Watch, max_iter: int = 0) ->
 
     Parameters
     ----------
-    watch : callable(Iteration) -> str or None      is told of each iteration; a text ends the solve with it as status
+    watch : callable(Iteration) -> SolveStatus or None      is told of each iteration; a status ends the solve
     max_iter : int                                  0 for 200
     """
     walk = Walk(parts, settings, watch, max_iter or MOST_ITERATIONS)
     tolerance = settings.tolerance
     best: tuple[Crossed, list[object]] | None = None
-    status = ""
+    before: SolveStatus | None = None  # of the trial before
     for trial in range(TRIES):
-        before, status = status, walk.run(tolerance)
-        last = status != "converged" or trial == TRIES - 1
+        status = walk.run(tolerance)
+        last = status != SolveStatus.CONVERGED or trial == TRIES - 1
         interior_states = parts.states
-        crossed = cross_over(parts, Start(walk.w, walk.gamma, walk.scale), status in ("converged", "rounding"))
+        at_end = status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
+        crossed = cross_over(parts, Start(walk.w, walk.gamma, walk.scale), at_end)
         if crossed is not None and walk.is_near(crossed) and (best is None or crossed.gap < best[0].gap):
             best = crossed, parts.states
         if last or (crossed is not None and crossed.gap <= SHARP):
             break
         parts.states = interior_states
-        tolerance *= TIGHTER
+        before, tolerance = status, tolerance * TIGHTER
     if best is None:
         parts.states = interior_states
         return Interior(walk.w, walk.gamma, walk.number, before or status, None, walk.scale, walk.objective)
     crossed, parts.states = best
-    if before == "converged" or crossed.gap <= SHARP:  # then it is optimal, wherever the walk was stopped
-        status = "converged"
+    if before == SolveStatus.CONVERGED or crossed.gap <= SHARP:  # then it is optimal, wherever the walk was stopped
+        status = SolveStatus.CONVERGED
     return Interior(crossed.w, crossed.gamma, walk.number, status, crossed, walk.scale, -crossed.objective)
 
 
@@ -272,7 +279,7 @@ class Walk:
         self.gap = complementarity / (norm + slack)
         self.off = self.length * float(abs(self.r_w).max(initial=0.0))
 
-    def run(self, tolerance: float) -> str:
+    def run(self, tolerance: float) -> SolveStatus:
         """Iterate until the point is optimal to ``tolerance``, or no longer becomes better; returns the status."""
         best, kept, idle = np.inf, np.inf, 0
         while True:
@@ -282,11 +289,11 @@ class Walk:
             worst = float(max(self.gap, min(dual, dual * tolerance / max(self.floor, tolerance)), self.r_s))
             if worst <= tolerance and not status:
                 self.keep()
-                return "converged"
+                return SolveStatus.CONVERGED
             if status or not np.isfinite(worst):
-                return self.back(status or "rounding")
+                return self.back(status or SolveStatus.ROUNDING)
             if self.number >= self.max_iter:
-                return self.back("iteration limit")
+                return self.back(SolveStatus.ITERATION_LIMIT)
             idle = 0 if worst < 0.9 * best else idle + 1
             best = min(best, worst)
             if worst <= kept:
@@ -294,16 +301,16 @@ class Walk:
                 self.keep()
             if idle > PATIENCE:
                 if self.whole:
-                    return self.back("rounding")
+                    return self.back(SolveStatus.ROUNDING)
                 self.whole, idle = True, 0
                 if best > LOST:
                     self.parts.run(block_steps.begin)
                     self.measure_start()
                     best = np.inf
             if not self.iterate(tolerance):
-                return self.back("rounding")
+                return self.back(SolveStatus.ROUNDING)
 
-    def back(self, status: str) -> str:
+    def back(self, status: SolveStatus) -> SolveStatus:
         """Return to the best point."""
         self.parts.states, self.w, self.gamma, self.gap, self.objective = self.kept
         return status

@@ -14,9 +14,9 @@ inverse of the matrix follows M by terms of rank one.
 
 Departs from the paper:
 
-* The paper's path has no limits. Here a line reads the inverse and K_:M, which is what thousands of steps of SMO take: so
-  M, its kernel values and the work have limits. Where the path meets one, the rest of R goes at once, M answers as if
-  no bound were in its way, and ``adjust`` repairs what is not feasible.
+* The paper's path has no limits. Here a line reads the inverse and K_:M, which is what thousands of steps of SMO take:
+  so M, its kernel values and the work have limits. Where the path meets one, the rest of R goes at once, M answers as
+  if no bound were in its way, and ``adjust`` repairs what is not feasible.
 * A ridge on K_MM (as Karasuyama & Takeuchi have it) keeps rows that come twice from making it singular. The paper
   inverts it as it is, or takes a pseudo-inverse.
 * A variable of M that meets its bound ends a line, too; the paper takes the step from rows off the margin alone.
@@ -54,7 +54,7 @@ OUT, BOUND, MARGIN, MOVING = range(4)
 
 
 def seed(change: FoldChange) -> Buffer:
-    """The end of the path from the known optimum, or how far its limits allow. Returns beta, float64, to be adjusted."""
+    """The end of the path from the known optimum, or as far as its limits allow. Returns beta, to be adjusted."""
     path = AtoPath(change)
     path.follow()
     start = change.kept()

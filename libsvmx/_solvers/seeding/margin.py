@@ -1,6 +1,7 @@
 """The margin of an optimum that is known, in NumPy, for the seeders that solve linear systems on it.
 
-V is the same at all free variables of a group, its level: -rho of the decision function (two groups: -rho - r, -rho + r).
+V is the same at all free variables of a group, its level: -rho of the decision function; in the nu formulations, which
+have two groups, -rho - r and -rho + r.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ are solved for beta_T by least squares (17, 18).
 
 Departs from the paper:
 
-* A row of T that V puts on the right side of the margin has beta_t = 0 and is no unknown. So a row of a regression, which
-  has two variables, is one unknown at most, and its sign is known.
+* A row of T that V puts on the right side of the margin has beta_t = 0 and is no unknown. So a row of a regression,
+  which has two variables, is one unknown at most, and its sign is known.
 * Without such T, as in a star, the unknowns are the changes of the free rows of S, and the rows i are these alone:
   nothing says where rows off the margin should go.
 * Rows i: the margin first, then T, then as many others, evenly spaced, as fit MOST_VALUES; the paper takes all rows.

@@ -49,5 +49,5 @@ cdef class Smo:
     cdef int reconstruct(self) except -1 nogil
     cdef int add_missed(self, int64_t n_free) except -1
     cdef double offset(self, int g) noexcept nogil
-    cdef str unfinished(self)
-    cdef object solution(self, str status)
+    cdef object unfinished(self)
+    cdef object solution(self, status, int64_t chunks=*, int64_t fallbacks=*)

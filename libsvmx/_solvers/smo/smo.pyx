@@ -13,7 +13,7 @@ Split problems (nu-SVC, nu-SVR) do all of it per label: group 0 is y = +1, group
 """
 
 from libc.math cimport HUGE_VAL
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
@@ -25,11 +25,15 @@ from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
+from libsvmx._solvers.smo.alpha_form cimport AlphaForm
 from libsvmx._solvers.smo.deferred cimport BoundScores, Terms
+
+from libsvmx.enums import SolveStatus
 
 cdef int64_t SHRINK_EVERY = 1000
 # Helper threads pay from problems of so many rows on.
 cdef Py_ssize_t ROWS_FOR_THREADS = 2000
+
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
     """Solve ``problem`` over the rows of ``kernel``, of which so many bytes may be kept; returns a DualSolution.
@@ -46,12 +50,12 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 cdef class Smo:
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
         cdef Py_ssize_t p, v, m = problem.size
-        cdef const int8_t[::1] y = problem.y
-        cdef const int32_t[::1] index = problem.index
-        cdef const double[::1] linear = problem.linear, C = problem.C, alpha = problem.alpha
+        cdef const int32_t[::1] kernel_row = problem.row
+        cdef const double[::1] linear = problem.linear
         cdef double[::1] diagonal = kernel.diagonal
+        cdef AlphaForm start = AlphaForm(problem)
         self.control = control
-        self.groups = 2 if problem.split else 1
+        self.groups = problem.groups
         self.total = self.size = self.active = m
         self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
         self.y = zeros("b", m)
@@ -65,9 +69,9 @@ cdef class Smo:
         cdef int32_t[::1] row = row_
         for p in range(m):
             v = self.variable[p]
-            row[p] = index[v]
+            row[p] = kernel_row[v]
             self.V[p] = self.linear[p] = linear[v]
-            self.alpha[p], self.C[p], self.y[p] = alpha[v], C[v], y[v]
+            self.alpha[p], self.C[p], self.y[p] = start.alpha[v], start.C[v], start.y[v]
             self.QD[p] = diagonal[row[p]]
             self.unit_diagonal &= self.QD[p] == 1.0
             self.set_sides(p)
@@ -88,14 +92,14 @@ cdef class Smo:
                 self.add_start()
                 converged = self.iterate(limit)
         if converged or not self.size:
-            status = "converged"
+            status = SolveStatus.CONVERGED
         else:
             status = self.control.stopped or self.unfinished()
         return self.solution(status)
 
-    cdef str unfinished(self):
+    cdef object unfinished(self):
         """Why ``iterate`` came to an end before the optimum, if not by ``control``."""
-        return "iteration limit"
+        return SolveStatus.ITERATION_LIMIT
 
     # ---- the iteration ----------------------------------------------------------------
 
@@ -416,11 +420,11 @@ cdef class Smo:
                 bound_below = bound_below if bound_below > value else value
         return total / n_free if n_free > 0 else (bound_above + bound_below) / 2
 
-    cdef object solution(self, str status):
+    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
         cdef Py_ssize_t p
         cdef double rho, r = 0, r_positive, r_negative, objective = 0
-        alpha, scores = zeros("d", self.total), zeros("d", self.total)
-        cdef double[::1] alpha_out = alpha, scores_out = scores
+        beta, scores = zeros("d", self.total), zeros("d", self.total)
+        cdef double[::1] beta_out = beta, scores_out = scores
         if self.groups == 1:
             rho = self.offset(0)
         else:
@@ -429,11 +433,13 @@ cdef class Smo:
         for p in range(self.size):
             # alpha (G + p), with G = -y V and p = -y linear
             objective += self.alpha[p] * (-self.y[p] * self.V[p] - self.y[p] * self.linear[p])
-            alpha_out[self.variable[p]] = self.alpha[p]
+            beta_out[self.variable[p]] = self.y[p] * self.alpha[p]
         for p in range(self.total):
             scores_out[self.variable[p]] = self.V[p]
-        return DualSolution(alpha, scores, rho, r, objective / 2, self.iterations,
-                            self.store.rows_computed, self.store.kernel.values_computed, status)
+        return DualSolution(
+            beta=beta, scores=scores, rho=rho, r=r, objective=objective / 2, iterations=self.iterations,
+            rows_computed=self.store.rows_computed, values_computed=self.store.kernel.values_computed,
+            chunks=chunks, fallbacks=fallbacks, status=status)
 
 
 cdef object _table(str kind, Py_ssize_t rows, Py_ssize_t columns):

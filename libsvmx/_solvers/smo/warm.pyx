@@ -4,13 +4,13 @@ The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the
 
 * Scores are given, so no kernel row is computed for what the start has in common with the optimum.
 * The variables that cannot move at once are put aside before the first step.
-* Scores of variables put aside, and of those that take no part (C_i = 0: held-out rows), are brought up to date from
+* Scores of variables put aside, and of those that take no part (lower = upper: held-out rows), are brought up to date from
   the difference to the start, V = V_start - sum_j (beta_j - beta_j_start) K_j, which has few terms where the
   start was good. There is no V_bound.
 """
 
 from libc.math cimport HUGE_VAL
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
 from libsvmx._kernels.kernel cimport Kernel
@@ -21,9 +21,9 @@ from libsvmx._solvers.smo.deferred cimport Terms
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
-    """Solve ``problem``, whose ``scores`` are those of its feasible ``alpha``; returns a DualSolution.
+    """Solve ``problem``, whose ``scores`` are those of its feasible ``beta``; returns a DualSolution.
 
-    Its scores are right for all variables, those with C_i = 0 included.
+    Its scores are right for all variables, those that take no part included.
 
     Raises
     ------
@@ -34,9 +34,9 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
 
 cdef class WarmSmo(Smo):
     cdef object starting_order(self, DualProblem problem):
-        """First the variables that may move, then the others that take part, then those with C_i = 0."""
-        cdef const double[::1] C = problem.C, alpha = problem.alpha, V = problem.scores
-        cdef const signed char[::1] y = problem.y
+        """First the variables that may move, then the others that take part, then those without a box."""
+        cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = problem.beta, V = problem.scores
+        cdef const int8_t[::1] group = problem.group
         cdef Py_ssize_t v, n_active = 0, n_aside = 0, n_out = 0
         cdef double Vmax[2]
         cdef double Vmin[2]
@@ -44,21 +44,20 @@ cdef class WarmSmo(Smo):
         cdef bint up, low
         order_, aside_, out_ = (zeros("i", self.total) for _ in range(3))
         cdef int32_t[::1] order = order_, aside = aside_, out = out_
-        self.start_alpha, self.start_scores = alpha, V
+        self.start_beta, self.start_scores = beta, V
         for g in range(2):
             Vmax[g], Vmin[g] = -HUGE_VAL, HUGE_VAL
         for v in range(self.total):
-            g = 0 if self.groups == 1 or y[v] > 0 else 1
-            if C[v] > 0:
-                if alpha[v] < C[v] if y[v] > 0 else alpha[v] > 0:
+            g = group[v]
+            if lower[v] < upper[v]:
+                if beta[v] < upper[v]:
                     Vmax[g] = max(Vmax[g], V[v])
-                if alpha[v] > 0 if y[v] > 0 else alpha[v] < C[v]:
+                if beta[v] > lower[v]:
                     Vmin[g] = min(Vmin[g], V[v])
         for v in range(self.total):
-            g = 0 if self.groups == 1 or y[v] > 0 else 1
-            up = alpha[v] < C[v] if y[v] > 0 else alpha[v] > 0
-            low = alpha[v] > 0 if y[v] > 0 else alpha[v] < C[v]
-            if C[v] <= 0:
+            g = group[v]
+            up, low = beta[v] < upper[v], beta[v] > lower[v]
+            if lower[v] >= upper[v]:
                 out[n_out] = <int32_t>v
                 n_out += 1
             elif self.control.shrinking and ((not up and V[v] > Vmax[g]) or (not low and V[v] < Vmin[g])):
@@ -88,7 +87,7 @@ cdef class WarmSmo(Smo):
     cdef int bring(self, Py_ssize_t begin, Py_ssize_t end) except -1:
         """V of the positions [begin, end), from the start."""
         cdef Py_ssize_t p
-        cdef double delta
+        cdef double fall
         cdef Terms terms = Terms()
         positions_ = zeros("i", max(end - begin, 1))
         cdef int32_t[::1] positions = positions_
@@ -98,11 +97,11 @@ cdef class WarmSmo(Smo):
             positions[p - begin] = <int32_t>p
             self.V[p] = self.start_scores[self.variable[p]]
         for p in range(self.size):
-            delta = self.alpha[p] - self.start_alpha[self.variable[p]]
-            if delta != 0:
-                terms.add(self.store.index[p], -self.y[p] * delta)
+            fall = self.start_beta[self.variable[p]] - self.y[p] * self.alpha[p]
+            if fall != 0:
+                terms.add(self.store.index[p], fall)
         return terms.apply(0, self.store, &positions[0], end - begin, &self.V[begin], True, self.control)
 
-    cdef object solution(self, str status):
+    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
         self.bring(self.size, self.total)
-        return Smo.solution(self, status)
+        return Smo.solution(self, status, chunks, fallbacks)

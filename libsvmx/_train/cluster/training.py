@@ -27,7 +27,9 @@ from libsvmx._solvers.interior_point.block_steps import Block
 from libsvmx._train.feature_map import LARGEST, check_size, model_on_pivots
 from libsvmx._train.folds import check_labels, group_classes
 from libsvmx._train.observer import Observer, SolveReport
+from libsvmx._train.reports import announced
 from libsvmx._train.training import class_costs
+from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
@@ -248,11 +250,16 @@ def solve_pair(parts: SpreadParts, param: Parameter, observer: Observer) -> Solv
     objective = float(found.w @ found.w) / 2 - alpha if found.crossed else -found.primal
     gap = found.crossed.gap if found.crossed else float("inf")
     status = found.certified(gap, alpha, n_sv, param.eps)
-    report = SolveReport(found.iterations, objective, found.gamma, n_sv, n_bsv, None, 0.0, status, 0, 0, gap)
-    if status != "converged":
-        observer.remark(status)
-    observer.solved(report)
-    return Solved(found.w, found.gamma, report)
+    report = SolveReport(
+        iterations=found.iterations,
+        objective=objective,
+        rho=found.gamma,
+        n_sv=n_sv,
+        n_bsv=n_bsv,
+        status=status,
+        gap=gap,
+    )
+    return Solved(found.w, found.gamma, announced(report, observer))
 
 
 class Deadline:
@@ -264,11 +271,11 @@ class Deadline:
         self.clock, self.observer = monotonic, observer
         self.end = monotonic() + seconds if seconds > 0 else float("inf")
 
-    def watch(self, line: predictor_corrector.Iteration) -> str | None:
+    def watch(self, line: predictor_corrector.Iteration) -> SolveStatus | None:
         self.observer.iterated(line)
         if self.clock() > self.end:
-            return "time limit"
-        return "interrupted" if self.observer.should_stop() else None
+            return SolveStatus.TIME_LIMIT
+        return SolveStatus.INTERRUPTED if self.observer.should_stop() else None
 
 
 def train_spread(

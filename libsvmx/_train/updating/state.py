@@ -23,7 +23,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import assemble_classifier, assemble_single
 from libsvmx._train.updating.transaction import Change, Key, Layout, Part, UpdateReport, train_part
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
@@ -238,9 +238,9 @@ class State:
         return np.ascontiguousarray(by_position[order[np.searchsorted(own[order], ids)]]).data
 
 
-def status(part: Part, param: Parameter) -> str:
-    """How the solve of a part ended, in the words of DualSolution."""
-    return "converged" if part.path.gap() <= param.eps else "iteration limit"
+def status(part: Part, param: Parameter) -> SolveStatus:
+    """How the solve of a part ended."""
+    return SolveStatus.CONVERGED if part.path.gap() <= param.eps else SolveStatus.ITERATION_LIMIT
 
 
 # ---- training ----------------------------------------------------------------------------------

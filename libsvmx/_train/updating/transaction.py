@@ -17,10 +17,11 @@ from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train import folds
-from libsvmx._train.formulation import coefficient_sums, pose
+from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, Kernels
 from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
+from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import ParameterError, SvmxError
 
 if TYPE_CHECKING:
@@ -274,11 +275,11 @@ def train_part(
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     if beta is None:
         kernel, budget_bytes = Kernels(problem, param).of(problem)
-        dual = pose(param, problem.targets, Cp, Cn)
+        dual = build_dual(param, problem.targets, Cp, Cn)
         solution = solve(param, dual, kernel, budget_bytes, control)
-        if solution.status != "converged":
+        if solution.status != SolveStatus.CONVERGED:
             observer.remark(solution.status)
-        beta = interleaved(param, np.asarray(dual.y) * np.asarray(solution.alpha))
+        beta = interleaved(param, np.asarray(solution.beta))
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     boxes = boxes_of(param, problem.targets, Cp, Cn)
     part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
@@ -299,12 +300,11 @@ def boxes_of(param: Parameter, targets: Buffer, Cp: float, Cn: float) -> tuple[B
     """linear, low and high of beta, by variable."""
     if not len(targets):
         return nothing()
-    dual = pose(param, targets, Cp, Cn)
-    y, C = np.asarray(dual.y), np.asarray(dual.C)
+    dual = build_dual(param, targets, Cp, Cn)
     return (
         interleaved(param, np.asarray(dual.linear)),
-        interleaved(param, np.where(y > 0, 0.0, -C)),
-        interleaved(param, np.where(y > 0, C, 0.0)),
+        interleaved(param, np.asarray(dual.lower)),
+        interleaved(param, np.asarray(dual.upper)),
     )
 
 

@@ -1,7 +1,7 @@
 """The folds of a cross-validation over one dual problem: a pair of classes, a one-class SVM or a regression.
 
-A fold is the full problem with 0 alone in the boxes of the rows held out. So one kernel serves all folds, V is followed for
-all rows, and the decision values of the rows held out are there when a fold is solved.
+A fold is the full problem with 0 alone in the boxes of the rows held out. So one kernel serves all folds, V is
+followed for all rows, and the decision values of the rows held out are there when a fold is solved.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class DualFolds:
         return WarmStart(self.param.C, bytes(optimum.beta), bytes(optimum.scores))
 
     def decided(self, rows: Buffer, solved: SolvedFold | None = None) -> Buffer:
-        """Decision values of ``rows`` in a fold, the last by default, from the scores that are followed for all rows."""
+        """Decision values of ``rows`` in a fold, the last by default, from V, which is followed for all rows."""
         solved = solved or self.last
         assert solved is not None
         linear, V, rho = self.problem.linear, solved.optimum.scores, solved.report.rho
@@ -177,7 +177,7 @@ class DualFolds:
             return None
         effort.seeded()
         solution = self.removal.solution_without(left_out, sums[0])
-        return solution and self._solved(fold, solution, left_out, "path", effort)
+        return None if solution is None else self._solved(fold, solution, left_out, "path", effort)
 
     def _start(
         self,

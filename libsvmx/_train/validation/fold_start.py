@@ -76,12 +76,12 @@ class FoldStarts:
 
     def from_nothing(self, left_out: Buffer) -> Start:
         """LIBSVM's start for the rows that take part."""
-        gone, l = set(left_out), len(self.targets)
-        present = [i for i in range(l) if i not in gone]
+        gone, n_rows = set(left_out), len(self.targets)
+        present = [i for i in range(n_rows) if i not in gone]
         part = build_dual(self.param, filled("d", (self.targets[i] for i in present)), *self.costs)
         start = zeros("d", self.full.size)
         if any(part.beta):
-            for beta, v in zip(part.beta, [*present, *(l + i for i in present)], strict=False):
+            for beta, v in zip(part.beta, [*present, *(n_rows + i for i in present)], strict=False):
                 start[v] = beta
         nothing = FoldChange(
             self.kernel, self.full, (0.0, 0.0), zeros("d", self.full.size), self.full.linear, left_out, left_out

@@ -43,10 +43,10 @@ class LeftOneOut:
     ----------
     predicted : buffer of float64, shape (n,)              of each row by the training without it
     values : buffer of float64, shape (n * n_functions,)   decision values, as in a cross-validation; those of rows that
-        ``settled`` are the ones of the training over all rows
+        are known to be wrong are the ones of the training over all rows
     labels : tuple of int
     retrained : buffer of int32        rows for which the rest was solved again, ascending
-    settled : int                      misclassified rows for which it was not
+    known_wrong : int                  misclassified rows for which it was not
     folds : tuple of FoldReport        one for each of ``retrained``
     full : FoldReport                  the training over all rows
     """
@@ -55,12 +55,12 @@ class LeftOneOut:
     values: Buffer
     labels: tuple[int, ...]
     retrained: Buffer
-    settled: int
+    known_wrong: int
     folds: tuple[FoldReport, ...]
     full: FoldReport
 
 
-def settles(param: Parameter) -> bool:
+def replaces_n_folds(param: Parameter) -> bool:
     """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
     if param.solver != "smo" or param.svm_type != SvmType.C_SVC or param.probability:
         return False
@@ -108,13 +108,13 @@ def leave_one_out(
     classes = ClassOrder(pairs, order) if pairs else None
     stands = optimum_may_stand(param)
     predicted = zeros("d", n)
-    retrained, reports, settled = [], [], 0
+    retrained, reports, known_wrong = [], [], 0
     for row in range(n):
         own = values[row * width : (row + 1) * width]
         ranking = classes.without(row) if classes else []
         wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
         if stands and wrong:
-            settled += not solver.is_unused(row)
+            known_wrong += not solver.is_unused(row)
         elif not (stands and solver.is_unused(row)):
             report, changed = solver.leave_out(row, seeding)
             reports.append(report)
@@ -130,7 +130,7 @@ def leave_one_out(
         values=values,
         labels=tuple(pairs.labels) if pairs else (),
         retrained=filled("i", retrained),
-        settled=settled,
+        known_wrong=known_wrong,
         folds=tuple(reports),
         full=full,
     )

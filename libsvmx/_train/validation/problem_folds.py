@@ -28,8 +28,8 @@ class ProblemFolds(ABC):
 
     @abstractmethod
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStarts) -> FoldReport:
-        """The fold without ``held_out``; ``rest`` are the other rows in the order of the folds, ``warm`` its optima at a
-        smaller C, if there are any."""
+        """The fold without ``held_out``; ``rest`` are the other rows in the order of the folds, ``warm`` the fold's
+        optima at a smaller C, if there are any."""
 
     @abstractmethod
     def for_larger_C(self) -> WarmStarts:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.path.path import Path
     from libsvmx._typing import Buffer
 
-# The path is taken by auto where a line costs so little, for leave-one-out and alike: SMO takes some dozens of steps of n.
+# auto takes the path where a line costs so little, for leave-one-out and alike: SMO takes some dozens of steps of n.
 SHORT_LINE = 3e4
 FEW_LEAVING = 1
 

@@ -1,0 +1,67 @@
+"""From the solution of a dual problem to coefficients and the report of the solve, for all that trains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from libsvmx._problem.certificate import kkt_gap
+from libsvmx._train.formulation import recover_coefficients
+from libsvmx._train.observer import SolveReport
+from libsvmx.enums import SolveStatus
+
+if TYPE_CHECKING:
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import Buffer
+
+
+class Recovered(NamedTuple):
+    """The coefficients of the rows, float64, shape (l,), and how their solve went."""
+
+    coefficients: Buffer
+    report: SolveReport
+
+
+def recover(
+    param: Parameter,
+    targets: Buffer,
+    dual: DualProblem,
+    solution: DualSolution,
+    observer: Observer,
+    values_computed: int | None = None,
+) -> Recovered:
+    """Coefficients of a solution; the observer is told of the solve.
+
+    ``values_computed``: kernel values, if not those that the solution counts.
+    """
+    coefficients, rho, objective, n_sv, n_bsv, quantity, value = recover_coefficients(param, targets, dual, solution)
+    report = SolveReport(
+        iterations=solution.iterations,
+        objective=objective,
+        rho=rho,
+        n_sv=n_sv,
+        n_bsv=n_bsv,
+        quantity=quantity,
+        value=value,
+        status=solution.status,
+        rows_computed=solution.rows_computed,
+        values_computed=solution.values_computed if values_computed is None else values_computed,
+        gap=kkt_gap(dual, solution.beta, solution.scores),
+        chunks=solution.chunks,
+        fallbacks=solution.fallbacks,
+    )
+    return Recovered(coefficients, announced(report, observer))
+
+
+def announced(report: SolveReport, observer: Observer) -> SolveReport:
+    """Tell the observer of a solve. Returns its report, whose status is DEGENERATE where numbers are not finite."""
+    if report.status != SolveStatus.CONVERGED:
+        observer.remark(report.status)
+    if not (isfinite(report.rho) and isfinite(report.objective)):
+        report = replace(report, status=SolveStatus.DEGENERATE)
+        observer.remark(report.status)
+    observer.solved(report)
+    return report
