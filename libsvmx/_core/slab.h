@@ -1,6 +1,6 @@
 /* Large blocks of memory that cost little to touch for the first time. */
-#ifndef SVMX_MEMORY_H
-#define SVMX_MEMORY_H
+#ifndef SVMX_SLAB_H
+#define SVMX_SLAB_H
 
 #include <stdlib.h>
 #ifdef __linux__

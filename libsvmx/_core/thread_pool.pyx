@@ -1,4 +1,4 @@
-"""Helper threads of one solve (see crew.h)."""
+"""Helper threads of one solve (see thread_pool.h)."""
 
 
 cdef class ThreadPool:

@@ -1,7 +1,7 @@
-"""Kernel values in double between chunks of rows: the one thing that low-rank factors need of the data.
+"""Kernel values in double between row blocks: the one thing that low-rank factors need of the data.
 
-A chunk is a CsrMatrix with some of the rows. The functions are pure and their arguments can be pickled, so that whoever
-holds a problem in chunks, on one machine or on many, can map them over the chunks.
+A row block is a CsrMatrix with some of the rows. The functions are pure and their arguments can be pickled, so that a
+caller who holds a problem in row blocks, on one machine or on many, can map them over the row blocks.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def in_order(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], thre
 
 
 def split(matrix: CsrMatrix, rows: Buffer, size: int) -> list[CsrMatrix]:
-    """The given rows (buffer of int32) in chunks of ``size``, the last one shorter."""
+    """The given rows (buffer of int32) in row blocks of ``size``, the last one shorter."""
     chosen = np.asarray(rows, dtype=np.int32)
     return [matrix.take(chosen[begin : begin + size]) for begin in range(0, len(chosen), size)]
 
 
-def chunk_diagonal(chunk: CsrMatrix, spec: KernelSpec) -> FloatArray:
+def kernel_diagonal(row_block: CsrMatrix, spec: KernelSpec) -> FloatArray:
     """k(x, x) of each row.
 
     Returns
@@ -70,19 +70,19 @@ def chunk_diagonal(chunk: CsrMatrix, spec: KernelSpec) -> FloatArray:
 
     Raises
     ------
-    DataError            a value that overflows; ``row`` counts within the chunk
+    DataError            a value that overflows; ``row`` counts within the row block
     """
     diagonal: FloatArray
     if spec.kind == KernelType.PRECOMPUTED:
-        diagonal = np.asarray(chunk.values)[np.asarray(chunk.indptr)[:-1] + _serials(chunk)]
+        diagonal = np.asarray(row_block.values)[np.asarray(row_block.indptr)[:-1] + _serials(row_block)]
     elif spec.kind == KernelType.RBF:
-        diagonal = np.ones(chunk.n_rows)
+        diagonal = np.ones(row_block.n_rows)
     else:
-        values = np.asarray(chunk.values)
-        row_of = np.repeat(np.arange(chunk.n_rows), np.diff(np.asarray(chunk.indptr)))
+        values = np.asarray(row_block.values)
+        row_of = np.repeat(np.arange(row_block.n_rows), np.diff(np.asarray(row_block.indptr)))
         with np.errstate(over="ignore", invalid="ignore"):
             # ascending features, as in CrossKernel
-            squares = np.bincount(row_of, values * values, chunk.n_rows).astype(np.float64)
+            squares = np.bincount(row_of, values * values, row_block.n_rows).astype(np.float64)
             if spec.kind == KernelType.LINEAR:
                 diagonal = squares
             elif spec.kind == KernelType.POLY:
@@ -96,8 +96,8 @@ def chunk_diagonal(chunk: CsrMatrix, spec: KernelSpec) -> FloatArray:
     return np.asarray(diagonal)
 
 
-def chunk_columns(chunk: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> FloatArray:
-    """k(x, z) of each row x of ``chunk`` and each row z of ``others``.
+def kernel_columns(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> FloatArray:
+    """k(x, z) of each row x of ``row_block`` and each row z of ``others``.
 
     A given kernel matrix must have passed ``check_given``.
 
@@ -105,28 +105,28 @@ def chunk_columns(chunk: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> Floa
     -------
     columns : ndarray of float64, shape (m, p), C order
     """
-    columns = np.empty((chunk.n_rows, others.n_rows))
-    for begin, panel in panels(chunk, others, spec):
+    columns = np.empty((row_block.n_rows, others.n_rows))
+    for begin, panel in panels(row_block, others, spec):
         columns[:, begin : begin + panel.shape[1]] = panel
     return columns
 
 
-def panels(chunk: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> Iterator[tuple[int, FloatArray]]:
-    """The columns of ``chunk_columns`` some at a time: number of the first, and ndarray of shape (m, up to PANEL)."""
+def panels(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> Iterator[tuple[int, FloatArray]]:
+    """The columns of ``kernel_columns`` some at a time: number of the first, and ndarray of shape (m, up to PANEL)."""
     if spec.kind == KernelType.PRECOMPUTED:
         serials = _serials(others)
         for begin in range(0, others.n_rows, PANEL):
-            yield begin, _given(chunk, serials[begin : begin + PANEL])
+            yield begin, _given(row_block, serials[begin : begin + PANEL])
         return
-    kernel = CrossKernel(chunk, spec.kind, spec.degree, spec.gamma, spec.coef0, approximate=True)
-    careful = CrossKernel(chunk, spec.kind, spec.degree, spec.gamma, spec.coef0)
+    kernel = CrossKernel(row_block, spec.kind, spec.degree, spec.gamma, spec.coef0, approximate=True)
+    careful = CrossKernel(row_block, spec.kind, spec.degree, spec.gamma, spec.coef0)
     numbers = np.asarray(ramp(others.n_rows))
     for begin in range(0, others.n_rows, PANEL):
         rows = numbers[begin : begin + PANEL]
         values, margins = kernel.block(others, rows)
         if not max(margins) <= MARGIN:
             values, margins = careful.block(others, rows)
-        yield begin, np.asarray(values).reshape(-1, PANEL)[: chunk.n_rows, : len(rows)]
+        yield begin, np.asarray(values).reshape(-1, PANEL)[: row_block.n_rows, : len(rows)]
 
 
 def check_given(matrix: CsrMatrix, rows: IntArray, others: CsrMatrix, those: IntArray) -> None:
@@ -139,15 +139,15 @@ def check_given(matrix: CsrMatrix, rows: IntArray, others: CsrMatrix, those: Int
         raise DataError("the serial number must be at least 1", int(those[np.argmin(serials)]))
 
 
-def _serials(chunk: CsrMatrix) -> IntArray:
+def _serials(row_block: CsrMatrix) -> IntArray:
     """Of rows with a given kernel matrix: which of its columns each row is."""
-    indptr = np.asarray(chunk.indptr)
+    indptr = np.asarray(row_block.indptr)
     empty = np.flatnonzero(np.diff(indptr) == 0)
     if len(empty):
         raise DataError("the row has no serial number", int(empty[0]))
-    return np.asarray(np.asarray(chunk.values)[indptr[:-1]], dtype=np.int32)
+    return np.asarray(np.asarray(row_block.values)[indptr[:-1]], dtype=np.int32)
 
 
-def _given(chunk: CsrMatrix, serials: IntArray) -> FloatArray:
+def _given(row_block: CsrMatrix, serials: IntArray) -> FloatArray:
     """Values of the given matrix, (m, p): column ``serials[j]`` of each row, at the position of its index."""
-    return np.asarray(np.asarray(chunk.values)[np.asarray(chunk.indptr)[:-1, None] + serials[None, :]])
+    return np.asarray(np.asarray(row_block.values)[np.asarray(row_block.indptr)[:-1, None] + serials[None, :]])

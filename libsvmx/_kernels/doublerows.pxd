@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._kernels.kernel cimport Kernel, Targets
 
 
-cdef class ExactRows:
+cdef class DoubleRows:
     cdef readonly Kernel kernel
     cdef Targets targets
     cdef readonly Py_ssize_t n

@@ -1,6 +1,6 @@
 from libsvmx._kernels.kernel import Kernel
 
-class ExactRows:
+class DoubleRows:
     kernel: Kernel
     n: int
     rows_computed: int

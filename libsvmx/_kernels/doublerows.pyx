@@ -19,8 +19,8 @@ from libsvmx._core.buffers import filled
 cdef Py_ssize_t LEAST_SLOTS = 8
 
 
-cdef class ExactRows:
-    """ExactRows(budget_bytes)
+cdef class DoubleRows:
+    """DoubleRows(budget_bytes)
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ cdef class ExactRows:
         cdef Py_ssize_t a, s, before = self.n
         cdef const double *fresh
         self.make_room(kernel.n)
-        self.kernel, self.targets, self.n = kernel, kernel.exact_targets(), kernel.n
+        self.kernel, self.targets, self.n = kernel, kernel.double_targets(), kernel.n
         self.in_order = True
         if not self.n_slots:
             return 0

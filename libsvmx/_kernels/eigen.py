@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns, in_order, split
+from libsvmx._kernels.block_kernel import KernelSpec, in_order, kernel_columns, split
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class KernelOperator:
         """Kernel values of TALL rows with SMALL rows."""
         tile = self.kept.get((a, b))
         if tile is None:
-            tile = chunk_columns(self.tall[a], self.small[b], self.spec)
+            tile = kernel_columns(self.tall[a], self.small[b], self.spec)
             if tile.nbytes <= self.room:
                 self.kept[a, b] = tile
                 self.room -= tile.nbytes

@@ -9,7 +9,7 @@ import numpy as np
 
 from libsvmx._kernels import eigen, pivoting
 from libsvmx._kernels.approximation import Approximation, LowRank
-from libsvmx._kernels.block_kernel import KernelSpec, check_given, chunk_columns, chunk_diagonal, in_order, split
+from libsvmx._kernels.block_kernel import KernelSpec, check_given, in_order, kernel_columns, kernel_diagonal, split
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 INDEFINITE_CAUSE = "the kernel matrix is not positive semidefinite: choose another kernel or method 'eigen'"
 
-# Rows of a chunk: sums depend on it, hence fixed.
-CHUNK = 8192
+# Rows of a row block: sums depend on it, hence fixed.
+ROW_BLOCK = 8192
 # Candidates of a step of greedy and random Cholesky: kernel values among them are c^2 and their rows fit any cache.
 CANDIDATES = 64
 # Residuals, relative to the largest diagonal, that are rounding errors of double kernel values.
@@ -41,20 +41,20 @@ class IndefiniteError(DataError):
     """K has a negative eigenvalue."""
 
 
-class RowChunks:
-    """The rows in chunks, threads that work on them, and the diagonal of K."""
+class BlockedRows:
+    """The rows in row blocks, threads that work on them, and the diagonal of K."""
 
     def __init__(self, matrix: CsrMatrix, rows: IntArray, spec: KernelSpec, threads: int):
         self.matrix, self.rows, self.spec, self.threads = matrix, rows, spec, threads
         self.n = len(rows)
-        self.chunks = split(matrix, rows, CHUNK)
-        self.slices = [slice(begin, min(begin + CHUNK, self.n)) for begin in range(0, self.n, CHUNK)]
+        self.row_blocks = split(matrix, rows, ROW_BLOCK)
+        self.slices = [slice(begin, min(begin + ROW_BLOCK, self.n)) for begin in range(0, self.n, ROW_BLOCK)]
         self.diagonal = np.empty(self.n)
         if spec.kind == KernelType.PRECOMPUTED:
             check_given(matrix, rows, matrix, rows)
-        for part, chunk in zip(self.slices, self.chunks, strict=True):
+        for part, row_block in zip(self.slices, self.row_blocks, strict=True):
             try:
-                self.diagonal[part] = chunk_diagonal(chunk, spec)
+                self.diagonal[part] = kernel_diagonal(row_block, spec)
             except DataError as error:
                 place = None if error.row is None else int(rows[part.start + error.row])
                 raise DataError(error.cause, place) from None
@@ -72,8 +72,8 @@ class RowChunks:
         return settings.tolerance * self.trace if settings.tolerance else -np.inf
 
     def map(self, function: Callable[..., FloatArray], *arguments: Iterable[object]) -> list[FloatArray]:
-        """``function`` of each chunk, and of the arguments for it, in the order of the chunks."""
-        return list(in_order(function, zip(self.chunks, *arguments, strict=True), self.threads))
+        """``function`` of each row block, and of the arguments for it, in the order of the row blocks."""
+        return list(in_order(function, zip(self.row_blocks, *arguments, strict=True), self.threads))
 
     def check_residual(self, residual: FloatArray) -> None:
         """Raise DataError if one is below zero by more than rounding errors, or no number."""
@@ -97,13 +97,13 @@ class RowChunks:
         if self.spec.kind != KernelType.PRECOMPUTED:
             return
         for some in split(self.matrix, self.rows, CANDIDATES):
-            for chunk in self.chunks:
-                gap = chunk_columns(chunk, some, self.spec) - chunk_columns(some, chunk, self.spec).T
+            for row_block in self.row_blocks:
+                gap = kernel_columns(row_block, some, self.spec) - kernel_columns(some, row_block, self.spec).T
                 if np.abs(gap).max(initial=0.0) > INDEFINITE * self.largest:
                     raise DataError("the given kernel matrix is not symmetric")
 
 
-def cholesky(problem: RowChunks, settings: Approximation) -> LowRank:
+def cholesky(problem: BlockedRows, settings: Approximation) -> LowRank:
     """Greedy or randomly pivoted Cholesky: steps of libsvmx._kernels.pivoting until rank or tolerance is met."""
     limit = min(settings.rank or problem.n, problem.n)
     target = problem.target(settings)
@@ -143,7 +143,7 @@ def cholesky(problem: RowChunks, settings: Approximation) -> LowRank:
 
 
 def _pivots(
-    problem: RowChunks,
+    problem: BlockedRows,
     settings: Approximation,
     residual: FloatArray,
     factor: FloatArray,
@@ -166,7 +166,7 @@ def _pivots(
     return [int(place) for place in candidates[chosen]], lower
 
 
-def nystrom(problem: RowChunks, settings: Approximation) -> LowRank:
+def nystrom(problem: BlockedRows, settings: Approximation) -> LowRank:
     """Landmarks at random, without replacement; for a tolerance, twice as many until it is met."""
     limit = min(settings.rank or problem.n, problem.n)
     target = problem.target(settings)
@@ -176,7 +176,7 @@ def nystrom(problem: RowChunks, settings: Approximation) -> LowRank:
     p = min(FIRST, limit) if settings.tolerance else limit
     while True:
         fresh = problem.take(order[columns.shape[1] : p])
-        new = problem.map(partial(chunk_columns, others=fresh, spec=problem.spec))
+        new = problem.map(partial(kernel_columns, others=fresh, spec=problem.spec))
         columns = np.hstack([columns, np.concatenate([*new, np.empty((0, p - columns.shape[1]))])])
         block = columns[order[:p]]
         problem.check_symmetry(block)
@@ -216,7 +216,7 @@ def nystrom_transform(block: FloatArray, largest: float) -> FloatArray:
     return np.asarray(vectors[:, used] / np.sqrt(values[used]))
 
 
-def eigenvectors(problem: RowChunks, settings: Approximation, budget_bytes: float) -> LowRank:
+def eigenvectors(problem: BlockedRows, settings: Approximation, budget_bytes: float) -> LowRank:
     """The largest eigenpairs: F = K V W^-1/2, with K V = V W."""
     n, target = problem.n, problem.target(settings)
     problem.check_whole_symmetry()
@@ -237,7 +237,7 @@ def eigenvectors(problem: RowChunks, settings: Approximation, budget_bytes: floa
 
 
 def _eigenpairs(
-    problem: RowChunks, settings: Approximation, operator: eigen.KernelOperator, first: IntArray
+    problem: BlockedRows, settings: Approximation, operator: eigen.KernelOperator, first: IntArray
 ) -> eigen.Eigenpairs:
     """As many of the largest eigenpairs of the operator as rank or tolerance want, or more.
 
@@ -281,7 +281,7 @@ def _with_room(factor: FloatArray, columns: int) -> FloatArray:
 
 
 def _result(
-    problem: RowChunks,
+    problem: BlockedRows,
     settings: Approximation,
     factor: FloatArray,
     pivots: IntArray,

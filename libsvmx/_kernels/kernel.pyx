@@ -171,7 +171,7 @@ cdef class Kernel:
             return BitTargets(self, members)
         return DotTargets(self, members, transposed)
 
-    def exact_targets(self, members=None):
+    def double_targets(self, members=None):
         """Targets, all the rows by default, that give values in double, by ``fill_doubles``."""
         return DotTargets(self, ramp(self.n) if members is None else members)
 
@@ -206,7 +206,7 @@ cdef class Targets:
     ``fill_rows(sources, count, n, out, pool, long_enough)``: one row or a block, over the first n targets, by all
     threads of a pool if that is worth it. Returns how many values were computed.
 
-    ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``exact_targets`` alone.
+    ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``double_targets`` alone.
 
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
     """

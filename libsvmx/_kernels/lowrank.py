@@ -10,8 +10,9 @@ All give F = K[:, P] T. The error is measured by the trace of K - F F', which fo
 positive semidefinite for the last, bounds every norm of it. A linear SVM on the rows of F
 is the SVM of the kernel F F'.
 
-The work on rows is done chunk by chunk, by the functions of libsvmx._kernels.block_kernel and pivoting, which need not
-be in one process; what is here holds the chunks together. The factor does not depend on the number of threads.
+The work on rows is done row block by row block, by the functions of libsvmx._kernels.block_kernel and pivoting, which
+need not be in one process; what is here holds the row blocks together. The factor does not depend on the number of
+threads.
 
 An indefinite kernel matrix (sigmoid, or given) has no such factor. The Cholesky methods find out by a residual diagonal
 below zero, Nystroem by a negative eigenvalue of K[P, P]: DataError. Negative values up to INDEFINITE of the largest
@@ -29,7 +30,7 @@ import numpy as np
 from libsvmx._core.matrix import compacted
 from libsvmx._kernels import factors
 from libsvmx._kernels.approximation import Approximation, LowRank
-from libsvmx._kernels.block_kernel import KernelSpec, check_given, chunk_columns, chunk_diagonal
+from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
@@ -40,14 +41,14 @@ __all__ = [
     "Approximation",
     "KernelSpec",
     "LowRank",
-    "chunk_columns",
-    "chunk_diagonal",
-    "chunk_features",
     "factorize",
     "features_of",
+    "kernel_columns",
+    "kernel_diagonal",
+    "kernel_features",
 ]
 
-# Pivots whose kernel values with a chunk are formed at once.
+# Pivots whose kernel values with a row block are formed at once.
 PIVOTS = 256
 
 
@@ -88,7 +89,7 @@ def factorize(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
-        problem = factors.RowChunks(matrix, chosen, spec, threads)
+        problem = factors.BlockedRows(matrix, chosen, spec, threads)
         if settings.method == "eigen":
             return factors.eigenvectors(problem, settings, budget_bytes)
         if settings.method == "nystrom":
@@ -131,16 +132,16 @@ def features_of(
     if spec.kind == KernelType.PRECOMPUTED:
         check_given(tests, chosen, pivots, np.arange(pivots.n_rows, dtype=np.int32))
     features = np.empty((len(chosen), transform.shape[1]))
-    for begin in range(0, len(chosen), factors.CHUNK):
-        chunk = tests.take(chosen[begin : begin + factors.CHUNK])
-        features[begin : begin + factors.CHUNK] = chunk_features(chunk, pivots, transform, spec)
+    for begin in range(0, len(chosen), factors.ROW_BLOCK):
+        row_block = tests.take(chosen[begin : begin + factors.ROW_BLOCK])
+        features[begin : begin + factors.ROW_BLOCK] = kernel_features(row_block, pivots, transform, spec)
     return features
 
 
-def chunk_features(chunk: CsrMatrix, pivots: CsrMatrix, transform: FloatArray, spec: KernelSpec) -> FloatArray:
-    """Features, shape (m, r), of the m rows of a chunk, some pivots at a time: arguments as in ``features_of``."""
-    features = np.zeros((chunk.n_rows, transform.shape[1]))
+def kernel_features(row_block: CsrMatrix, pivots: CsrMatrix, transform: FloatArray, spec: KernelSpec) -> FloatArray:
+    """Features, shape (m, r), of the m rows of a row block, some pivots at a time: arguments as in ``features_of``."""
+    features = np.zeros((row_block.n_rows, transform.shape[1]))
     for begin in range(0, pivots.n_rows, PIVOTS):
         some = np.arange(begin, min(begin + PIVOTS, pivots.n_rows), dtype=np.int32)
-        features += chunk_columns(chunk, pivots.take(some), spec) @ transform[some]
+        features += kernel_columns(row_block, pivots.take(some), spec) @ transform[some]
     return features

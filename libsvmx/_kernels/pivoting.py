@@ -1,11 +1,11 @@
-"""Steps of a pivoted Cholesky factorization K ~ F F', for rows in chunks.
+"""Steps of a pivoted Cholesky factorization K ~ F F', for rows in row blocks.
 
 With pivots P so far, F = K[:, P] L^-T where L L' = K[P, P], and the residual K - F F' is positive semidefinite and zero
 in the rows of P. A step takes candidates, rows with a large diagonal of the residual, and eliminates some of them:
 
     S = K[c, c] - F[c] F[c]'                 residual of the candidates c, a small matrix
     pivots p among c, S[p, p] = N N'         N lower triangular, in the order in which they are chosen
-    F <- [F, (K[:, p] - F F[p]') N^-T]       each chunk on its own, given the pivots, their F and N
+    F <- [F, (K[:, p] - F F[p]') N^-T]       each row block on its own, given the pivots, their F and N
     d <- d - squares of the new columns      diagonal of the residual
 
 Greedy (Fine & Scheinberg 2001): the next pivot has the largest residual of all rows. Residuals never grow, so a
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,17 +50,17 @@ def largest_rows(residual: FloatArray, count: int) -> tuple[Places, float]:
     return np.sort(np.concatenate([above, level[: count - len(above)]])), float(bound)
 
 
-def largest_of_chunks(answers: list[tuple[FloatArray, float]], count: int) -> tuple[list[Places], float]:
-    """Candidates of the whole problem out of those of its chunks.
+def largest_of_blocks(answers: list[tuple[FloatArray, float]], count: int) -> tuple[list[Places], float]:
+    """Candidates of the whole problem out of those of its row blocks.
 
     Parameters
     ----------
-    answers : list of (residuals, bound)      for each chunk: residuals of the rows of ``largest_rows``, and its bound
+    answers : list of (residuals, bound)      for each row block: residuals of its ``largest_rows``, and its bound
     count : int
 
     Returns
     -------
-    chosen : list of ndarray of intp     for each chunk, positions in its residuals
+    chosen : list of ndarray of intp     for each row block, positions in its residuals
     bound : float                        largest residual of any other row of the problem
     """
     sizes = [len(residuals) for residuals, _ in answers]
@@ -78,17 +78,17 @@ def drawn_rows(residual: FloatArray, marks: FloatArray) -> Places:
     return np.minimum(np.searchsorted(ends, marks, side="right"), len(residual) - 1)
 
 
-def marks_of_chunks(totals: FloatArray, marks: FloatArray) -> list[FloatArray]:
-    """Marks, 0 <= mark < 1, dealt to the chunks in proportion to their residuals: the arguments of ``drawn_rows``."""
+def marks_of_blocks(totals: FloatArray, marks: FloatArray) -> list[FloatArray]:
+    """Marks, 0 <= mark < 1, dealt to row blocks in proportion to their residuals: the arguments of ``drawn_rows``."""
     ends = np.cumsum(totals)
     scaled = marks * ends[-1]
-    chunk_of = np.minimum(np.searchsorted(ends, scaled, side="right"), len(totals) - 1)
-    return [scaled[chunk_of == c] - (ends[c] - totals[c]) for c in range(len(totals))]
+    block_of = np.minimum(np.searchsorted(ends, scaled, side="right"), len(totals) - 1)
+    return [scaled[block_of == c] - (ends[c] - totals[c]) for c in range(len(totals))]
 
 
 def residual_block(candidates: CsrMatrix, factor: FloatArray, spec: KernelSpec) -> FloatArray:
     """S = K[c, c] - F[c] F[c]', of shape (c, c), for the rows ``candidates`` with F[c] = ``factor``, (c, r)."""
-    return np.asarray(chunk_columns(candidates, candidates, spec) - factor @ factor.T)
+    return np.asarray(kernel_columns(candidates, candidates, spec) - factor @ factor.T)
 
 
 def choose_largest(block: FloatArray, bound: float, room: int, floor: float) -> tuple[Places, FloatArray]:
@@ -163,18 +163,18 @@ class _Elimination:
 
 
 def new_columns(
-    chunk: CsrMatrix,
+    row_block: CsrMatrix,
     factor: FloatArray,
     pivots: CsrMatrix,
     pivot_factor: FloatArray,
     lower: FloatArray,
     spec: KernelSpec,
 ) -> FloatArray:
-    """Columns that pivots add to the factor of a chunk: (K[:, p] - F F[p]') N^-T.
+    """Columns that pivots add to the factor of a row block: (K[:, p] - F F[p]') N^-T.
 
     Parameters
     ----------
-    chunk : CsrMatrix                  m rows
+    row_block : CsrMatrix                  m rows
     factor : ndarray, shape (m, r)     theirs before the step, C order
     pivots : CsrMatrix                 rows of the p new pivots
     pivot_factor : ndarray, shape (p, r)
@@ -186,7 +186,7 @@ def new_columns(
     """
     from scipy.linalg import solve_triangular
 
-    columns = chunk_columns(chunk, pivots, spec)
+    columns = kernel_columns(row_block, pivots, spec)
     columns -= factor @ pivot_factor.T
     return np.ascontiguousarray(solve_triangular(lower, columns.T, lower=True, check_finite=False).T)
 

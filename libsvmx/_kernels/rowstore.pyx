@@ -9,7 +9,7 @@ cheaper by the block, the solver may have those it will probably want next compu
 missing one, as long as enough of them are used.
 
 What is kept is decided by cost. Memory is bounded by the budget, but touched for the first
-time only if the rows are dear or were missed often enough: a row of cheap values is computed
+time only if the rows are expensive or were missed often enough: a row of cheap values is computed
 faster than it is fetched. Rows that several solves share (sharedrows.pyx) come from there; what is
 decided by the cost of computing counts those alone that were not there yet.
 """
@@ -36,9 +36,9 @@ cdef double LEAST_BYTES_CHEAP = 1 << 20
 # since on a virtual machine it may cost anything from 0.1 to 2; this is what it is taken for before.
 cdef double FIRST_TOUCH_NS = 0.5
 cdef double FETCH_NS = 0.1
-# Rows of dearer values than this, in nanoseconds, are computed whole where a store can hold one in so many: what
+# Rows of more expensive values than this, in nanoseconds, are computed whole where a store can hold one in so many: what
 # shrinking saves would be computed when a gradient is reconstructed.
-cdef double DEAR_NS = 2.0
+cdef double EXPENSIVE_NS = 2.0
 cdef double KEPT_SHARE = 4
 # From this cost of a value on, rows are worth computing on a guess.
 cdef double BLOCK_NS = 8.0
@@ -283,7 +283,7 @@ cdef class RowStore:
         cdef double waste
         self.unsettled = False
         # rows that are there already must be whole, too
-        if not self.rows_before and not self.begins_short and not self.targets.kept and self.value_ns > DEAR_NS \
+        if not self.rows_before and not self.begins_short and not self.targets.kept and self.value_ns > EXPENSIVE_NS \
                 and KEPT_SHARE * self.capacity >= self.kernel.n:
             self.whole, self.extent = True, self.size
         self.rows_before = self.rows_taken
@@ -422,7 +422,7 @@ cdef class RowStore:
     cdef bint worth_more_memory(self) noexcept nogil:
         """Whether the next slot will pay: the first touch of memory costs more than computing a cheap row.
 
-        A row is kept on trust if it is dear; else memory is added as fast as time has been lost by computing
+        A row is kept on trust if it is expensive; else memory is added as fast as time has been lost by computing
         rows again that a larger store would have kept, so that at most twice the least time is spent.
         """
         cdef double touch = self.touching_ns / self.touched_bytes * 4 * self.stride

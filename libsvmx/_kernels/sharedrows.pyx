@@ -1,6 +1,6 @@
 """Kernel rows that several solves share: folds, pairs of classes, values of C.
 
-Solves over parts of the same rows ask for the same values. Where these are dear, K(i, .) is kept in pieces
+Solves over parts of the same rows ask for the same values. Where these are expensive, K(i, .) is kept in pieces
 (row i, segment) over all rows of a segment, and a part gathers its values from them; segments are classes,
 so that the pairs (a, b) and (a, c) share K(a, a). A gather costs about half a nanosecond a value: values
 that are as cheap as that are better computed for each part alone, in its own order.

@@ -20,14 +20,14 @@ MEGABYTE = 1 << 20
 # All rows are shared if they fit this share of the memory; the rest is for the rows of the solve at hand. With room for
 # some only, the others would be computed in a store that has become too small for them.
 SHARED = 0.85
-# Values dearer than this, in nanoseconds, are worth sharing: to gather one costs a third of it. Problems whose values
-# all fit so many bytes are not measured.
-DEAR_NS = 1.75
+# Values that cost more than so many nanoseconds are worth sharing: to gather one costs a third of it. Problems whose
+# values all fit so many bytes are not measured.
+EXPENSIVE_NS = 1.75
 SMALL_BYTES = 1 << 19
 
 
-class Kernels:
-    """Kernels(problem, param, groups=None, repeated=False)
+class KernelProvider:
+    """KernelProvider(problem, param, groups=None, repeated=False)
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Kernels:
         return self.whole
 
     def worth_sharing(self, whole: Kernel, starts: list[int], repeated: bool) -> SharedRows | None:
-        """Shared rows, if values are dear and there is room for them all, or for those of rows of the same class."""
+        """Shared rows, if values are expensive and all of them fit, or all of those of rows of the same class."""
         if whole.kind == KernelType.PRECOMPUTED or whole.binary:
             return None
         choices = []
@@ -82,7 +82,7 @@ class Kernels:
             needed = all_bytes(segments, across)
             if needed <= SHARED * self.budget_bytes:
                 shared = SharedRows(whole, SHARED * self.budget_bytes, segments, across)
-                return shared if needed <= SMALL_BYTES or shared.value_ns() > DEAR_NS else None
+                return shared if needed <= SMALL_BYTES or shared.value_ns() > EXPENSIVE_NS else None
         return None
 
     def features(self, observer: Observer) -> Explicit:

@@ -14,7 +14,7 @@ from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import assemble_coefficients, build_dual
-from libsvmx._train.kernel_provider import Kernels
+from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.model import Model, vectors_of
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
@@ -64,7 +64,7 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
 
 
 def solve_binary(
-    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: Kernels
+    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: KernelProvider
 ) -> Recovered:
     """One dual problem, for one-class and regression or for a pair of classes."""
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
@@ -78,10 +78,10 @@ def solve_binary(
 
 
 def train_single(
-    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: Kernels | None = None
+    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
 ) -> Model:
     """One-class SVM or regression. ``kernels``: of these rows and more, if others are to train on them."""
-    kernels = kernels or Kernels(problem, param, repeated=param.probability and param.svm_type.is_regression)
+    kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     found = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
     model = assemble_single(problem, param, found.coefficients, found.report.rho, found.report.status)
     if not param.probability:
@@ -113,7 +113,7 @@ def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float
 
 
 def train_classifier(
-    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: Kernels | None = None
+    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
 ) -> Model:
     """One against one: a dual problem for each pair of classes. ``kernels``: as in ``train_single``."""
     labels, start, order = folds.group_classes(problem.targets)
@@ -128,7 +128,7 @@ def train_classifier(
         if rare:
             observer.remark("few rows for probability", ", ".join(rare))
     costs = class_costs(labels, param, observer)
-    kernels = kernels or Kernels(problem, param, (start, order), repeated=param.probability)
+    kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
     for i in range(k):
         for j in range(i + 1, k):
@@ -195,7 +195,12 @@ def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list
 
 
 def train_without(
-    problem: Problem, param: Parameter, weightless: set[int], rand: Rand, observer: Observer, kernels: Kernels | None
+    problem: Problem,
+    param: Parameter,
+    weightless: set[int],
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider | None,
 ) -> Model:
     """A class of weight 0 has C = 0: none of its rows can count, so it is left out."""
     kept = filled("i", (i for i, y in enumerate(problem.targets) if int(y) not in weightless))
@@ -225,7 +230,7 @@ def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j:
 
 
 def sigmoid_of_pair(
-    pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer, kernels: Kernels
+    pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> tuple[float, float]:
     """Sigmoid parameters (A, B) of one pair from decision values of a five-fold cross-validation."""
     n = len(pair)
@@ -253,7 +258,12 @@ def sigmoid_of_pair(
 
 
 def cross_validate_problem(
-    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer, kernels: Kernels | None = None
+    problem: Problem,
+    param: Parameter,
+    n_folds: int,
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider | None = None,
 ) -> Buffer:
     """Prediction of every row by the model trained without its fold: buffer of float64, shape (len(problem),).
 
@@ -273,10 +283,10 @@ def cross_validate_problem(
     return predicted
 
 
-def shared_kernels(problem: Problem, param: Parameter) -> Kernels:
+def shared_kernels(problem: Problem, param: Parameter) -> KernelProvider:
     """Kernel rows for many solves over the same rows."""
     classify = param.svm_type.is_classification
-    return Kernels(problem, param, folds.group_classes(problem.targets)[1:] if classify else None, repeated=True)
+    return KernelProvider(problem, param, folds.group_classes(problem.targets)[1:] if classify else None, repeated=True)
 
 
 def draw_folds(
@@ -319,7 +329,7 @@ def train_all_but(
     end: int,
     rand: Rand,
     observer: Observer,
-    kernels: Kernels | None = None,
+    kernels: KernelProvider | None = None,
 ) -> Model:
     """The model of the rows in ``order`` but those at [begin, end)."""
     train = train_classifier if param.svm_type.is_classification else train_single

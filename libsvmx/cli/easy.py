@@ -12,7 +12,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx.cli import grid, predict, scale
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import run, tidy_interrupt, warn, write
+from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.train import SOLVER_NAMES, grammar
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError
@@ -120,7 +120,7 @@ def scale_file(path: str, target: str, range_file: str, find: bool, lenient: boo
     if data.matrix.n_rows == 0:
         raise FormatError(data.path, 0, 0, "no data")
     try:
-        with tidy_interrupt(), atomic_write(target) as file:
+        with tidy_end(), atomic_write(target) as file:
             scale.scale(job, given, data, file.write)
     except DataError as error:
         raise data.locate(error) from error
@@ -132,7 +132,7 @@ def train_file(data: DataFile, param: Parameter, model_file: str) -> None:
         model = train_problem(Problem(data.matrix, data.targets), param, Rand(1), Observer())
     except DataError as error:
         raise data.locate(error) from error
-    with tidy_interrupt():
+    with tidy_end():
         save_model(model_file, model)
 
 

@@ -22,7 +22,7 @@ from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridplot, report
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.options import UsageError, count, parse, real
-from libsvmx.cli.process import run, tidy_interrupt, warn, write
+from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
@@ -282,7 +282,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
     try:
         with ExitStack() as stack:
             if pool is not None:
-                stack.enter_context(tidy_interrupt())
+                stack.enter_context(tidy_end())
                 stack.enter_context(pool)
             search = Search(plan, problem, pool, results, Remarks())  # refuses before old results are gone
             record, states = outputs(job, identity, stack)
@@ -296,7 +296,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
         raise data.locate(error) from error
     finally:
         progress.close()
-    with tidy_interrupt():
+    with tidy_end():
         write_tables(job, search)
         states.clear()
     return search

@@ -14,7 +14,7 @@ from libsvmx._train.metrics import Scores
 from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, count, parse, switch
-from libsvmx.cli.process import run, tidy_interrupt, warn, write
+from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io.batches import BatchReader
@@ -99,7 +99,7 @@ def main(argv: list[str]) -> int:
         info(report.LAPLACE.format(space="", sigma=model.sigmoid_a[0]))  # type: ignore[index]
     predictions = Predictions(model, job)
     scores = Scores()
-    with tidy_interrupt(), atomic_write(output_file) as output:
+    with tidy_end(), atomic_write(output_file) as output:
         output.write(predictions.header)
         for batch in chain([first], batches):
             for rows in slices(batch.matrix.n_rows, predictions.slice_rows):

@@ -12,6 +12,7 @@ from libsvmx.cli.options import HelpRequested, UsageError
 from libsvmx.exceptions import SvmxError
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
+ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 def run(command: str, main: Callable[[list[str]], int], usage: str) -> None:
@@ -42,6 +43,8 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: str, argv: li
         return FAILURE
     except KeyboardInterrupt:
         die_by(signal.SIGINT)
+    except Ended as end:
+        die_by(end.signum)
     finally:
         _drop_unwritable_output()
     return FAILURE
@@ -109,17 +112,30 @@ def _ignored(signum: signal.Signals) -> bool:
     return signal.getsignal(signum) is signal.SIG_IGN
 
 
+class Ended(BaseException):
+    """Raised where a signal asks the process to end while files are being written."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signal.Signals(signum)
+
+
 @contextmanager
-def tidy_interrupt() -> Iterator[None]:
-    """While files are being written: Ctrl-C raises, so that temporary files are removed first."""
-    if _ignored(signal.SIGINT):
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+def tidy_end() -> Iterator[None]:
+    """While files are being written: a signal that ends the process raises, so temporary files are removed first."""
+
+    def end(signum: int, frame: object) -> None:
+        raise Ended(signum)
+
+    previous = {}
     try:
+        for signum in ENDING:
+            if not _ignored(signum):
+                previous[signum] = signal.signal(signum, end)
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        for signum, handler in previous.items():
+            signal.signal(signum, handler)
 
 
 class StopFlag:

@@ -11,7 +11,7 @@ from math import isfinite
 
 from libsvmx._core.buffers import filled
 from libsvmx.cli.options import UsageError, parse, real
-from libsvmx.cli.process import run, tidy_interrupt, warn
+from libsvmx.cli.process import run, tidy_end, warn
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import check_target, same_file
@@ -157,7 +157,7 @@ def scale(
         active = restored(seen, given)
     scaler = RowScaler(active.indices, active.lows, active.highs, active.lower, active.upper, active.label)
     if job.save is not None:  # only now: ranges that nothing can be scaled by must not replace others
-        with tidy_interrupt():
+        with tidy_end():
             write_ranges(job.save, positive(seen, job.save))
     begin = 0
     while begin < data.matrix.n_rows:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-from contextlib import ExitStack
 from dataclasses import dataclass
 from math import ceil
 from random import Random
 
 from libsvmx.cli.options import UsageError, integer, parse
-from libsvmx.cli.process import run, tidy_interrupt, warn
+from libsvmx.cli.process import run, tidy_end, warn
 from libsvmx.cli.scale import write_output
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import FormatError, ParameterError
-from libsvmx.io.files import atomic_write, check_target, read_bytes, same_file
+from libsvmx.io.files import check_target, read_bytes, same_file, write_files
 
 USAGE = """\
 usage: svmx-subset [options] dataset subset_size [output1] [output2]
@@ -123,10 +122,8 @@ def write_parts(lines: list[bytes], chosen: set[int], targets: list[str]) -> Non
     if not targets:
         write_output(parts[0])
         return
-    with tidy_interrupt(), ExitStack() as stack:
-        files = [stack.enter_context(atomic_write(target)) for target in targets]
-        for file, part in zip(files, parts, strict=False):
-            file.write(part)
+    with tidy_end():
+        write_files(list(zip(targets, parts, strict=False)))
 
 
 def entry() -> None:

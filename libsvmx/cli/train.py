@@ -17,7 +17,7 @@ from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import report
 from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
-from libsvmx.cli.process import StopFlag, run, tidy_interrupt, warn, write
+from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
@@ -304,7 +304,7 @@ def main(argv: list[str]) -> int:
         raise data.locate(error) from error
     except MemoryError as error:
         raise MemoryError(f"{str(error) or 'training'}; a smaller -m needs less") from error
-    with tidy_interrupt():
+    with tidy_end():
         save_model(model_file, model)
     return 0
 

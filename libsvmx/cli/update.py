@@ -14,12 +14,12 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import run, tidy_interrupt, warn, write
+from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.train import WORKING_SET_NAMES, Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
-from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, read_bytes, same_file
+from libsvmx.io.files import STANDARD_INPUT, check_target, held, read_bytes, same_file, write_files
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
@@ -208,7 +208,18 @@ def keep_apart(sources: list[str], target: str | None, what: str) -> None:
 
 
 def update(job: Job, param: Parameter, files: list[str], targets: list[str | None]) -> None:
-    """The first two forms."""
+    """The first two forms; two updates that replace what they start from take turns."""
+    start = job.state or files[1]
+    replaced = any(target is not None and same_file(start, target) for target in targets)
+    with ExitStack() as stack:
+        if replaced:
+            wait = f"another process is updating {start}: waiting for its end"
+            stack.enter_context(held(start, lambda: warn(wait)))
+        update_once(job, param, files, targets)
+
+
+def update_once(job: Job, param: Parameter, files: list[str], targets: list[str | None]) -> None:
+    """One change, from reading what it starts from to writing what becomes of it."""
     from libsvmx._train.updating.state import State
     from libsvmx.io.statefile import load_state
 
@@ -395,22 +406,22 @@ def path_text(done: UpdateReport) -> str:
 
 
 def write_all(state: State, targets: list[str | None], predictions: bytes) -> None:
-    """Model, state and predictions: none of them takes its place before all are written."""
+    """Predictions, model and state: none of them takes its place before all are written.
+
+    The state comes last: until then the old one stands, and the same command leads to the same files again.
+    """
     from libsvmx.io.statefile import state_bytes
 
     model_file, state_file, predictions_file = targets
-    contents = [
-        (model_file, model_text(state.model)),
-        (state_file, state_bytes(state) if state_file is not None else b""),
-        (predictions_file, predictions),
-    ]
-    with tidy_interrupt(), ExitStack() as stack:
-        for path, content in contents:
-            if path is None:
-                continue
-            file = stack.enter_context(atomic_write(path))
-            file.write(content)
-            file.flush()  # a full disk shows here, while none is in place
+    contents = []
+    if predictions_file is not None:
+        contents.append((predictions_file, predictions))
+    if model_file is not None:
+        contents.append((model_file, model_text(state.model)))
+    if state_file is not None:
+        contents.append((state_file, state_bytes(state)))
+    with tidy_end():
+        write_files(contents)
 
 
 def entry() -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import re
 import stat
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
 
-from libsvmx.exceptions import FormatError
+from libsvmx.io.compressed import MAGIC_BYTES, damage, opener
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+TEMPORARY = re.compile(r"\d+\.\d+\.tmp")  # what follows the name of the target
 STANDARD_INPUT = "-"
-MAGIC_BYTES = 10  # as many as tell a compressed file
-BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, behind "BZh" and the level
 
 
 def read_bytes(path: str) -> bytes:
@@ -33,10 +39,10 @@ def read_bytes(path: str) -> bytes:
     else:
         with open(path, "rb") as file:
             content = file.read()
-    opener = _opener(content[:MAGIC_BYTES])
-    if opener is None:
+    decompressed = opener(content[:MAGIC_BYTES])
+    if decompressed is None:
         return content
-    with _damage(path), opener(io.BytesIO(content)) as plain:
+    with damage(path), decompressed(io.BytesIO(content)) as plain:
         content = plain.read()
         return content
 
@@ -79,45 +85,16 @@ class _Rejoined(io.RawIOBase):
 
 def _blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
     head = file.read(MAGIC_BYTES)
-    opener = _opener(head)
-    if opener is None:
+    decompressed = opener(head)
+    if decompressed is None:
         block = head + file.read(size)
         while block:
             yield block
             block = file.read(size)
         return
-    with _damage(path), opener(io.BufferedReader(_Rejoined(head, file))) as plain:
+    with damage(path), decompressed(io.BufferedReader(_Rejoined(head, file))) as plain:
         while block := plain.read(size):
             yield block
-
-
-@contextmanager
-def _damage(path: str) -> Iterator[None]:
-    """Errors of decompression as FormatError."""
-    try:
-        yield
-    except MemoryError:
-        raise
-    except Exception as error:  # each module has its own family of errors
-        raise FormatError(path, 0, 0, f"damaged compressed file: {error}") from error
-
-
-def _opener(head: bytes) -> Callable[..., Any] | None:
-    """What opens a compressed file that starts so; None for a plain one."""
-    # imported where needed: plain files should not pay for it at start-up
-    if head.startswith(b"\x1f\x8b"):
-        import gzip
-
-        return gzip.open
-    if head.startswith(b"\xfd7zXZ\x00"):
-        import lzma
-
-        return lzma.open
-    if head.startswith(b"BZh") and head[4:10] in BZIP2_BLOCK_OR_END:
-        import bz2
-
-        return bz2.open
-    return None
 
 
 def check_target(path: str) -> None:
@@ -171,46 +148,176 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     ------
     OSError          also for an error that only shows on closing, such as a full disk; names the file
     """
+    with _naming(path):
+        output = _Output(path)
+        try:
+            yield output.file
+            output.complete()
+            output.put_in_place()
+        finally:
+            output.discard()
+
+
+def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
+    """Write several files of which none takes its place before all are complete and synced.
+
+    They take their places in the order given. If the process dies in between, those at the end are still the old ones:
+    let the last be the one from which the same command can be repeated.
+
+    Raises
+    ------
+    OSError          names the file
+    """
+    outputs: list[_Output] = []
     try:
-        direct = _written_directly(path)
-        if direct is not None:
-            sys.stdout.flush()
-            with open(direct, "wb") as file:
-                yield file
-        else:
-            with _replacing(os.path.realpath(path)) as file:
-                yield file
+        for path, content in contents:
+            with _naming(path):
+                outputs.append(_Output(path))
+                outputs[-1].file.write(content)
+                outputs[-1].complete()
+        for output in outputs:
+            with _naming(output.path):
+                output.put_in_place()
+    finally:
+        for output in outputs:
+            output.discard()
+
+
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """An OSError of the block names ``path``: writing knows only a descriptor."""
+    try:
+        yield
     except OSError as error:
-        if error.filename is None:  # writing knows only a descriptor
+        if error.filename is None:
             error.filename = path
         raise
 
 
-@contextmanager
-def _replacing(target: str) -> Iterator[IO[bytes]]:
-    file, temporary = _open_beside(target)
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(OSError):  # keep the rights of a file that is replaced
-            os.chmod(temporary, os.stat(target).st_mode & 0o7777)
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
+class _Output:
+    """_Output(path): a file on its way to ``path``: beside the target until it is put in place, or the device itself.
 
+    A temporary file is locked while its process lives. So one that nobody holds is left from a kill, and goes when the
+    same target is written again.
+    """
 
-def _open_beside(target: str) -> tuple[IO[bytes], str]:
-    folder, name = os.path.split(target)
-    for attempt in range(1000):
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.temporary: str | None = None
+        direct = _written_directly(path)
+        if direct is not None:
+            sys.stdout.flush()
+            self.file: IO[bytes] = open(direct, "wb")  # noqa: SIM115  discard() closes it
+            return
+        self.target = os.path.realpath(path)
+        folder, name = os.path.split(self.target)
         # the name is cut so that a long one, at up to four bytes a character, stays within the file system's limit
-        temporary = os.path.join(folder, f".{name[:50]}.{os.getpid()}.{attempt}.tmp")
+        prefix = f".{name[:50]}."
+        _remove_abandoned(folder or ".", prefix)
+        for attempt in range(1000):
+            self.temporary = os.path.join(folder, f"{prefix}{os.getpid()}.{attempt}.tmp")
+            try:
+                if self._create():
+                    return
+            except FileExistsError:
+                continue
+            except BaseException:  # Ctrl-C, say, between the file and what would remove it
+                self.discard()
+                raise
+        raise FileExistsError(17, "too many temporary files beside it", self.target)
+
+    def _create(self) -> bool:
+        """Create and lock the temporary file; False if it was taken for abandoned before it was locked."""
+        assert self.temporary is not None
+        handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        self.file = os.fdopen(handle, "wb")
+        lock(handle)
         try:
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        except FileExistsError:
-            continue
-        return os.fdopen(handle, "wb"), temporary
-    raise FileExistsError(17, "too many temporary files beside it", target)
+            return os.path.samestat(os.stat(self.temporary), os.fstat(handle))
+        except FileNotFoundError:
+            return False
+
+    def complete(self) -> None:
+        """Everything is written: make sure that it lasts."""
+        self.file.flush()
+        if self.temporary is None:
+            self.file.close()
+        else:
+            os.fsync(self.file.fileno())
+
+    def put_in_place(self) -> None:
+        """Rename it over the target."""
+        if self.temporary is None:
+            return
+        with suppress(OSError):  # keep the rights of a file that is replaced
+            os.chmod(self.temporary, os.stat(self.target).st_mode & 0o7777)
+        os.replace(self.temporary, self.target)
+        self.temporary = None
+
+    def discard(self) -> None:
+        """Leave no trace, but for what is in place."""
+        if self.temporary is not None:
+            with suppress(OSError):
+                os.unlink(self.temporary)
+            self.temporary = None
+        with suppress(OSError, AttributeError):  # no file yet
+            self.file.close()
+
+
+def _remove_abandoned(folder: str, prefix: str) -> None:
+    """Remove temporary files of processes that died before they could."""
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(prefix) and TEMPORARY.fullmatch(name, len(prefix)):
+                with suppress(OSError), open(os.path.join(folder, name), "rb") as file:
+                    if lock(file.fileno(), wait=False):
+                        os.unlink(os.path.join(folder, name))
+
+
+def lock(descriptor: int, wait: bool = True) -> bool:
+    """Lock an open file until it is closed; False if another process holds it and ``wait`` is not set.
+
+    True without a lock where the system or the file system has none.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL):
+            raise
+    return True
+
+
+@contextmanager
+def held(path: str, on_wait: Callable[[], object]) -> Iterator[None]:
+    """Keep others out of ``path`` who hold it too, while the block reads it and puts another file in its place.
+
+    Calls ``on_wait`` once if another process has it, and waits. A path that does not exist is not held.
+    """
+    with ExitStack() as stack:
+        waited = False
+        while os.path.isfile(path):
+            file = open(path, "rb")  # noqa: SIM115  it is closed with the stack
+            if not lock(file.fileno(), wait=False):
+                if not waited:
+                    on_wait()
+                waited = True
+                lock(file.fileno())
+            # while we waited, the holder has put a new file in its place, which is another one to lock
+            if _is_still(path, file.fileno()):
+                stack.enter_context(file)
+                break
+            file.close()
+        yield
+
+
+def _is_still(path: str, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -285,10 +285,10 @@ def test_row_78_an_interrupted_write_leaves_no_temporary_file(trained):
     """Ctrl-C between opening the temporary file and renaming it."""
     code = (
         "import os, signal\n"
-        "from libsvmx.cli.process import run, tidy_interrupt\n"
+        "from libsvmx.cli.process import run, tidy_end\n"
         "from libsvmx.io.files import atomic_write\n"
         "def main(argv):\n"
-        "    with tidy_interrupt(), atomic_write('model') as file:\n"
+        "    with tidy_end(), atomic_write('model') as file:\n"
         "        file.write(b'half')\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "    return 0\n"

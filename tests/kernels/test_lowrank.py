@@ -8,7 +8,7 @@ from support import data
 
 from libsvmx._core.arrays import ramp
 from libsvmx._kernels import eigen, factors, lowrank, pivoting
-from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns, chunk_diagonal, split
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal, split
 from libsvmx._kernels.lowrank import Approximation, factorize, features_of
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -256,13 +256,13 @@ def test_rows_far_from_the_origin_have_their_distances():
     X = points(30, 3) + 1e6
     matrix, spec = from_dense(X), KernelSpec(RBF, 0, 0.5, 0.0)
     np.testing.assert_allclose(
-        chunk_columns(matrix, matrix, spec), kernel_of(X, X, RBF, 0, 0.5), rtol=1e-9, atol=1e-300
+        kernel_columns(matrix, matrix, spec), kernel_of(X, X, RBF, 0, 0.5), rtol=1e-9, atol=1e-300
     )
 
 
 def test_equal_rows_have_an_rbf_of_one():
     matrix = from_dense(points(40, 9))
-    values = chunk_columns(matrix, matrix, KernelSpec(RBF, 0, 0.37, 0.0))
+    values = kernel_columns(matrix, matrix, KernelSpec(RBF, 0, 0.37, 0.0))
     assert (values.diagonal() == 1.0).all() and (values == values.T).all()
 
 
@@ -385,7 +385,7 @@ def test_eigenpairs_by_tolerance(small_tiles, tolerance):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_change_no_bit(small_tiles, monkeypatch, method):
-    monkeypatch.setattr(factors, "CHUNK", 20)
+    monkeypatch.setattr(factors, "ROW_BLOCK", 20)
     matrix, _, arguments = problem(RBF, n=150)
     one, two = (
         factorize(matrix, ramp(150), *arguments, Approximation(method, 9), 1e5, threads=threads) for threads in (1, 2)
@@ -441,7 +441,7 @@ def test_values_that_overflow(monkeypatch, method):
     with pytest.raises(DataError, match="overflow") as error:
         fit(matrix, (LINEAR, 0, 0.0, 0.0), method=method, rank=2)
     assert error.value.row == 1
-    monkeypatch.setattr(factors, "CHUNK", 2)
+    monkeypatch.setattr(factors, "ROW_BLOCK", 2)
     with pytest.raises(DataError, match="overflow") as error:
         fit(matrix, (LINEAR, 0, 0.0, 0.0), np.array([0, 2, 2, 1], dtype=np.int32), method=method, rank=2)
     assert error.value.row == 1
@@ -491,15 +491,15 @@ def test_wrong_settings(settings):
         Approximation(**settings)
 
 
-# ---- chunks ----------------------------------------------------------------------------------
+# ---- row blocks ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", [POLY, RBF, PRECOMPUTED])
-def test_chunks_of_any_size_give_the_same(monkeypatch, kind, method):
+def test_row_blocks_of_any_size_give_the_same(monkeypatch, kind, method):
     matrix, K, arguments = problem(kind)
     whole = fit(matrix, arguments, method=method, rank=8)
-    monkeypatch.setattr(factors, "CHUNK", 13)
+    monkeypatch.setattr(factors, "ROW_BLOCK", 13)
     parts = fit(matrix, arguments, method=method, rank=8)
     assert list(parts.pivots) == list(whole.pivots)
     np.testing.assert_allclose(
@@ -509,7 +509,7 @@ def test_chunks_of_any_size_give_the_same(monkeypatch, kind, method):
 
 
 @pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED])
-def test_values_of_chunks(kind):
+def test_values_of_row_blocks(kind):
     X = points(50, 6, density=0.5)
     X[7] = 0.0
     matrix = from_dense(X)
@@ -519,15 +519,15 @@ def test_values_of_chunks(kind):
         matrix = given(X[:, 1:])
     spec = pickle.loads(pickle.dumps(KernelSpec(*arguments)))
     K = kernel_of(X if kind == PRECOMPUTED else dense(matrix), X if kind == PRECOMPUTED else dense(matrix), *arguments)
-    chunks = split(matrix, ramp(50), 18)
-    assert [chunk.n_rows for chunk in chunks] == [18, 18, 14]
-    np.testing.assert_allclose(np.concatenate([chunk_diagonal(c, spec) for c in chunks]), K.diagonal(), rtol=1e-12)
+    row_blocks = split(matrix, ramp(50), 18)
+    assert [row_block.n_rows for row_block in row_blocks] == [18, 18, 14]
+    np.testing.assert_allclose(np.concatenate([kernel_diagonal(c, spec) for c in row_blocks]), K.diagonal(), rtol=1e-12)
     others = matrix.take(np.array([41, 7, 3, *range(40)], dtype=np.int32))
-    values = np.concatenate([chunk_columns(c, others, spec) for c in chunks])
+    values = np.concatenate([kernel_columns(c, others, spec) for c in row_blocks])
     np.testing.assert_allclose(values, K[:, [41, 7, 3, *range(40)]], rtol=1e-12, atol=1e-13)
 
 
-def test_candidates_of_chunks_are_those_of_the_whole():
+def test_candidates_of_row_blocks_are_those_of_the_whole():
     rng = np.random.default_rng(5)
     residual = np.round(rng.random(100), 1)  # with ties
     for count in (1, 7, 60, 100, 120):
@@ -537,20 +537,20 @@ def test_candidates_of_chunks_are_those_of_the_whole():
         assert bound == (residual[order[count]] if count < 100 else 0.0)
         parts = [residual[:30], residual[30:31], residual[31:]]
         answers = [pivoting.largest_rows(part, count) for part in parts]
-        chosen, joint = pivoting.largest_of_chunks(
+        chosen, joint = pivoting.largest_of_blocks(
             [(part[at], least) for part, (at, least) in zip(parts, answers, strict=True)], count
         )
         found = [start + at[c] for start, (at, _), c in zip((0, 30, 31), answers, chosen, strict=True)]
         assert list(np.concatenate(found)) == list(places) and joint == bound
 
 
-def test_rows_that_a_chunk_did_not_send_count():
+def test_rows_that_a_row_block_did_not_send_count():
     answers = [(np.array([9.0, 8.0, 7.0]), 6.0), (np.array([1.0]), 0.0)]
-    chosen, bound = pivoting.largest_of_chunks(answers, 3)
+    chosen, bound = pivoting.largest_of_blocks(answers, 3)
     assert [list(c) for c in chosen] == [[0, 1, 2], []] and bound == 6.0
 
 
-def test_draws_of_chunks_are_those_of_the_whole():
+def test_draws_of_row_blocks_are_those_of_the_whole():
     rng = np.random.default_rng(5)
     residual = rng.random(100)
     residual[[3, 50]] = 0.0, -1e-17
@@ -559,22 +559,22 @@ def test_draws_of_chunks_are_those_of_the_whole():
     assert not {3, 50} & set(whole)
     assert np.abs(np.bincount(whole, minlength=100) / 2000 - residual / residual.sum()).max() < 0.02
     parts = [residual[:30], residual[30:31], residual[31:]]
-    dealt = pivoting.marks_of_chunks(np.array([np.maximum(part, 0).sum() for part in parts]), marks)
+    dealt = pivoting.marks_of_blocks(np.array([np.maximum(part, 0).sum() for part in parts]), marks)
     found = [start + pivoting.drawn_rows(part, at) for start, part, at in zip((0, 30, 31), parts, dealt, strict=True)]
     assert sorted(np.concatenate(found)) == sorted(whole)
 
 
-def test_a_factor_built_by_steps_over_chunks():
+def test_a_factor_built_by_steps_over_row_blocks():
     """What a distributed caller does: blocks of nearly the largest residuals, rows broadcast, F kept in place."""
     matrix, K, arguments = problem(RBF)
     spec = KernelSpec(*arguments)
-    starts, chunks = [0, 40, 80], split(matrix, ramp(90), 40)
-    factors = [np.empty((chunk.n_rows, 0)) for chunk in chunks]
-    residuals = [chunk_diagonal(chunk, spec) for chunk in chunks]
+    starts, row_blocks = [0, 40, 80], split(matrix, ramp(90), 40)
+    factors = [np.empty((row_block.n_rows, 0)) for row_block in row_blocks]
+    residuals = [kernel_diagonal(row_block, spec) for row_block in row_blocks]
     pivots = []
     while len(pivots) < 30:
         answers = [pivoting.largest_rows(residual, 16) for residual in residuals]
-        chosen, bound = pivoting.largest_of_chunks(
+        chosen, bound = pivoting.largest_of_blocks(
             [(residual[at], least) for residual, (at, least) in zip(residuals, answers, strict=True)], 16
         )
         places = [at[c] for (at, _), c in zip(answers, chosen, strict=True)]
@@ -585,8 +585,8 @@ def test_a_factor_built_by_steps_over_chunks():
         assert len(picked) > 1 or len(pivots) == 29
         rows = matrix.take(candidates[picked])
         new = [
-            pivoting.new_columns(chunk, factor, rows, theirs[picked], lower, spec)
-            for chunk, factor in zip(chunks, factors, strict=True)
+            pivoting.new_columns(row_block, factor, rows, theirs[picked], lower, spec)
+            for row_block, factor in zip(row_blocks, factors, strict=True)
         ]
         factors = [np.hstack(pair) for pair in zip(factors, new, strict=True)]
         residuals = [pivoting.remaining(residual, n) for residual, n in zip(residuals, new, strict=True)]

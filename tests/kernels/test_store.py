@@ -34,7 +34,7 @@ def kernel_of(name):
         matrix, kind = data.load("text")[0], LINEAR
     elif name in ("blocks", *SHARED):
         matrix, kind = data.load("splice.xz", N)[0], RBF
-    elif name == "dear":
+    elif name == "expensive":
         matrix, kind = wide_rows(N), LINEAR
     else:
         rng = np.random.default_rng(0)
@@ -90,7 +90,7 @@ STEPS = st.lists(
 )
 
 
-@pytest.mark.parametrize("name", ["dense", "bits", "postings", "blocks", "dear", "given", *SHARED])
+@pytest.mark.parametrize("name", ["dense", "bits", "postings", "blocks", "expensive", "given", *SHARED])
 @given(
     steps=STEPS,
     index=st.one_of(st.none(), st.lists(st.integers(0, N - 1), min_size=1, max_size=90)),
@@ -154,7 +154,7 @@ def test_slots_are_compressed():
 @pytest.mark.parametrize("repeated", [False, True])
 def test_dear_rows_are_kept_whole(repeated):
     """And so serve any later active part without being computed again."""
-    kernel, K = kernel_of("dear")
+    kernel, K = kernel_of("expensive")
     index = [*range(N), *range(N)] if repeated else list(range(N))
     follower = Follower(kernel, K, 1e6, index)
     store, rng = follower.store, np.random.default_rng(1)
@@ -170,7 +170,7 @@ def test_dear_rows_are_kept_whole(repeated):
 
 
 def test_rows_catch_up_with_very_many_swaps():
-    kernel, K = kernel_of("dear")
+    kernel, K = kernel_of("expensive")
     follower = Follower(kernel, K, 1.0)  # three rows, so that none is kept whole
     store, rng = follower.store, np.random.default_rng(2)
     for p in (4, 5, 6):

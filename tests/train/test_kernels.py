@@ -11,7 +11,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
 from libsvmx._train import kernel_provider
 from libsvmx._train.folds import group_classes
-from libsvmx._train.kernel_provider import Kernels
+from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
@@ -40,7 +40,7 @@ def policy(request, monkeypatch):
     """Whether rows are shared: as the time of this machine has it, or not."""
     if request.param != "as measured":
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernel_provider, "DEAR_NS", 1e9 if request.param == "never" else 0.0)
+        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 1e9 if request.param == "never" else 0.0)
     if request.param == "in too little room":
         monkeypatch.setattr(kernel_provider, "all_bytes", lambda starts, across: 0)
         monkeypatch.setattr(kernel_provider, "SHARED", 0.3)
@@ -100,7 +100,7 @@ def test_wide_rows(options, policy):
 
 
 def always(monkeypatch):
-    monkeypatch.setattr(kernel_provider, "DEAR_NS", 0.0)
+    monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 0.0)
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_folds_compute_no_value_twice(arguments, options, monkeypatch):
     matrix, targets, param = problem_of(arguments, options)
     problem = Problem(matrix, filled("d", targets))
     counts = []
-    for dear in (1e9, 0.0):
+    for expensive in (1e9, 0.0):
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernel_provider, "DEAR_NS", dear)
+        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
         counter = Counter()
         cross_validate_problem(problem, param, 10, Rand(1), counter)
         counts.append(counter.values)
@@ -133,7 +133,7 @@ def test_several_costs_share_all_values(arguments, n_folds, monkeypatch):
     always(monkeypatch)
     matrix, targets, param = problem_of(arguments, "-g 0.1")
     problem, counter = Problem(matrix, filled("d", targets)), Counter()
-    of = Kernels(problem, param, group_classes(problem.targets)[1:], repeated=True)
+    of = KernelProvider(problem, param, group_classes(problem.targets)[1:], repeated=True)
     for C in ("1", "30", "1"):
         before = counter.values
         options = f"-g 0.1 -c {C}"
@@ -149,9 +149,9 @@ def test_pairs_compute_no_value_within_a_class_twice(monkeypatch):
     problem = Problem(rows_of(X), filled("d", [i % 3 for i in range(120)]))
     param = default_gamma(parameter("-c 5 -g 1 -h 0"), 200)
     counts = []
-    for dear in (1e9, 0.0):
+    for expensive in (1e9, 0.0):
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernel_provider, "DEAR_NS", dear)
+        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
         counter = Counter()
         train_problem(problem, param, Rand(1), counter)
         counts.append(counter.values)
@@ -166,7 +166,7 @@ def test_memory(megabytes, groups, repeated, monkeypatch):
     always(monkeypatch)
     matrix, targets, param = problem_of(("splice.xz", 400), f"-m {megabytes}")
     problem = Problem(matrix, filled("d", targets))
-    of = Kernels(problem, param, (groups, filled("i", range(400))), repeated)
+    of = KernelProvider(problem, param, (groups, filled("i", range(400))), repeated)
     kernel, budget = of.of(problem)
     assert kernel.n == 400
     # all values take 0.62 MB, those within a class 0.22
@@ -184,7 +184,7 @@ def test_what_is_never_shared(monkeypatch):
     for arguments, options in ((("a1a.xz", 300), ""), (("heart_scale", 100), "-t 4")):
         matrix, targets, param = problem_of(arguments, options)
         problem = Problem(matrix, filled("d", targets))
-        of = Kernels(problem, param, repeated=True)
+        of = KernelProvider(problem, param, repeated=True)
         of.of(problem)
         assert of.shared is None
 
@@ -194,8 +194,8 @@ def test_folds_without_a_class_of_weight_0(monkeypatch):
     matrix, targets, param = problem_of(("vowel.scale.xz", 330), "-c 8 -g 1 -w3 0 -w5 2")
     monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
     results = []
-    for dear in (1e9, 0.0):
-        monkeypatch.setattr(kernel_provider, "DEAR_NS", dear)
+    for expensive in (1e9, 0.0):
+        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
         parts = []
         problem = Problem(matrix, filled("d", targets))
         results.append([*cross_validate_problem(problem, param, 3, Rand(1), TrainingReport(parts.append)), *parts])

@@ -45,7 +45,7 @@ cdef double TIGHTNESS = 0.1
 cdef int SHRINK_EVERY = 4
 # Rows of so many nonzeros are kept in the row store, if it can hold such a share of them; others are computed when they
 # move scores, and forgotten.
-cdef double DEAR_NONZEROS = 64
+cdef double EXPENSIVE_NONZEROS = 64
 cdef double WORTH_KEEPING = 0.1
 # A chunk's steps are over few variables: so many of them are allowed for one of LIBSVM's.
 cdef int64_t STEPS_FOR_ONE = 10
@@ -447,7 +447,7 @@ cdef class Chunked(WarmSmo):
         """Targets of the active positions."""
         rows = self.rows_of(self.active, False)
         if self.exact:
-            self.targets, self.doubles = self.store.kernel.exact_targets(rows), zeros("d", self.active + 1)
+            self.targets, self.doubles = self.store.kernel.double_targets(rows), zeros("d", self.active + 1)
         else:
             self.targets = self.store.kernel.targets(rows)
             self.values = zeros("f", SVMX_SOURCES * self.active + 1)
@@ -463,7 +463,7 @@ cdef class Chunked(WarmSmo):
             return False
         for i in range(kernel.n):
             nnz += kernel.matrix.ptr[kernel.rows[i] + 1] - kernel.matrix.ptr[kernel.rows[i]]
-        return nnz >= DEAR_NONZEROS * kernel.n
+        return nnz >= EXPENSIVE_NONZEROS * kernel.n
 
     cdef object rows_of(self, Py_ssize_t n, bint working):
         """The kernel row of each of the first n positions, or of the first n of ``working``: buffer of int32."""

@@ -1,7 +1,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._kernels.doublerows cimport ExactRows
+from libsvmx._kernels.doublerows cimport DoubleRows
 
 
 cdef enum:
@@ -20,7 +20,7 @@ cdef class PathState:
     cdef readonly double total          # what the sum of beta has to be
     cdef readonly double drift          # bound on what rounding has done to F since it was last computed
     cdef readonly bint rough            # left by SMO: no exact optimum, no path from here
-    cdef ExactRows rows
+    cdef DoubleRows rows
     # by row
     cdef double[::1] F                  # sum_j beta_j K_j
     cdef double[::1] diagonal           # K(p, p)

@@ -24,7 +24,7 @@ from libc.stdlib cimport free, realloc
 from libsvmx._core.buffers import zeros
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dense_lanes cimport svmx_add_rows, svmx_axpy, svmx_dot
-from libsvmx._kernels.doublerows cimport ExactRows
+from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.kernel cimport Kernel
 
 from libsvmx._core.buffers import filled
@@ -46,7 +46,7 @@ cdef class PathState:
     """
 
     def __cinit__(self, int halves, double budget_bytes):
-        self.halves, self.rows = halves, ExactRows(budget_bytes)
+        self.halves, self.rows = halves, DoubleRows(budget_bytes)
         self.factor = Cholesky()
         self.F, self.diagonal = zeros("d", 0), zeros("d", 0)
         self.linear, self.low, self.high, self.beta, self.side = (zeros("d", 0) for _ in range(5))

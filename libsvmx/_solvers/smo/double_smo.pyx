@@ -1,6 +1,6 @@
 """SMO in double over the state of a path: for kernels that are not positive semidefinite, where no path leads on.
 
-Second-order working sets of Fan, Chen & Lin (2005) with V in double and rows from ``ExactRows``: the same matrix that the
+Second-order working sets of Fan, Chen & Lin (2005) with V in double and rows from ``DoubleRows``: the same matrix that the
 path uses, which the rows of smo.pyx, rounded to float, are not.
 """
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels import pivoting
-from libsvmx._kernels.block_kernel import KernelSpec, chunk_columns, chunk_diagonal
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._train.cluster.training import Chunk, Solved, Source, Spread, SpreadParts
@@ -46,7 +46,7 @@ class Growing:
 
 def begin(chunk: CsrMatrix, state: None, spec: KernelSpec) -> tuple[Growing, tuple[float, float]]:
     """No columns yet; replies sum and largest value of the diagonal of K."""
-    diagonal = chunk_diagonal(chunk, spec)
+    diagonal = kernel_diagonal(chunk, spec)
     return Growing(np.empty((chunk.n_rows, 0)), diagonal), (
         float(diagonal.sum()),
         float(abs(diagonal).max(initial=0.0)),
@@ -97,7 +97,7 @@ def project(
     chunk: CsrMatrix, state: Growing, landmarks: CsrMatrix, transform: FloatArray, spec: KernelSpec
 ) -> tuple[Growing, tuple[float, float, float]]:
     """The factor of all landmarks at once; replies as ``left``."""
-    factor = chunk_columns(chunk, landmarks, spec) @ transform
+    factor = kernel_columns(chunk, landmarks, spec) @ transform
     return left(chunk, Growing(factor, state.residual - np.einsum("ij,ij->i", factor, factor)))
 
 
@@ -202,13 +202,13 @@ class FactorSource(Source):
     def largest_candidates(self) -> tuple[CsrMatrix, FloatArray, float]:
         """Rows of the largest residuals, what they have of the factor, and the largest residual of the others."""
         offers = self.parts.run(offer, CANDIDATES)
-        chosen, bound = pivoting.largest_of_chunks([(values, least) for _, values, least in offers], CANDIDATES)
+        chosen, bound = pivoting.largest_of_blocks([(values, least) for _, values, least in offers], CANDIDATES)
         places = [(offered[0][own],) for offered, own in zip(offers, chosen, strict=True)]
         return *joined(self.parts.run(hand_over, each=places)), bound
 
     def drawn_candidates(self, totals: FloatArray) -> Handed:
         """Rows drawn with probabilities in proportion to their residuals, in random order."""
-        marks = pivoting.marks_of_chunks(totals, self.random.random(CANDIDATES))
+        marks = pivoting.marks_of_blocks(totals, self.random.random(CANDIDATES))
         rows, factor = joined(self.parts.run(hand_drawn, each=[(own,) for own in marks]))
         order = self.random.permutation(rows.n_rows)
         return rows.take(order.astype(np.int32)), factor[order]
@@ -221,7 +221,7 @@ class FactorSource(Source):
         drawn = np.sort(self.random.choice(ends[-1], self.limit, replace=False))
         places = [(drawn[(drawn >= begin) & (drawn < end)] - begin,) for begin, end in pairwise(ends)]
         self.pivots, _ = joined(self.parts.run(hand_over, each=places))
-        block = chunk_columns(self.pivots, self.pivots, self.spec)
+        block = kernel_columns(self.pivots, self.pivots, self.spec)
         self.transform = nystrom_transform(block, self.largest)
         self.trace_error = self.remaining(self.parts.run(project, self.pivots, self.transform, self.spec))
 

@@ -18,7 +18,7 @@ from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual, coefficient_sums
-from libsvmx._train.kernel_provider import MEGABYTE, Kernels
+from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
 from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
 from libsvmx.enums import SolveStatus
@@ -274,7 +274,7 @@ def train_part(
     (total,) = coefficient_sums(param, len(problem))
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     if beta is None:
-        kernel, budget_bytes = Kernels(problem, param).of(problem)
+        kernel, budget_bytes = KernelProvider(problem, param).of(problem)
         dual = build_dual(param, problem.targets, Cp, Cn)
         solution = solve(param, dual, kernel, budget_bytes, control)
         if solution.status != SolveStatus.CONVERGED:

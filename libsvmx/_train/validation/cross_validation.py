@@ -24,7 +24,7 @@ from libsvmx._train.validation.scheme import Seeding, check_seedable
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
-    from libsvmx._train.kernel_provider import Kernels
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
@@ -74,7 +74,7 @@ def cross_validate(
     observer: Observer,
     seeding: Seeding,
     with_values: bool = True,
-    kernels: Kernels | None = None,
+    kernels: KernelProvider | None = None,
     start: State | None = None,
     keep: bool = False,
 ) -> CrossValidated:
@@ -83,8 +83,13 @@ def cross_validate(
     Parameters
     ----------
     with_values : bool       decision values are wanted, not only predictions
+<<<<<<< HEAD
     kernels : Kernels        of these rows, if there were or will be other solves over them
     start : State            seeded folds begin with what the same folds came to at a smaller C
+=======
+    kernels : KernelProvider        of these rows, if there were or will be other solves over them
+    start : State            seeded rounds begin with what the same folds came to at a smaller C
+>>>>>>> main
     keep : bool              ``state`` is wanted, for a larger C
 
     Raises
@@ -123,7 +128,7 @@ def plain(
     rand: Rand,
     observer: Observer,
     with_values: bool,
-    kernels: Kernels | None,
+    kernels: KernelProvider | None,
 ) -> CrossValidated:
     """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path."""
     results = Results(problem, param, order, bounds)

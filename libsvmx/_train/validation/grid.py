@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
+=======
+    from libsvmx._train.kernel_provider import KernelProvider
+>>>>>>> main
     from libsvmx._train.parameter import Parameter
 
 Key = tuple[float | None, float | None]  # exponents (c, g); None where an axis is not searched
@@ -160,3 +164,241 @@ def best_of(points: Iterable[Point], regression: bool) -> Point:
         best.add(point)
     assert best.point is not None
     return best.point
+<<<<<<< HEAD
+=======
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one task returns; it travels between processes."""
+
+    key: Key
+    point: Point
+    state: object
+    remarks: tuple[tuple[str, str], ...] = ()
+
+
+class _Remarks(Observer):
+    """Collects remarks, each once."""
+
+    def __init__(self) -> None:
+        self.seen: dict[tuple[str, str], None] = {}
+
+    def remark(self, kind: str, detail: str = "") -> None:
+        self.seen[kind, detail] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an engine makes of one point.
+
+    Attributes
+    ----------
+    predicted : buffer of float64, shape (n,)
+    state : object          picklable; the start of the next larger C of the same gamma
+    iterations : int
+    """
+
+    predicted: Buffer
+    state: object
+    iterations: int
+
+
+def cross_validate(
+    problem: Problem,
+    param: Parameter,
+    n_folds: int,
+    rand: Rand,
+    observer: Observer,
+    seeding: Seeding,
+    start: cross_validation.State | None,
+    kernels: KernelProvider | None = None,
+) -> Evaluation:
+    """The engine of all searches but those of tests. ``kernels``: of all points of this gamma."""
+    found = cross_validation.cross_validate(
+        problem, param, n_folds, rand, observer, seeding, False, kernels, start, seeding.method != "none"
+    )
+    return Evaluation(found.predicted, found.state, sum(report.iterations for report in found.solves))
+
+
+Engine = Callable[..., Evaluation]  # those of tests have states of their own
+
+
+AUTO = Seeding("auto")
+
+
+def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
+    """``seeding``, with auto made out: none where seeding cannot be."""
+    if seeding.method == "auto":
+        try:
+            check_seedable(param)
+        except ParameterError:
+            return Seeding("none")
+        return AUTO
+    return seeding
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is the same at all points of a search. ``engine`` is ``cross_validate`` but in tests."""
+
+    param: Parameter
+    grid: Grid
+    n_folds: int = 5
+    seeding: Seeding = field(default_factory=Seeding)
+    random_state: int = 1
+    engine: Engine | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_folds < 2:
+            raise ParameterError(f"cross-validation needs at least 2 folds, not {self.n_folds}")
+        if self.seeding.method != "none":
+            check_seedable(self.param)
+
+    @property
+    def chained(self) -> bool:
+        """Whether points start from the one below them in their column."""
+        return self.seeding.method != "none" and self.grid.c_values is not None
+
+
+def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: KernelProvider | None = None) -> Outcome:
+    """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them."""
+    remarks = _Remarks()
+    param = param_at(plan.param, key)
+    begun = perf_counter()
+    engine: Engine = plan.engine or cross_validate
+    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start, kernels)
+    seconds = float(f"{perf_counter() - begun:.6f}")
+    scores = Scores()
+    scores.add(result.predicted, problem.targets)
+    regression = param.svm_type.is_regression
+    # compared as printed, to six digits: that is all grid.py sees
+    rate = float(f"{scores.mean_squared_error if regression else scores.accuracy:g}")
+    scc = float(f"{scores.squared_correlation:g}") if regression else None
+    point = Point(*key, rate, scc, seconds, result.iterations)
+    return Outcome(key, point, result.state if plan.chained else None, tuple(remarks.seen))
+
+
+class Done(Protocol):
+    """What is known before a search starts."""
+
+    def points(self) -> Mapping[Key, Point]:
+        """Points that need no computing."""
+
+    def given(self) -> Collection[Key]:
+        """Those of them that another kind of run computed: no part of the chains."""
+
+    def state(self, g: float | None) -> tuple[Key, object] | None:
+        """A point of column g and what it left, if kept."""
+
+
+class NothingDone:
+    """A search from scratch."""
+
+    def points(self) -> Mapping[Key, Point]:
+        return {}
+
+    def given(self) -> Collection[Key]:
+        return ()
+
+    def state(self, g: float | None) -> tuple[Key, object] | None:
+        return None
+
+
+@dataclass(slots=True)
+class Column:
+    """What is left of a column: points in order, and the start of the first of them."""
+
+    todo: list[Key]
+    start: object = None
+
+
+def remaining(plan: Plan, done: Done) -> list[Column]:
+    """Columns with work left.
+
+    A point whose state is lost is computed once more if a point above it needs it as its start.
+    """
+    known, given = done.points(), set(done.given())
+    columns = []
+    for column in plan.grid.columns:
+        missing = [key for key in column if key not in known]
+        if not missing:
+            continue
+        if not plan.chained:
+            columns += [Column([key]) for key in missing]
+            continue
+        chain = [key for key in column if key not in given]
+        first, last = chain.index(missing[0]), chain.index(missing[-1])
+        kept = done.state(column[0][1])
+        start = None
+        if kept is None or kept[0] not in chain[:first]:
+            first = 0
+        else:
+            first, start = chain.index(kept[0]) + 1, kept[1]
+        columns.append(Column(chain[first : last + 1], start))
+    return columns
+
+
+class Pool(Protocol):
+    """Who computes."""
+
+    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
+        """Outcomes as they come; those of one column in its order."""
+
+
+class Alone:
+    """In this process, column by column."""
+
+    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
+        gamma, kernels = None, None
+        for column in columns:
+            state = column.start
+            for key in column.todo:
+                if kernels is None or key[1] != gamma:  # one at a time: they may fill the memory that -m allows
+                    gamma, kernels = key[1], None
+                    kernels = shared_kernels(problem, param_at(plan.param, key))
+                outcome = evaluate(plan, problem, key, state, kernels)
+                state = outcome.state
+                yield outcome
+
+
+def search(plan: Plan, problem: Problem, pool: Pool, done: Done, observer: Observer) -> Iterator[Outcome]:
+    """Compute what is not ``done``; outcomes come as they are ready. What can be checked is checked at once.
+
+    Raises
+    ------
+    DataError, ParameterError      before any point: data or parameters that no point can use
+    """
+    columns = remaining(plan, done)
+    if columns:
+        check_problem(problem, param_at(plan.param, columns[0].todo[0]))
+    return _news(pool.run(plan, problem, columns), done.points(), observer)
+
+
+def settled(plan: Plan, problem: Problem, points: Collection[Point]) -> Iterator[Outcome]:
+    """The points of a search with auto that may be the best, once more along LIBSVM's path.
+
+    Seeded rates are those of another optimum to eps, so a row on the border may count otherwise. Points within
+    ``BORDER`` rows of the best rate get svm-train's own, so that the best point is svm-train's, too. Another solver
+    has no such path.
+    """
+    if plan.param.solver != "smo" or plan.seeding.method != "auto" or plan.param.svm_type.is_regression or not points:
+        return
+    bar = max(point.rate for point in points) - BORDER * 100.0 / len(problem) - 1e-4  # rates have six digits
+    keys = {point.key for point in points if point.rate >= bar}
+    columns = [Column([key]) for column in plan.grid.columns for key in column if key in keys]
+    exact = replace(plan, seeding=Seeding("none"))
+    yield from Alone().run(exact, problem, columns)  # their remarks have been made
+
+
+def _news(outcomes: Iterator[Outcome], known: Mapping[Key, Point], observer: Observer) -> Iterator[Outcome]:
+    """Outcomes that are not ``known``; each remark is passed on once."""
+    told: set[tuple[str, str]] = set()
+    for outcome in outcomes:
+        for remark in outcome.remarks:
+            if remark not in told:
+                told.add(remark)
+                observer.remark(*remark)
+        if outcome.key not in known:
+            yield outcome
+>>>>>>> main

@@ -1,0 +1,89 @@
+"""Compressed files: every stream of them, and nothing behind."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from libsvmx.exceptions import FormatError
+
+MAGIC_BYTES = 10  # as many as tell a compressed file
+BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, behind "BZh" and the level
+INPUT_BYTES = 1 << 16  # read at once
+XZ_PADDING = 4  # zeros behind a stream come in multiples of it
+
+
+@contextmanager
+def damage(path: str) -> Iterator[None]:
+    """Errors of decompression as FormatError."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as error:  # each module has its own family of errors
+        raise FormatError(path, 0, 0, f"damaged compressed file: {error}") from error
+
+
+def opener(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
+    """What opens a compressed file that starts so; None for a plain one."""
+    # imported where needed: plain files should not pay for it at start-up
+    if head.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return lambda file: gzip.GzipFile(fileobj=file)  # type: ignore[return-value]  # refuses what follows by itself
+    if head.startswith(b"\xfd7zXZ\x00"):
+        import lzma
+
+        return lambda file: io.BufferedReader(_Streams(file, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), XZ_PADDING))
+    if head.startswith(b"BZh") and head[4:10] in BZIP2_BLOCK_OR_END:
+        import bz2
+
+        return lambda file: io.BufferedReader(_Streams(file, bz2.BZ2Decompressor, 0))
+    return None
+
+
+class _Streams(io.RawIOBase):
+    """_Streams(file, decompressor, padding): the streams of a .bz2 or .xz file, one after the other.
+
+    Python's own readers take the first bytes that are no stream for the end of the file, and so drop the rows behind a
+    damaged header. Here they are an error. ``padding``: zeros may follow a stream in multiples of it, if it is not 0.
+    """
+
+    def __init__(self, file: IO[bytes], decompressor: Callable[[], Any], padding: int) -> None:
+        self._file, self._new, self._padding = file, decompressor, padding
+        self._stream = decompressor()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        content = b""
+        while not content:
+            given = b""
+            if self._stream.eof:
+                given = self._next_stream(self._stream.unused_data)
+                if not given:
+                    return 0
+                self._stream = self._new()
+            elif self._stream.needs_input:
+                given = self._file.read(INPUT_BYTES)
+                if not given:
+                    raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+            content = self._stream.decompress(given, len(target))
+        target[: len(content)] = content
+        return len(content)
+
+    def _next_stream(self, rest: bytes) -> bytes:
+        """What follows a stream, without padding; nothing at the end of the file."""
+        zeros = 0
+        while True:
+            rest = rest or self._file.read(INPUT_BYTES)
+            kept = rest.lstrip(b"\0") if self._padding else rest
+            zeros += len(rest) - len(kept)
+            if kept or not rest:
+                if self._padding and zeros % self._padding:
+                    raise ValueError(f"{zeros} zero bytes behind a stream are no multiple of {self._padding}")
+                return kept
+            rest = b""

@@ -1,0 +1,171 @@
+"""Files in and out: every stream of a compressed file, outputs that take their places together, locks."""
+
+import bz2
+import gzip
+import lzma
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from libsvmx.exceptions import FormatError
+from libsvmx.io import files
+from libsvmx.io.files import atomic_write, held, lock, read_blocks, read_bytes, write_files
+
+PACK = {"bz2": bz2.compress, "xz": lzma.compress, "gz": gzip.compress}
+FIRST, SECOND = b"1 1:0.5\n" * 3000, b"-1 1:0.25\n" * 3000
+
+
+def both(path):
+    """Its content, read at once and in blocks."""
+    content = read_bytes(str(path))
+    assert b"".join(read_blocks(str(path), 1000)) == content
+    return content
+
+
+@pytest.mark.parametrize("kind", PACK)
+def test_all_streams_of_a_file_are_read(kind, tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(PACK[kind](FIRST) + PACK[kind](b"") + PACK[kind](SECOND))
+    assert both(path) == FIRST + SECOND
+
+
+@pytest.mark.parametrize("zeros", [4, 8, 65536])
+def test_an_xz_stream_may_be_followed_by_zeros(zeros, tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(lzma.compress(FIRST) + bytes(zeros) + lzma.compress(SECOND) + bytes(zeros))
+    assert both(path) == FIRST + SECOND
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("behind", [b"1 1:3\n", b"\0\0\0", b"B"], ids=["a row", "three zeros", "one byte"])
+def test_nothing_else_may_follow_a_stream(kind, behind, tmp_path):
+    """Python's own readers of bz2 and xz end there without a word."""
+    if kind == "gz" and not behind.strip(b"\0"):
+        pytest.skip("gzip says that zeros are padding")
+    path = tmp_path / "data"
+    path.write_bytes(PACK[kind](FIRST) + behind)
+    for read in (read_bytes, lambda name: list(read_blocks(name, 1000))):
+        with pytest.raises(FormatError, match="damaged compressed file"):
+            read(str(path))
+
+
+@pytest.mark.parametrize("kind", PACK)
+@pytest.mark.parametrize("at", [0, 1, 2, 4, 6])
+def test_a_damaged_header_of_a_later_stream_is_an_error(kind, at, tmp_path):
+    second = bytearray(PACK[kind](SECOND))
+    if kind == "gz" and at > 3:
+        pytest.skip("time and name of a gzip member may be anything")
+    second[at] ^= 0xFF
+    path = tmp_path / "data"
+    path.write_bytes(PACK[kind](FIRST) + bytes(second))
+    with pytest.raises(FormatError, match="damaged compressed file"):
+        read_bytes(str(path))
+
+
+# ---- several outputs ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["write", "fsync", "replace"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_path, monkeypatch):
+    """Of renames, the last may fail: then the last file is the old one."""
+    paths = [tmp_path / name for name in ("model", "state")]
+    names = [str(path) for path in paths]
+    for path in paths:
+        path.write_bytes(b"old")
+    count = [0]
+    true = {"fsync": os.fsync, "replace": os.replace}
+
+    def failing(*arguments):
+        count[0] += 1
+        if count[0] == number + 1:
+            raise OSError(28, "No space left on device")
+        return true[call](*arguments)
+
+    if call == "write":
+        monkeypatch.setattr(files._Output, "complete", lambda output: full(output, names[number]))
+    else:
+        monkeypatch.setattr(os, call, failing)
+    with pytest.raises(OSError, match="No space left") as error:
+        write_files([(name, b"new") for name in names])
+    assert error.value.filename == names[number]
+    placed = number if call == "replace" else 0
+    assert [path.read_bytes() for path in paths] == [b"new"] * placed + [b"old"] * (2 - placed)
+    assert sorted(os.listdir(tmp_path)) == ["model", "state"]
+
+
+def full(output, path):
+    """Stands for the end of writing ``output`` where the disk that ``path`` is on has no room."""
+    if output.path == path:
+        raise OSError(28, "No space left on device")
+    output.file.flush()
+
+
+def test_what_a_dead_process_left_is_removed_by_the_next_that_writes_there(tmp_path):
+    target = tmp_path / "model"
+    kill = (
+        "import os, signal; from libsvmx.io.files import atomic_write\n"
+        f"with atomic_write({str(target)!r}) as file: os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", kill], check=False)
+    assert [name.startswith(".model.") for name in os.listdir(tmp_path)] == [True]
+    other = tmp_path / ".model.notes.tmp"
+    other.write_bytes(b"not ours")
+    with atomic_write(str(target)) as first:  # it lives, so it stays
+        first.write(b"first")
+        with atomic_write(str(target)) as second:
+            second.write(b"second")
+        assert target.read_bytes() == b"second"
+    assert target.read_bytes() == b"first"
+    assert sorted(os.listdir(tmp_path)) == [".model.notes.tmp", "model"]
+
+
+def test_who_holds_a_file_keeps_others_waiting_for_its_successor(tmp_path):
+    path = tmp_path / "state"
+    path.write_bytes(b"0")
+    order, waiting = [], threading.Event()
+
+    def second():
+        with held(str(path), waiting.set):
+            order.append(path.read_bytes())
+
+    thread = threading.Thread(target=second)
+    with held(str(path), pytest.fail):
+        thread.start()
+        assert waiting.wait(60)
+        write_files([(str(path), b"1")])
+        order.append("first is done")
+    thread.join()
+    assert order == ["first is done", b"1"]
+    with open(path, "rb") as file:
+        assert lock(file.fileno(), wait=False)
+
+
+# ---- the commands -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("moment", ["fsync", "open"])
+def test_a_signal_while_a_model_is_written_leaves_no_temporary_file(moment, signum, tmp_path):
+    from support.data import DATA
+
+    before = {
+        "fsync": f"os.fsync = lambda handle: os.kill(os.getpid(), {int(signum)})",
+        "open": "true = os.open\n"
+        "def opened(*arguments, **options):\n"
+        "    handle = true(*arguments, **options)\n"
+        f"    if str(arguments[0]).endswith('.tmp'): os.kill(os.getpid(), {int(signum)})\n"
+        "    return handle\n"
+        "os.open = opened",
+    }[moment]
+    code = f"import os\nfrom libsvmx.cli.train import entry\n{before}\nentry()"
+    (tmp_path / "model").write_bytes(b"old")
+    command = [sys.executable, "-c", code, "-q", DATA / "heart_scale", "model"]
+    done = subprocess.run(command, cwd=tmp_path, check=False, stderr=subprocess.PIPE)
+    assert done.returncode == -signum, done.stderr
+    assert os.listdir(tmp_path) == ["model"]
+    assert (tmp_path / "model").read_bytes() == b"old"
