@@ -83,13 +83,8 @@ def cross_validate(
     Parameters
     ----------
     with_values : bool       decision values are wanted, not only predictions
-<<<<<<< HEAD
-    kernels : Kernels        of these rows, if there were or will be other solves over them
-    start : State            seeded folds begin with what the same folds came to at a smaller C
-=======
     kernels : KernelProvider        of these rows, if there were or will be other solves over them
-    start : State            seeded rounds begin with what the same folds came to at a smaller C
->>>>>>> main
+    start : State            seeded folds begin with what the same folds came to at a smaller C
     keep : bool              ``state`` is wanted, for a larger C
 
     Raises

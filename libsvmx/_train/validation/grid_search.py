@@ -30,7 +30,7 @@ from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
-    from libsvmx._train.kernel_provider import Kernels
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
@@ -83,7 +83,7 @@ def cross_validate(
     observer: Observer,
     seeding: Seeding,
     start: cross_validation.State | None,
-    kernels: Kernels | None = None,
+    kernels: KernelProvider | None = None,
 ) -> Evaluation:
     """The engine of all searches but those of tests. ``kernels``: of all points of this gamma."""
     found = cross_validation.cross_validate(
@@ -134,7 +134,7 @@ class Plan:
         return self.seeding.seeder != "none" and self.grid.c_values is not None
 
 
-def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: Kernels | None = None) -> Outcome:
+def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: KernelProvider | None = None) -> Outcome:
     """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them."""
     remarks = Remarks()
     param = param_at(plan.param, key)

@@ -24,45 +24,10 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-<<<<<<< HEAD
-def folds_of(problem: Problem, param: Parameter, observer: Observer, kernels: Kernels | None = None) -> ProblemFolds:
-    """What solves the folds of this problem; ``kernels`` of its rows, if there were or will be other solves."""
-=======
-@dataclass(frozen=True, slots=True)
-class FoldReport:
-    """One round. Sums over the pairs of classes where there are several.
-
-    Attributes
-    ----------
-    seeder : str                 what the round started from: 'none', or a method
-    iterations : int
-    seeding_seconds, solving_seconds : float     the start, and the rest; predicting is not in them
-    objective : float
-    rho : float                  nan with several pairs
-    n_sv : int                   support vectors
-    rows_computed, values_computed : int         kernel rows in the solver, kernel values in all
-    gap : float                  largest KKT gap
-    status : str                 'converged', or the first other end of a solve
-    """
-
-    seeder: str
-    iterations: int
-    seeding_seconds: float
-    solving_seconds: float
-    objective: float
-    rho: float
-    n_sv: int
-    rows_computed: int
-    values_computed: int
-    gap: float
-    status: str
-
-
-def rounds_of(
+def folds_of(
     problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider | None = None
-) -> SingleRounds | PairRounds:
-    """What solves the rounds of this problem; ``kernels`` of its rows, if there were or will be other solves."""
->>>>>>> main
+) -> ProblemFolds:
+    """What solves the folds of this problem; ``kernels`` of its rows, if there were or will be other solves."""
     kernels = kernels or shared_kernels(problem, param)
     if not param.svm_type.is_classification:
         return SingleFolds(problem, param, observer, kernels)
@@ -89,69 +54,8 @@ def by_pairs(values: Buffer, n: int, labels: tuple[int, ...] | None, all_labels:
     return out
 
 
-<<<<<<< HEAD
 class PairFolds(ProblemFolds):
     """PairFolds(problem, param, observer, kernels): the folds of all pairs of classes."""
-=======
-# Optima of one fold by pair of classes; of a single problem as that of (0, 0).
-KeptFold = dict[tuple[int, int], Kept]
-
-
-class SingleRounds:
-    """SingleRounds(problem, param, observer, kernels): the rounds of a one-class SVM or a regression."""
-
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
-        self.param = param
-        self.rounds = Rounds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer)
-
-    def train_whole(self) -> FoldReport:
-        """The optimum over all rows."""
-        return sum_up([self.rounds.train_whole()])
-
-    def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, kept: KeptFold) -> FoldReport:
-        """The round without ``held_out``; ``rest`` are the other rows in the order of the folds, ``kept`` its optimum
-        at a smaller C, if there is one."""
-        return sum_up([self.rounds.solve(held_out, seeding, kept.get((0, 0)))])
-
-    def keep(self) -> KeptFold:
-        """The last round, for a larger C."""
-        return {(0, 0): self.rounds.keep()}
-
-    def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer]:
-        """Predictions and decision values of the rows held out of the last round."""
-        values = self.rounds.decided(held_out)
-        if self.param.svm_type.is_regression:
-            return values, values
-        return filled("d", (1.0 if value > 0 else -1.0 for value in values)), values
-
-    def whole_values(self) -> Buffer:
-        """Decision values of all rows by the training over all of them."""
-        return self.rounds.decided(ramp(len(self.rounds.targets)), self.rounds.whole)
-
-    def leeway(self) -> list[float]:
-        """How wide the interval is in which rho may lie, in the last round or, wider, over all rows."""
-        return [self.rounds.leeway]
-
-    def unused(self, row: int) -> bool:
-        """Whether the training over all rows gave the row no coefficient."""
-        return self.rounds.unused(row)
-
-    def leave_out(self, row: int, seeding: Seeding) -> tuple[FoldReport, dict[int, float]]:
-        """The round without one row, and the row's decision value by it."""
-        left_out = filled("i", [row])
-        report = sum_up([self.rounds.solve(left_out, seeding)])
-        return report, {0: self.rounds.decided(left_out)[0]}
-
-    def prediction(self, row: int, values: Buffer, order: list[int]) -> float:
-        """What decision values say of a row."""
-        if self.param.svm_type.is_regression:
-            return float(values[0])
-        return 1.0 if values[0] > 0 else -1.0
-
-
-class PairRounds:
-    """PairRounds(problem, param, observer, kernels): the rounds of all pairs of classes."""
->>>>>>> main
 
     def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
         self.problem, self.param = problem, param

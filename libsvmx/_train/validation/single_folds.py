@@ -10,7 +10,7 @@ from libsvmx._train.validation.dual_folds import DualFolds
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 
 if TYPE_CHECKING:
-    from libsvmx._train.kernel_provider import Kernels
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class SingleFolds(ProblemFolds):
     """SingleFolds(problem, param, observer, kernels): the folds of a one-class SVM or a regression."""
 
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: Kernels) -> None:
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
         self.param = param
         self.folds = DualFolds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer)
 
