@@ -159,7 +159,7 @@ def test_the_model_owns_its_data(heart):
         (np.zeros((0, 3)), [], {}, "no data"),
         ([], [], {}, "rows and columns"),
         ([1.0, 2.0], [1, 2], {}, "rows and columns"),
-        ([["a"], ["b"]], [1, 2], {}, "rows of numbers"),
+        ([["a"], ["b"]], [1, 2], {}, "X must hold real numbers"),
         ([[1.0], [2.0]], [1, -1], {"C": -1.0}, "C must be > 0"),
         ([[1.0], [2.0]], [1, -1], {"C": np.nan}, "C must be finite"),
         ([[1.0], [2.0]], [1, -1], {"svm_type": 9}, "unknown svm_type"),

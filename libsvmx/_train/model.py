@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from itertools import combinations
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.arrays import take_int32
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.rowchecks import serials_only
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, FloatArray, IntArray
     from libsvmx.enums import SolveStatus
@@ -134,11 +135,20 @@ class Model:
         return w
 
     def __post_init__(self) -> None:
-        """Read-only buffers, and lengths that fit together: predictions rely on both. Raises ValueError."""
-        for name in BUFFERS:
+        """Buffers of our own, and lengths that fit together: predictions rely on both. Raises ValueError, TypeError."""
+        for name, kind in (("param", Parameter), ("vectors", CsrMatrix), ("nr_class", int)):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} of a model must be a {kind.__name__}, not {getattr(self, name)!r}")
+        for name, code in BUFFERS.items():
+            value = getattr(self, name)
+            if value is None and name in ("coef", "offsets"):
+                raise ValueError(f"a model needs {name}")
+            if value is not None:
+                object.__setattr__(self, name, _own(name, value, code))
+        for name in ("class_labels", "class_sv"):
             value = getattr(self, name)
             if value is not None:
-                object.__setattr__(self, name, memoryview(value).toreadonly())
+                object.__setattr__(self, name, tuple(map(index, value)))
         k, functions = self.nr_class, self.nr_class * (self.nr_class - 1) // 2
         lengths = {
             "coef": (k - 1) * self.n_sv,
@@ -162,6 +172,9 @@ class Model:
         elif k != 2 or self.class_sv is not None:
             raise ValueError("a model that does not classify has nr_class 2 and no class_sv")
 
+    def __setstate__(self, state: object) -> None:
+        raise TypeError("a model is made by its constructor alone, which checks it")
+
     def __reduce__(self) -> tuple[Any, ...]:
         state = {f.name: getattr(self, f.name) for f in fields(self)}
         for name in BUFFERS:
@@ -172,13 +185,26 @@ class Model:
 
 N_MARKS = 10
 STATE_VERSION = 1
-BUFFERS = ("coef", "offsets", "sigmoid_a", "sigmoid_b", "marks", "row_numbers")
+# buffers of a model, and the format of each
+BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
+
+
+def _own(name: str, value: Any, kind: Any) -> Any:
+    """A read-only buffer that nobody else can change: a copy, unless it is one of another model's."""
+    view = memoryview(value)
+    if view.format != kind or view.ndim != 1:
+        raise TypeError(f"{name} of a model must be a flat buffer of format {kind!r}, not {view.format!r}")
+    if isinstance(value, memoryview) and isinstance(value.obj, bytes):
+        return value
+    return memoryview(bytes(view)).cast(kind)
 
 
 def _restore(version: int, state: dict[str, Any]) -> Model:
     """A pickled model, checked as any other."""
     if version != STATE_VERSION:
         raise ValueError(f"this pickled model is of version {version}, not {STATE_VERSION}")
+    if not isinstance(state, dict) or set(state) != {field.name for field in fields(Model)}:
+        raise ValueError("this pickled model has not the fields of a model")
     buffers = {name: memoryview(state[name][1]).cast(state[name][0]) for name in BUFFERS if state[name] is not None}
     return Model(**{**state, **buffers})
 

@@ -6,7 +6,6 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import prediction
 from libsvmx._train.model import Model
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.enums import KernelType
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer, FloatArray
 
 MAX_INDEX = 2**31 - 1
+REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
 
 
 def as_matrix(X: Any) -> CsrMatrix:
@@ -39,10 +39,7 @@ def as_matrix(X: Any) -> CsrMatrix:
         return from_scipy(X)
     if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
         return from_mappings(X)
-    try:
-        dense = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"X cannot be read as rows of numbers: {error}") from None
+    dense = numbers_of(X, "X")
     if dense.ndim != 2:
         raise DataError(f"X must have rows and columns, but its shape is {dense.shape}")
     check_finite(dense)
@@ -52,14 +49,37 @@ def as_matrix(X: Any) -> CsrMatrix:
     return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]), copy=False)
 
 
+def numbers_of(given: Any, what: str) -> FloatArray:
+    """An array of float64, the given one where it is that already.
+
+    Raises
+    ------
+    DataError        not numbers, or numbers that have no equal among real ones: complex, dates, text
+    """
+    try:
+        array = np.asarray(given)
+        if array.dtype.kind not in REAL_KINDS:
+            raise DataError(f"{what} must hold real numbers, not {array.dtype}")
+        numbers: FloatArray = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{what} cannot be read as numbers: {error}") from None
+    return numbers
+
+
 def from_scipy(X: Any) -> CsrMatrix:
+    if len(X.shape) != 2:
+        raise DataError(f"X must have rows and columns, but its shape is {X.shape}")
     csr = X.tocsr()
+    if csr.nnz and not 0 <= int(csr.indices.min()) <= int(csr.indices.max()) < csr.shape[1]:
+        raise DataError(f"X has an index that is not one of its {csr.shape[1]} columns")
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
     if csr.shape[1] >= MAX_INDEX:
         raise DataError(f"X has {csr.shape[1]} columns, at most {MAX_INDEX - 1} are possible")
-    values = np.ascontiguousarray(csr.data, dtype=np.float64)
+    values = np.ascontiguousarray(numbers_of(csr.data, "X"))
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         row = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
@@ -98,7 +118,7 @@ def precomputed(K: Any) -> CsrMatrix:
     """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use."""
     if isinstance(K, CsrMatrix):
         return K
-    values = np.asarray(K.toarray() if hasattr(K, "toarray") else K, dtype=np.float64)
+    values = numbers_of(K.toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
     if values.ndim != 2:
         raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
     check_finite(values)
@@ -108,8 +128,19 @@ def precomputed(K: Any) -> CsrMatrix:
     return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
 
 
-def parameter_of(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:
-    return replace(param or Parameter(), **options)
+# LIBSVM's, of what is drawn at random.
+USUAL_STATE = 1
+
+
+def parameter_of(param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None) -> Parameter:
+    """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError.
+
+    ``random_state``: of the solver, too, if it draws at random.
+    """
+    found = changed(param or Parameter(), options)
+    if random_state is None or not any(known.name == "random_state" for known in found.solver.settings()):
+        return found
+    return changed(found, {"random_state": random_state})
 
 
 def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
@@ -119,11 +150,8 @@ def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
 
 
 def targets_of(y: Any, n_rows: int) -> Buffer:
-    """Labels or targets of so many rows: buffer of float64. Raises DataError."""
-    try:
-        targets = np.ascontiguousarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"y must hold numbers: {error}") from None
+    """Labels or targets of so many rows: buffer of float64, a copy, since a State keeps it. Raises DataError."""
+    targets = np.array(numbers_of(y, "y"), order="C")
     if targets.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows, but y has shape {targets.shape}")
     return targets.data

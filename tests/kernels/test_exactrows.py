@@ -30,7 +30,7 @@ def walk_of(seed, name, n, budget_bytes):
 
 def check_sums(walk):
     """F = K beta, by row, with no more than rounding between: that of beta up to C = 3 as well, where it is 0 again."""
-    beta, F = np.asarray(walk.path.coefficients), np.asarray(walk.path.K_beta)
+    beta, F = np.asarray(walk.path.state.coefficients), np.asarray(walk.path.state.K_beta)
     K = walk.K[np.ix_(walk.rows, walk.rows)]
     assert np.all(np.abs(F - K @ beta) <= 256 * ULP * (np.abs(K) @ np.abs(beta) + 3.0 * np.abs(walk.K).max()))
 
@@ -54,7 +54,7 @@ def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
         # SMO reads whole rows, kept ones too, and F is the sum of what it read
         walk.path.by_smo(filled("i", gone), 0.0, 1e-3, walk.control())
         check_sums(walk)
-        walk.path.discard()
+        walk.path.state.discard()
         check_sums(walk)
 
 
@@ -64,8 +64,8 @@ def test_values_are_not_rounded_to_float():
     walk = Walk(X, KERNELS["linear"])
     walk.append(np.arange(3), [1.0, -1.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 1.0])
     walk.path.by_smo(filled("i", []), 0.0, 1e-12, walk.control())
-    F = np.asarray(walk.path.K_beta)
-    beta = np.asarray(walk.path.coefficients)
+    F = np.asarray(walk.path.state.K_beta)
+    beta = np.asarray(walk.path.state.coefficients)
     assert pytest.approx(walk.K @ beta, rel=1e-15) == F
     assert F[0] == pytest.approx(-1e-9, rel=1e-6)
 
@@ -77,7 +77,7 @@ def test_a_margin_larger_than_the_budget(budget_bytes):
     walk = Walk(problem.X, Parameter(kernel_type=2, gamma=3.0), 1, budget_bytes)
     walk.append(np.arange(50), *problem.boxes(range(50)))
     walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
-    assert walk.path.margin_size > 20
+    assert walk.path.state.margin_size > 20
     walk.check()
     for row in range(50, 60):
         walk.update([row], problem.boxes([row]), [3, 7])

@@ -36,7 +36,7 @@ def walk_of(problem, param, rows, budget_bytes=1e8):
     walk.append(np.asarray(rows, dtype=int), *problem.boxes(rows))
     walk.total = problem.total(len(rows))
     walk.path.by_smo(filled("i", []), walk.total, 1e-3, walk.control())
-    assert not walk.path.rough
+    assert not walk.path.state.inexact
     return walk
 
 
@@ -66,7 +66,7 @@ def inner_point(walk, rng):
 def test_the_optimum_from_near_it(problem, param, off):
     """Polishing is a solver by itself: all coefficients free, whatever columns depend on each other."""
     walk = walk_of(problem, param, range(problem.n))
-    beta = (1 - off) * np.asarray(walk.path.coefficients) + off * inner_point(walk, problem.rng)
+    beta = (1 - off) * np.asarray(walk.path.state.coefficients) + off * inner_point(walk, problem.rng)
     walk.path.start(filled("d", beta), walk.total, walk.control())
     walk.check()
 
@@ -127,7 +127,7 @@ def test_members_of_the_margin_meet_bounds_that_shrink():
     for seed in range(12):
         problem = Problems(seed, "regression", 20, 5.0)
         walk = walk_of(problem, KERNELS[2], range(20))
-        assert walk.path.margin_size
+        assert walk.path.state.margin_size
         walk.rescale(0.05)
         walk.check()
 
@@ -136,20 +136,20 @@ def test_members_of_the_margin_meet_bounds_that_shrink():
 @pytest.mark.parametrize("source", ["twice", "grid"])
 def test_dependent_rows_are_exchanged(kind, source):
     """More free variables than K has rank: no ridge, no failure, an optimum."""
-    pivots = 0
+    exchanges = 0
     for seed in range(12):
         problem = Problems(seed, kind, 36, 10.0, source)
         walk = walk_of(problem, KERNELS[0], range(12))
-        beta = 0.999 * np.asarray(walk.path.coefficients) + 0.001 * inner_point(walk, problem.rng)
+        beta = 0.999 * np.asarray(walk.path.state.coefficients) + 0.001 * inner_point(walk, problem.rng)
         walk.path.start(filled("d", beta), walk.total, walk.control())
-        pivots += walk.path.pivots
+        exchanges += walk.path.motion.exchanges
         walk.check()
         rows = np.arange(12, 36)
         walk.update(rows, problem.boxes(rows), [0, 5], problem.total(34))
         walk.check()
         # a linear kernel with d features: at most d + 1 members
-        assert walk.path.margin_size <= problem.X.shape[1] + 1
-    assert pivots > 12 * 3
+        assert walk.path.state.margin_size <= problem.X.shape[1] + 1
+    assert exchanges > 12 * 3
 
 
 def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
@@ -160,16 +160,16 @@ def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
         rows = np.arange(100, 120)
         walk = walk_of(problem, KERNELS[2], range(100))
         walk.update(rows, problem.boxes(rows), range(20))
-        assert walk.path.polished == 0
-        together += walk.path.breakpoints
+        assert walk.path.motion.repairs == 0
+        together += walk.path.motion.breakpoints
         last = walk.check()
         walk = walk_of(problem, KERNELS[2], range(100))
         for row in rows:
             walk.update([row], problem.boxes([row]))
-            single += walk.path.breakpoints
+            single += walk.path.motion.breakpoints
         for row in range(20):
             walk.update(gone=np.flatnonzero(walk.rows == row))
-            single += walk.path.breakpoints
+            single += walk.path.motion.breakpoints
         assert walk.check().objective == pytest.approx(last.objective, rel=1e-9)
     assert 0 < together < 0.6 * single
 
@@ -182,16 +182,16 @@ def test_rollback(problem, param, late):
     walk = walk_of(problem, param, range(half))
     for _ in range(2):
         before, total = walk.snapshot(), walk.total
-        gap, objective = walk.path.gap(), walk.path.objective()
-        walk.path.mark()
+        gap, objective = walk.path.state.gap(), walk.path.state.objective()
+        walk.path.state.mark()
         fresh = np.arange(half, problem.n)
         walk.append(fresh, *problem.boxes(fresh))
         if late:
             walk.path.update(len(fresh), filled("i", [0]), problem.total(problem.n - 1), walk.control())
-        walk.path.rollback()
+        walk.path.state.rollback()
         walk.total = total
         assert walk.snapshot() == before
-        assert (walk.path.gap(), walk.path.objective()) == (gap, objective)
+        assert (walk.path.state.gap(), walk.path.state.objective()) == (gap, objective)
         walk.check()
         step(problem, walk, problem.rng)
         walk.check()
@@ -226,7 +226,7 @@ def test_by_smo_ends_within_eps(seed):
     walk.append(np.arange(40), *problem.boxes(range(40)))
     assert np.linalg.eigvalsh(walk.K)[0] < -0.1
     walk.path.by_smo(filled("i", [1, 2]), 0.0, 1e-4, walk.control())
-    walk.path.discard()
+    walk.path.state.discard()
     judged = walk.judged
     assert judged.gap() <= 1e-4 + judged.noise
     assert abs(judged.beta.sum()) <= 1e-9
@@ -249,20 +249,20 @@ def test_coefficients_that_can_only_be_zero():
         walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
         walk.update(np.arange(2, 12), (linear[2:], np.zeros(10), problem.rng.choice([0.1, 1.0, 3.0], 10)))
         walk.check()
-        assert not np.any(walk.path.coefficients)
+        assert not np.any(walk.path.state.coefficients)
 
 
 def test_to_stop_is_an_error():
     """Work enough for the clock to be looked at."""
     problem = Problems(1, "any", 900, 10.0)
     walk = walk_of(problem, KERNELS[2], range(300))
-    walk.path.mark()
+    walk.path.state.mark()
     before = walk.snapshot()
     fresh = np.arange(300, 900)
     walk.append(fresh, *problem.boxes(fresh))
     with pytest.raises(TimeoutError, match="interrupted"):
         walk.path.update(600, filled("i", []), 0.0, walk.control(should_stop=lambda: True))
-    walk.path.rollback()
+    walk.path.state.rollback()
     assert walk.snapshot() == before
     walk.update(fresh, problem.boxes(fresh))
     walk.check()

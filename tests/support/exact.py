@@ -218,12 +218,12 @@ class Walk:
     @property
     def rows(self):
         """The row of X at each position."""
-        return self.row_of_tag[np.asarray(self.path.tags)]
+        return self.row_of_tag[np.asarray(self.path.state.tags)]
 
     @property
     def boxes(self):
         """linear, low and high at each position: shape (3, rows, halves)."""
-        return self.boxes_of_tag[:, np.asarray(self.path.tags)]
+        return self.boxes_of_tag[:, np.asarray(self.path.state.tags)]
 
     def append(self, rows, linear, low, high):
         """Boxes of shape (rows, halves)."""
@@ -232,14 +232,14 @@ class Walk:
         kernel = self.kernel.part(filled("i", [*self.rows, *rows]))
         self.row_of_tag = np.concatenate([self.row_of_tag, rows])
         self.boxes_of_tag = np.concatenate([self.boxes_of_tag, boxes], axis=1)
-        self.path.append(kernel, filled("q", tags), *(filled("d", b.ravel()) for b in boxes))
+        self.path.state.append(kernel, filled("q", tags), *(filled("d", b.ravel()) for b in boxes))
 
     def update(self, rows=(), boxes=((), (), ()), gone=(), total=None):
         """One path; ``gone`` are positions."""
         self.total = self.total if total is None else total
         self.append(np.asarray(rows, dtype=int), *boxes)
         self.path.update(len(rows), filled("i", gone), self.total, self.control())
-        self.path.discard()
+        self.path.state.discard()
 
     def bind(self):
         """The kernel in the order of the rows as they are now: a path may need rows that were not kept."""
@@ -255,21 +255,21 @@ class Walk:
     def judged(self):
         over = np.repeat(self.rows, self.halves)
         linear, low, high = self.boxes.reshape(3, -1)
-        beta = np.asarray(self.path.coefficients)
-        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, self.path.level)
+        beta = np.asarray(self.path.state.coefficients)
+        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, -self.path.state.rho)
 
     def check(self, relative=1e-9):
         judged = self.judged
         judged.check(relative)
-        V, F = np.asarray(self.path.scores), np.repeat(self.path.K_beta, self.halves)
+        V, F = np.asarray(self.path.state.scores), np.repeat(self.path.state.K_beta, self.halves)
         assert np.abs(F - judged.F).max() <= 1e-10 * judged.scale + judged.noise
         assert np.abs(V - judged.V).max() <= 1e-10 * judged.scale + judged.noise
         return judged
 
     def snapshot(self):
         """All that a rollback has to bring back."""
-        path = self.path
-        return bytes(path.coefficients), bytes(path.K_beta), path.level, path.total, path.n, path.margin_size
+        state = self.path.state
+        return bytes(state.coefficients), bytes(state.K_beta), state.rho, state.total, state.n, state.margin_size
 
 
 class Problems:

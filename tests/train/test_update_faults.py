@@ -23,8 +23,8 @@ SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 def fingerprint(state):
     """All that an error must leave as it was."""
     parts = {
-        key: (bytes(path.coefficients), bytes(path.K_beta), path.level, path.margin_size, path.rough, ids.tolist())
-        for key, path, ids in ((key, part.path, part.ids) for key, part in state.parts.items())
+        key: (bytes(at.coefficients), bytes(at.K_beta), at.rho, at.margin_size, at.inexact, ids.tolist())
+        for key, at, ids in ((key, part.path.state, part.ids) for key, part in state.parts.items())
     }
     model = state.model
     coefficients = bytes(model.coef), bytes(model.offsets), model.class_labels, bytes(model.vectors.values)
@@ -402,7 +402,7 @@ def test_rows_far_from_the_margin_are_put_aside_and_come_back():
     X, y = noise(1500)
     state = libsvmx.train(X[:1400], y[:1400], keep_state=True, C=3, gamma=0.5)
     part = next(iter(state.parts.values()))
-    assert part.path.margin_size * len(state) > 4e5  # else nothing is put aside
+    assert part.path.state.margin_size * len(state) > 4e5  # else nothing is put aside
     other = state.copy()
     for each in (state, other):
         ids = each.update(add=(X[1400:], y[1400:]), remove=range(100))

@@ -1,0 +1,19 @@
+"""Exact optima that follow their data: rows join and leave, C changes, and the optimum moves along a path.
+
+Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines (NIPS 2009), whose
+equations are cited by number; one row at a time: Cauwenberghs & Poggio (NIPS 2000).
+
+    Path  ──holds──>  PathState      the optimum: rows, boxes, beta, F = K beta, margin and its Cholesky factor
+          ──holds──>  Motion         per unit of eta: what moves, how the margin answers (``direction``), ``advance``
+                        └─holds──>  PathState, the same one
+    functions over a Motion, each file using those above it:
+        margin          breakpoint_event, enter_margin, exchange along a null direction, gather_margin
+        empty_margin    rho has an interval: fill_margin, centre_rho
+        shrinking       rows that a path goes on without: shrink_if_many, unshrink
+        following       follow: direction, next_breakpoint, advance, breakpoint_event, until eta = 1
+        refinement      from near the optimum to it: refine, repair after a path
+    path.pyx        Path: start, update (rows), rescale (C), check; by_smo (smo/double_smo.pyx) where no path leads on
+    removal.pyx     folds of a cross-validation that leave the optimum over all rows
+
+Open first: following.pyx, ``follow``; then motion.pyx, which states the equations, and path.pyx.
+"""

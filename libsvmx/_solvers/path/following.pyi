@@ -1,6 +1,1 @@
-from libsvmx._solvers.path.path_state import PathState
-
-class Walk(PathState):
-    breakpoints: int
-    steps: int
-    pivots: int
+# functions for other Cython modules only

@@ -1,19 +1,19 @@
 """The state of an exact optimum that rows can join and leave, and the linear algebra of its margin.
 
-The dual problem in label-free form (algorithms of this package, _problem/dual.pyx):
+The dual problem of one group (_problem/dual.pyx), its optimum in double:
 
-    min  1/2 beta'K beta - linear'beta     s.t.  sum beta = total,   low <= beta <= high
-    V = linear - F,  F = K beta;   optimal  <=>  there is a level with
-    V_v <= level where beta_v = low,   V_v >= level where beta_v = high,   V_v = level between
+    min  1/2 beta'K beta - linear'beta     s.t.  sum beta = total,   lower <= beta <= upper
+    V = linear - F,  F = K beta;   optimal  <=>  there is a rho with
+    V_v <= -rho where beta_v = lower,   V_v >= -rho where beta_v = upper,   V_v = -rho between
 
 A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F.
 
-Members of the margin M, V = level, move together. Their matrix is K_MM bordered by the sum. Adding one number to every
+Members of the margin M, V = -rho, move together. Their matrix is K_MM bordered by the sum. Adding one number to every
 kernel value changes V of all variables alike, since the sum of beta is fixed, so the border can be had by
 
     K'_MM = K_MM + shift 11',      x'K'x = x'Kx + shift (1'x)^2
 
-which is positive definite whenever the bordered matrix is regular and K positive semidefinite: one Cholesky factor,
+which is positive definite whenever the bordered matrix is nonsingular and K positive semidefinite: one Cholesky factor,
 also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 """
 
@@ -30,30 +30,41 @@ from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._core.buffers import filled
 
 
+cdef double ULP = 2.0 ** -52
+# The shift is not far from the kernel values in size: within this factor.
+cdef double SAME_SIZE = 64.0
+
+
 class PathLost(ArithmeticError):
     """A path cannot be followed: K is not positive semidefinite, or rounding has taken over."""
 
 
 cdef class PathState:
-    """PathState(halves, budget_bytes): of no rows.
+    """PathState(per_row, budget_bytes): of no rows; rows join by ``append`` and leave by ``discard``.
+
+    Parameters
+    ----------
+    per_row : int           variables of a row, 1 or 2
+    budget_bytes : float    for kernel rows that are kept
 
     Attributes
     ----------
     n : int                 rows
-    halves : int            variables of a row
-    level : float           V of the margin; -rho
+    rho : float             V of the margin is -rho
     total : float           sum of all beta
+    drift : float           bound on the rounding errors of V since they were last computed from nothing
+    inexact : bool          left by SMO: optimal to a tolerance, and no path leads on
     """
 
-    def __cinit__(self, int halves, double budget_bytes):
-        self.halves, self.rows = halves, DoubleRows(budget_bytes)
+    def __cinit__(self, int per_row, double budget_bytes):
+        self.per_row, self.rows = per_row, DoubleRows(budget_bytes)
         self.factor = Cholesky()
         self.F, self.diagonal = zeros("d", 0), zeros("d", 0)
-        self.linear, self.low, self.high, self.beta, self.side = (zeros("d", 0) for _ in range(5))
-        self.state, self.place, self.tag = zeros("b", 0), zeros("i", 0), zeros("q", 0)
+        self.linear, self.lower, self.upper, self.beta, self.side = (zeros("d", 0) for _ in range(5))
+        self.where, self.place, self.tag = zeros("b", 0), zeros("i", 0), zeros("q", 0)
         self.moves = zeros("i", 2)
         self.member = zeros("i", 0)
-        self.half, self.null, self.dbeta, self.ones = (zeros("d", 0) for _ in range(4))
+        self.column, self.null, self.dbeta, self.ones = (zeros("d", 0) for _ in range(4))
 
     def __dealloc__(self):
         free(self.margin_rows)
@@ -62,16 +73,16 @@ cdef class PathState:
 
     @property
     def coefficients(self):
-        """beta of each variable: buffer of float64, shape (halves * n,), a copy."""
-        return copied(self.beta, self.halves * self.n)
+        """beta of each variable: buffer of float64, shape (per_row * n,), a copy."""
+        return copied(self.beta, self.per_row * self.n)
 
     @property
     def scores(self):
-        """V of each variable: buffer of float64, shape (halves * n,)."""
+        """V of each variable: buffer of float64, shape (per_row * n,)."""
         cdef Py_ssize_t v
-        out_ = zeros("d", self.halves * self.n)
+        out_ = zeros("d", self.per_row * self.n)
         cdef double[::1] out = out_
-        for v in range(self.halves * self.n):
+        for v in range(self.per_row * self.n):
             out[v] = self.score(v)
         return out_
 
@@ -93,48 +104,63 @@ cdef class PathState:
         """1/2 beta'K beta - linear'beta."""
         cdef Py_ssize_t v
         cdef double value = 0.0
-        for v in range(self.halves * self.n):
-            value += self.beta[v] * (0.5 * self.F[v // self.halves] - self.linear[v])
+        for v in range(self.per_row * self.n):
+            value += self.beta[v] * (0.5 * self.F[v // self.per_row] - self.linear[v])
         return value
 
     def gap(self):
-        """max V over beta < high less min V over beta > low: the KKT gap; -inf if no two variables can move."""
+        """max V over beta < upper less min V over beta > lower: the KKT gap; -inf if no two variables can move."""
         return self.kkt_gap()
 
     cdef double kkt_gap(self) noexcept nogil:
         cdef Py_ssize_t v
         cdef double top = -HUGE_VAL, bottom = HUGE_VAL, V
-        for v in range(self.halves * self.n):
+        for v in range(self.per_row * self.n):
             V = self.score(v)
-            if self.beta[v] < self.high[v]:
+            if self.beta[v] < self.upper[v]:
                 top = max(top, V)
-            if self.beta[v] > self.low[v]:
+            if self.beta[v] > self.lower[v]:
                 bottom = min(bottom, V)
         return top - bottom
 
     cdef double score(self, Py_ssize_t v) noexcept nogil:
-        return self.linear[v] - self.F[v // self.halves]
+        return self.linear[v] - self.F[v // self.per_row]
 
-    cdef void put(self, Py_ssize_t v, int state) noexcept nogil:
+    cdef void assign(self, Py_ssize_t v, int where) noexcept nogil:
         """A variable changes sets; those of A aim at the bound that is not 0."""
-        self.state[v] = <int8_t>state
-        if state == DRIVEN:
-            self.side[v] = -1.0 if self.high[v] > 0 else 1.0
+        self.where[v] = <int8_t>where
+        if where == JOINING:
+            self.side[v] = -1.0 if self.upper[v] > 0 else 1.0
         else:
-            self.side[v] = 1.0 if state == AT_LOW else -1.0 if state == AT_HIGH else 0.0
+            self.side[v] = 1.0 if where == AT_LOWER else -1.0 if where == AT_UPPER else 0.0
 
-    cdef void to_bound(self, Py_ssize_t v) noexcept nogil:
+    cdef void assign_bound(self, Py_ssize_t v) noexcept nogil:
         """Into the set of the bound that a variable is at, or beyond."""
-        self.put(v, AT_LOW if self.beta[v] <= self.low[v] else AT_HIGH)
+        self.assign(v, AT_LOWER if self.beta[v] <= self.lower[v] else AT_UPPER)
 
-    cdef bint inside(self, Py_ssize_t v) noexcept nogil:
-        return self.low[v] < self.beta[v] < self.high[v]
+    cdef bint is_inside(self, Py_ssize_t v) noexcept nogil:
+        return self.lower[v] < self.beta[v] < self.upper[v]
+
+    cdef double sum_residual(self) noexcept nogil:
+        """What the sum of beta misses of ``total``."""
+        cdef Py_ssize_t v
+        cdef double missing = self.total
+        for v in range(self.per_row * self.n):
+            missing -= self.beta[v]
+        return missing
+
+    cdef int set_beta(self, Py_ssize_t v, double beta) except -1:
+        """beta of one variable changes, and F with it."""
+        if beta != self.beta[v]:
+            svmx_axpy(self.n, beta - self.beta[v], self.rows.row(<int32_t>(v // self.per_row)), &self.F[0])
+            self.beta[v] = beta
+        return 0
 
     # ---- rows ----------------------------------------------------------------------------------
 
     cdef int make_room(self, Py_ssize_t n) except -1:
         """Lists for n rows."""
-        cdef Py_ssize_t m = self.halves * n, room
+        cdef Py_ssize_t m = self.per_row * n, room
         if m <= self.linear.shape[0]:
             return 0
         room = n + n // 4 + 16
@@ -142,60 +168,72 @@ cdef class PathState:
             self.moves = zeros("i", 2 * room)
             self.tag, self.diagonal = longer(self.tag, "q", room), longer(self.diagonal, "d", room)
             self.F = longer(self.F, "d", room)
-        room *= self.halves
-        low, high = longer(self.low, "d", room), longer(self.high, "d", room)
+        room *= self.per_row
+        lower, upper = longer(self.lower, "d", room), longer(self.upper, "d", room)
         beta, side = longer(self.beta, "d", room), longer(self.side, "d", room)
-        state, place = longer(self.state, "b", room), longer(self.place, "i", room)
+        where, place = longer(self.where, "b", room), longer(self.place, "i", room)
         # linear, which tells that there is room, comes last
         linear = longer(self.linear, "d", room)
-        self.low, self.high, self.beta, self.side, self.state, self.place = low, high, beta, side, state, place
+        self.lower, self.upper, self.beta, self.side, self.where, self.place = lower, upper, beta, side, where, place
         self.linear = linear
         return 0
 
-    def append(self, Kernel kernel, tags, linear, low, high):
-        """Rows join behind the others, with beta = 0. ``kernel`` is that of all rows then; ``tags`` of the new ones are
-        a buffer of int64, shape (new rows,), ``linear``, ``low`` and ``high`` of float64, shape (halves * new rows,)."""
-        cdef const double[::1] p = linear, least = low, most = high
+    def append(self, Kernel kernel, tags, linear, lower, upper):
+        """Rows join behind the others, with beta = 0.
+
+        Parameters
+        ----------
+        kernel : Kernel                       of all rows then
+        tags : buffer of int64, shape (new rows,)
+        linear, lower, upper : buffers of float64, shape (per_row * new rows,)       one of the bounds is 0
+
+        Raises
+        ------
+        ValueError      they do not fit together
+        MemoryError
+        """
+        cdef const double[::1] new_linear = linear, new_lower = lower, new_upper = upper
         cdef const int64_t[::1] tag = tags
-        cdef Py_ssize_t k, v, n = self.n, m = self.halves * n, a
+        cdef Py_ssize_t k, v, n = self.n, m = self.per_row * n, p
         cdef const double *K
         if not (n + tag.shape[0] == kernel.n
-                and p.shape[0] == least.shape[0] == most.shape[0] == self.halves * tag.shape[0]):
-            raise ValueError("kernel, tags, linear, low and high do not fit together")
+                and new_linear.shape[0] == new_lower.shape[0] == new_upper.shape[0] == self.per_row * tag.shape[0]):
+            raise ValueError("kernel, tags, linear, lower and upper do not fit together")
         self.make_room(kernel.n)
-        for k in range(p.shape[0]):
+        for k in range(new_linear.shape[0]):
             v = m + k
-            self.linear[v], self.low[v], self.high[v], self.beta[v], self.place[v] = p[k], least[k], most[k], 0.0, -1
-            self.put(v, AT_LOW if least[k] == 0 else AT_HIGH)
+            self.linear[v], self.lower[v], self.upper[v] = new_linear[k], new_lower[k], new_upper[k]
+            self.beta[v], self.place[v] = 0.0, -1
+            self.assign(v, AT_LOWER if self.lower[v] == 0 else AT_UPPER)
         for k in range(tag.shape[0]):
             self.tag[n + k], self.diagonal[n + k] = tag[k], kernel.diagonal[n + k]
         self.rows.bind(kernel)
         self.n = self.active = kernel.n
-        for a in range(n, kernel.n):
-            self.largest = max(self.largest, self.diagonal[a])
+        for p in range(n, kernel.n):
+            self.largest = max(self.largest, self.diagonal[p])
         if self.shift == 0.0:
             self.shift = self.largest if self.largest > 0 else 1.0
         by_row_ = zeros("d", max(n, 1))
         cdef double[::1] by_row = by_row_
         for v in range(m):
-            by_row[v // self.halves] += self.beta[v]
-        for a in range(n, kernel.n if n else 0):
-            K = self.rows.row(<int32_t>a)
-            self.F[a] = svmx_dot(n, K, &by_row[0])
+            by_row[v // self.per_row] += self.beta[v]
+        for p in range(n, kernel.n if n else 0):
+            K = self.rows.row(<int32_t>p)
+            self.F[p] = svmx_dot(n, K, &by_row[0])
 
     def discard(self):
-        """Rows that were to leave do so: the last rows take their places."""
+        """Rows that were to leave (LEAVING) do so: the last rows take their places. Cannot fail."""
         cdef Py_ssize_t h, to, last, v, w, n_pairs = 0
         cdef int32_t[::1] pairs = self.moves
         for to in range(self.n - 1, -1, -1):
-            if self.state[self.halves * to] != LEAVING:
+            if self.where[self.per_row * to] != LEAVING:
                 continue
             last = self.n - 1
-            for h in range(self.halves):
-                v = self.halves * to + h
-                w = self.halves * last + h
-                self.linear[v], self.low[v], self.high[v] = self.linear[w], self.low[w], self.high[w]
-                self.beta[v], self.state[v], self.place[v] = self.beta[w], self.state[w], self.place[w]
+            for h in range(self.per_row):
+                v = self.per_row * to + h
+                w = self.per_row * last + h
+                self.linear[v], self.lower[v], self.upper[v] = self.linear[w], self.lower[w], self.upper[w]
+                self.beta[v], self.where[v], self.place[v] = self.beta[w], self.where[w], self.place[w]
                 self.side[v] = self.side[w]
                 if self.place[v] >= 0:
                     self.member[self.place[v]] = <int32_t>v
@@ -210,7 +248,7 @@ cdef class PathState:
         for to in range(self.n):
             self.largest = max(self.largest, self.diagonal[to])
 
-    cdef int swap(self, const int32_t *pairs, Py_ssize_t n) except -1:
+    cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1:
         """Rows pairs[2 k] and pairs[2 k + 1] change places; no row is in two pairs."""
         cdef Py_ssize_t k, h, v, w
         cdef int32_t held
@@ -218,16 +256,16 @@ cdef class PathState:
         if self.swapped is not None:
             self.swapped.append([pairs[k] for k in range(2 * n)])
         for k in range(n):
-            for h in range(self.halves):
-                v = self.halves * pairs[2 * k] + h
-                w = self.halves * pairs[2 * k + 1] + h
-                trade(self.linear, v, w)
-                trade(self.low, v, w)
-                trade(self.high, v, w)
-                trade(self.beta, v, w)
-                trade(self.side, v, w)
-                held = self.state[v]
-                self.state[v], self.state[w] = self.state[w], <int8_t>held
+            for h in range(self.per_row):
+                v = self.per_row * pairs[2 * k] + h
+                w = self.per_row * pairs[2 * k + 1] + h
+                swap_values(self.linear, v, w)
+                swap_values(self.lower, v, w)
+                swap_values(self.upper, v, w)
+                swap_values(self.beta, v, w)
+                swap_values(self.side, v, w)
+                held = self.where[v]
+                self.where[v], self.where[w] = self.where[w], <int8_t>held
                 held = self.place[v]
                 self.place[v], self.place[w] = self.place[w], held
                 if self.place[v] >= 0:
@@ -235,8 +273,8 @@ cdef class PathState:
                 if self.place[w] >= 0:
                     self.member[self.place[w]] = <int32_t>w
             v, w = pairs[2 * k], pairs[2 * k + 1]
-            trade(self.F, v, w)
-            trade(self.diagonal, v, w)
+            swap_values(self.F, v, w)
+            swap_values(self.diagonal, v, w)
             tag = self.tag[v]
             self.tag[v], self.tag[w] = self.tag[w], tag
         self.rows.swap(pairs, n)
@@ -246,11 +284,11 @@ cdef class PathState:
 
     def mark(self):
         """Remember the state as it is, for ``rollback``."""
-        cdef Py_ssize_t m = self.halves * self.n
+        cdef Py_ssize_t m = self.per_row * self.n
         lists = [copied(each, m) for each in self.lists()]
         self.swapped = []
         row_lists = [copied(each, self.n) for each in self.row_lists()]
-        self.before = (self.n, self.level, self.total, self.drift, self.rough, self.largest, self.shift, row_lists,
+        self.before = (self.n, self.rho, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists,
                        lists, self.factor.copy(), copied(self.member, self.factor.size))
 
     def rollback(self):
@@ -259,7 +297,7 @@ cdef class PathState:
         cdef int32_t[::1] pairs
         if self.before is None:
             return
-        (n, self.level, self.total, self.drift, self.rough, self.largest, self.shift, row_lists, lists, self.factor,
+        (n, self.rho, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists, lists, self.factor,
          member) = self.before
         for each in reversed(self.swapped):
             pairs = filled("i", each)
@@ -275,27 +313,41 @@ cdef class PathState:
         self.make_room_in_margin()
         memoryview(self.member)[:len(member)] = member
         for k in range(self.factor.size):
-            self.rows.pin(self.member[k] // self.halves)
+            self.rows.pin(self.member[k] // self.per_row)
         self.before = self.swapped = None
 
     def lists(self):
         """What there is for each variable."""
-        found = []
-        for each in [memoryview(self.linear), memoryview(self.low), memoryview(self.high), memoryview(self.beta),
-                     memoryview(self.state), memoryview(self.place), memoryview(self.side)]:
-            found.append(each)
-        return found
+        return [memoryview(self.linear), memoryview(self.lower), memoryview(self.upper), memoryview(self.beta),
+                memoryview(self.where), memoryview(self.place), memoryview(self.side)]
 
     def row_lists(self):
         """What there is for each row."""
-        found = []
-        for each in [memoryview(self.F), memoryview(self.diagonal), memoryview(self.tag)]:
-            found.append(each)
-        return found
+        return [memoryview(self.F), memoryview(self.diagonal), memoryview(self.tag)]
 
     def forget(self):
         """The way back is not needed any more."""
         self.before = self.swapped = None
+
+    def copy(self):
+        """A state of its own, without the kernel rows that are kept and the way back."""
+        cdef PathState other = PathState(self.per_row, self.rows.budget_bytes)
+        cdef Py_ssize_t k
+        other.make_room(self.n)
+        other.rows.make_room(self.n)
+        other.n = other.active = self.n
+        other.rho, other.total, other.drift, other.inexact = self.rho, self.total, self.drift, self.inexact
+        other.shift, other.largest = self.shift, self.largest
+        for mine, own in zip(self.row_lists(), other.row_lists()):
+            own[:self.n] = mine[:self.n]
+        for mine, own in zip(self.lists(), other.lists()):
+            own[:self.per_row * self.n] = mine[:self.per_row * self.n]
+        other.factor = self.factor.copy()
+        other.make_room_in_margin()
+        other.member[:self.factor.size] = self.member[:self.factor.size]
+        for k in range(self.factor.size):
+            other.rows.pin(self.member[k] // self.per_row)
+        return other
 
     # ---- the margin ----------------------------------------------------------------------------
 
@@ -311,29 +363,29 @@ cdef class PathState:
                 raise MemoryError("rows of the margin")
             self.margin_rows = <const double **>grown
             self.dbeta, self.ones = longer(self.dbeta, "d", room), longer(self.ones, "d", room)
-            self.null, self.half = longer(self.null, "d", room), longer(self.half, "d", room)
+            self.null, self.column = longer(self.null, "d", room), longer(self.column, "d", room)
             self.member = longer(self.member, "i", room)  # which tells that there is room, comes last
         return 0
 
-    cdef double try_join(self, Py_ssize_t v) except? -1.0:
-        """The Schur complement of a variable that may join; ``half`` becomes L^-1 of its column."""
+    cdef double border_margin(self, Py_ssize_t v) except? -1.0:
+        """The Schur complement of a variable that may join; ``column`` becomes L^-1 of its column of K'."""
         cdef Py_ssize_t k
         cdef const double *K
         self.make_room_in_margin()
-        K = self.rows.row(<int32_t>(v // self.halves))
+        K = self.rows.row(<int32_t>(v // self.per_row))
         for k in range(self.factor.size):
-            self.half[k] = K[self.member[k] // self.halves] + self.shift
-        return self.factor.border(&self.half[0], K[v // self.halves] + self.shift)
+            self.column[k] = K[self.member[k] // self.per_row] + self.shift
+        return self.factor.border(&self.column[0], K[v // self.per_row] + self.shift)
 
-    cdef void join(self, Py_ssize_t v, double pivot) noexcept nogil:
-        """The variable of ``try_join`` joins."""
+    cdef void append_to_margin(self, Py_ssize_t v, double pivot) noexcept nogil:
+        """The variable of ``border_margin`` joins, with its Schur complement."""
         self.member[self.factor.size], self.place[v] = <int32_t>v, <int32_t>self.factor.size
-        self.put(v, MARGIN)
-        self.factor.append(&self.half[0], pivot)
-        self.rows.pin(<int32_t>(v // self.halves))
+        self.assign(v, MARGIN)
+        self.factor.append(&self.column[0], pivot)
+        self.rows.pin(<int32_t>(v // self.per_row))
 
-    cdef void leave(self, Py_ssize_t v) noexcept nogil:
-        """A member leaves; its new state is up to the caller."""
+    cdef void remove_from_margin(self, Py_ssize_t v) noexcept nogil:
+        """A member leaves; where it is then is up to the caller."""
         cdef Py_ssize_t k = self.place[v]
         self.factor.remove(k)
         self.place[v] = -1
@@ -341,16 +393,16 @@ cdef class PathState:
             self.member[k] = self.member[k + 1]
             self.place[self.member[k]] = <int32_t>k
             k += 1
-        self.rows.unpin(<int32_t>(v // self.halves))
+        self.rows.unpin(<int32_t>(v // self.per_row))
 
     cdef void clear_margin(self) noexcept nogil:
         cdef Py_ssize_t k
         for k in range(self.factor.size):
             self.place[self.member[k]] = -1
-            self.rows.unpin(<int32_t>(self.member[k] // self.halves))
+            self.rows.unpin(<int32_t>(self.member[k] // self.per_row))
         self.factor.size = 0
 
-    cdef int add_margin(self, const double *coef, Py_ssize_t n, double *out) except -1:
+    cdef int add_margin_rows(self, const double *coef, Py_ssize_t n, double *out) except -1:
         """out += sum over the margin of coef K, over the first n rows."""
         cdef Py_ssize_t k, count = 0
         cdef const double *K
@@ -358,18 +410,30 @@ cdef class PathState:
         for k in range(self.factor.size):
             if coef[k] == 0.0:
                 continue
-            K = self.rows.kept(self.member[k] // self.halves)
+            K = self.rows.kept(self.member[k] // self.per_row)
             if K != NULL:
                 kept_coef[count], self.margin_rows[count] = coef[k], K
                 count += 1
         svmx_add_rows(n, count, &kept_coef[0] if count else NULL, self.margin_rows, out)
         for k in range(self.factor.size):
-            if coef[k] != 0.0 and self.rows.kept(self.member[k] // self.halves) == NULL:
-                svmx_axpy(n, coef[k], self.rows.row(self.member[k] // self.halves), out)
+            if coef[k] != 0.0 and self.rows.kept(self.member[k] // self.per_row) == NULL:
+                svmx_axpy(n, coef[k], self.rows.row(self.member[k] // self.per_row), out)
+        return 0
+
+    cdef int rescale_shift(self) except -1:
+        """A shift of the size of the kernel values, which may have become others; with it the factor is another."""
+        cdef Py_ssize_t v
+        if self.largest == 0.0 or 1.0 / SAME_SIZE < self.shift / self.largest < SAME_SIZE:
+            return 0
+        members = [self.member[v] for v in range(self.factor.size)]
+        self.shift = self.largest
+        self.clear_margin()
+        for v in members:
+            self.append_to_margin(v, max(self.border_margin(v), ULP * self.largest))
         return 0
 
 
-cdef void trade(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
+cdef void swap_values(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil:
     """Two values change places."""
     cdef double held = values[v]
     values[v], values[w] = values[w], held
@@ -385,3 +449,16 @@ def longer(values, str kind, Py_ssize_t n):
 def copied(values, Py_ssize_t n):
     """The first n of ``values``."""
     return memoryview(bytearray(memoryview(values)[:n])).cast(memoryview(values).format)
+
+
+def interleaved(values, Py_ssize_t n):
+    """Values by variable (buffer of float64, shape (per_row * n,)) in the order of a path, both variables of a row
+    together, from that of a DualProblem, where all first ones come before all second ones."""
+    cdef const double[::1] given = values
+    cdef Py_ssize_t p, h, per_row = given.shape[0] // max(n, 1)
+    out_ = zeros("d", given.shape[0])
+    cdef double[::1] out = out_
+    for p in range(n):
+        for h in range(per_row):
+            out[per_row * p + h] = given[h * n + p]
+    return out_

@@ -1,8 +1,8 @@
-"""Rounds of a cross-validation along the path on which the rows held out leave the optimum over all rows.
+"""Folds of a cross-validation along the path on which the rows held out leave the optimum over all rows.
 
     update(path, R) -> (beta, V) without R; rollback
 
-The decremental half of Karasuyama & Takeuchi (2010); with |R| = 1 exact leave-one-out (Cauwenberghs & Poggio 2001).
+The decremental half of Karasuyama & Takeuchi (2009); with |R| = 1 exact leave-one-out (Cauwenberghs & Poggio 2000).
 V of the rows that have left stays up to date on the path, so their decision values are there at its end.
 """
 
@@ -11,63 +11,64 @@ from libc.stdint cimport int64_t
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._problem.dual cimport DualProblem, DualSolution
-from libsvmx._solvers.path.path cimport Path
 from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.path.path cimport Path
+from libsvmx._solvers.path.path_state cimport PathState
 
+from libsvmx._solvers.path.path_state import interleaved
 from libsvmx.enums import SolveStatus
 
 
-def path_of(DualProblem problem, Kernel kernel, double budget_bytes, start, Control control):
-    """The Path at the optimum of ``problem``, near which ``start`` (beta, a buffer of float64) is. Its rows are tagged 0, 1, …
+def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Control control):
+    """The Path at the optimum of ``problem``, of one group. Its rows are tagged 0, 1, …
+
+    Parameters
+    ----------
+    kernel : Kernel           of the rows 0, 1, … of ``problem``
+    budget_bytes : float      for kernel rows that are kept
+    beta : buffer of float64, shape (problem.size,)        near the optimum
 
     Raises
     ------
-    PathLost; KeyboardInterrupt or what else a signal handler raises; MemoryError
+    PathLost; TimeoutError; KeyboardInterrupt or what else a signal handler raises; MemoryError
     """
-    cdef Py_ssize_t n = kernel.n, p, v, d
-    cdef int h, halves = <int>(problem.size // n)
-    cdef const double[::1] p_linear = problem.linear, lower = problem.lower, upper = problem.upper, given = start
-    linear_, low_, high_, beta_ = (zeros("d", halves * n) for _ in range(4))
-    tags_ = zeros("q", n)
-    cdef double[::1] linear = linear_, low = low_, high = high_, beta = beta_
-    cdef int64_t[::1] tags = tags_
+    cdef Py_ssize_t n = kernel.n, v
+    cdef int per_row = <int>(problem.size // n)
     cdef double total = 0.0
-    for p in range(n):
-        tags[p] = p
-        for h in range(halves):
-            v = halves * p + h
-            d = h * n + p
-            linear[v], beta[v] = p_linear[d], given[d]
-            low[v], high[v] = lower[d], upper[d]
-            total += beta[v]
-    cdef Path path = Path(halves, budget_bytes)
-    path.append(kernel, tags_, linear_, low_, high_)
-    path.start(beta_, total, control)
+    cdef Path path = Path(per_row, budget_bytes)
+    start = interleaved(beta, n)
+    cdef const double[::1] values = start
+    for v in range(problem.size):
+        total += values[v]
+    path.state.append(kernel, filled("q", range(n)), interleaved(problem.linear, n), interleaved(problem.lower, n),
+                      interleaved(problem.upper, n))
+    path.start(start, total, control)
     return path
 
 
 def solution_without(Path path, DualProblem problem, rows, double total, Control control):
     """The optimum of the rows of ``path`` but ``rows`` (tags, a buffer of int32), with sum of beta ``total``, as a
     DualSolution of ``problem``; its iterations are breakpoints. The path is left as it was. Raises as ``path_of``."""
-    cdef Py_ssize_t n = path.n, p, v, d
-    cdef int h, halves = path.halves
+    cdef PathState s = path.state
+    cdef Py_ssize_t n = s.n, p, v, d
+    cdef int h
     cdef const double[::1] linear = problem.linear
-    cdef int64_t values = path.rows.kernel.values_computed, computed = path.rows.rows_computed
+    cdef int64_t values = s.rows.kernel.values_computed, computed = s.rows.rows_computed
     beta_, scores_ = zeros("d", problem.size), zeros("d", problem.size)
     cdef double[::1] beta = beta_, scores = scores_
     leaving = set(rows)
-    gone = filled("i", [p for p in range(n) if path.tag[p] in leaving])
-    path.mark()
+    gone = filled("i", [p for p in range(n) if s.tag[p] in leaving])
+    s.mark()
     try:
         path.update(0, gone, total, control)
         for p in range(n):
-            for h in range(halves):
-                v = halves * p + h
-                d = h * n + path.tag[p]
-                beta[d], scores[d] = path.beta[v], linear[d] - path.F[p]
+            for h in range(s.per_row):
+                v = s.per_row * p + h
+                d = h * n + s.tag[p]
+                beta[d], scores[d] = s.beta[v], linear[d] - s.F[p]
         return DualSolution(
-            beta=beta_, scores=scores_, rho=-path.level, objective=path.objective(), iterations=path.breakpoints,
-            rows_computed=path.rows.rows_computed - computed, values_computed=path.rows.kernel.values_computed - values,
+            beta=beta_, scores=scores_, rho=s.rho, objective=s.objective(), iterations=path.motion.breakpoints,
+            rows_computed=s.rows.rows_computed - computed, values_computed=s.rows.kernel.values_computed - values,
             status=SolveStatus.CONVERGED)
     finally:
-        path.rollback()
+        s.rollback()

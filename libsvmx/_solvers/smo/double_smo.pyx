@@ -4,11 +4,12 @@ Second-order working sets of Fan, Chen & Lin (2005) with V in double and rows fr
 path uses, which the rows of smo.pyx, rounded to float, are not.
 """
 
-from libc.math cimport HUGE_VAL, fabs
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.smo_lanes cimport SVMX_TAU
+from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 
@@ -21,27 +22,25 @@ cdef int64_t LIMIT_PER_VARIABLE = 100
 
 cdef int exact_smo(PathState state, double eps, Control control) except -1:
     """Move beta of ``state``, whose F is right, until the gap is at most ``eps`` or the limit of iterations is met."""
-    cdef Py_ssize_t v, i, j, m = state.halves * state.n
-    cdef int h = state.halves
-    cdef double V, top, bottom, gain, best, curvature, step
+    cdef Py_ssize_t v, i, j, m = state.per_row * state.n
+    cdef int h = state.per_row
+    cdef double V, top, gain, best, curvature, step
+    cdef Certificate found
     cdef const double *K
-    cdef double[::1] F = state.F, beta = state.beta, low = state.low, high = state.high, diagonal = state.diagonal
+    cdef double[::1] F = state.F, beta = state.beta, lower = state.lower, upper = state.upper, diagonal = state.diagonal
     cdef int64_t t
     for t in range(max(LEAST_LIMIT, LIMIT_PER_VARIABLE * m)):
-        top, bottom, i, j = -HUGE_VAL, HUGE_VAL, -1, -1
+        begin(&found)
         for v in range(m):
-            V = state.score(v)
-            if beta[v] < high[v] and V > top:
-                top, i = V, v
-            if beta[v] > low[v] and V < bottom:
-                bottom = V
-        if top - bottom <= eps:
+            add_variable(&found, v, state.score(v), beta[v] < upper[v], beta[v] > lower[v], False)
+        if gap_of(&found) <= eps:
             return 0
+        i, j, top = found.max_violator, -1, found.highest
         K = state.rows.row(<int32_t>(i // h))
         best = -1.0
         for v in range(m):
             V = state.score(v)
-            if beta[v] > low[v] and V < top:
+            if beta[v] > lower[v] and V < top:
                 curvature = max(diagonal[i // h] + diagonal[v // h] - 2 * K[v // h], SVMX_TAU)
                 gain = (top - V) * (top - V) / curvature
                 if gain > best:
@@ -49,10 +48,10 @@ cdef int exact_smo(PathState state, double eps, Control control) except -1:
         if j < 0:
             raise PathLost("scores are not finite")
         curvature = max(diagonal[i // h] + diagonal[j // h] - 2 * K[j // h], SVMX_TAU)
-        step = min((top - state.score(j)) / curvature, high[i] - beta[i], beta[j] - low[j])
+        step = min((top - state.score(j)) / curvature, upper[i] - beta[i], beta[j] - lower[j])
         # exactly at a bound, or the pair would be chosen again for what rounding left
-        beta[i] = high[i] if step == high[i] - beta[i] else beta[i] + step
-        beta[j] = low[j] if step == beta[j] - low[j] else beta[j] - step
+        beta[i] = upper[i] if step == upper[i] - beta[i] else beta[i] + step
+        beta[j] = lower[j] if step == beta[j] - lower[j] else beta[j] - step
         svmx_axpy(state.n, step, K, &F[0])
         svmx_axpy(state.n, -step, state.rows.row(<int32_t>(j // h)), &F[0])
         control.worked(4 * m)
@@ -66,16 +65,16 @@ cdef bint restore_sum(PathState state) except -1:
 
     Variables within their bounds come first. F is not right afterwards.
     """
-    cdef Py_ssize_t v, m = state.halves * state.n
+    cdef Py_ssize_t v, m = state.per_row * state.n
     cdef double missing = state.total, room
     cdef int turn
     for v in range(m):
         missing -= state.beta[v]
     for turn in range(2):
         for v in range(m):
-            if turn == 0 and not state.inside(v):
+            if turn == 0 and not state.is_inside(v):
                 continue
-            room = state.high[v] - state.beta[v] if missing > 0 else state.low[v] - state.beta[v]
+            room = state.upper[v] - state.beta[v] if missing > 0 else state.lower[v] - state.beta[v]
             if fabs(room) > fabs(missing):
                 room = missing
             state.beta[v] += room

@@ -80,7 +80,11 @@ def contents_of(state: State) -> Contents:
     with state._at_rest():
         parts = [
             PartContents(
-                key, part.ids.copy(), np.asarray(part.path.coefficients), np.asarray(part.path.K_beta), part.path.total
+                key,
+                part.ids.copy(),
+                np.asarray(part.path.state.coefficients),
+                np.asarray(part.path.state.K_beta),
+                part.path.state.total,
             )
             for key, part in state.parts.items()
         ]
@@ -137,12 +141,12 @@ def restored_part(change: Change, layout: Layout, key: Key, kept: PartContents) 
     if not np.isfinite(kept.K_beta).all():
         raise DataError(f"a score of {called(kept.key)} is not finite")
     part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
-    part.path.append(change.kernel_of(ids), ids.data, linear, low, high)
+    part.path.state.append(change.kernel_of(ids), ids.data, linear, low, high)
     try:
         # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
         part.path.approach(beta.data, total, change.control())
         largest = max(float(np.abs(kept.K_beta).max()), np.finfo(float).tiny)
-        if np.abs(np.asarray(part.path.K_beta) - kept.K_beta).max() > ELSEWHERE * largest:
+        if np.abs(np.asarray(part.path.state.K_beta) - kept.K_beta).max() > ELSEWHERE * largest:
             raise DataError(f"the scores of {called(kept.key)} are not those of the data")
         part.path.finish()
     except PathLost:

@@ -84,13 +84,13 @@ class State:
     def gap(self) -> float:
         """Largest KKT gap of any part over all its rows, from the scores that the paths have kept."""
         with self._at_rest():
-            return max((part.path.gap() for part in self.parts.values()), default=float("-inf"))
+            return max((part.path.state.gap() for part in self.parts.values()), default=float("-inf"))
 
     @property
     def objective(self) -> float:
         """Sum of the dual objectives, 1/2 alpha'Q alpha + p'alpha, of all parts."""
         with self._at_rest():
-            return sum(part.path.objective() for part in self.parts.values())
+            return sum(part.path.state.objective() for part in self.parts.values())
 
     # ---- how it changes ------------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class State:
         if not param.svm_type.is_classification:
             part = self.parts[None]
             model: Model = assemble_single(
-                problem, param, self._beta(part, self._ids), -part.path.level + 0.0, status(part, param)
+                problem, param, self._beta(part, self._ids), part.path.state.rho + 0.0, status(part, param)
             )
             return model
         labels, start, order = folds.group_classes(problem.targets)
@@ -226,21 +226,21 @@ class State:
                 members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
                 beta = self._beta(part, self._ids[members])
                 betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
-                rhos.append(part.path.level + 0.0 if turned else -part.path.level + 0.0)
+                rhos.append(-part.path.state.rho + 0.0 if turned else part.path.state.rho + 0.0)
                 statuses.append(status(part, param))
         return assemble_classifier(problem, param, (labels, start, order), betas, rhos, statuses)
 
     def _beta(self, part: Part, ids: Ids) -> Buffer:
         """Coefficients of the rows ``ids``."""
         own = part.ids
-        by_position = np.asarray(part.path.coefficients).reshape(len(own), -1).sum(axis=1)
+        by_position = np.asarray(part.path.state.coefficients).reshape(len(own), -1).sum(axis=1)
         order = np.argsort(own)
         return np.ascontiguousarray(by_position[order[np.searchsorted(own[order], ids)]]).data
 
 
 def status(part: Part, param: Parameter) -> SolveStatus:
     """How the solve of a part ended."""
-    return SolveStatus.CONVERGED if part.path.gap() <= param.eps else SolveStatus.ITERATION_LIMIT
+    return SolveStatus.CONVERGED if part.path.state.gap() <= param.eps else SolveStatus.ITERATION_LIMIT
 
 
 # ---- training ----------------------------------------------------------------------------------
@@ -275,8 +275,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
 
 def check_kept(param: Parameter) -> None:
     """Raise ParameterError for a training whose state cannot be kept."""
-    if param.solver == "crsvm":
-        raise ParameterError("a state is kept of the kernel's own optimum: choose another solver than crsvm")
+    param.solver.require("has_state")
     if param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
         raise ParameterError(
             "a state is kept of C-SVC, epsilon-SVR and one-class: the nu formulations fix sums that change with "

@@ -16,6 +16,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path, PathLost
+from libsvmx._solvers.path.path_state import interleaved
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, FloatArray, Ids, IntArray
+    from libsvmx._typing import Buffer, Ids, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Part:
     @property
     def ids(self) -> Ids:
         """Of the row at each position of the path."""
-        return np.asarray(self.path.tags)
+        return np.asarray(self.path.state.tags)
 
     def copy(self) -> Part:
         return Part(self.path.copy())
@@ -160,18 +161,18 @@ class Change:
     def mark(self, part: Part) -> None:
         """The part will change."""
         self.marked.append(part)
-        part.path.mark()
+        part.path.state.mark()
 
     def take_back(self) -> None:
         """All parts as they were."""
         for part in self.marked:
-            part.path.rollback()
+            part.path.state.rollback()
 
     def commit(self) -> None:
         """No way back: rows that have left are gone."""
         for part in self.marked:
-            part.path.discard()
-            part.path.forget()
+            part.path.state.discard()
+            part.path.state.forget()
 
     def move(self, part: Part, key: Key, layout: Layout, fresh: Ids, gone: IntArray) -> None:
         """One path."""
@@ -181,13 +182,13 @@ class Change:
         boxes = self.posed(fresh, key, layout)
         self.touched.append(part)
         part.trained = False
-        part.path.append(kernel, fresh.data, *boxes)
+        part.path.state.append(kernel, fresh.data, *boxes)
         try:
             part.path.update(len(fresh), gone.data, total, self.control())
         except PathLost:
-            part.path.rollback()
-            part.path.mark()
-            part.path.append(kernel, fresh.data, *boxes)
+            part.path.state.rollback()
+            part.path.state.mark()
+            part.path.state.append(kernel, fresh.data, *boxes)
             part.trained = True
             self.lost(lambda: part.path.by_smo(gone.data, total, self.param.eps, self.control()))
         except TimeoutError as error:
@@ -215,15 +216,15 @@ class Change:
                 self.touched.append(part)
                 part.trained = False
                 nobody = filled("q", []), *nothing()
-                part.path.append(self.kernel_of(part.ids), *nobody)
+                part.path.state.append(self.kernel_of(part.ids), *nobody)
                 try:
                     action(part)
                 except PathLost:
                     if otherwise is None:
                         raise
-                    part.path.rollback()
-                    part.path.mark()
-                    part.path.append(self.kernel_of(part.ids), *nobody)
+                    part.path.state.rollback()
+                    part.path.state.mark()
+                    part.path.state.append(self.kernel_of(part.ids), *nobody)
                     part.trained = True
                     otherwise(part)
             return self.report(parts)
@@ -248,14 +249,14 @@ class Change:
         return boxes_of(self.param, np.where(targets == key[0], 1.0, -1.0).data, Cp, Cn)
 
     def report(self, parts: dict[Key, Part]) -> UpdateReport:
-        done = [part.path for part in self.touched]
+        done = [part.path.motion for part in self.touched]
         return UpdateReport(
-            sum(path.breakpoints for path in done),
-            sum(path.steps for path in done),
-            sum(path.pivots for path in done),
-            sum(path.polished for path in done),
+            sum(motion.breakpoints for motion in done),
+            sum(motion.steps for motion in done),
+            sum(motion.exchanges for motion in done),
+            sum(motion.repairs for motion in done),
             sum(part.trained for part in self.touched),
-            max((part.path.gap() for part in parts.values()), default=float("-inf")),
+            max((part.path.state.gap() for part in parts.values()), default=float("-inf")),
         )
 
 
@@ -279,13 +280,13 @@ def train_part(
         solution = solve(param, dual, kernel, budget_bytes, control)
         if solution.status != SolveStatus.CONVERGED:
             observer.remark(solution.status)
-        beta = interleaved(param, np.asarray(solution.beta))
+        beta = interleaved(solution.beta, len(problem))
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     boxes = boxes_of(param, problem.targets, Cp, Cn)
     part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
     part.trained = True
     own = ids[np.asarray(members)]
-    part.path.append(kernel, own.data, *boxes)
+    part.path.state.append(kernel, own.data, *boxes)
     change = Change(param, problem, own, None, observer)
     try:
         part.path.start(beta, total, change.control())
@@ -302,19 +303,12 @@ def boxes_of(param: Parameter, targets: Buffer, Cp: float, Cn: float) -> tuple[B
         return nothing()
     dual = build_dual(param, targets, Cp, Cn)
     return (
-        interleaved(param, np.asarray(dual.linear)),
-        interleaved(param, np.asarray(dual.lower)),
-        interleaved(param, np.asarray(dual.upper)),
+        interleaved(dual.linear, len(targets)),
+        interleaved(dual.lower, len(targets)),
+        interleaved(dual.upper, len(targets)),
     )
 
 
 def nothing() -> tuple[Buffer, Buffer, Buffer]:
     """Boxes of no variables."""
     return filled("d", []), filled("d", []), filled("d", [])
-
-
-def interleaved(param: Parameter, values: FloatArray) -> Buffer:
-    """Values by variable in the order of a path, both variables of a row together, from that of a dual problem."""
-    if param.svm_type.is_regression:
-        values = values.reshape(2, -1).T
-    return np.ascontiguousarray(values, dtype=np.float64).ravel().data

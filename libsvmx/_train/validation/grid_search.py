@@ -304,7 +304,7 @@ class Search:
         has no such path.
         """
         plan = self.plan
-        if plan.param.solver != "smo" or plan.seeding.seeder != "auto" or plan.is_regression:
+        if not plan.param.solver.follows_libsvm or plan.seeding.seeder != "auto" or plan.is_regression:
             return
         on_grid = [self.found[key] for key in plan.grid.order]
         # rates have six digits

@@ -1,0 +1,144 @@
+"""The path while the margin is empty (Karasuyama & Takeuchi 2009, section 3.3).
+
+rho is free within an interval then,
+
+    max V_v over those that are to stay below  <=  -rho  <=  min V_v over those that are to stay above
+
+If the sum must change, -rho moves to that end of it where a variable can answer; else eta grows until the ends meet.
+"""
+
+from libc.math cimport HUGE_VAL, fabs
+
+from libsvmx._solvers.path.margin cimport enter_margin
+from libsvmx._solvers.path.motion cimport Motion
+from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, PathState
+
+from libsvmx._solvers.path.path_state import PathLost
+
+cdef double ULP = 2.0 ** -52
+# What the sum needs is none within so many roundings of the |beta| that it is made of.
+cdef double SAME_SUM = 64 * ULP
+
+
+cdef bint fill_margin(Motion motion) except -1:
+    """Go on with an empty margin until it has a member; False if eta = 1 is reached without one."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v, below, above
+    cdef double sign, step
+    while True:
+        motion.tick(s.per_row * s.n)
+        if fabs(motion.sum_residual) > SAME_SUM * (motion.mass + fabs(s.total)):
+            sign = 1.0 if motion.sum_residual > 0 else -1.0
+            v = first_to_answer(motion, sign)
+            if v < 0:
+                raise PathLost("no variable can make up for the sum")
+        else:
+            motion.sum_residual = 0.0
+            step = step_until_ends_meet(motion, &below, &above)
+            motion.dF[:s.n] = motion.W[:s.n]
+            motion.drho = 0.0
+            motion.advance(step)
+            if motion.eta >= 1.0:
+                centre_rho(motion)
+                return False
+            motion.steps += step > 0
+            v = below if s.where[below] != JOINING else above
+            sign = 1.0 if v == below else -1.0
+        s.rho = -s.score(v)
+        motion.breakpoints += 1
+        if s.where[v] == JOINING:
+            motion.stop_moving(v)
+            if not s.is_inside(v):
+                s.assign_bound(v)
+                continue
+        enter_margin(motion, v, sign)
+        return True
+
+
+cdef Py_ssize_t first_to_answer(Motion motion, double sign) noexcept:
+    """The variable that -rho meets first of those whose beta can grow (sign 1) or shrink (-1); -1 without one."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v, best = -1
+    cdef int where
+    for v in range(s.per_row * s.n):
+        where = s.where[v]
+        if where == LEAVING:
+            continue
+        if where == JOINING:
+            if sign * motion.velocity[v] > 0:
+                continue
+        elif not (s.beta[v] < s.upper[v] if sign > 0 else s.beta[v] > s.lower[v]):
+            continue
+        if best < 0 or sign * (s.score(v) - s.score(best)) > 0:
+            best = v
+    return best
+
+
+cdef double step_until_ends_meet(Motion motion, Py_ssize_t *below, Py_ssize_t *above) noexcept:
+    """How far eta can grow until the interval of rho is empty, at most to 1, and the variables at its ends then."""
+    cdef PathState s = motion.state
+    cdef double step = 1.0 - motion.eta, width, speed, meeting
+    # the ends of the interval are convex and concave in eta: from the right, Newton finds where they meet
+    while True:
+        width = rho_interval(motion, step, below, above)
+        if width >= -motion.sharpness or step == 0.0:
+            return step
+        speed = (motion.dlinear[above[0]] - motion.W[above[0] // s.per_row]) - (
+            motion.dlinear[below[0]] - motion.W[below[0] // s.per_row])
+        meeting = step - width / speed if speed < 0 else 0.0
+        step = max(0.0, min(meeting, step * (1.0 - ULP)))
+
+
+cdef double rho_interval(Motion motion, double step, Py_ssize_t *below, Py_ssize_t *above) noexcept:
+    """The width of the interval of rho after a line of length ``step``, negative if it is empty, and the variables at
+    the ends of that of -rho (-1: none)."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v
+    cdef double V, bottom = -HUGE_VAL, top = HUGE_VAL
+    cdef int where
+    below[0] = above[0] = -1
+    for v in range(s.per_row * s.n):
+        where = s.where[v]
+        if where == LEAVING:
+            continue
+        V = s.score(v) + step * (motion.dlinear[v] - motion.W[v // s.per_row])
+        if (where == AT_LOWER and s.lower[v] < s.upper[v]) or (
+                where == JOINING and motion.velocity[v] < 0):
+            if V > bottom:
+                bottom, below[0] = V, v
+        elif where == AT_UPPER or where == JOINING:
+            if V < top and (where == JOINING or s.lower[v] < s.upper[v]):
+                top, above[0] = V, v
+    return top - bottom
+
+
+cdef void centre_rho(Motion motion) noexcept:
+    """With an empty margin rho is the middle of its interval, or its one end."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t below, above
+    rho_interval(motion, 0.0, &below, &above)
+    if below >= 0 and above >= 0:
+        s.rho = -0.5 * (s.score(below) + s.score(above))
+    elif below >= 0:
+        s.rho = -s.score(below)
+    elif above >= 0:
+        s.rho = -s.score(above)
+
+
+cdef int empty_margin_if_all_bound(Motion motion) except -1:
+    """If all members of the margin are on their bounds, it is empty, and rho is not theirs."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, v
+    cdef bint upper
+    for k in range(s.factor.size):
+        v = s.member[k]
+        if s.lower[v] + motion.near_bound(v) < s.beta[v] < s.upper[v] - motion.near_bound(v):
+            return 0
+    for k in range(s.factor.size):
+        v = s.member[k]
+        upper = s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v]
+        s.set_beta(v, s.upper[v] if upper else s.lower[v])
+        s.assign(v, AT_UPPER if upper else AT_LOWER)
+    s.clear_margin()
+    centre_rho(motion)
+    return 0

@@ -1,0 +1,176 @@
+"""Who is in the margin: what happens at a breakpoint, and exchanges where columns depend on each other.
+
+Where the column of a variable whose V meets -rho depends on those of M (duplicate rows, a linear kernel with |M| > d),
+there is a null direction, K u = 0 and sum u = 0: beta moves along it at no cost, V stays, until a member of M meets a
+bound and makes way, or the variable itself does (``exchange``). So no ridge is added to K.
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t
+
+from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._solvers.path.motion cimport Motion
+from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
+
+from libsvmx._solvers.path.path_state import PathLost
+
+cdef double ULP = 2.0 ** -52
+# A Schur complement below so many roundings of the kernel values that it is made of is none.
+cdef double SINGULAR = 8.0
+# Entries of a null direction that may be rounding.
+cdef double FAINT = 1e-8
+
+
+cdef int breakpoint_event(Motion motion, Py_ssize_t v) except -1:
+    """A line ends at ``v``, which changes sets: a member of M goes to the bound it has met, another joins M."""
+    cdef PathState s = motion.state
+    cdef bint upper
+    cdef double rate
+    motion.breakpoints += 1
+    if s.where[v] == MARGIN:
+        upper = s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v]
+        s.remove_from_margin(v)
+        return motion.fix_at_bound(v, upper)
+    rate = motion.dlinear[v] - motion.dF[v // s.per_row] + motion.drho
+    if s.where[v] == JOINING:
+        motion.stop_moving(v)
+        if not s.is_inside(v):
+            # at once: its beta is optimal where it is
+            s.assign_bound(v)
+            return 0
+    return enter_margin(motion, v, rate)
+
+
+cdef int enter_margin(Motion motion, Py_ssize_t v, double rate) except -1:
+    """A variable with V = -rho, whose V would move away from there at ``rate``, joins the margin."""
+    cdef PathState s = motion.state
+    cdef double schur = s.border_margin(v)
+    if motion.velocity[v] != 0.0:
+        motion.stop_moving(v)
+    if is_nonsingular(motion, schur):
+        s.append_to_margin(v, schur)
+        return 0
+    return exchange(motion, v, 1.0 if rate > 0 else -1.0)
+
+
+cdef bint is_nonsingular(Motion motion, double schur) except -1:
+    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv.
+
+    It is u'K'u with u = (1, -null), so rounding of K' is seen through (sum |u|)^2.
+    """
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, m = s.factor.size
+    cdef double mass = 1.0
+    for k in range(m):
+        s.null[k] = s.column[k]
+    s.factor.backward(&s.null[0])
+    for k in range(m):
+        mass += fabs(s.null[k])
+    mass *= SINGULAR * ULP * (s.largest + s.shift) * mass
+    if schur < -mass:
+        raise PathLost("the kernel matrix is not positive semidefinite")
+    return schur > mass
+
+
+cdef int exchange(Motion motion, Py_ssize_t v, double sign) except -1:
+    """Move along the null direction u_v = 1, u_M = -null, until ``v`` or a member meets a bound.
+
+    V cannot tell members and ``v`` apart by more than u, sum u_j V_j: after the exchange the member that makes
+    way moves to the side of -rho that its bound asks for, as ``v`` would have.
+    """
+    cdef PathState s = motion.state
+    cdef Py_ssize_t w, blocking
+    cdef double u, length, schur
+    while True:
+        motion.exchanges += 1
+        blocking = first_blocking(motion, v, sign, &length)
+        if length > 0.0:
+            move_along_null(motion, v, sign, length)
+        if blocking < 0:
+            return motion.fix_at_bound(v, sign > 0)
+        w, u = s.member[blocking], -sign * s.null[blocking]
+        s.remove_from_margin(w)
+        motion.fix_at_bound(w, u > 0)
+        schur = s.border_margin(v)
+        if is_nonsingular(motion, schur):
+            s.append_to_margin(v, schur)
+            return 0
+
+
+cdef Py_ssize_t first_blocking(Motion motion, Py_ssize_t v, double sign, double *length) noexcept:
+    """The place of the member that meets a bound first along the null direction, -1 if ``v`` does, and how far it is.
+
+    Of those that meet one within ``near_bound`` of the first, the fastest (Harris' ratio test).
+    """
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, w, m = s.factor.size, blocking = -1
+    cdef double room, u, fastest = FAINT, nearest = room_of(s, v, sign)
+    for k in range(m):
+        w = s.member[k]
+        u = -sign * s.null[k]
+        if fabs(u) <= FAINT:
+            continue
+        room = room_of(s, w, u) + motion.near_bound(w)
+        if room < nearest * fabs(u):
+            nearest = room / fabs(u)
+            blocking = k
+    length[0] = nearest
+    if blocking >= 0:
+        for k in range(m):
+            u = -sign * s.null[k]
+            room = room_of(s, s.member[k], u)
+            if fabs(u) > fastest and room <= nearest * fabs(u):
+                blocking, fastest, length[0] = k, fabs(u), room / fabs(u)
+    return blocking
+
+
+cdef inline double room_of(PathState s, Py_ssize_t v, double u) noexcept nogil:
+    """How far a variable is from the bound that it nears in direction ``u``."""
+    return max(s.upper[v] - s.beta[v] if u > 0 else s.beta[v] - s.lower[v], 0.0)
+
+
+cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length) except -1:
+    """beta of the margin and of ``v`` moves by ``length`` along the null direction; F follows what rounding makes of it."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, w, m = s.factor.size
+    cdef double beta
+    for k in range(m):
+        # those too faint to block may be at a bound, and stay there
+        w = s.member[k]
+        beta = min(max(s.beta[w] - sign * length * s.null[k], s.lower[w]), s.upper[w])
+        s.dbeta[k] = beta - s.beta[w]
+        s.beta[w] = beta
+    s.beta[v] += sign * length
+    s.add_margin_rows(&s.dbeta[0], s.active, &s.F[0])
+    svmx_axpy(s.active, sign * length, s.rows.row(<int32_t>(v // s.per_row)), &s.F[0])
+    s.drift += ULP * s.largest * length * (m + 1)
+    return 0
+
+
+cdef int gather_margin(Motion motion) except -1:
+    """The margin anew: variables within their bounds, exchanged while their columns depend on each other."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v, m = s.per_row * s.n
+    cdef double schur, width
+    s.clear_margin()
+    for v in range(m):
+        width = motion.near_bound(v)
+        if s.where[v] == LEAVING:
+            continue
+        if s.beta[v] <= s.lower[v] + width:
+            s.set_beta(v, s.lower[v])
+            s.assign(v, AT_LOWER)
+        elif s.beta[v] >= s.upper[v] - width:
+            s.set_beta(v, s.upper[v])
+            s.assign(v, AT_UPPER)
+        else:
+            s.assign(v, MARGIN)
+    for v in range(m):
+        if s.where[v] == MARGIN and s.place[v] < 0:
+            schur = s.border_margin(v)
+            if is_nonsingular(motion, schur):
+                s.append_to_margin(v, schur)
+            else:
+                exchange(motion, v, 1.0)
+            motion.tick(s.factor.size * s.factor.size)
+    return 0

@@ -1,0 +1,44 @@
+from libc.stdint cimport int64_t
+
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.path.path_state cimport PathState
+
+
+cdef class Motion:
+    cdef readonly PathState state
+    cdef Control control
+    # counts, of the last update
+    cdef readonly int64_t breakpoints       # variables that changed sets
+    cdef readonly int64_t steps             # straight lines of length > 0
+    cdef readonly int64_t exchanges         # along a null direction
+    cdef readonly int64_t repairs           # paths in the linear term
+    # per unit of eta
+    cdef double eta
+    cdef double sum_residual                # of sum beta, to come from the margin
+    cdef double drho
+    cdef double speed_outside               # sum |velocity|
+    cdef double speed                       # the same with d beta_M
+    cdef bint bounds_move
+    cdef double[::1] velocity               # of beta outside the margin, by variable
+    cdef double[::1] dlinear
+    cdef double[::1] dlower
+    cdef double[::1] dupper
+    cdef double[::1] W                      # sum of velocity K, by row
+    cdef double[::1] dF
+    cdef double[::1] final_linear           # the linear term to come to, if it changes; else None
+    cdef double[::1] start_beta             # when rows were shrunk
+    # scales
+    cdef double mass                        # sum |beta|, and of what moved at first
+    cdef double typical                     # the largest |beta| within its bounds
+    cdef double scale                       # of V
+    cdef double sharpness                   # V is compared to within it
+    cdef double slowest                     # speeds of V below it are rounding
+    cdef int reset(self) except -1
+    cdef int tick(self, int64_t amount) except -1
+    cdef int start_moving(self, Py_ssize_t v, double velocity) except -1
+    cdef int stop_moving(self, Py_ssize_t v) except -1
+    cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1
+    cdef int direction(self) except -1
+    cdef void advance(self, double step) noexcept
+    cdef double near_bound(self, Py_ssize_t v) noexcept
+    cdef double tolerance(self) noexcept nogil

@@ -1,0 +1,176 @@
+"""Motion along a straight piece of a path: what moves, how the margin answers, and the step.
+
+Something moves with eta from 0 to 1: beta of some variables outside the margin M (the moving set: those of A and R, and
+those on bounds that move), the linear term, or the bounds. With
+
+    W = sum over the moving set of d beta_j K_j,      sum_residual = what the sum needs besides
+
+M, rho and V answer, per unit of eta, such that everything else stays optimal:
+
+    K_MM d beta_M - d rho = d linear_M - W_M,   sum d beta_M = sum_residual      (Karasuyama & Takeuchi 2009, 7, 10)
+    dF = W + K_:M d beta_M,   dV = d linear - dF                                                               (11)
+"""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._core.buffers import zeros
+from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, PathState
+
+cdef double ULP = 2.0 ** -52
+# Relative to the scale of V, and to the width of a box: closer is equal. Breakpoints so near each other may be passed
+# in any order, so the one with the largest speed is taken (Harris 1973), which keeps the factor well conditioned.
+cdef double SHARP = 1e-12
+# The gap that a path has to end with, relative to the scale of V.
+cdef double NO_GAP = 1e-10
+
+
+cdef class Motion:
+    """Motion(state): of a state at rest; ``begin`` and ``reset`` come before anything moves.
+
+    Attributes
+    ----------
+    breakpoints, steps, exchanges, repairs : int      since ``begin``: variables that changed sets, straight lines of
+        length > 0, moves along a null direction, paths that mended what rounding had left
+    """
+
+    def __cinit__(self, PathState state):
+        self.state = state
+        self.velocity, self.dlinear, self.dlower, self.dupper = (zeros("d", 0) for _ in range(4))
+        self.W, self.dF = zeros("d", 0), zeros("d", 0)
+        self.final_linear = self.start_beta = None
+
+    def begin(self, Control control):
+        """Count anew, and stop where ``control`` says so."""
+        self.control = control
+        self.breakpoints = self.steps = self.exchanges = self.repairs = 0
+
+    cdef int reset(self) except -1:
+        """Nothing moves; scales of what there is."""
+        cdef PathState s = self.state
+        cdef Py_ssize_t v, m = s.per_row * s.n
+        cdef double largest = 0.0
+        if self.velocity.shape[0] < s.linear.shape[0]:
+            # velocity, which tells that there is room, comes last
+            self.W, self.dF = zeros("d", s.F.shape[0]), zeros("d", s.F.shape[0])
+            self.dlinear, self.dlower, self.dupper = (zeros("d", s.linear.shape[0]) for _ in range(3))
+            self.velocity = zeros("d", s.linear.shape[0])
+        s.make_room_in_margin()
+        self.eta = self.sum_residual = self.mass = self.speed_outside = self.typical = 0.0
+        self.bounds_move, s.active = False, s.n
+        for v in range(m):
+            self.velocity[v] = self.dlinear[v] = self.dlower[v] = self.dupper[v] = 0.0
+            self.mass += fabs(s.beta[v])
+            largest = max(largest, fabs(s.linear[v]))
+            if s.is_inside(v):
+                self.typical = max(self.typical, fabs(s.beta[v]))
+        for v in range(s.n):
+            self.W[v] = 0.0
+        self.scale = largest if largest > 0 else max(fabs(s.rho), s.largest)
+        self.sharpness = max(SHARP * self.scale, ULP * s.largest * self.mass)
+        return 0
+
+    cdef int tick(self, int64_t amount) except -1:
+        """Note work done. Raises TimeoutError when it has to end, and what a signal handler raises."""
+        self.control.worked(amount)
+        if self.control.expired:
+            raise TimeoutError(self.control.stopped)
+        return 0
+
+    # ---- the moving set ------------------------------------------------------------------------
+
+    cdef int start_moving(self, Py_ssize_t v, double velocity) except -1:
+        """A variable outside the margin moves from now on."""
+        cdef PathState s = self.state
+        self.velocity[v] = velocity
+        self.speed_outside += fabs(velocity)
+        if velocity != 0.0:
+            svmx_axpy(s.active, velocity, s.rows.row(<int32_t>(v // s.per_row)), &self.W[0])
+            self.sum_residual -= velocity
+        return 0
+
+    cdef int stop_moving(self, Py_ssize_t v) except -1:
+        """A variable outside the margin stays where it is."""
+        cdef PathState s = self.state
+        cdef double velocity = self.velocity[v]
+        if velocity != 0.0:
+            svmx_axpy(s.active, -velocity, s.rows.row(<int32_t>(v // s.per_row)), &self.W[0])
+            self.sum_residual += velocity
+            self.speed_outside -= fabs(velocity)
+            self.velocity[v] = 0.0
+        return 0
+
+    cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1:
+        """A variable comes to rest on a bound, and moves with it."""
+        cdef PathState s = self.state
+        s.assign(v, AT_UPPER if upper else AT_LOWER)
+        s.beta[v] = s.upper[v] if upper else s.lower[v]
+        if self.bounds_move:
+            self.start_moving(v, self.dupper[v] if upper else self.dlower[v])
+        return 0
+
+    # ---- the straight line ---------------------------------------------------------------------
+
+    cdef int direction(self) except -1:
+        """How the margin, rho and F answer to what moves: ``dbeta`` of the state, ``drho``, ``dF``. (7, 10, 11)"""
+        cdef PathState s = self.state
+        cdef Py_ssize_t k, m = s.factor.size
+        cdef double sum_x = 0.0, sum_ones = 0.0, t, largest = 0.0
+        cdef double[::1] x = s.dbeta, ones = s.ones
+        self.speed, self.typical = self.speed_outside, 0.0
+        for k in range(m):
+            x[k] = self.dlinear[s.member[k]] - self.W[s.member[k] // s.per_row]
+            ones[k] = 1.0
+            largest = max(largest, fabs(x[k]))
+        s.factor.solve_two(&x[0], &ones[0])
+        for k in range(m):
+            sum_x += x[k]
+            sum_ones += ones[k]
+        # d beta_M = K'^-1 (right side - t 1), with t such that the sum is sum_residual; K_MM = K' - shift 11'
+        t = (sum_x - self.sum_residual) / sum_ones
+        self.drho = -(t + s.shift * self.sum_residual)
+        for k in range(m):
+            x[k] -= t * ones[k]
+            self.speed += fabs(x[k])
+            self.typical = max(self.typical, fabs(s.beta[s.member[k]]))
+        self.dF[:s.active] = self.W[:s.active]
+        s.add_margin_rows(&x[0], s.active, &self.dF[0])
+        self.slowest = 16 * ULP * (s.largest * self.speed + largest)
+        for k in range(m):  # V of the margin should stay at -rho: what it does otherwise is rounding
+            t = self.dlinear[s.member[k]] - self.dF[s.member[k] // s.per_row] + self.drho
+            self.slowest = max(self.slowest, 4 * fabs(t))
+        return 0
+
+    cdef void advance(self, double step) noexcept:
+        """Everything moves on by ``step`` in eta."""
+        cdef PathState s = self.state
+        cdef Py_ssize_t k, m = s.per_row * s.active
+        if step == 0.0:
+            return
+        for k in range(s.factor.size):
+            s.beta[s.member[k]] += step * s.dbeta[k]
+        svmx_axpy(m, step, &self.velocity[0], &s.beta[0])
+        svmx_axpy(m, step, &self.dlinear[0], &s.linear[0])
+        if self.bounds_move:
+            svmx_axpy(m, step, &self.dlower[0], &s.lower[0])
+            svmx_axpy(m, step, &self.dupper[0], &s.upper[0])
+        svmx_axpy(s.active, step, &self.dF[0], &s.F[0])
+        s.rho += step * self.drho
+        self.eta += step
+        s.drift += step * ULP * s.largest * self.speed
+
+    # ---- what is near --------------------------------------------------------------------------
+
+    cdef double near_bound(self, Py_ssize_t v) noexcept:
+        """Closer to a bound than this is at it: relative to the width of the box, or, where that is far wider than beta
+        ever is, to the size of beta."""
+        cdef PathState s = self.state
+        cdef double width = s.upper[v] - s.lower[v]
+        cdef double K = s.diagonal[v // s.per_row]
+        return SHARP * min(width, max(self.typical, self.scale / K if K > 0 else width))
+
+    cdef double tolerance(self) noexcept nogil:
+        """The gap that is none."""
+        return max(NO_GAP * self.scale, 16 * self.sharpness)

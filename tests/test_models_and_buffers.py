@@ -1,0 +1,162 @@
+"""What outlives a call is ours: models check what they are made of, and nobody else's buffer is kept."""
+
+import pickle
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import libsvmx
+from libsvmx import DataError
+
+RANDOM = np.random.default_rng(0)
+X = RANDOM.standard_normal((40, 3))
+Y = np.where(X[:, 0] + 0.3 * RANDOM.standard_normal(40) > 0, 1.0, -1.0)
+
+
+def models():
+    """One of each kind: two and three classes, regression, one-class with estimates, a precomputed kernel."""
+    yield "two classes", libsvmx.train(X, Y, probability=True), X
+    yield "three classes", libsvmx.train(X, np.arange(40) % 3), X
+    yield "regression", libsvmx.train(X, X[:, 0], svm_type=3, probability=True), X
+    yield "one class", libsvmx.train(X, Y, svm_type=2, probability=True), X
+    yield "precomputed", libsvmx.train(X @ X.T, Y, kernel_type=4), X @ X.T
+
+
+MODELS = {name: (model, tests) for name, model, tests in models()}
+
+
+def wrong_values(model):
+    n = len(model.coef)
+    return [
+        None,
+        (),
+        (1, -1),
+        np.zeros(0),
+        np.zeros(3),
+        np.zeros(n, "i4"),
+        np.zeros(n, "f4"),
+        np.zeros(2 * n)[::2],
+        np.zeros((1, n)),
+        -1,
+        2**31,
+        ("a", "b"),
+        (1.5, 2),
+        (model.n_sv + 2, -2),
+    ]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("field", [f.name for f in fields(libsvmx.Model) if f.name != "statuses"])
+def test_a_model_of_wrong_parts_is_refused_or_predicts(name, field):
+    """No part, whatever it is, leads predictions out of bounds."""
+    model, tests = MODELS[name]
+    refused = 0
+    for value in wrong_values(model):
+        try:
+            made = replace(model, **{field: value})
+        except (ValueError, TypeError):
+            refused += 1
+            continue
+        for call in (libsvmx.predict, libsvmx.decision_values):
+            assert len(call(made, tests)) == len(tests)
+    assert refused > 5
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_needs_coefficients_and_offsets(name):
+    for field in ("coef", "offsets"):
+        with pytest.raises(ValueError, match=f"a model needs {field}"):
+            replace(MODELS[name][0], **{field: None})
+
+
+def test_a_model_cannot_be_given_another_state():
+    model = MODELS["two classes"][0]
+    with pytest.raises(TypeError, match="constructor"):
+        model.__setstate__({"x": 1})
+    restore, (version, state) = model.__reduce__()
+    for garbage in ({}, {**state, "x": 1}, {**state, "coef": None}, {**state, "coef": ("d", b"short")}):
+        with pytest.raises((ValueError, TypeError)):
+            restore(version, garbage)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(libsvmx.decision_values(again, X), libsvmx.decision_values(model, X))
+
+
+def test_a_model_keeps_no_buffer_of_the_caller():
+    model = MODELS["two classes"][0]
+    coef = np.array(model.coef)
+    made = replace(model, coef=coef)
+    before = libsvmx.decision_values(made, X)
+    coef[:] = 7
+    np.testing.assert_array_equal(libsvmx.decision_values(made, X), before)
+
+
+def garbled(*arrays):
+    for array in arrays:
+        data = array.data if sparse.issparse(array) else array
+        data[:] = 7
+
+
+@pytest.mark.parametrize("make", [np.array, sparse.csr_array, sparse.csc_array], ids=["dense", "csr", "csc"])
+def test_a_state_keeps_no_buffer_of_the_caller(make):
+    rows, labels, twin = make(X[:30]), Y[:30].copy(), libsvmx.train(X[:30], Y[:30], C=2, keep_state=True)
+    state = libsvmx.train(rows, labels, C=2, keep_state=True)
+    garbled(rows, labels)
+    more, theirs = make(X[30:]), Y[30:].copy()
+    ids = state.add(more, theirs)
+    garbled(more, theirs)
+    twin.add(X[30:], Y[30:])
+    chosen = np.array(ids[:2])
+    for one in (state, twin):
+        one.remove(chosen)
+        one.set_cost(4)
+    garbled(chosen)
+    expected = libsvmx.decision_values(twin.model, X)
+    np.testing.assert_allclose(libsvmx.decision_values(state.model, X), expected, rtol=0, atol=1e-12)
+    assert list(state.model.labels) == list(twin.model.labels)
+
+
+REFUSED = {
+    "complex": X + 1j,
+    "dates": X.astype("datetime64[s]"),
+    "spans": X.astype("timedelta64[s]"),
+    "text": X.astype("U8"),
+    "records": np.zeros(40, [("a", "f8")]),
+    "complex sparse": sparse.csr_array(X + 1j),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_rows_that_are_no_real_numbers_are_refused(what):
+    model = MODELS["two classes"][0]
+    with pytest.raises(DataError, match="must hold real numbers"):
+        libsvmx.train(REFUSED[what], Y)
+    with pytest.raises(DataError, match="must hold real numbers"):
+        libsvmx.predict(model, REFUSED[what])
+
+
+@pytest.mark.parametrize("kind", ["c16", "M8[s]", "U4"])
+def test_targets_that_are_no_real_numbers_are_refused(kind):
+    with pytest.raises(DataError, match="y must hold real numbers"):
+        libsvmx.train(X, Y.astype(kind))
+
+
+@pytest.mark.parametrize("index", [-1, 3, 2**31 - 1])
+def test_a_sparse_matrix_with_an_index_that_is_none_of_its_columns(index):
+    rows = sparse.csr_matrix(X)
+    rows.indices[1] = index
+    with pytest.raises(DataError, match="not one of its 3 columns"):
+        libsvmx.train(rows, Y)
+
+
+def test_a_sparse_array_of_one_dimension():
+    with pytest.raises(DataError, match="rows and columns"):
+        libsvmx.train(sparse.coo_array(np.ones(3)), Y)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f2", "i8", "u1", "?", "O"])
+def test_every_kind_of_real_number_is_taken(kind):
+    rows = (X * 4).round().clip(0, 1).astype(kind)
+    expected = libsvmx.decision_values(libsvmx.train(rows.astype(float), Y), X)
+    np.testing.assert_array_equal(libsvmx.decision_values(libsvmx.train(rows, Y), X), expected)
