@@ -48,7 +48,7 @@ def result_lines(content):
     return [line for line in content.decode().splitlines() if not line.startswith("#")]
 
 
-@pytest.mark.parametrize("worth_keeping", [0.0, 0.05, 1e9])
+@pytest.mark.parametrize("worth_keeping", [0.05, *(pytest.param(w, marks=pytest.mark.exhaustive) for w in (0.0, 1e9))])
 def test_killed_at_any_moment_and_resumed_gives_the_same_table(folder, worth_keeping):
     before = SLOW % worth_keeping
     done = process("svmx-grid", *WIDE, "-out", "whole", "--csv", "expected", HEART, before=before)

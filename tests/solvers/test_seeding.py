@@ -5,8 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised, extremes, sums_of
 from support.labels import costs_of
 
@@ -70,7 +71,7 @@ def test_scipy_is_imported_by_those_that_need_it_only():
 @pytest.mark.parametrize("star", [False, True])
 @pytest.mark.parametrize("name", SEEDERS)
 @given(case=cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_starts_are_feasible(name, star, case):
     change = chained(case, star)
     old = bytes(change.beta), bytes(change.scores)
@@ -85,7 +86,7 @@ def test_starts_are_feasible(name, star, case):
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 20), weight=st.sampled_from([1.0, 0.3]), plan=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_adjust_is_the_common_shift(kind, seed, n, weight, plan):
     """From any start, to any sums: T, then the free rows of S, then all; infeasible sums are refused."""
     case = Case(seed, kind, n, weight=weight)
@@ -109,7 +110,7 @@ def test_adjust_is_the_common_shift(kind, seed, n, weight, plan):
 
 @pytest.mark.parametrize("star", [False, True])
 @given(case=cases)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_scores_of_a_start(star, case):
     change = chained(case, star)
     start = SEEDERS["sir"].seed(change)
@@ -140,7 +141,7 @@ def handed_over(case, change, candidates, once, either):
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_sir_gives_to_the_nearest_of_the_same_sign(case, star):
     change = chained(case, star)
     candidates = list(change.shared(False) if star else change.entering)
@@ -149,7 +150,7 @@ def test_sir_gives_to_the_nearest_of_the_same_sign(case, star):
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_top_gives_to_one_after_the_other(case, star):
     change = chained(case, star)
     candidates = [*change.shared(False), *change.entering]
@@ -158,7 +159,7 @@ def test_top_gives_to_one_after_the_other(case, star):
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_avg_shifts_the_free_rows(case, star):
     change = chained(case, star)
     known, (lower, upper) = np.asarray(change.beta), box_of(change)
@@ -168,7 +169,7 @@ def test_avg_shifts_the_free_rows(case, star):
 
 
 @given(case=cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_mir_solves_the_normal_equations(case):
     """(18) with the whole of S and T as rows, and T the entering rows that violate optimality."""
     change = chained(case, False)

@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case
 
 from libsvmx._core.buffers import filled
@@ -66,7 +67,7 @@ def check(case, solution, left_out, eps):
 @pytest.mark.parametrize("eps", [1e-3, 1e-8])
 @pytest.mark.parametrize("name", SEEDERS)
 @given(case=cases, star=st.booleans(), budget=st.sampled_from([1.0, 1e6]))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_any_seed_ends_at_the_cold_optimum(name, eps, shrinking, case, star, budget):
     folds = case.folds(min(3, case.n))
     before, left_out = (np.array([], dtype=int) if star else folds[0]), folds[1]
@@ -81,7 +82,7 @@ def test_any_seed_ends_at_the_cold_optimum(name, eps, shrinking, case, star, bud
 
 @pytest.mark.parametrize("shrinking", [False, True])
 @given(case=cases, share=st.floats(0, 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_start_far_off(shrinking, case, share):
     """Random beta, made feasible: variables shrunk at first come back where they are wanted."""
     left_out = case.folds(2)[0]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import data
 from support.crossvalidation import (
@@ -19,6 +19,7 @@ from support.crossvalidation import (
     unseeded,
     validated,
 )
+from support.examples import examples
 from support.oracle import Oracle
 
 import libsvmx
@@ -387,7 +388,7 @@ FORMULATIONS = ["-s 0 -w1 0.8137 -w3 1.2713", "-s 1 -n 0.4137", "-s 2 -n 0.4137"
     n_folds=st.integers(2, 4),
     seeding=st.sampled_from([one for one in SEEDINGS if one[0] != "none"]),
 )
-@settings(max_examples=12, deadline=None, derandomize=True)
+@examples(12, derandomize=True)
 def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seeding):
     rng = np.random.default_rng(seed)
     X = (4 * rng.normal(size=(n, 8))).round() / 4  # products are exact in single precision, so that K has no noise
