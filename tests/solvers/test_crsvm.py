@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.crsvm import Case, clouds, sparse
+from support.examples import examples
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps, crossover, predictor_corrector, row_blocks
@@ -265,7 +266,7 @@ def test_data_far_out_of_scale(factor, C, monkeypatch):
         assert V[up].max() - V[low].min() <= 1e-3
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_any_small_problem(drawn):
     m, n = drawn.draw(st.integers(2, 14), label="m"), drawn.draw(st.integers(1, 5), label="n")
