@@ -11,7 +11,7 @@ from libc.stdint cimport int8_t, int32_t
 from libsvmx._solvers.seeding.fold_change cimport FoldChange
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import filled
 from libsvmx._problem.certificate import project
 
 
@@ -65,6 +65,5 @@ cdef bint shift(FoldChange change, start, movable_, int g) except -1:
         if fabs(missing) <= NOTHING * size:
             return True
     if len(change.sums) > 1:
-        own = [v for v in movable_ if group[v] == g]
-        movable_ = filled("i", own) if own else zeros("i", 0)
+        movable_ = filled("i", [v for v in movable_ if group[v] == g])
     return project(start, change.lower, change.upper, missing, movable_)
