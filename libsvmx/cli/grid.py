@@ -69,7 +69,7 @@ more:
   --csv FILE, --json FILE  table of all points
   --workers N              processes that share the points, needs joblib
   --dask ADDRESS           share the points among the workers of a Dask scheduler
-  --seed-alpha METHOD      as of svmx-train, and points start from the result for the next smaller C (auto);
+  --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
                            none is LIBSVM's own path, with exactly the rates of svm-train
   --help, --version
 """
@@ -234,7 +234,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     found = {
         "data": data_digest(data.matrix, data.targets),
         "folds": plan.n_folds,
-        "seed-alpha": " ".join(filter(None, (plan.seeding.method, plan.seeding.scheme))),
+        "seeder": " ".join(filter(None, (plan.seeding.method, plan.seeding.scheme))),
         "parameters": parameters,
         "chain": sorted(plan.grid.c_values or ()) if plan.chained else None,
         "version": VERSION,
@@ -421,7 +421,7 @@ def write_tables(job: Job, table: Table) -> None:
         content = {
             "dataset": job.dataset,
             "folds": table.plan.n_folds,
-            "seed_alpha": table.plan.seeding.method,
+            "seeder": table.plan.seeding.method,
             "parameters": flat_fields(table.plan.param),
             "best": finite(best),
             "points": [finite(row) for row in rows],

@@ -56,9 +56,10 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -q          quiet
 
 more:
-  --seed-alpha METHOD      with -v or --loo: start each fold from what is known (auto, sir, mir, ato, avg, top, near),
+  --seeder METHOD          with -v or --loo: start each fold from what is known (auto, sir, mir, ato, avg, top, near),
                            not from nothing (none): the same optimum to eps, sooner; path: remove it along the path
-  --seed-from chain|star   start a fold from the fold before, or from the training over all rows (as suits the method)
+  --seeder-scheme SCHEME   start a fold from the fold before (chain), or from the training over all rows (star); as suits
+                           the method
   --loo                    leave-one-out from one training: only rows that matter are trained without
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
@@ -108,7 +109,7 @@ class Job:
         return self.folds > 0 or self.leave_one_out
 
     def set_seeding(self, option: str, text: str) -> None:
-        part = "method" if option == "--seed-alpha" else "scheme"
+        part = "method" if option == "--seeder" else "scheme"
         try:
             self.seeding = replace(self.seeding or Seeding("auto"), **{part: text})
         except ParameterError as error:
@@ -171,8 +172,8 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
         "--threads": lambda option, text: job.values.__setitem__("threads", count(option, text)),
-        "--seed-alpha": job.set_seeding,
-        "--seed-from": job.set_seeding,
+        "--seeder": job.set_seeding,
+        "--seeder-scheme": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
         **solver_names,
     }
@@ -196,7 +197,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     if job.leave_one_out and job.seeding and job.seeding.method == "none":
         raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
     if job.seeding and not job.validates:
-        raise UsageError("options --seed-alpha and --seed-from need -v or --loo")
+        raise UsageError("options --seeder and --seeder-scheme need -v or --loo")
     param = job.parameter()
     if job.leave_one_out or (job.seeding and job.seeding.method != "none"):
         try:

@@ -240,20 +240,20 @@ def test_seeders_are_called_and_their_folds_summed(tmp_path, monkeypatch):
     """What the benchmark makes of the call's result, which is made up here."""
     dataset, asked = prepared("heart_scale", tmp_path), []
 
-    def cross_validate(X, y, n_folds, param, *, seed, seed_from):
-        asked.append((X.n_rows, n_folds, param.C, param.threads, seed, seed_from))
+    def cross_validate(X, y, n_folds, param, *, seeder, scheme):
+        asked.append((X.n_rows, n_folds, param.C, param.threads, seeder, scheme))
         folds = (fold(iterations=40), fold(iterations=2, rho=memoryview(b"ab"), seeder="none"))
-        whole = fold(iterations=100, solving_seconds=7) if seed_from == "star" else None
-        return SimpleNamespace(predictions=-y, folds=folds, seeder=seed, scheme=seed_from, whole=whole)
+        whole = fold(iterations=100, solving_seconds=7) if scheme == "star" else None
+        return SimpleNamespace(predictions=-y, folds=folds, seeder=seeder, scheme=scheme, whole=whole)
 
     monkeypatch.setattr(libsvmx, "cross_validate", cross_validate)
     job = {"options": "-c 3", "folds": 4}
-    star, _ = validated("svmx_folds", dataset, tmp_path, seeder="sir", seed_from="star", **job)
+    star, _ = validated("svmx_folds", dataset, tmp_path, seeder="sir", scheme="star", **job)
     assert (star["iterations"], star["whole_seconds"]) == (142, 8)
     assert star["seeders"] == {"sir": 1, "none": 1}
     assert json.loads(json.dumps(star))["folds"][1]["rho"] == [97, 98]
     np.testing.assert_array_equal(np.load(tmp_path / "predictions.npy"), -dataset.targets)
-    exact, _ = validated("svmx_folds", dataset, tmp_path, seeder="none", seed_from="", **job)
+    exact, _ = validated("svmx_folds", dataset, tmp_path, seeder="none", scheme="", **job)
     assert (exact["iterations"], exact["whole_seconds"]) == (42, None)
     assert asked == [(270, 4, 3, 1, "sir", "star"), (270, 4, 3, 1, "none", "")]
 

@@ -319,14 +319,14 @@ def test_a_grid(solver, seed):
     matrix, y = data.load("heart_scale")
     axes = {"log2c": (-1, 3, 2), "log2g": (-3, -7, -2)}
     exact, found = (
-        libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, **chosen)
+        libsvmx.grid_search(matrix, y, **axes, seeder=seed, eps=EPS, **chosen)
         for chosen in ({}, {"solver": solver, **SMALL})
     )
     assert np.abs(found.rate - exact.rate).max() <= 100 * 1.5 / len(y)
     assert abs(found.best_rate - exact.best_rate) <= 100 * 1.5 / len(y)
     assert found.param.solver.name == solver
     assert list(found.iterations) != list(exact.iterations)
-    again = libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, solver=solver, **SMALL)
+    again = libsvmx.grid_search(matrix, y, **axes, seeder=seed, eps=EPS, solver=solver, **SMALL)
     assert list(again.rate) == list(found.rate)
     assert list(again.iterations) == list(found.iterations)
 

@@ -102,13 +102,13 @@ def write_line(job, line):
 
 
 def svmx_folds(dataset, job):
-    """{folds, seeder, seed_from, predictions}: predictions of all rows go into the .npy file of that name.
+    """{folds, seeder, scheme, predictions}: predictions of all rows go into the .npy file of that name.
 
-    ``seeder`` is "none" for LIBSVM's path; ``seed_from`` is "chain", "star", or "" for the library's own choice.
+    ``seeder`` is "none" for LIBSVM's path; ``scheme`` is "chain", "star", or "" for the library's own choice.
     """
     import libsvmx
 
-    choice = {"seed": job["seeder"], "seed_from": job["seed_from"]}
+    choice = {"seeder": job["seeder"], "scheme": job["scheme"]}
     return called(dataset, job, libsvmx.cross_validate, job["folds"], **choice)
 
 

@@ -141,7 +141,7 @@ def search(case: Case, options: Any) -> Search:
     found.runs = [
         Run(ORACLE, lambda: sampled(job, len(points), options.timeout)),
         Run(SEEDED, lambda: command([*arguments, str(path)], found.n_rows, options.timeout)),
-        Run(EXACT, lambda: command(["--seed-alpha", "none", *arguments, str(path)], found.n_rows, options.timeout)),
+        Run(EXACT, lambda: command(["--seeder", "none", *arguments, str(path)], found.n_rows, options.timeout)),
     ]
     take_turns(found.runs, options.repeat, options.max_seconds_once)
     for run in found.runs:

@@ -150,7 +150,7 @@ def run_of(name: str, job: Result, folder: Path, options: Any) -> Run:
         oracle = {**job, "validator": "libsvm_folds", "seconds": options.seconds}
         return Run(ORACLE, lambda: sampled(oracle, job["folds"], options.timeout))
     seeder, _, origin = name.partition("-")
-    mine = {**job, "validator": "svmx_folds", "seeder": seeder, "seed_from": origin}
+    mine = {**job, "validator": "svmx_folds", "seeder": seeder, "scheme": origin}
     if name == LEAVE_ONE_OUT:
         mine = {**job, "validator": "svmx_leave_one_out"}
     mine["predictions"] = str(folder / f"{name}.npy")
