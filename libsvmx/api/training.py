@@ -234,7 +234,7 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
 
-    seeder : str           how the coefficient of a row is handed on: 'sir', 'mir', 'ato', 'avg', 'top' or 'near'; 'path':
+    seeder : str         how the coefficient of a row is handed on: 'sir', 'mir', 'ato', 'avg', 'top' or 'near'; 'path':
         the row leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
         out, and their ``decision_values`` are those of the training over all rows

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
@@ -34,7 +34,7 @@ from libsvmx._train.validation.grid import (
 )
 from libsvmx._train.validation.grid_pool import Workers, need
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.cli import gridplot, report
+from libsvmx.cli import gridplot
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.options import UsageError, count, parse, real
 from libsvmx.cli.process import run, tidy_end, warn, write
@@ -44,6 +44,7 @@ from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.svmlight import DataFile, read_data
 
@@ -278,9 +279,9 @@ class Remarks(Observer):
     """Remarks of trainings as warnings."""
 
     def __init__(self) -> None:
-        self.reporter = report.TrainingReport(lambda text: None, warn)
+        self.reporter = transcript.TrainingReport(lambda text: None, warn)
 
-    def remark(self, kind: str, detail: str = "") -> None:
+    def remark(self, kind: Remark, detail: str = "") -> None:
         self.reporter.remark(kind, detail)
 
 

@@ -374,9 +374,7 @@ def test_a_disk_that_fills_up_leaves_whole_lines(folder):
         assert content.endswith(b"\n")
         assert header <= len(content) <= limit
         assert set(result_lines(content)) < set(result_lines(folder.get("whole")))
-        _, out = folder.accepts(
-            "svmx-grid", *SMALL, "--seeder", "none", "-out", "results", "-resume", "results", HEART
-        )
+        _, out = folder.accepts("svmx-grid", *SMALL, "--seeder", "none", "-out", "results", "-resume", "results", HEART)
         assert out.count("[resumed]") == len(result_lines(content))
         assert sorted(result_lines(folder.get("results"))) == sorted(result_lines(folder.get("whole")))
 

@@ -75,7 +75,10 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
             ["-v", "5", "--seeder", "guess"],
             "option --seeder: unknown seeding method 'guess': choose one of none",
         ),
-        (["-v", "5", "--seeder-scheme", "ring"], "option --seeder-scheme: unknown seeding scheme 'ring': choose chain or star"),
+        (
+            ["-v", "5", "--seeder-scheme", "ring"],
+            "option --seeder-scheme: unknown seeding scheme 'ring': choose chain or star",
+        ),
         (["--loo", "--seeder", "guess"], "option --seeder: unknown seeding method 'guess'"),
         (["--seeder", "sir"], "options --seeder and --seeder-scheme need -v or --loo"),
         (["--seeder-scheme", "star"], "options --seeder and --seeder-scheme need -v or --loo"),

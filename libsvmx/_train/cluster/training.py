@@ -27,6 +27,7 @@ from libsvmx._solvers.interior_point.block_steps import Block
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.feature_map import LARGEST, check_size, model_on_pivots
 from libsvmx._train.folds import check_labels, group_classes
+from libsvmx._train.limits import control_of
 from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.reports import announced
 from libsvmx._train.training import class_costs
@@ -243,9 +244,14 @@ class Solved(NamedTuple):
 def solve_pair(parts: SpreadParts, param: Parameter, observer: Observer) -> Solved:
     """The optimum of one pair of classes."""
     assert isinstance(param.solver, CRSVM)
-    deadline = Deadline(param.time_limit, observer)
+    control = control_of(param, observer)
+
+    def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
+        observer.iterated(line)
+        return control.look()
+
     with OneThread():
-        found = predictor_corrector.solve(parts, param.solver, deadline.watch, param.max_iter)
+        found = predictor_corrector.solve(parts, param.solver, watch, param.max_iter)
     counts: list[crossover.Counted] = parts.run(crossover.count)
     alpha, n_sv, n_bsv = (sum(column) for column in zip(*counts, strict=True))
     # of a solve that was stopped, w is the last one: it is not of these alpha
@@ -262,22 +268,6 @@ def solve_pair(parts: SpreadParts, param: Parameter, observer: Observer) -> Solv
         gap=gap,
     )
     return Solved(found.w, found.gamma, announced(report, observer))
-
-
-class Deadline:
-    """Deadline(seconds, observer): ends a solve after that time, 0 for never, or when the observer says so."""
-
-    def __init__(self, seconds: float, observer: Observer):
-        from time import monotonic
-
-        self.clock, self.observer = monotonic, observer
-        self.end = monotonic() + seconds if seconds > 0 else float("inf")
-
-    def watch(self, line: predictor_corrector.Iteration) -> SolveStatus | None:
-        self.observer.iterated(line)
-        if self.clock() > self.end:
-            return SolveStatus.TIME_LIMIT
-        return SolveStatus.INTERRUPTED if self.observer.should_stop() else None
 
 
 def train_spread(

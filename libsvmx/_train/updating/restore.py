@@ -23,6 +23,7 @@ from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE
+from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.state import AnyState, State, check_kept
@@ -224,7 +225,7 @@ def state_of_model(
     check_kept(param)
     check_problem(problem, param)
     if model.has_probability:
-        observer.remark("probability dropped")
+        observer.remark(Remark.PROBABILITY_DROPPED)
     problem = Problem(problem.matrix.take(problem.rows), problem.targets)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
@@ -234,7 +235,7 @@ def state_of_model(
     betas = coefficients_of(layout, model, matched_rows(problem, model))
     check_costs(layout, betas)
     if not layout.members:
-        observer.remark("one class")
+        observer.remark(Remark.ONE_CLASS)
     for key, beta in betas.items():
         state.parts[key] = train_part(param, layout, key, ids, observer, beta.data)
         state.parts[key].trained = False

@@ -19,7 +19,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.checks import check_problem
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import assemble_classifier, assemble_single
 from libsvmx._train.updating.transaction import Change, Key, Layout, Part, UpdateReport, train_part
@@ -263,7 +263,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     state = kind(param, problem, ids, len(problem))
     layout = Layout(param, problem, observer)
     if not layout.members:
-        observer.remark("one class")
+        observer.remark(Remark.ONE_CLASS)
     state.parts = {key: train_part(param, layout, key, ids, observer) for key in layout.members}
     change = Change(param, problem, ids, None, observer)
     change.touched = list(state.parts.values())

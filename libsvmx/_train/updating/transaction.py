@@ -20,6 +20,8 @@ from libsvmx._solvers.path.path_state import interleaved
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
+from libsvmx._train.limits import control_of
+from libsvmx._train.observer import Remark
 from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
 from libsvmx.enums import SolveStatus
@@ -273,13 +275,13 @@ def train_part(
     if key is not None:
         problem = layout.problem.take(members, np.where(np.asarray(problem.targets) == key[0], 1.0, -1.0).data)
     (total,) = coefficient_sums(param, len(problem))
-    control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
+    control = control_of(param, observer)
     if beta is None:
         kernel, budget_bytes = KernelProvider(problem, param).of(problem)
         dual = build_dual(param, problem.targets, Cp, Cn)
         solution = solve(param, dual, kernel, budget_bytes, control)
         if solution.status != SolveStatus.CONVERGED:
-            observer.remark(solution.status)
+            observer.remark(Remark(solution.status))
         beta = interleaved(solution.beta, len(problem))
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     boxes = boxes_of(param, problem.targets, Cp, Cn)

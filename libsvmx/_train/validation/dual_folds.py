@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool import ThreadPool
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.seeding.seeders import seeder as seeder_of
 from libsvmx._solvers.seeding.starts import Round, adjust, moved_scores
 from libsvmx._solvers.smo.alpha_form import AlphaForm
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out, scaled_start
+from libsvmx._train.limits import control_of
 from libsvmx._train.reports import recover
 from libsvmx._train.solvers import solve
 from libsvmx._train.validation.scheme import AUTO
@@ -124,7 +124,7 @@ class Rounds:
     def train_whole(self) -> SolvedRound:
         """The optimum over all rows, from nothing."""
         began, before = perf_counter(), self.kernel.values_computed
-        solution = solve(self.param, self.dual, self.kernel, self.budget_bytes, self._control())
+        solution = solve(self.param, self.dual, self.kernel, self.budget_bytes, control_of(self.param, self.observer))
         seconds = perf_counter() - began
         self.whole = self._finish(self.dual, solution, zeros("i", 0), "none", 0.0, seconds, before)
         return self.whole
@@ -156,7 +156,7 @@ class Rounds:
             start, scores = self._cold(left_out)
         dual = self.dual.changed(lower=box[0], upper=box[1], beta=start, scores=scores)
         seeded = perf_counter()
-        solution = solve(self.param, dual, self.kernel, self.budget_bytes, self._control())
+        solution = solve(self.param, dual, self.kernel, self.budget_bytes, control_of(self.param, self.observer))
         ended = perf_counter()
         self.solved = self._finish(dual, solution, left_out, seeder, seeded - began, ended - seeded, values_before)
         return self.solved
@@ -206,7 +206,13 @@ class Rounds:
         if self.whole is None or self.dual.groups == 2:
             return None
         try:
-            return path_of(self.dual, self.kernel, self.budget_bytes, self.whole.optimum.beta, self._control())
+            return path_of(
+                self.dual,
+                self.kernel,
+                self.budget_bytes,
+                self.whole.optimum.beta,
+                control_of(self.param, self.observer),
+            )
         except (PathLost, TimeoutError):
             return None
 
@@ -222,7 +228,7 @@ class Rounds:
         ready = perf_counter()
         dual = self.dual.changed(lower=box[0], upper=box[1])
         try:
-            solution = solution_without(self.path, dual, left_out, sums[0], self._control())
+            solution = solution_without(self.path, dual, left_out, sums[0], control_of(self.param, self.observer))
         except (PathLost, TimeoutError):  # the solver goes on, and says what has ended it
             return None
         ended = perf_counter()
@@ -307,12 +313,6 @@ class Rounds:
         if self.dual.size > len(self.targets):
             ordered += [len(self.targets) + i for i in ordered]
         return filled("i", ordered)
-
-    def _control(self) -> Control:
-        param, observer = self.param, self.observer
-        return Control(
-            param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop
-        )
 
 
 def _doubles(raw: bytes) -> Buffer:

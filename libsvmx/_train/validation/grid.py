@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 from libsvmx._core.rand import Rand
 from libsvmx._train.checks import check_problem
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.pair_folds import check_seedable
@@ -191,16 +191,16 @@ class Outcome:
     key: Key
     point: Point
     state: object
-    remarks: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[tuple[Remark, str], ...] = ()
 
 
 class _Remarks(Observer):
     """Collects remarks, each once."""
 
     def __init__(self) -> None:
-        self.seen: dict[tuple[str, str], None] = {}
+        self.seen: dict[tuple[Remark, str], None] = {}
 
-    def remark(self, kind: str, detail: str = "") -> None:
+    def remark(self, kind: Remark, detail: str = "") -> None:
         self.seen[kind, detail] = None
 
 
@@ -410,7 +410,7 @@ def settled(plan: Plan, problem: Problem, points: Collection[Point]) -> Iterator
 
 def _news(outcomes: Iterator[Outcome], known: Mapping[Key, Point], observer: Observer) -> Iterator[Outcome]:
     """Outcomes that are not ``known``; each remark is passed on once."""
-    told: set[tuple[str, str]] = set()
+    told: set[tuple[Remark, str]] = set()
     for outcome in outcomes:
         for remark in outcome.remarks:
             if remark not in told:
