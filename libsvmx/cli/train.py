@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from libsvmx._core.rand import Rand
+from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
@@ -17,7 +18,14 @@ from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
-from libsvmx.cli.solveroptions import asked_solvers, check_takers, settings_usage, solver_grammar, solver_usage
+from libsvmx.cli.solveroptions import (
+    asked_solvers,
+    check_takers,
+    seeder_usage,
+    settings_usage,
+    solver_grammar,
+    solver_usage,
+)
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
@@ -56,7 +64,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -q          quiet
 
 more:
-  --seeder METHOD          with -v or --loo: start each fold from what is known (auto, sir, mir, ato, avg, top, near),
+  --seeder METHOD          with -v or --loo: start each fold from what is known (auto, {names}),
                            not from nothing (none): the same optimum to eps, sooner; path: remove it along the path
   --seeder-scheme SCHEME   from the fold before (chain), or from the training over all rows (star); as suits the method
   --loo                    leave-one-out from one training: only rows that matter are trained without
@@ -66,12 +74,14 @@ more:
 {solver}  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
   --help, --version
-{settings}"""
+{settings}{seeders}"""
 
 
 def usage() -> str:
-    """USAGE, with all solvers."""
-    return TEMPLATE.format(solver=solver_usage(), settings=settings_usage())
+    """USAGE, with all solvers and seeders."""
+    return TEMPLATE.format(
+        solver=solver_usage(), settings=settings_usage(), names=", ".join(SEEDERS), seeders=seeder_usage()
+    )
 
 
 def __getattr__(name: str) -> str:

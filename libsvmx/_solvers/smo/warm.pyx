@@ -1,4 +1,4 @@
-"""SMO from a start whose scores are known: a seeded round, a larger C, rows added or removed.
+"""SMO from a start whose scores are known: a seeded fold, a larger C, rows added or removed.
 
 The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the path is not. Three things differ:
 
