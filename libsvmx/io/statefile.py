@@ -9,9 +9,10 @@
 
     "indptr" int64 (n + 1)   "indices" int32   "values" float64      the rows, as a CsrMatrix
     "targets" float64 (n)    "ids" int64 (n)                         label or target, and id, of each
-    "ids k"   int64 (m)                      of binary problem k: the row at each position of its path,
-    "beta k"  float64 (m, or 2 m)            its coefficients (regression has two a row), and
-    "K_beta k" float64 (m)                   K beta; binaries[k] is {"pair": its two labels or null, "total": sum of beta}
+    "ids k" int64 (m)    "beta k" float64 (m, in regression 2 m)    "K_beta k" float64 (m)
+
+The last line is binary problem k: the row at each position of its path, its coefficients and K beta. binaries[k] is
+{"pair": its two labels or null, "total": sum of beta}.
 
 What a record must fulfil is checked in libsvmx._train.updating.restore.
 """
