@@ -49,7 +49,7 @@ def recover(
         status=solution.status,
         rows_computed=solution.rows_computed,
         values_computed=solution.values_computed if values_computed is None else values_computed,
-        gap=kkt_gap(dual, solution.beta, solution.scores),
+        gap=kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
         chunks=solution.chunks,
         fallbacks=solution.fallbacks,
     )

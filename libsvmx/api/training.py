@@ -22,10 +22,10 @@ from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import train_state
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.cross_validation import CrossValidated
+from libsvmx._train.validation.fold_report import FoldReport
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
-from libsvmx._train.validation.pair_folds import FoldReport
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import model_of, parameter_of, problem_of, tests_of
+from libsvmx.api.arrays import USUAL_STATE, model_of, parameter_of, problem_of, tests_of
 from libsvmx.api.state import State
 from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
@@ -47,8 +47,8 @@ class CrossValidation:
         column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
     labels : tuple of int                   classes by first appearance; positive values speak for the first of a pair
     fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in
-    folds : tuple of FoldReport             seeder used, iterations, times and more of each round
-    whole : FoldReport or None              of the training over all rows that a star of rounds begins with
+    folds : tuple of FoldReport             seeder used, iterations, times and more of each fold
+    full : FoldReport or None               of the training over all rows that a star begins with
     seeder, scheme : str                    as asked for, with the usual scheme filled in
     """
 
@@ -60,14 +60,14 @@ class CrossValidation:
     labels: tuple[int, ...]
     fold_of: IntArray
     folds: tuple[FoldReport, ...]
-    whole: FoldReport | None
+    full: FoldReport | None
     seeder: str
     scheme: str
 
     @property
     def iterations(self) -> int:
         """Of all trainings."""
-        return sum(report.iterations for report in (self.whole, *self.folds) if report)
+        return sum(report.iterations for report in (self.full, *self.folds) if report)
 
 
 @overload
@@ -77,7 +77,7 @@ def train(
     param: Parameter | None = None,
     *,
     keep_state: Literal[False] = False,
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> Model: ...
@@ -88,7 +88,7 @@ def train(
     param: Parameter | None = None,
     *,
     keep_state: Literal[True],
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> State: ...
@@ -98,7 +98,7 @@ def train(
     param: Parameter | None = None,
     *,
     keep_state: bool = False,
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> Model | State:
@@ -114,7 +114,8 @@ def train(
         on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with ``low_rank="cholesky", rank=300``
     keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
-    random_state : int                   of the folds behind probability estimates; 1 is LIBSVM's
+    random_state : int                   of what is drawn: the folds behind probability estimates, by default LIBSVM's,
+        and by solvers that draw
     observer : Observer                  is told of progress; ``iterated`` gets an Iteration for each of crsvm
 
     Returns
@@ -125,11 +126,13 @@ def train(
     ------
     ParameterError, DataError            both are ValueErrors
     """
-    param = parameter_of(param, options)
+    param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param)
     if keep_state:
         return train_state(problem, param, observer or Observer(), State)
-    return train_problem(problem, param, Rand(random_state), observer or Observer())
+    return train_problem(
+        problem, param, Rand(USUAL_STATE if random_state is None else random_state), observer or Observer()
+    )
 
 
 def cross_validate(
@@ -140,7 +143,7 @@ def cross_validate(
     *,
     seed: str | None = None,
     seed_from: str = "",
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> CrossValidation:
@@ -153,16 +156,22 @@ def cross_validate(
         the optimum over all rows along the exact path, whose breakpoints are counted as ``iterations``.
     seed_from : str
         'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
-    random_state : int                   of the folds; 1 draws those of svm-train
+    random_state : int
+        Of what is drawn: the folds, by default those of svm-train, and by solvers that draw.
 
     Raises
     ------
     ParameterError, DataError
     """
-    param = parameter_of(param, options)
+    param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param)
     found = cross_validation.cross_validate(
-        problem, param, n_folds, Rand(random_state), observer or Observer(), Seeding(seed or "none", seed_from)
+        problem,
+        param,
+        n_folds,
+        Rand(USUAL_STATE if random_state is None else random_state),
+        observer or Observer(),
+        Seeding(seed or "none", seed_from),
     )
     return _cross_validation(found, problem)
 
@@ -180,8 +189,8 @@ def _cross_validation(found: CrossValidated, problem: Problem) -> CrossValidatio
         found.labels,
         np.asarray(found.fold_of),
         found.folds,
-        found.whole,
-        found.seeding.method,
+        found.full,
+        found.seeding.seeder,
         found.seeding.scheme,
     )
 
@@ -198,7 +207,7 @@ class LeaveOneOut:
     labels : tuple of int
     retrained : ndarray of int32                 rows without which the problem was solved again
     folds : tuple of FoldReport                  one for each of them
-    whole : FoldReport                           the training over all rows
+    full : FoldReport                            the training over all rows
     """
 
     predictions: FloatArray
@@ -209,7 +218,7 @@ class LeaveOneOut:
     labels: tuple[int, ...]
     retrained: IntArray
     folds: tuple[FoldReport, ...]
-    whole: FoldReport
+    full: FoldReport
 
 
 def leave_one_out(
@@ -219,7 +228,7 @@ def leave_one_out(
     *,
     seed: str = "auto",
     values: bool = True,
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> LeaveOneOut:
@@ -234,9 +243,16 @@ def leave_one_out(
     ------
     ParameterError, DataError
     """
-    param = parameter_of(param, options)
+    param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param)
-    found = leave_one_out_problem(problem, param, Rand(random_state), observer or Observer(), seed, values)
+    found = leave_one_out_problem(
+        problem,
+        param,
+        Rand(USUAL_STATE if random_state is None else random_state),
+        observer or Observer(),
+        seed,
+        values,
+    )
     scores = Scores()
     scores.add(found.predicted, problem.targets)
     return LeaveOneOut(
@@ -248,7 +264,7 @@ def leave_one_out(
         found.labels,
         np.asarray(found.retrained),
         found.folds,
-        found.whole,
+        found.full,
     )
 
 

@@ -15,12 +15,13 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.float_lanes cimport svmx_add_float_rows
-from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.sharedrows cimport SharedKernel
+from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.decomposition.subproblem cimport Chunk
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
@@ -28,7 +29,6 @@ from libsvmx._solvers.decomposition.working_set cimport Selection
 from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
-from libsvmx._solvers.decomposition.settings import Chunking
 from libsvmx.enums import SolveStatus
 
 # A working set has so many variables, or, where more are free, these times as many.
@@ -63,25 +63,24 @@ cdef double SHARE_OF_EPS = 0.1
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
 
-def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1, chunking=None):
+def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
     """Solve ``problem`` over the rows of ``kernel``; from its ``scores`` if it has them. Returns a DualSolution.
 
-    The solution depends on ``chunking`` within eps, and not on ``n_threads``.
+    The solution depends on ``settings``, Chunked or IRWLS, within eps, and not on ``n_threads``.
 
     Raises
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    chunking = chunking or Chunking()
-    solver = Chunked(problem, kernel, budget_bytes, control, n_threads, chunking)
-    if chunking.engine == "smo":
+    solver = Chunked(problem, kernel, budget_bytes, control, n_threads, settings)
+    if not settings.least_squares:
         solution = solver.run()
     else:
         from threadpoolctl import threadpool_limits
 
         with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
             solution = solver.run()
-    if chunking.precision != "float" and (solution.status == SolveStatus.ROUNDING or
+    if settings.precision != "float" and (solution.status == SolveStatus.ROUNDING or
                                           (solution.status == SolveStatus.ITERATION_LIMIT and control.max_iter == 0)):
         return finished(problem, kernel, budget_bytes, control, solution)
     return solution
@@ -96,8 +95,8 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
     for v in range(problem.size):
         if lower[v] >= upper[v]:
             return found
-        n_free += lower[v] < beta[v] < upper[v]
-    if problem.groups == 2 or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
+        n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
+    if problem.groups == 2 or kernel.given or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
         return found
     from libsvmx._solvers.path.path import PathLost
     from libsvmx._solvers.path.removal import path_of, solution_without
@@ -164,7 +163,7 @@ cdef class Chunked(WarmSmo):
     cdef double travelled           # sum of squares of all that beta has moved
     cdef bint stalled
 
-    def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, chunking):
+    def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
         cdef Py_ssize_t p
         cdef double fitting = sqrt(SHARE_OF_CHUNK * budget_bytes / sizeof(float))
         self.cold = problem.scores is None
@@ -172,24 +171,24 @@ cdef class Chunked(WarmSmo):
             problem = problem.changed(scores=problem.linear)
         self.last, self.rounds = zeros("i", problem.size), 1
         WarmSmo.__init__(self, problem, kernel, (1.0 - SHARE_OF_CHUNK) * budget_bytes, control, n_threads)
-        if chunking.engine == "irwls":
+        if settings.least_squares:
             fitting = min(fitting, MOST_FACTORED)
-        self.most_size = min(chunking.working_set or max(LEAST_SIZE, <Py_ssize_t>fitting), self.size)
-        self.least_size = min(chunking.working_set or USUAL_SIZE, self.most_size)
-        self.selection = Selection(self.total, chunking.rule, chunking.kept, chunking.seed)
+        self.most_size = min(settings.working_set or max(LEAST_SIZE, <Py_ssize_t>fitting), self.size)
+        self.least_size = min(settings.working_set or USUAL_SIZE, self.most_size)
+        self.selection = Selection(self.total, settings.working_set_rule, settings.keep_share, settings.random_state)
         engine = None
-        if chunking.engine == "irwls":
+        if settings.least_squares:
             from libsvmx._solvers.decomposition.irwls import solve as engine  # SciPy takes its time to load
         # an engine is given the whole working set
         self.chunk = Chunk(self.most_size, self.groups, self.most_size if engine else 0, engine,
-                           (chunking.rule, chunking.kept, chunking.seed), control)
+                           (settings.working_set_rule, settings.keep_share, settings.random_state), control)
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.moved = True
         self.sources = zeros("i", SVMX_SOURCES)
         self.block = <float **>malloc(SVMX_SOURCES * sizeof(float *))
         if self.block == NULL:
             raise MemoryError("a block of rows")
-        self.may_be_exact, self.exact = chunking.precision != "float", chunking.precision == "double"
+        self.may_be_exact, self.exact = settings.precision != "float", settings.precision == "double"
         self.value_error = FLOAT_ERROR
         for p in range(self.size):
             self.value_error = max(self.value_error, FLOAT_ERROR * fabs(self.QD[p]))
@@ -229,13 +228,14 @@ cdef class Chunked(WarmSmo):
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
         cdef double gap, best = HUGE_VAL, gained = 0.0
+        cdef Certificate found[2]
         cdef Py_ssize_t n
         cdef int64_t since = 0          # rounds without a smaller gap
         cdef bint going = True
         if self.control.max_iter == 0:
             limit *= STEPS_FOR_ONE
         while self.iterations < limit and not self.control.expired:
-            gap = self.gap()
+            gap = self.certify(found)
             since += 1
             if gap < 0.9 * best:
                 best, since, gained = gap, 0, self.chunk.gained
@@ -323,19 +323,6 @@ cdef class Chunked(WarmSmo):
         return 0
 
     # ---- a round ------------------------------------------------------------------------------
-
-    cdef double gap(self) noexcept nogil:
-        """The KKT gap over the active variables."""
-        cdef double top, bottom, gap = -HUGE_VAL
-        cdef Py_ssize_t p
-        cdef int g
-        for g in range(self.groups):
-            top, bottom = -HUGE_VAL, HUGE_VAL
-            for p in range(self.active):
-                top = max(top, self.V[p] + self.up[g, p])
-                bottom = min(bottom, self.V[p] + self.low[g, p])
-            gap = max(gap, top - bottom)
-        return gap
 
     cdef Py_ssize_t choose(self) noexcept nogil:
         """Fill ``working``; returns how many there are."""
@@ -459,7 +446,7 @@ cdef class Chunked(WarmSmo):
         cdef Kernel kernel = self.store.kernel
         cdef int64_t nnz = 0
         cdef Py_ssize_t i
-        if kernel.binary or kernel.kind == PRECOMPUTED or isinstance(kernel, SharedKernel):
+        if kernel.binary or kernel.given or isinstance(kernel, SharedKernel):
             return False
         for i in range(kernel.n):
             nnz += kernel.matrix.ptr[kernel.rows[i] + 1] - kernel.matrix.ptr[kernel.rows[i]]

@@ -33,6 +33,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import lapack
 
+from libsvmx._problem.certificate import array_level
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -110,7 +112,7 @@ def face_optimum(
     free = (now > low) & (now < high)
     scores = V[members]
     sign = np.where(high > 0, 1.0, -1.0)
-    error = sign * (scores - level_of(scores, now < high, now > low))
+    error = sign * (scores - array_level(scores, now < high, now > low))
     at_zero = now == 0
     inside = free | np.where(at_zero, error > 0, error < 0)
     weights = np.where(free, 0.0, np.maximum(error, 0.0) / (high - low))
@@ -132,14 +134,6 @@ def face_optimum(
         beta[gone] = clipped[out]
         S1, weights = S1[~out], weights[~out]
     beta[members] = feasible(beta[members], total, low, high)
-
-
-def level_of(V: FloatArray, up: Flags, low: Flags) -> float:
-    """Mean V of the free variables, or the middle between the two sides."""
-    if (up & low).any():
-        return float(V[up & low].mean())
-    sides = [V[side].max() if side is up else V[side].min() for side in (up, low) if side.any()]
-    return float(np.mean(sides))
 
 
 def bordered_solution(

@@ -15,6 +15,7 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.float_lanes cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
                                        svmx_leaf_partner, svmx_leaf_partner_of)
 from libsvmx._core.smo_lanes cimport SVMX_TAU, svmx_gather
+from libsvmx._problem.certificate cimport Certificate, certify, gap_of, level_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.decomposition.working_set cimport Selection
 
@@ -94,16 +95,13 @@ cdef class Chunk:
             self.low[g, v] = 0 if self.group[v] == g and self.beta[v] > self.least[v] else HUGE_VALF
 
     cdef double gap(self) noexcept nogil:
-        """max V over what can grow less min V over what can fall."""
-        cdef double top, bottom, gap = -HUGE_VAL
-        cdef Py_ssize_t v
+        """The KKT gap."""
+        cdef Certificate found
+        cdef double gap = -HUGE_VAL
         cdef int g
         for g in range(self.groups):
-            top, bottom = -HUGE_VAL, HUGE_VAL
-            for v in range(self.size):
-                top = max(top, self.V[v] + self.up[g, v])
-                bottom = min(bottom, self.V[v] + self.low[g, v])
-            gap = max(gap, top - bottom)
+            certify(&found, self.size, &self.V[0], &self.up[g, 0], &self.low[g, 0])
+            gap = max(gap, gap_of(&found))
         return gap
 
     cdef int solve(self, double eps, int64_t limit) except -1 nogil:
@@ -152,11 +150,13 @@ cdef class Chunk:
 
     cdef bint crowded(self) noexcept nogil:
         """Whether more variables may move than go into the smaller chunk."""
-        cdef Py_ssize_t v, n = 0, a, b
+        cdef Py_ssize_t v, n = 0
+        cdef Certificate found
         cdef int g
         cdef double level
         for g in range(self.groups):
-            level = self.selection.level(self.size, &self.V[0], &self.up[g, 0], &self.low[g, 0], &a, &b)
+            certify(&found, self.size, &self.V[0], &self.up[g, 0], &self.low[g, 0])
+            level = level_of(&found)
             for v in range(self.size):
                 if self.up[g, v] == 0 and (self.low[g, v] == 0 or self.V[v] > level):
                     n += 1
@@ -206,6 +206,7 @@ cdef class Chunk:
         """
         cdef Py_ssize_t n = self.size, v, i, j, candidate, size
         cdef Py_ssize_t top[2]
+        cdef Certificate found
         cdef double level[2]
         cdef float highest[2]
         cdef float gain, best, widest, gap
@@ -216,7 +217,8 @@ cdef class Chunk:
         cdef bint stored = self.inner is None
         size = (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
         for g in range(self.groups):
-            level[g] = self.selection.level(n, &self.V[0], &self.up[g, 0], &self.low[g, 0], &i, &j)
+            certify(&found, n, &self.V[0], &self.up[g, 0], &self.low[g, 0])
+            level[g] = level_of(&found)
         for v in range(n):
             if stored:
                 svmx_leaf_inverse(n, &self.K[v * self.stride], &self.diagonal[0], self.diagonal[v],

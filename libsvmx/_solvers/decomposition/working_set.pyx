@@ -16,12 +16,18 @@ from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int32_t, uint64_t
 
 from libsvmx._core.buffers import zeros
+from libsvmx._problem.certificate cimport Certificate, certify, gap_of, level_of
 
 # Keys of those that are taken in any case, and of those that stay.
 cdef double FIRST = 1e300
 cdef double STAYS = 1e299
 
 RULES = {"mixed": MIXED, "random": RANDOM, "largest": LARGEST}
+
+
+
+cdef inline bint has_pair(const Certificate *found) noexcept nogil:
+    return found.max_violator >= 0 and found.min_violator >= 0
 
 
 cdef class Selection:
@@ -47,10 +53,8 @@ cdef class Selection:
         a variable was last chosen, brought up to date.
         """
         cdef Py_ssize_t p, k = 0, n_chosen, n_stay = 0, n_candidates = 0, places
-        cdef Py_ssize_t top[2]
-        cdef Py_ssize_t bottom[2]
+        cdef Certificate found[2]
         cdef double level[2]
-        cdef double gap[2]
         cdef double error, bar = 0.0
         cdef int g
         cdef bint in_up, in_low
@@ -59,7 +63,8 @@ cdef class Selection:
                 chosen[p], last[p] = <int32_t>p, round
             return n
         for g in range(groups):
-            level[g] = self.level(n, V, up + g * stride, low + g * stride, &top[g], &bottom[g])
+            certify(&found[g], n, V, up + g * stride, low + g * stride)
+            level[g] = level_of(&found[g])
         for p in range(n):
             error = -HUGE_VAL
             for g in range(groups):
@@ -87,12 +92,11 @@ cdef class Selection:
                 elif self.rule == RANDOM or (self.rule == MIXED and self.key[p] < bar):
                     self.key[p] = self.random() * 1e-200
         for g in range(groups):
-            if top[g] >= 0 and bottom[g] >= 0:
-                gap[g] = V[top[g]] - V[bottom[g]]
-                self.key[top[g]] = self.key[bottom[g]] = FIRST
-        if groups == 2 and top[0] >= 0 and top[1] >= 0 and bottom[0] >= 0 and bottom[1] >= 0:
-            g = 0 if gap[0] >= gap[1] else 1  # working sets of two or three want a pair of one group
-            self.key[top[g]] = self.key[bottom[g]] = 2 * FIRST
+            if has_pair(&found[g]):
+                self.key[found[g].max_violator] = self.key[found[g].min_violator] = FIRST
+        if groups == 2 and has_pair(&found[0]) and has_pair(&found[1]):
+            g = 0 if gap_of(&found[0]) >= gap_of(&found[1]) else 1  # working sets of two or three want a pair of one group
+            self.key[found[g].max_violator] = self.key[found[g].min_violator] = 2 * FIRST
         bar = self.threshold(n, q)
         n_chosen = 0
         for p in range(n):
@@ -103,26 +107,6 @@ cdef class Selection:
                 chosen[k], last[p] = <int32_t>p, round
                 k += 1
         return k
-
-    cdef double level(self, Py_ssize_t n, const double *V, const float *up, const float *low,
-                      Py_ssize_t *top, Py_ssize_t *bottom) noexcept nogil:
-        """Mean V of the free variables of a group, or the middle between its two sides; and where those are, -1: nowhere."""
-        cdef Py_ssize_t p, n_free = 0
-        cdef double total = 0.0, highest = -HUGE_VAL, lowest = HUGE_VAL
-        top[0] = bottom[0] = -1
-        for p in range(n):
-            if up[p] == 0 and V[p] > highest:
-                highest, top[0] = V[p], p
-            if low[p] == 0 and V[p] < lowest:
-                lowest, bottom[0] = V[p], p
-            if up[p] == 0 and low[p] == 0:
-                n_free += 1
-                total += V[p]
-        if n_free:
-            return total / n_free
-        if top[0] < 0 or bottom[0] < 0:
-            return highest if bottom[0] < 0 else lowest
-        return (highest + lowest) / 2
 
     cdef double threshold(self, Py_ssize_t n, Py_ssize_t count) noexcept nogil:
         """The ``count``-th largest of n keys, by Hoare's selection."""

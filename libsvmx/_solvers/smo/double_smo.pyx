@@ -4,11 +4,12 @@ Second-order working sets of Fan, Chen & Lin (2005) with V in double and rows fr
 path uses, which the rows of smo.pyx, rounded to float, are not.
 """
 
-from libc.math cimport HUGE_VAL, fabs
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.smo_lanes cimport SVMX_TAU
+from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 
@@ -23,20 +24,18 @@ cdef int exact_smo(PathState state, double eps, Control control) except -1:
     """Move beta of ``state``, whose F is right, until the gap is at most ``eps`` or the limit of iterations is met."""
     cdef Py_ssize_t v, i, j, m = state.per_row * state.n
     cdef int h = state.per_row
-    cdef double V, top, bottom, gain, best, curvature, step
+    cdef double V, top, gain, best, curvature, step
+    cdef Certificate found
     cdef const double *K
     cdef double[::1] F = state.F, beta = state.beta, lower = state.lower, upper = state.upper, diagonal = state.diagonal
     cdef int64_t t
     for t in range(max(LEAST_LIMIT, LIMIT_PER_VARIABLE * m)):
-        top, bottom, i, j = -HUGE_VAL, HUGE_VAL, -1, -1
+        begin(&found)
         for v in range(m):
-            V = state.score(v)
-            if beta[v] < upper[v] and V > top:
-                top, i = V, v
-            if beta[v] > lower[v] and V < bottom:
-                bottom = V
-        if top - bottom <= eps:
+            add_variable(&found, v, state.score(v), beta[v] < upper[v], beta[v] > lower[v], False)
+        if gap_of(&found) <= eps:
             return 0
+        i, j, top = found.max_violator, -1, found.highest
         K = state.rows.row(<int32_t>(i // h))
         best = -1.0
         for v in range(m):

@@ -1,6 +1,7 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._kernels.rowstore cimport RowStore
+from libsvmx._problem.certificate cimport Certificate
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.deferred cimport BoundScores
@@ -42,7 +43,8 @@ cdef class Smo:
     cdef int fetch_next(self, Py_ssize_t p) except -1 nogil
     cdef void set_sides(self, Py_ssize_t p) noexcept nogil
     cdef int shrink(self) except -1 nogil
-    cdef bint may_go(self, Py_ssize_t p, const double *Vmax, const double *Vmin) noexcept nogil
+    cdef double certify(self, Certificate *found) noexcept nogil
+    cdef bint be_shrunk(self, Py_ssize_t p, const Certificate *found) noexcept nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef bint is_free(self, Py_ssize_t p) noexcept nogil
     cdef int unshrink(self) except -1 nogil

@@ -18,11 +18,12 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_lanes cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
                                       svmx_top, svmx_update_top)
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore
+from libsvmx._problem.certificate cimport Certificate, certify, gap_of
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._solvers.smo.alpha_form cimport AlphaForm
@@ -300,17 +301,9 @@ cdef class Smo:
 
     cdef int shrink(self) except -1 nogil:
         """Put aside bounded variables that cannot come back soon (LIBSVM's be_shrunk and swap order)."""
-        cdef double Vmax[2]
-        cdef double Vmin[2]
-        cdef double gap = -HUGE_VAL
+        cdef Certificate found[2]
         cdef Py_ssize_t p
-        cdef int g
-        for g in range(self.groups):
-            Vmax[g], Vmin[g] = -HUGE_VAL, HUGE_VAL
-            for p in range(self.active):
-                Vmax[g] = max(Vmax[g], self.V[p] + self.up[g, p])
-                Vmin[g] = min(Vmin[g], self.V[p] + self.low[g, p])
-            gap = max(gap, Vmax[g] - Vmin[g])
+        cdef double gap = self.certify(found)
         if not self.unshrunk_once and gap <= self.control.eps * 10:
             self.unshrunk_once = True
             self.unshrink()
@@ -318,10 +311,10 @@ cdef class Smo:
                 self.control.mark(MARK_UNSHRINK)
         p = 0
         while p < self.active:
-            if self.may_go(p, Vmax, Vmin):
+            if self.be_shrunk(p, found):
                 self.active -= 1
                 while self.active > p:
-                    if not self.may_go(self.active, Vmax, Vmin):
+                    if not self.be_shrunk(self.active, found):
                         self.swap(p, self.active)
                         break
                     self.active -= 1
@@ -330,12 +323,22 @@ cdef class Smo:
         self.top = -2
         return 0
 
-    cdef bint may_go(self, Py_ssize_t p, const double *Vmax, const double *Vmin) noexcept nogil:
+    cdef double certify(self, Certificate *found) noexcept nogil:
+        """The certificate of each group over the active positions; returns the gap."""
+        cdef double gap = -HUGE_VAL
+        cdef int g
+        for g in range(self.groups):
+            certify(&found[g], self.active, &self.V[0], &self.up[g, 0], &self.low[g, 0])
+            gap = max(gap, gap_of(&found[g]))
+        return gap
+
+    cdef bint be_shrunk(self, Py_ssize_t p, const Certificate *found) noexcept nogil:
+        """Whether position p is at a bound, and no pair with it would move."""
         cdef int g = 0 if self.groups == 1 or self.y[p] > 0 else 1
         if self.up[g, p] != 0:
-            return self.V[p] > Vmax[g]
+            return self.V[p] > found[g].highest
         if self.low[g, p] != 0:
-            return self.V[p] < Vmin[g]
+            return self.V[p] < found[g].lowest
         return False
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:

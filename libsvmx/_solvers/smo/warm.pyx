@@ -9,11 +9,11 @@ The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the
   start was good. There is no V_bound.
 """
 
-from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
 from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._problem.certificate cimport Certificate, add_variable, begin
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo
@@ -38,29 +38,24 @@ cdef class WarmSmo(Smo):
         cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = problem.beta, V = problem.scores
         cdef const int8_t[::1] group = problem.group
         cdef Py_ssize_t v, n_active = 0, n_aside = 0, n_out = 0
-        cdef double Vmax[2]
-        cdef double Vmin[2]
+        cdef Certificate found[2]
         cdef int g
         cdef bint up, low
         order_, aside_, out_ = (zeros("i", self.total) for _ in range(3))
         cdef int32_t[::1] order = order_, aside = aside_, out = out_
         self.start_beta, self.start_scores = beta, V
         for g in range(2):
-            Vmax[g], Vmin[g] = -HUGE_VAL, HUGE_VAL
+            begin(&found[g])
         for v in range(self.total):
-            g = group[v]
             if lower[v] < upper[v]:
-                if beta[v] < upper[v]:
-                    Vmax[g] = max(Vmax[g], V[v])
-                if beta[v] > lower[v]:
-                    Vmin[g] = min(Vmin[g], V[v])
+                add_variable(&found[group[v]], v, V[v], beta[v] < upper[v], beta[v] > lower[v], False)
         for v in range(self.total):
             g = group[v]
             up, low = beta[v] < upper[v], beta[v] > lower[v]
             if lower[v] >= upper[v]:
                 out[n_out] = <int32_t>v
                 n_out += 1
-            elif self.control.shrinking and ((not up and V[v] > Vmax[g]) or (not low and V[v] < Vmin[g])):
+            elif self.control.shrinking and ((not up and V[v] > found[g].highest) or (not low and V[v] < found[g].lowest)):
                 aside[n_aside] = <int32_t>v
                 n_aside += 1
             else:

@@ -21,7 +21,7 @@ QUICK_SET = 60  # variables of a working set, so that there is more than one of 
 
 def chunks(name, solver="chunked", working_set=0, rule="random", kept=0.0, threads=1):
     """A solver in chunks; 0: it chooses."""
-    settings = {"solver": solver, "working_set": working_set, "working_set_rule": rule, "kept_share": kept}
+    settings = {"solver": solver, "working_set": working_set, "working_set_rule": rule, "keep_share": kept}
     return Way(name, settings=settings, threads=threads)
 
 

@@ -155,11 +155,12 @@ def solve_variants(job):
     runs : list of {seconds, iterations, status, objective, sizes}; ``seconds``: all CPU times; ``sizes``: |Q| by
         iteration
     """
-    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
+    from libsvmx._solvers.interior_point.settings import CRSVM as Settings
 
     X, y = mapped.load(job["problem"], Path(job["data"]), job["rows"])
     most = [int(np.ceil(share * len(y))) if share < 1 else 0 for share in SHARES]
-    settings = [Reduction(size="adaptive" if share else "none", upper=q) for share, q in zip(SHARES, most, strict=True)]
+    kinds = ["adaptive" if share else "none" for share in SHARES]
+    settings = [Settings(reduction=kind, most_rows=q) for kind, q in zip(kinds, most, strict=True)]
     runs = [{"seconds": []} for _ in SHARES]
     limit_cpu(job["limit"])
     solved(X, y, settings[0])  # what is done once in a process: libraries, pages of memory
