@@ -145,17 +145,17 @@ def cost(client, rows, features, block):
     from dask import array
 
     from libsvmx import dask
-    from libsvmx._train.cluster.training import SpreadParts
+    from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 
     sizes = tuple(min(block, rows - begin) for begin in range(0, rows, block))
     numbers, of = array.arange(len(sizes), chunks=1), (block, rows, features)
     X = numbers.map_blocks(rows_of, *of, dtype=float, new_axis=1, chunks=(sizes, (features,)))
     data = dask.from_arrays(X, numbers.map_blocks(labels_of, *of, dtype=float, chunks=(sizes,)), client)
     watching = Watching()
-    with Traffic(SpreadParts) as traffic:
+    with Traffic(DistributedRowBlocks) as traffic:
         seconds = timed(lambda: dask.train(data, observer=watching), perf_counter)
     most = [value / 1e9 for value in (*client.run(peak_bytes).values(), peak_bytes())]
-    told = {"rows": rows, "features": features, "blocks": len(sizes), "last_rows": watching.lines[-1].patterns}
+    told = {"rows": rows, "features": features, "blocks": len(sizes), "last_rows": watching.lines[-1].rows}
     told |= {"sent_bytes": traffic.sent, "received_bytes": traffic.received, "most_gigabytes": most}
     return {"seconds": seconds, **told, **watching.told()}
 
@@ -180,9 +180,9 @@ class Traffic:
         self.blocks, self.run, self.sent, self.received = blocks, blocks.run, 0, 0
 
     def __enter__(self):
-        def counting(parts, step, *common, **more):
-            replies = self.run(parts, step, *common, **more)
-            self.sent += len(parts.blocks) * len(pickle.dumps(common)) + len(pickle.dumps(more.get("each", ())))
+        def counting(blocks, step, *common, **more):
+            replies = self.run(blocks, step, *common, **more)
+            self.sent += len(blocks.blocks) * len(pickle.dumps(common)) + len(pickle.dumps(more.get("each", ())))
             self.received += sum(len(pickle.dumps(reply)) for reply in replies)
             return replies
 

@@ -178,13 +178,13 @@ def solved(X, y, settings):
 
     from libsvmx._kernels.featurerows import DenseRows
     from libsvmx._solvers.interior_point import predictor_corrector
-    from libsvmx._solvers.interior_point.row_blocks import LocalParts
+    from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
 
     lines, found = [], []
     rows, C = DenseRows(X), np.ones(len(y))
 
     def solve():
-        with LocalParts(rows, y, C) as blocks:
+        with LocalRowBlocks(rows, y, C) as blocks:
             found[:] = predictor_corrector.solve(blocks, settings, lines.append), blocks.states
 
     with threadpool_limits(1, "blas"):
@@ -195,7 +195,7 @@ def solved(X, y, settings):
     told = {
         "iterations": answer.iterations,
         "status": str(answer.status),
-        "sizes": [line.patterns for line in lines[1:]],
+        "sizes": [line.rows for line in lines[1:]],
     }
     return seconds, {**told, "objective": float(w @ w) / 2 - float(alpha.sum())}
 
