@@ -1,5 +1,7 @@
 """Small random problems of every formulation, the rounds of their cross-validation, and NumPy oracles of both."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from libsvmx._core.buffers import filled
@@ -13,6 +15,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SvmType
 
 from . import data
+from .judge import Judge
 from .labels import alpha_of, labels_of
 
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
@@ -46,6 +49,7 @@ class Case:
         self.y, self.index = labels_of(self.dual), np.asarray(self.dual.row)
         self.linear = np.asarray(self.dual.linear)
         self.K = np.array([self.kernel.row(i) for i in range(n)], dtype=float)[np.ix_(self.index, self.index)]
+        self.judge = Judge.of(self.dual, self.K)
         self.every_row, self.pool = self.kernel.targets(filled("i", range(n))), ThreadPool(1)
 
     def folds(self, k):
@@ -58,11 +62,10 @@ class Case:
 
     def scores(self, alpha):
         """V from nothing."""
-        return self.linear - self.K @ (self.y * alpha)
+        return self.judge.scores(self.y * alpha)
 
     def objective(self, alpha):
-        beta = self.y * alpha
-        return 0.5 * beta @ self.K @ beta - beta @ self.linear
+        return self.judge.objective(self.y * alpha)
 
     def costs_without(self, left_out):
         """C, 0 for the variables of ``left_out``."""
@@ -71,15 +74,9 @@ class Case:
 
     def gap(self, alpha, left_out):
         """The largest violation of optimality by a pair, over the variables that take part."""
-        V, C = self.scores(alpha), self.costs_without(left_out)
-        worst = -np.inf
-        for own in [self.y > 0, self.y < 0] if self.dual.groups == 2 else [np.ones(len(V), dtype=bool)]:
-            own = own & (C > 0)
-            up = own & np.where(self.y > 0, alpha < C, alpha > 0)
-            low = own & np.where(self.y > 0, alpha > 0, alpha < C)
-            if up.any() and low.any():
-                worst = max(worst, V[up].max() - V[low].min())
-        return worst
+        C = self.costs_without(left_out)
+        lower, upper = np.where(self.y > 0, 0.0, -C), np.where(self.y > 0, C, 0.0)
+        return replace(self.judge, lower=lower, upper=upper).gap(self.y * alpha)
 
     def optimum(self, left_out, eps=1e-3):
         """(alpha, V) over all variables, by the cold solver over the rows that take part alone."""
