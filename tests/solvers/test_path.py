@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import PathCase, Problems
+from support.exact import PathTwin, Problems
 from support.examples import examples
 
 from libsvmx import Parameter
@@ -31,32 +31,32 @@ problems = st.builds(
 )
 
 
-def case_of(problem, param, rows, budget_bytes=1e8):
-    """The optimum over ``rows``, by SMO and polished."""
-    case = PathCase(problem.X, param, problem.per_row, budget_bytes)
-    case.append(np.asarray(rows, dtype=int), *problem.boxes(rows))
-    case.total = problem.total(len(rows))
-    case.path.by_smo(filled("i", []), case.total, 1e-3, case.control())
-    assert not case.path.state.inexact
-    return case
+def twin_of(problem, param, rows, budget_bytes=1e8):
+    """The optimum over ``rows``, by SMO and refined."""
+    twin = PathTwin(problem.X, param, problem.per_row, budget_bytes)
+    twin.append(np.asarray(rows, dtype=int), *problem.boxes(rows))
+    twin.total = problem.total(len(rows))
+    twin.path.by_smo(filled("i", []), twin.total, 1e-3, twin.control())
+    assert not twin.path.state.inexact
+    return twin
 
 
-def step(problem, case, rng):
+def step(problem, twin, rng):
     """Random rows leave, random others join."""
-    outside = np.setdiff1d(np.arange(problem.n), case.rows)
+    outside = np.setdiff1d(np.arange(problem.n), twin.rows)
     joining = rng.permutation(outside)[: rng.integers(0, len(outside) + 1)]
-    gone = rng.permutation(len(case.rows))[: rng.integers(0, len(case.rows) + (len(joining) > 0))]
+    gone = rng.permutation(len(twin.rows))[: rng.integers(0, len(twin.rows) + (len(joining) > 0))]
     if rng.random() < 0.3:
         gone = gone[:1]
-    left = len(case.rows) + len(joining) - len(gone)
-    case.update(joining, problem.boxes(joining), gone, problem.total(left))
+    left = len(twin.rows) + len(joining) - len(gone)
+    twin.update(joining, problem.boxes(joining), gone, problem.total(left))
 
 
-def inner_point(case, rng):
+def inner_point(twin, rng):
     """beta with the right sum and, if any can, all coefficients within their bounds."""
-    _, low, high = case.boxes.reshape(3, -1)
-    if case.total:
-        return low + case.total / (high - low).sum() * (high - low)
+    _, low, high = twin.boxes.reshape(3, -1)
+    if twin.total:
+        return low + twin.total / (high - low).sum() * (high - low)
     up, down = high * rng.uniform(0.1, 0.9, len(high)), low * rng.uniform(0.1, 0.9, len(low))
     sums = up.sum(), -down.sum()
     return up * min(1.0, sums[1] / max(sums[0], 1e-300)) + down * min(1.0, sums[0] / max(sums[1], 1e-300))
@@ -65,11 +65,11 @@ def inner_point(case, rng):
 @given(problem=problems, param=st.sampled_from(KERNELS), off=st.sampled_from([1e-9, 1e-4, 0.03]))
 @examples(120)
 def test_the_optimum_from_near_it(problem, param, off):
-    """Polishing is a solver by itself: all coefficients free, whatever columns depend on each other."""
-    case = case_of(problem, param, range(problem.n))
-    beta = (1 - off) * np.asarray(case.path.state.coefficients) + off * inner_point(case, problem.rng)
-    case.path.start(filled("d", beta), case.total, case.control())
-    case.check()
+    """Refining is a solver by itself: all coefficients free, whatever columns depend on each other."""
+    twin = twin_of(problem, param, range(problem.n))
+    beta = (1 - off) * np.asarray(twin.path.state.coefficients) + off * inner_point(twin, problem.rng)
+    twin.path.start(filled("d", beta), twin.total, twin.control())
+    twin.check()
 
 
 @given(
@@ -80,11 +80,11 @@ def test_the_optimum_from_near_it(problem, param, off):
 )
 @examples(200)
 def test_rows_come_and_go(problem, param, steps, budget_bytes):
-    case = case_of(problem, param, problem.rng.permutation(problem.n)[: max(1, problem.n // 2)], budget_bytes)
+    twin = twin_of(problem, param, problem.rng.permutation(problem.n)[: max(1, problem.n // 2)], budget_bytes)
     for _ in range(steps):
-        step(problem, case, problem.rng)
-        case.check()
-        if not len(case.rows):
+        step(problem, twin, problem.rng)
+        twin.check()
+        if not len(twin.rows):
             break
 
 
@@ -92,14 +92,14 @@ def test_rows_come_and_go(problem, param, steps, budget_bytes):
 @examples(100)
 def test_add_then_remove_is_before(problem, param):
     half = problem.n // 2
-    case = case_of(problem, param, range(max(1, half)))
-    before = case.check()
+    twin = twin_of(problem, param, range(max(1, half)))
+    before = twin.check()
     rows = np.arange(max(1, half), problem.n)
-    case.update(rows, problem.boxes(rows), (), problem.total(problem.n))
-    case.check()
-    case.update(gone=np.arange(max(1, half), problem.n), total=problem.total(max(1, half)))
-    after = case.check()
-    assert case.rows.tolist() == list(range(max(1, half)))
+    twin.update(rows, problem.boxes(rows), (), problem.total(problem.n))
+    twin.check()
+    twin.update(gone=np.arange(max(1, half), problem.n), total=problem.total(max(1, half)))
+    after = twin.check()
+    assert twin.rows.tolist() == list(range(max(1, half)))
     assert after.reached == pytest.approx(before.reached, rel=1e-9, abs=1e-9 * before.scale + before.noise)
     # K beta is unique, and beta where K is regular
     assert pytest.approx(before.F, abs=1e-6 * before.scale + 1e3 * before.noise) == after.F
@@ -114,12 +114,12 @@ def test_add_then_remove_is_before(problem, param):
 )
 @examples(200)
 def test_other_bounds(problem, param, ratio):
-    case = case_of(problem, param, range(problem.n))
-    before = case.check()
-    case.rescale(ratio)
-    case.check()
-    case.rescale(1 / ratio)
-    after = case.check()
+    twin = twin_of(problem, param, range(problem.n))
+    before = twin.check()
+    twin.rescale(ratio)
+    twin.check()
+    twin.rescale(1 / ratio)
+    after = twin.check()
     assert after.reached == pytest.approx(before.reached, rel=1e-8, abs=1e-8 * before.scale + before.noise)
 
 
@@ -127,10 +127,10 @@ def test_members_of_the_margin_meet_bounds_that_shrink():
     """Seen: a member on its way down to 0 was overtaken by its upper bound."""
     for seed in range(12):
         problem = Problems(seed, "regression", 20, 5.0)
-        case = case_of(problem, KERNELS[2], range(20))
-        assert case.path.state.margin_size
-        case.rescale(0.05)
-        case.check()
+        twin = twin_of(problem, KERNELS[2], range(20))
+        assert twin.path.state.margin_size
+        twin.rescale(0.05)
+        twin.check()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,16 +140,16 @@ def test_dependent_rows_are_exchanged(kind, source):
     exchanges = 0
     for seed in range(12):
         problem = Problems(seed, kind, 36, 10.0, source)
-        case = case_of(problem, KERNELS[0], range(12))
-        beta = 0.999 * np.asarray(case.path.state.coefficients) + 0.001 * inner_point(case, problem.rng)
-        case.path.start(filled("d", beta), case.total, case.control())
-        exchanges += case.path.motion.exchanges
-        case.check()
+        twin = twin_of(problem, KERNELS[0], range(12))
+        beta = 0.999 * np.asarray(twin.path.state.coefficients) + 0.001 * inner_point(twin, problem.rng)
+        twin.path.start(filled("d", beta), twin.total, twin.control())
+        exchanges += twin.path.motion.exchanges
+        twin.check()
         rows = np.arange(12, 36)
-        case.update(rows, problem.boxes(rows), [0, 5], problem.total(34))
-        case.check()
+        twin.update(rows, problem.boxes(rows), [0, 5], problem.total(34))
+        twin.check()
         # a linear kernel with d features: at most d + 1 members
-        assert case.path.state.margin_size <= problem.X.shape[1] + 1
+        assert twin.path.state.margin_size <= problem.X.shape[1] + 1
     assert exchanges > 12 * 3
 
 
@@ -159,19 +159,19 @@ def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
     for seed in range(5):
         problem = Problems(seed, "classification", 120, 1.0)
         rows = np.arange(100, 120)
-        case = case_of(problem, KERNELS[2], range(100))
-        case.update(rows, problem.boxes(rows), range(20))
-        assert case.path.motion.repairs == 0
-        together += case.path.motion.breakpoints
-        last = case.check()
-        case = case_of(problem, KERNELS[2], range(100))
+        twin = twin_of(problem, KERNELS[2], range(100))
+        twin.update(rows, problem.boxes(rows), range(20))
+        assert twin.path.motion.repairs == 0
+        together += twin.path.motion.breakpoints
+        last = twin.check()
+        twin = twin_of(problem, KERNELS[2], range(100))
         for row in rows:
-            case.update([row], problem.boxes([row]))
-            single += case.path.motion.breakpoints
+            twin.update([row], problem.boxes([row]))
+            single += twin.path.motion.breakpoints
         for row in range(20):
-            case.update(gone=np.flatnonzero(case.rows == row))
-            single += case.path.motion.breakpoints
-        assert case.check().reached == pytest.approx(last.reached, rel=1e-9)
+            twin.update(gone=np.flatnonzero(twin.rows == row))
+            single += twin.path.motion.breakpoints
+        assert twin.check().reached == pytest.approx(last.reached, rel=1e-9)
     assert 0 < together < 0.6 * single
 
 
@@ -180,42 +180,42 @@ def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
 def test_rollback(problem, param, late):
     """Everything as it was at ``mark``, and good for another path."""
     half = max(1, problem.n // 2)
-    case = case_of(problem, param, range(half))
+    twin = twin_of(problem, param, range(half))
     for _ in range(2):
-        before, total = case.snapshot(), case.total
-        gap, objective = case.path.state.gap(), case.path.state.objective()
-        case.path.state.mark()
+        before, total = twin.snapshot(), twin.total
+        gap, objective = twin.path.state.gap(), twin.path.state.objective()
+        twin.path.state.mark()
         fresh = np.arange(half, problem.n)
-        case.append(fresh, *problem.boxes(fresh))
+        twin.append(fresh, *problem.boxes(fresh))
         if late:
-            case.path.update(len(fresh), filled("i", [0]), problem.total(problem.n - 1), case.control())
-        case.path.state.rollback()
-        case.total = total
-        assert case.snapshot() == before
-        assert (case.path.state.gap(), case.path.state.objective()) == (gap, objective)
-        case.check()
-        step(problem, case, problem.rng)
-        case.check()
-        half = len(case.rows)
-        if half < 1 or sorted(case.rows) != list(range(half)):
+            twin.path.update(len(fresh), filled("i", [0]), problem.total(problem.n - 1), twin.control())
+        twin.path.state.rollback()
+        twin.total = total
+        assert twin.snapshot() == before
+        assert (twin.path.state.gap(), twin.path.state.objective()) == (gap, objective)
+        twin.check()
+        step(problem, twin, problem.rng)
+        twin.check()
+        half = len(twin.rows)
+        if half < 1 or sorted(twin.rows) != list(range(half)):
             break
 
 
 def test_a_copy_is_independent():
     problem = Problems(3, "classification", 60)
-    case = case_of(problem, KERNELS[2], range(40))
-    before = case.snapshot()
-    path = case.path
-    case.path = path.copy()
-    assert case.snapshot() == before
+    twin = twin_of(problem, KERNELS[2], range(40))
+    before = twin.snapshot()
+    path = twin.path
+    twin.path = path.copy()
+    assert twin.snapshot() == before
     fresh = np.arange(40, 60)
-    case.update(fresh, problem.boxes(fresh), range(10))
-    case.check()
-    assert case.snapshot() != before
-    case.path = path
-    assert case.snapshot() == before
-    case.update(fresh, problem.boxes(fresh), range(10))
-    case.check()
+    twin.update(fresh, problem.boxes(fresh), range(10))
+    twin.check()
+    assert twin.snapshot() != before
+    twin.path = path
+    assert twin.snapshot() == before
+    twin.update(fresh, problem.boxes(fresh), range(10))
+    twin.check()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -223,21 +223,21 @@ def test_by_smo_ends_within_eps(seed):
     """tanh is not positive semidefinite: a path may be lost, SMO is not."""
     problem = Problems(seed, "classification", 40, 10.0)
     param = Parameter(kernel_type=SIGMOID, gamma=1.0, coef0=-0.5, eps=1e-4)
-    case = PathCase(problem.X, param)
-    case.append(np.arange(40), *problem.boxes(range(40)))
-    assert np.linalg.eigvalsh(case.K)[0] < -0.1
-    case.path.by_smo(filled("i", [1, 2]), 0.0, 1e-4, case.control())
-    case.path.state.discard()
-    judged = case.judged
+    twin = PathTwin(problem.X, param)
+    twin.append(np.arange(40), *problem.boxes(range(40)))
+    assert np.linalg.eigvalsh(twin.K)[0] < -0.1
+    twin.path.by_smo(filled("i", [1, 2]), 0.0, 1e-4, twin.control())
+    twin.path.state.discard()
+    judged = twin.judged
     assert judged.gap(judged.beta) <= 1e-4 + judged.noise
     assert abs(judged.beta.sum()) <= 1e-9
 
 
 def test_a_sum_out_of_reach():
     problem = Problems(1, "one-class", 10)
-    case = case_of(problem, KERNELS[2], range(10))
+    twin = twin_of(problem, KERNELS[2], range(10))
     with pytest.raises(PathLost, match="no variable can make up for the sum"):
-        case.path.update(0, filled("i", []), 10.5, case.control())
+        twin.path.update(0, filled("i", []), 10.5, twin.control())
 
 
 def test_coefficients_that_can_only_be_zero():
@@ -245,25 +245,25 @@ def test_coefficients_that_can_only_be_zero():
     for seed in range(20):
         problem = Problems(seed, "any", 12, 1.0)
         linear, _, _ = problem.boxes(range(12))
-        case = PathCase(problem.X, KERNELS[0])
-        case.append(np.arange(2), linear[:2], np.zeros(2), [1.0, 0.1])
-        case.path.by_smo(filled("i", []), 0.0, 1e-3, case.control())
-        case.update(np.arange(2, 12), (linear[2:], np.zeros(10), problem.rng.choice([0.1, 1.0, 3.0], 10)))
-        case.check()
-        assert not np.any(case.path.state.coefficients)
+        twin = PathTwin(problem.X, KERNELS[0])
+        twin.append(np.arange(2), linear[:2], np.zeros(2), [1.0, 0.1])
+        twin.path.by_smo(filled("i", []), 0.0, 1e-3, twin.control())
+        twin.update(np.arange(2, 12), (linear[2:], np.zeros(10), problem.rng.choice([0.1, 1.0, 3.0], 10)))
+        twin.check()
+        assert not np.any(twin.path.state.coefficients)
 
 
 def test_to_stop_is_an_error():
     """Work enough for the clock to be looked at."""
     problem = Problems(1, "any", 900, 10.0)
-    case = case_of(problem, KERNELS[2], range(300))
-    case.path.state.mark()
-    before = case.snapshot()
+    twin = twin_of(problem, KERNELS[2], range(300))
+    twin.path.state.mark()
+    before = twin.snapshot()
     fresh = np.arange(300, 900)
-    case.append(fresh, *problem.boxes(fresh))
+    twin.append(fresh, *problem.boxes(fresh))
     with pytest.raises(TimeoutError, match="interrupted"):
-        case.path.update(600, filled("i", []), 0.0, case.control(should_stop=lambda: True))
-    case.path.state.rollback()
-    assert case.snapshot() == before
-    case.update(fresh, problem.boxes(fresh))
-    case.check()
+        twin.path.update(600, filled("i", []), 0.0, twin.control(should_stop=lambda: True))
+    twin.path.state.rollback()
+    assert twin.snapshot() == before
+    twin.update(fresh, problem.boxes(fresh))
+    twin.check()

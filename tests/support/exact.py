@@ -160,7 +160,7 @@ class Twin:
         assert np.abs(ours - theirs).max(initial=0.0) <= allowed, np.abs(ours - theirs).max()
 
 
-class PathCase:
+class PathTwin:
     """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it."""
 
     def __init__(self, X, param, per_row=1, budget_bytes=1e8, total=0.0):
