@@ -343,7 +343,7 @@ class NoStates(States):
 def remark_useless(plan: Plan) -> None:
     """Warn of an axis that changes nothing."""
     param, grid = plan.param, plan.grid
-    if grid.g_values is not None and param.kernel_type in (KernelType.LINEAR, KernelType.PRECOMPUTED):
+    if grid.g_values is not None and "gamma" not in param.kernel_type.uses:
         warn(f"the {param.kernel_type.name.lower()} kernel has no gamma; -log2g null saves the search for it")
     if grid.c_values is not None and param.svm_type in (SvmType.NU_SVC, SvmType.ONE_CLASS):
         warn(f"{param.svm_type.name} has no C; -log2c null saves the search for it")

@@ -15,11 +15,11 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.float_lanes cimport svmx_add_float_rows
-from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
@@ -96,7 +96,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
         if lower[v] >= upper[v]:
             return found
         n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
-    if problem.groups == 2 or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
+    if problem.groups == 2 or kernel.given or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
         return found
     from libsvmx._solvers.path.path import PathLost
     from libsvmx._solvers.path.removal import path_of, solution_without
@@ -446,7 +446,7 @@ cdef class Chunked(WarmSmo):
         cdef Kernel kernel = self.store.kernel
         cdef int64_t nnz = 0
         cdef Py_ssize_t i
-        if kernel.binary or kernel.kind == PRECOMPUTED or isinstance(kernel, SharedKernel):
+        if kernel.binary or kernel.given or isinstance(kernel, SharedKernel):
             return False
         for i in range(kernel.n):
             nnz += kernel.matrix.ptr[kernel.rows[i] + 1] - kernel.matrix.ptr[kernel.rows[i]]

@@ -6,7 +6,7 @@ before. In a star each fold starts from the optimum over all rows, and T is empt
 
 from libc.stdint cimport int32_t
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.smo_lanes cimport svmx_axpy_row
 from libsvmx._core.thread_pool cimport ThreadPool

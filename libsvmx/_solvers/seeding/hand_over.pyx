@@ -9,7 +9,7 @@ A row of the other class has room in that direction while its own alpha is above
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Targets

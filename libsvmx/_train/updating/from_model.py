@@ -35,11 +35,6 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._typing import FloatArray
 
-KERNEL_FIELDS = {
-    "degree": (KernelType.POLY,),
-    "gamma": (KernelType.POLY, KernelType.RBF, KernelType.SIGMOID),
-    "coef0": (KernelType.POLY, KernelType.SIGMOID),
-}
 DIGITS = ".8g"  # of support vectors in a model file
 
 
@@ -56,7 +51,7 @@ def completed(param: Parameter, model: Model, given: Collection[str] = ()) -> Pa
     """
     kept = model.param
     usual = Parameter()
-    names = ["svm_type", "kernel_type", *(name for name, kinds in KERNEL_FIELDS.items() if kept.kernel_type in kinds)]
+    names = ["svm_type", "kernel_type", *kept.kernel_type.uses]
     for name in names:
         value, own = getattr(param, name), getattr(kept, name)
         asked = (name in given or value != getattr(usual, name)) and not (name == "gamma" and value == 0)
