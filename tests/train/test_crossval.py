@@ -21,6 +21,7 @@ from support.crossvalidation import (
 )
 from support.examples import examples
 from support.oracle import Oracle
+from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core.rand import Rand
@@ -100,17 +101,6 @@ def test_seeding_saves_iterations(name):
     for seeder in set(SEEDERS) - {"near", "path"}:
         found = validated(problem, param, n_folds, seeder, "chain")
         assert sum(report.iterations for report in found.folds) < 0.95 * cold
-
-
-class Recorder(Observer):
-    def __init__(self):
-        self.reports, self.remarks = [], []
-
-    def solved(self, report):
-        self.reports.append(report)
-
-    def remark(self, kind, detail=""):
-        self.remarks.append(kind)
 
 
 @pytest.mark.parametrize(("seeder", "scheme"), SEEDINGS)

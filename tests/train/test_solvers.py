@@ -10,6 +10,7 @@ from support import data
 from support.crossvalidation import SETS, posed, setting, table, unseeded, validated
 from support.oracle import Oracle
 from support.oracle import predict as libsvm_predicts
+from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core.rand import Rand
@@ -37,17 +38,6 @@ EPS = 1e-5
 # Decision values of two optima to eps differ by some eps; nu-SVC divides them by r < 1.
 NEAR = {SvmType.NU_SVC: 200}
 USUALLY_NEAR = 100
-
-
-class Recorder(Observer):
-    def __init__(self):
-        self.reports, self.remarks = [], []
-
-    def solved(self, report):
-        self.reports.append(report)
-
-    def remark(self, kind, detail=""):
-        self.remarks.append(kind)
 
 
 def solved_by(problem, param, solver, **options):
