@@ -23,7 +23,7 @@ from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
 from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
-from libsvmx._solvers.decomposition.subproblem cimport Chunk
+from libsvmx._solvers.decomposition.subproblem cimport Subproblem
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._solvers.decomposition.working_set cimport Selection
 from libsvmx._solvers.smo.smo cimport Smo
@@ -142,7 +142,7 @@ cdef class Chunked(WarmSmo):
     cdef bint cold                  # the scores at the start are not known
     cdef const double[::1] first_beta      # where the scores of variables that take no part are right
     cdef const double[::1] first_scores
-    cdef Chunk chunk
+    cdef Subproblem chunk
     cdef Selection selection
     cdef Py_ssize_t least_size      # of a working set
     cdef Py_ssize_t most_size
@@ -182,7 +182,7 @@ cdef class Chunked(WarmSmo):
         if chunking.engine == "irwls":
             from libsvmx._solvers.decomposition.irwls import solve as engine  # SciPy takes its time to load
         # an engine is given the whole working set
-        self.chunk = Chunk(self.most_size, self.groups, self.most_size if engine else 0, engine,
+        self.chunk = Subproblem(self.most_size, self.groups, self.most_size if engine else 0, engine,
                            (chunking.rule, chunking.kept, chunking.seed), control)
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.moved = True
@@ -203,7 +203,7 @@ cdef class Chunked(WarmSmo):
         order = WarmSmo.starting_order(self, problem)
         self.first_beta, self.first_scores = self.start_beta, self.start_scores
         if self.cold:  # V is not right yet
-            self.active = self.size
+            self.active_size = self.size
         return order
 
     cdef int add_start(self) except -1 nogil:
@@ -245,7 +245,7 @@ cdef class Chunked(WarmSmo):
                 going = not self.exact and self.chunk.gained - gained > LITTLE * self.chunk.gained
                 since, gained = 0, self.chunk.gained
             if gap < self.aim() or not going:
-                if self.active < self.size:
+                if self.active_size < self.size:
                     self.unshrink()
                     self.control.mark(MARK_UNSHRINK)
                 elif self.may_be_off():
@@ -269,14 +269,14 @@ cdef class Chunked(WarmSmo):
             self.control.poll()
             if self.control.shrinking and not self.exact and self.rounds % SHRINK_EVERY == 0:
                 self.shrink()
-        if self.active < self.size:
+        if self.active_size < self.size:
             self.unshrink()
             self.control.mark(MARK_UNSHRINK)
         return 0
 
     cdef int64_t patience(self) noexcept nogil:
         """Rounds that may pass without a gap that is smaller by a tenth; small working sets need many to see all variables."""
-        return (PATIENCE_EXACT if self.exact else PATIENCE) * (1 + self.active // self.least_size)
+        return (PATIENCE_EXACT if self.exact else PATIENCE) * (1 + self.active_size // self.least_size)
 
     cdef object unfinished(self):
         return SolveStatus.ROUNDING if self.stalled else SolveStatus.ITERATION_LIMIT
@@ -309,7 +309,7 @@ cdef class Chunked(WarmSmo):
     cdef int add_all(self) except -1 nogil:
         """V -= sum_j beta_j K_j of all variables, those that take no part included; all are active afterwards."""
         cdef Py_ssize_t p, n = 0, size = self.size
-        self.size = self.active = self.total
+        self.size = self.active_size = self.total
         self.moved = True
         for p in range(self.total):
             if self.alpha[p] != 0:
@@ -318,7 +318,7 @@ cdef class Chunked(WarmSmo):
             if n == self.working.shape[0] or (p == self.total - 1 and n):
                 self.move(n)
                 n = 0
-        self.size = self.active = size
+        self.size = self.active_size = size
         self.moved = True
         with gil:
             self.remember(True)
@@ -329,10 +329,10 @@ cdef class Chunked(WarmSmo):
     cdef Py_ssize_t choose(self) noexcept nogil:
         """Fill ``working``; returns how many there are."""
         cdef Py_ssize_t p, size, n_free = 0
-        for p in range(self.active):
+        for p in range(self.active_size):
             n_free += self.is_free(p)
         size = min(self.most_size, max(self.least_size, <Py_ssize_t>(OF_FREE * n_free)))
-        return self.selection.choose(self.active, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.total,
+        return self.selection.choose(self.active_size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.total,
                                      &self.last[0], <int32_t>self.rounds, size, &self.working[0])
 
     cdef int load(self, Py_ssize_t n) except -1 nogil:
@@ -371,7 +371,7 @@ cdef class Chunked(WarmSmo):
             if self.chunk.beta[k] != beta:
                 self.working[n], self.coef[n] = <int32_t>p, beta - self.chunk.beta[k]
                 self.alpha[p] = fabs(self.chunk.beta[k])
-                self.set_sides(p)
+                self.update_status(p)
                 n += 1
         self.move(n)
         return n > 0
@@ -380,7 +380,7 @@ cdef class Chunked(WarmSmo):
         """V += sum_k coef_k K_k over the first n positions of ``working``."""
         cdef Py_ssize_t k
         cdef int s, count
-        if self.keeps and not self.exact and self.active == self.store.active:
+        if self.keeps and not self.exact and self.active_size == self.store.active:
             return self.move_kept(n)
         if self.moved:
             with gil:
@@ -392,8 +392,8 @@ cdef class Chunked(WarmSmo):
                 self.sources[s] = self.store.index[self.working[k + s]]
                 self.travelled += self.coef[k + s] * self.coef[k + s]
             self.add_block(count, &self.coef[k])
-            self.store.kernel.values_computed += count * self.active
-            self.control.worked(4 * count * self.active)
+            self.store.kernel.values_computed += count * self.active_size
+            self.control.worked(4 * count * self.active_size)
             k += count
         return 0
 
@@ -413,8 +413,8 @@ cdef class Chunked(WarmSmo):
                     at += 1
                 self.store.take(&self.sources[0], count)
             row = self.store.row(self.working[k])
-            svmx_add_float_rows(self.active, 1, &self.coef[k], &row, 0, &self.V[0])
-            self.control.worked(8 * self.active)
+            svmx_add_float_rows(self.active_size, 1, &self.coef[k], &row, 0, &self.V[0])
+            self.control.worked(8 * self.active_size)
         return 0
 
     cdef int add_block(self, int count, const double *coef) except -1 nogil:
@@ -422,24 +422,24 @@ cdef class Chunked(WarmSmo):
         cdef int s
         cdef AddJob job
         for s in range(count):
-            self.block[s] = NULL if self.exact else &self.values[s * self.active]
+            self.block[s] = NULL if self.exact else &self.values[s * self.active_size]
         if not self.exact:
-            self.targets.fill_rows(&self.sources[0], count, self.active, self.block, self.store.pool, True)
+            self.targets.fill_rows(&self.sources[0], count, self.active_size, self.block, self.store.pool, True)
         job.targets, job.sources, job.coef, job.count = <void *>self.targets, &self.sources[0], coef, count
-        job.rows, job.n, job.V = self.block, self.active, &self.V[0]
+        job.rows, job.n, job.V = self.block, self.active_size, &self.V[0]
         job.doubles = &self.doubles[0] if self.exact else NULL
-        job.size = (self.active // (PARTS_PER_THREAD * self.store.pool.n) // self.targets.tile + 1) * self.targets.tile
-        self.store.pool.run(_add_part, &job, (self.active + job.size - 1) // job.size)
+        job.size = (self.active_size // (PARTS_PER_THREAD * self.store.pool.n) // self.targets.tile + 1) * self.targets.tile
+        self.store.pool.run(_add_part, &job, (self.active_size + job.size - 1) // job.size)
         return 0
 
     cdef int follow_positions(self) except -1:
         """Targets of the active positions."""
-        rows = self.rows_of(self.active, False)
+        rows = self.rows_of(self.active_size, False)
         if self.exact:
-            self.targets, self.doubles = self.store.kernel.double_targets(rows), zeros("d", self.active + 1)
+            self.targets, self.doubles = self.store.kernel.double_targets(rows), zeros("d", self.active_size + 1)
         else:
             self.targets = self.store.kernel.targets(rows)
-            self.values = zeros("f", SVMX_SOURCES * self.active + 1)
+            self.values = zeros("f", SVMX_SOURCES * self.active_size + 1)
         self.moved = False
         return 0
 
@@ -470,13 +470,13 @@ cdef class Chunked(WarmSmo):
         return Smo.swap(self, a, b)
 
     cdef int shrink(self) except -1 nogil:
-        cdef Py_ssize_t before = self.active
+        cdef Py_ssize_t before = self.active_size
         Smo.shrink(self)
-        self.moved |= self.active != before
+        self.moved |= self.active_size != before
         return 0
 
     cdef int unshrink(self) except -1 nogil:
-        self.moved |= self.active < self.size
+        self.moved |= self.active_size < self.size
         Smo.unshrink(self)
         with gil:
             self.remember(False)

@@ -23,7 +23,7 @@ The plain iteration cycles or diverges on many problems. Four things make it con
 * The best point between the present beta and the one found is taken, so the dual objective never rises.
 * A round begins with some pair steps, which is all that easy working sets need. Where rounds do not bring the gap down,
   which is what a cycle looks like now, the next begins with many: they converge from any feasible point
-  (``Chunk.fallbacks`` counts how often).
+  (``Subproblem.fallbacks`` counts how often).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from libsvmx._problem.certificate import array_level
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from libsvmx._solvers.decomposition.subproblem import Chunk
+    from libsvmx._solvers.decomposition.subproblem import Subproblem
     from libsvmx._typing import FloatArray
 
     Places = NDArray[np.intp]
@@ -60,7 +60,7 @@ MOST_FACES = 30
 BISECTIONS = 80
 
 
-def solve(chunk: Chunk, eps: float, limit: int) -> None:
+def solve(chunk: Subproblem, eps: float, limit: int) -> None:
     """Bring the gap of ``chunk`` below ``eps``, or make about ``limit`` pair steps."""
     last = chunk.steps + limit
     best, waited, fallbacks = np.inf, 0, 0
@@ -82,7 +82,7 @@ def solve(chunk: Chunk, eps: float, limit: int) -> None:
             n_steps = FALLBACK_STEPS * chunk.size
 
 
-def least_squares(chunk: Chunk) -> bool:
+def least_squares(chunk: Subproblem) -> bool:
     """One round: weighted least squares, and the best point on the way to its solution. False if it leads nowhere."""
     K, V, beta, least, most, group = (np.asarray(view) for view in chunk.views())
     K = K[:, : chunk.size]

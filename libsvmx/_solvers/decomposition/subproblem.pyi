@@ -4,7 +4,7 @@ from typing import Any
 from libsvmx._solvers.control import Control
 from libsvmx._typing import Buffer
 
-class Chunk:
+class Subproblem:
     room: int
     size: int
     groups: int
@@ -16,7 +16,7 @@ class Chunk:
         room: int,
         groups: int,
         leaf: int = 0,
-        engine: Callable[[Chunk, float, int], Any] | None = None,
+        engine: Callable[[Subproblem, float, int], Any] | None = None,
         selection: tuple[str, float, int] = ("random", 0.0, 1),
         control: Control | None = None,
     ) -> None: ...

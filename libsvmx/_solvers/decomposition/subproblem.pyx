@@ -11,7 +11,7 @@ from libc.math cimport HUGE_VAL, HUGE_VALF
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import table, zeros
 from libsvmx._core.float_lanes cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
                                        svmx_leaf_partner, svmx_leaf_partner_of)
 from libsvmx._core.smo_lanes cimport SVMX_TAU, svmx_gather
@@ -29,14 +29,14 @@ cdef int PATIENCE = 20
 cdef Py_ssize_t LEAF = 352
 
 
-cdef class Chunk:
-    """Chunk(room, groups, leaf=0, engine=None, selection=(...), control=None): for up to ``room`` variables.
+cdef class Subproblem:
+    """Subproblem(room, groups, leaf=0, engine=None, selection=(...), control=None): for up to ``room`` variables.
 
     Parameters
     ----------
     groups : int                         2 where the sums of two groups are fixed by themselves, else 1
     leaf : int                           variables of the smaller chunk
-    engine : callable(Chunk, eps, limit)     solves a chunk of that size; pair steps if None
+    engine : callable(Subproblem, eps, limit)     solves a chunk of that size; pair steps if None
     selection : (rule, kept, seed)       of the smaller chunk
     control : Control                    told of work, and asked whether to stop
 
@@ -56,7 +56,7 @@ cdef class Chunk:
         self.K = zeros("f", room * self.stride)
         self.V, self.beta, self.least, self.most, self.diagonal = (zeros("d", self.stride) for _ in range(5))
         self.group = zeros("b", self.stride)
-        self.up, self.low = table(groups, self.stride), table(groups, self.stride)
+        self.up, self.low = table("f", groups, self.stride), table("f", groups, self.stride)
         self.before = zeros("d", self.stride)
         self.coef, self.falls, self.working, self.last = zeros("d", room), zeros("d", room), zeros("i", room), zeros("i", room)
         self.rows = <const float **>malloc(room * sizeof(float *))
@@ -65,7 +65,7 @@ cdef class Chunk:
         self.nearby, self.inverse = zeros("f", self.stride), zeros("f", self.stride if leaf < room else room * self.stride)
         self.selection = Selection(room, *selection)
         if leaf < room:
-            self.inner = Chunk(leaf, groups, leaf, engine, selection, control)
+            self.inner = Subproblem(leaf, groups, leaf, engine, selection, control)
 
     def __dealloc__(self):
         free(self.rows)
@@ -86,9 +86,9 @@ cdef class Chunk:
     cdef void put(self, Py_ssize_t v, double V, double beta, double least, double most, double diagonal, int group) noexcept nogil:
         self.V[v], self.beta[v], self.least[v], self.most[v] = V, beta, least, most
         self.diagonal[v], self.group[v] = diagonal, <int8_t>group
-        self.set_sides(v)
+        self.update_status(v)
 
-    cdef void set_sides(self, Py_ssize_t v) noexcept nogil:
+    cdef void update_status(self, Py_ssize_t v) noexcept nogil:
         cdef int g
         for g in range(self.groups):
             self.up[g, v] = 0 if self.group[v] == g and self.beta[v] < self.most[v] else -HUGE_VALF
@@ -164,7 +164,7 @@ cdef class Chunk:
                     n += 1
         return n > self.inner.room
 
-    cdef void load(self, Chunk whole, Py_ssize_t n) noexcept nogil:
+    cdef void load(self, Subproblem whole, Py_ssize_t n) noexcept nogil:
         """The first n of the working set of ``whole`` become this problem."""
         cdef Py_ssize_t k, v
         self.begin(n)
@@ -182,7 +182,7 @@ cdef class Chunk:
                 self.coef[n] = self.beta[v] - self.inner.beta[k]
                 self.rows[n] = &self.K[v * self.stride]
                 self.beta[v] = self.inner.beta[k]
-                self.set_sides(v)
+                self.update_status(v)
                 n += 1
         svmx_add_float_rows(self.size, n, &self.coef[0], self.rows, 0, &self.V[0])
         return n > 0
@@ -255,8 +255,8 @@ cdef class Chunk:
             # at a bound exactly, or the pair would be chosen again for what rounding left
             self.beta[i] = self.most[i] if step == room_i else self.beta[i] + step
             self.beta[j] = self.least[j] if step == room_j else self.beta[j] - step
-            self.set_sides(i)
-            self.set_sides(j)
+            self.update_status(i)
+            self.update_status(j)
             for g in range(self.groups):
                 top[g] = svmx_leaf_move(size, V, &self.K[i * self.stride], &self.K[j * self.stride],
                                         <float>step if g == 0 else 0, &self.up[g, 0], &highest[g])
@@ -280,7 +280,7 @@ cdef class Chunk:
         if not gain > 0:
             for v in range(self.size):
                 self.V[v] = self.before[v]
-                self.set_sides(v)
+                self.update_status(v)
             return False
         for v in range(self.size):
             self.beta[v] = self.coef[v]
@@ -311,7 +311,7 @@ cdef class Chunk:
         for v in range(self.size):
             self.gained += 0.5 * (coefficients[v] - self.beta[v]) * (scores[v] + self.V[v])
             self.beta[v], self.V[v] = coefficients[v], scores[v]
-            self.set_sides(v)
+            self.update_status(v)
 
     def told_to_stop(self):
         """Lets signals in; whether it is time to stop."""
@@ -320,8 +320,3 @@ cdef class Chunk:
     def kkt_gap(self):
         """max V over what can grow less min V over what can fall."""
         return self.gap()
-
-
-cdef object table(Py_ssize_t rows, Py_ssize_t columns):
-    """Zeroed two-dimensional buffer of float32."""
-    return memoryview(zeros("f", rows * columns)).cast("B").cast("f", [rows, columns])
