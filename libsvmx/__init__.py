@@ -21,7 +21,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx._solvers.interior_point.settings import CRSVM
+    from libsvmx._solvers.smo.settings import SMO
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -47,6 +50,10 @@ if TYPE_CHECKING:
     from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
 
 __all__ = [
+    "CRSVM",
+    "IRWLS",
+    "SMO",
+    "Chunked",
     "CrossValidation",
     "CsrMatrix",
     "DataError",
@@ -80,11 +87,14 @@ __all__ = [
 ]
 
 _HOME = {
+    "CRSVM": "_solvers.interior_point.settings",
+    "Chunked": "_solvers.decomposition.settings",
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
     "FoldReport": "_train.validation.pair_folds",
     "FormatError": "exceptions",
     "GridSearch": "api.grid",
+    "IRWLS": "_solvers.decomposition.settings",
     "Iteration": "_solvers.interior_point.predictor_corrector",
     "KernelType": "enums",
     "LowRankKernel": "api.low_rank",
@@ -92,6 +102,7 @@ _HOME = {
     "Observer": "_train.observer",
     "Parameter": "_train.parameter",
     "ParameterError": "exceptions",
+    "SMO": "_solvers.smo.settings",
     "State": "api.state",
     "SvmType": "enums",
     "SvmxError": "exceptions",

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.low_rank import FactorSource
 from libsvmx._train.cluster.training import Chunk, LinearSource, Spread, spread_out, train_spread
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
-from libsvmx.api.arrays import as_matrix
+from libsvmx.api.arrays import as_matrix, parameter_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
@@ -135,28 +136,29 @@ def train(data: Spread, param: Parameter | None = None, *, observer: Observer | 
     SvmxError                the cluster gives up. A worker that is lost is not the end: its part is done again
     """
     if param is None:
-        low_rank = bool(options.get("low_rank"))
+        low_rank = any(options.get(name) for name in ("low_rank", "rank", "rank_error"))
         usual = (
             {"kernel_type": KernelType.RBF, "predict_with": "factor"}
             if low_rank
             else {"kernel_type": KernelType.LINEAR}
         )
-        options = {"solver": "crsvm", **usual, **options}
-    param = replace(param or Parameter(), **options)
+        options = {"solver": CRSVM.name, **usual, **options}
+    param = parameter_of(param, options)
     if param.gamma == 0:
         param = replace(param, gamma=1.0 / max(int(data.features.max(initial=1)), 1))
     observer = observer or Observer()
-    if param.solver != "crsvm":
-        raise ParameterError(f"rows on a cluster are trained by solver crsvm, not {param.solver}")
+    solver = param.solver
+    if not isinstance(solver, CRSVM):
+        raise ParameterError(f"rows on a cluster are trained by solver {CRSVM.name}, not {solver.name}")
     if param.probability:
         raise ParameterError("there are no probability estimates of rows on a cluster")
-    if not param.low_rank and param.kernel_type != KernelType.LINEAR:
+    if not solver.low_rank and param.kernel_type != KernelType.LINEAR:
         raise ParameterError("rows on a cluster have a linear kernel, or a low_rank approximation of another one")
-    if param.low_rank and param.predict_with != "factor":
+    if solver.low_rank and solver.predict_with != "factor":
         raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
-    source = FactorSource(data, param, observer) if param.low_rank else LinearSource(data)
+    source = FactorSource(data, param, observer) if solver.low_rank else LinearSource(data)
     model, _ = train_spread(data, source, param, observer)
     return model
 

@@ -20,3 +20,9 @@ def folder(tmp_path, monkeypatch, capfd):
 
     monkeypatch.chdir(tmp_path)
     return Folder(tmp_path, capfd)
+
+
+@pytest.fixture(scope="session")
+def exhaustive(pytestconfig):
+    """Whether every case is wanted, not representatives."""
+    return pytestconfig.getoption("exhaustive", False)

@@ -116,7 +116,7 @@ HEART = str(data.DATA / "heart_scale")
 
 def test_it_is_what_crsvm_trains_with():
     X, y = table("heart_scale")
-    options = {"gamma": 0.1, "low_rank": "rpcholesky", "rank": 25, "solver_seed": 5}
+    options = {"gamma": 0.1, "low_rank": "rpcholesky", "rank": 25, "random_state": 5}
     features = libsvmx.low_rank(X, **options)
     linear = libsvmx.train(features.factor, y, kernel_type=0, solver="crsvm")
     model = libsvmx.train(X, y, solver="crsvm", predict_with="factor", **options)
@@ -151,7 +151,7 @@ def test_no_rows(empty):
         ({"rank": -1}, "rank must be between 0 and"),
         ({"rank_error": 2}, "rank_error must be >= 0 and < 1"),
         ({"rank": 3, "low_rank": "magic"}, "unknown low_rank 'magic'"),
-        ({"rank": 3, "solver_seed": -1}, "seed must be between"),
+        ({"rank": 3, "random_state": -1}, "random_state must be between"),
     ],
 )
 def test_wrong_parameters(options, message):

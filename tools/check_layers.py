@@ -18,7 +18,8 @@ LAYERS = {
         "_core",
         "_kernels",
         "_problem",
-        "_solvers/control",
+        "_solvers/control _solvers/solver",
+        "_solvers/registry",
         "_solvers/path/path_state",  # the state of a path, from which SMO in double starts again
         "_solvers/smo",
         "_solvers/path",

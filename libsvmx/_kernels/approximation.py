@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from libsvmx.exceptions import ParameterError
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
@@ -13,39 +11,22 @@ if TYPE_CHECKING:
 METHODS = ("cholesky", "rpcholesky", "nystrom", "eigen")
 
 
-@dataclass(frozen=True, slots=True)
-class Approximation:
-    """Settings of a low-rank factor; with rank and tolerance both, whichever is met first.
+class Approximation(NamedTuple):
+    """What low-rank factor is wanted; with rank and rank_error both, whichever is met first. One of them is not 0.
 
     Attributes
     ----------
-    method : str           'cholesky', 'rpcholesky', 'nystrom' or 'eigen'
-    rank : int             columns of the factor at most; 0: the tolerance decides
-    tolerance : float      stop where trace(K - F F') <= tolerance * trace(K); 0: the rank decides. Nystroem doubles
+    low_rank : str         'cholesky', 'rpcholesky', 'nystrom' or 'eigen'
+    rank : int             columns of the factor at most; 0: rank_error decides
+    rank_error : float     stop where trace(K - F F') <= rank_error * trace(K); 0: the rank decides. Nystroem doubles
         its landmarks until then, the other methods end with the first column that will do
-    seed : int             of random pivots
-
-    Raises
-    ------
-    ParameterError
+    random_state : int     of random pivots
     """
 
-    method: str = "cholesky"
+    low_rank: str = "cholesky"
     rank: int = 0
-    tolerance: float = 0.0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ParameterError(f"unknown method {self.method!r}: choose one of {', '.join(METHODS)}")
-        if not 0 <= self.rank < 2**31:
-            raise ParameterError(f"rank must be between 0 and 2^31 - 1, not {self.rank}")
-        if not 0.0 <= self.tolerance < 1.0:
-            raise ParameterError(f"tolerance must be >= 0 and < 1, not {self.tolerance}")
-        if self.rank == 0 and self.tolerance == 0.0:
-            raise ParameterError("a low-rank factor needs a rank, or the error that it may have")
-        if not 0 <= self.seed < 2**63:
-            raise ParameterError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
+    rank_error: float = 0.0
+    random_state: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)

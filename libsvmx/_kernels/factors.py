@@ -67,9 +67,9 @@ class BlockedRows:
 
     def target(self, settings: Approximation) -> float:
         """The trace error to be reached, minus infinity if the rank alone decides."""
-        if settings.tolerance and self.trace < 0:
+        if settings.rank_error and self.trace < 0:
             raise DataError("an error is a share of the trace of the kernel matrix, which is negative: give a rank")
-        return settings.tolerance * self.trace if settings.tolerance else -np.inf
+        return settings.rank_error * self.trace if settings.rank_error else -np.inf
 
     def map(self, function: Callable[..., FloatArray], *arguments: Iterable[object]) -> list[FloatArray]:
         """``function`` of each row block, and of the arguments for it, in the order of the row blocks."""
@@ -107,7 +107,7 @@ def cholesky(problem: BlockedRows, settings: Approximation) -> LowRank:
     """Greedy or randomly pivoted Cholesky: steps of libsvmx._kernels.pivoting until rank or tolerance is met."""
     limit = min(settings.rank or problem.n, problem.n)
     target = problem.target(settings)
-    random = np.random.default_rng(settings.seed)
+    random = np.random.default_rng(settings.random_state)
     residual = problem.diagonal.copy()
     factor = np.empty((problem.n, limit if settings.rank else min(limit, FIRST)))
     pivots: list[int] = []
@@ -152,14 +152,14 @@ def _pivots(
     random: np.random.Generator,
 ) -> tuple[list[int], FloatArray]:
     """Pivots of a step, as rows of the problem, none if only rounding is left, and N of libsvmx._kernels.pivoting."""
-    if settings.method == "cholesky":
+    if settings.low_rank == "cholesky":
         candidates, bound = pivoting.largest_rows(residual, CANDIDATES)
     else:
         marks = random.random(CANDIDATES) * np.maximum(residual, 0.0).sum()
         candidates = pivoting.drawn_rows(residual, marks)
     block = pivoting.residual_block(problem.take(candidates), factor[candidates], problem.spec)
     problem.check_symmetry(block)
-    if settings.method == "cholesky":
+    if settings.low_rank == "cholesky":
         chosen, lower = pivoting.choose_largest(block, bound, room, floor)
     else:
         chosen, lower = pivoting.choose_random(block, random.random(CANDIDATES), room, floor)
@@ -170,10 +170,10 @@ def nystrom(problem: BlockedRows, settings: Approximation) -> LowRank:
     """Landmarks at random, without replacement; for a tolerance, twice as many until it is met."""
     limit = min(settings.rank or problem.n, problem.n)
     target = problem.target(settings)
-    order = np.random.default_rng(settings.seed).permutation(problem.n)
+    order = np.random.default_rng(settings.random_state).permutation(problem.n)
     problem.check_residual(problem.diagonal)
     columns = np.empty((problem.n, 0))
-    p = min(FIRST, limit) if settings.tolerance else limit
+    p = min(FIRST, limit) if settings.rank_error else limit
     while True:
         fresh = problem.take(order[columns.shape[1] : p])
         new = problem.map(partial(kernel_columns, others=fresh, spec=problem.spec))
@@ -249,7 +249,7 @@ def _eigenpairs(
     if operator.n <= eigen.DENSE:
         return eigen.whole(operator, limit)
     near = Approximation(
-        "rpcholesky", min(problem.n, NEARER * settings.rank), settings.tolerance / NEARER, settings.seed
+        "rpcholesky", min(problem.n, NEARER * settings.rank), settings.rank_error / NEARER, settings.random_state
     )
     try:
         factor = cholesky(problem, near).factor[first]
@@ -262,9 +262,9 @@ def _eigenpairs(
             return np.empty(0), factor, factor
         k = min(limit, len(S), 1 + int(np.searchsorted(np.cumsum(S), problem.trace - target)))
         if k * eigen.DENSE_SHARE < operator.n:
-            return eigen.davidson(operator, k, U, S, settings.seed)
+            return eigen.davidson(operator, k, U, S, settings.random_state)
     while k * eigen.DENSE_SHARE < operator.n:
-        found = eigen.lanczos(operator, k, settings.seed)
+        found = eigen.lanczos(operator, k, settings.random_state)
         if k == limit or problem.trace - np.maximum(found[0], 0.0).sum() <= target:
             return found
         k = min(2 * k, limit)
@@ -289,5 +289,5 @@ def _result(
     error: float,
 ) -> LowRank:
     return LowRank(
-        factor, pivots, np.ascontiguousarray(transform), problem.trace, max(0.0, float(error)), settings.method
+        factor, pivots, np.ascontiguousarray(transform), problem.trace, max(0.0, float(error)), settings.low_rank
     )

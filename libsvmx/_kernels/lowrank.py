@@ -90,9 +90,9 @@ def factorize(
 
     with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
         problem = factors.BlockedRows(matrix, chosen, spec, threads)
-        if settings.method == "eigen":
+        if settings.low_rank == "eigen":
             return factors.eigenvectors(problem, settings, budget_bytes)
-        if settings.method == "nystrom":
+        if settings.low_rank == "nystrom":
             return factors.nystrom(problem, settings)
         return factors.cholesky(problem, settings)
 

@@ -16,7 +16,7 @@ from libsvmx._kernels.featurerows import (
     second_order_rows,
     second_order_size,
 )
-from libsvmx._solvers.interior_point import predictor_corrector
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.model import Model, vectors_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
@@ -58,10 +58,11 @@ class Explicit:
     """
 
     def __init__(self, problem: Problem, param: Parameter, observer: Observer):
-        self.problem, self.param = problem, param
+        assert isinstance(param.solver, CRSVM)
+        self.problem, self.param, self.solver = problem, param, param.solver
         self.low_rank: LowRank | None = None
-        if param.low_rank:
-            check_size(min(param.rank, len(problem)))
+        if self.solver.low_rank:
+            check_size(min(self.solver.rank, len(problem)))
             self.factorize(observer)
         else:
             rows = self.own()
@@ -77,11 +78,16 @@ class Explicit:
             self.rows = DenseRows(np.zeros((self.rows.m, 1)))
         self.number = inverse(problem.rows, problem.features.n_rows)
 
+    @property
+    def predicts(self) -> bool:
+        """Whether models predict with the factor, by its pivots."""
+        return self.solver.predict_with == "factor"
+
     def own(self) -> FeatureRows | None:
         """Rows of the data, or of their second-order map; None if that has more features than there are rows."""
         param = self.param
         rows = feature_rows(self.problem.features, self.problem.rows)
-        if not param.has_features:
+        if param.lacks_features:
             raise ParameterError(
                 "solver crsvm needs explicit features: a linear kernel, a polynomial one of degree 2 with coef0 >= 0, "
                 "or a low-rank approximation of the kernel (low_rank and rank)"
@@ -98,10 +104,10 @@ class Explicit:
         from libsvmx._kernels.approximation import Approximation
 
         param = self.param
-        settings = param.approximation() if param.low_rank else Approximation("cholesky", tolerance=FULL)
+        settings = self.solver.approximation() if self.solver.low_rank else Approximation("cholesky", rank_error=FULL)
         self.low_rank = factor_of(self.problem, param, settings)
         self.rows = DenseRows(self.low_rank.factor)
-        if param.low_rank:
+        if self.solver.low_rank:
             observer.factorized(self.low_rank.factor.shape[1], self.low_rank.trace_error, self.low_rank.trace)
 
     def of(self, problem: Problem) -> FeatureRows:
@@ -139,9 +145,8 @@ class Explicit:
 
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""
-        settings = self.param.interior()
         threads = thread_count(self.param.threads)
-        return predictor_corrector.solve_dual(dual, self.of(problem), settings, control, threads, observer.iterated)
+        return self.solver.solve_features(dual, self.of(problem), control, threads, observer.iterated)
 
 
 def factor_of(problem: Problem, param: Parameter, settings: Approximation) -> LowRank:

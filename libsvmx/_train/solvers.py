@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from libsvmx._core.threads import thread_count
-from libsvmx._solvers.smo import smo
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
@@ -26,14 +25,4 @@ def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: flo
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    threads = thread_count(param.threads)
-    # the two below are loaded where they are needed: the start of a command counts
-    if param.solver != "smo":
-        from libsvmx._solvers.decomposition import chunked
-
-        return chunked.solve(dual, kernel, budget_bytes, control, threads, param.chunking())
-    if dual.scores is None:
-        return smo.solve(dual, kernel, budget_bytes, control, threads)
-    from libsvmx._solvers.smo import warm
-
-    return warm.solve(dual, kernel, budget_bytes, control, threads)
+    return param.solver.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))

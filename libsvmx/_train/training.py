@@ -69,7 +69,7 @@ def solve_binary(
     """One dual problem, for one-class and regression or for a pair of classes."""
     control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
     dual = build_dual(param, problem.targets, Cp, Cn)
-    if param.solver == "crsvm":
+    if param.solver.needs_features:
         solution = kernels.features(observer).solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
@@ -143,7 +143,7 @@ def train_classifier(
             statuses.append(found.report.status)
 
     classes = labels, start, order
-    if kernels.explicit and param.predict_with == "factor":
+    if kernels.explicit and kernels.explicit.predicts:
         model = kernels.explicit.model(problem, classes, betas, rhos, statuses)
     else:
         model = assemble_classifier(problem, param, classes, betas, rhos, statuses)

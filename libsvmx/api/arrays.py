@@ -6,7 +6,6 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import prediction
 from libsvmx._train.model import Model
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.enums import KernelType
@@ -129,8 +128,19 @@ def precomputed(K: Any) -> CsrMatrix:
     return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
 
 
-def parameter_of(param: Parameter | None, options: Mapping[str, Any]) -> Parameter:
-    return replace(param or Parameter(), **options)
+# LIBSVM's, of what is drawn at random.
+USUAL_STATE = 1
+
+
+def parameter_of(param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None) -> Parameter:
+    """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError.
+
+    ``random_state``: of the solver, too, if it draws at random.
+    """
+    found = changed(param or Parameter(), options)
+    if random_state is None or not any(known.name == "random_state" for known in found.solver.settings()):
+        return found
+    return changed(found, {"random_state": random_state})
 
 
 def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:

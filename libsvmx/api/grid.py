@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from libsvmx._train.validation.grid import (
 )
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import problem_of
+from libsvmx.api.arrays import USUAL_STATE, parameter_of, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,7 +91,7 @@ def grid_search(
     param: Parameter | None = None,
     *,
     seed: str | None = "auto",
-    random_state: int = 1,
+    random_state: int | None = None,
     workers: int = 1,
     dask: Any = None,
     progress: Callable[[Point], object] | None = None,
@@ -109,7 +109,8 @@ def grid_search(
     seed : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
                               seeding cannot be (probability estimates, classes of weight 0, solver crsvm)
-    random_state : int        of the folds, drawn anew at each point; 1 is LIBSVM's
+    random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that
+                              draw
     workers : int             processes; more than one needs joblib (``libsvmx[grid]``)
     dask : str or distributed.Client       share the points among its workers instead (``libsvmx[dask]``)
     progress : callable(point)             told of each point as it comes
@@ -122,9 +123,10 @@ def grid_search(
     ------
     ParameterError, DataError, SvmxError      all are ValueErrors
     """
-    problem, param = problem_of(X, y, replace(param or Parameter(), **options))
+    problem, param = problem_of(X, y, parameter_of(param, options, random_state))
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
-    plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), random_state)
+    state = USUAL_STATE if random_state is None else random_state
+    plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), state)
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     found = {}
     with workers_pool or nullcontext():

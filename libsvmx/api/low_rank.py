@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._kernels.lowrank import features_of
+from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train.checks import check_problem
 from libsvmx._train.feature_map import factor_of
 from libsvmx._train.parameter import Parameter
@@ -15,6 +17,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.api.arrays import as_matrix, parameter_of, precomputed
 from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -84,7 +87,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     ----------
     X : as of ``train``
     param : Parameter      or its fields as keywords; those of the kernel count, and ``low_rank`` (the method,
-        'cholesky' if none is named), ``rank``, ``rank_error``, ``solver_seed``, ``cache_size`` and ``threads``
+        'cholesky' if none is named), ``rank``, ``rank_error``, ``random_state``, ``cache_size`` and ``threads``
 
     Returns
     -------
@@ -95,13 +98,14 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     ParameterError         neither rank nor rank_error, or an unknown method
     DataError              bad data, or a kernel matrix that is not positive semidefinite, so that it has no factor
     """
-    param = parameter_of(param, options)
-    param = replace(param, low_rank=param.low_rank or "cholesky")
-    settings = param.approximation()
+    param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options})
+    solver = param.solver
+    if not isinstance(solver, CRSVM) or not solver.low_rank:
+        raise ParameterError("a low-rank factor needs a rank, or the error that it may have (rank_error)")
     matrix = rows_of(X, param)
     problem = Problem(matrix, np.zeros(matrix.n_rows).data)
     param = default_gamma(param, matrix.max_index)
-    check_problem(problem, replace(param, svm_type=SvmType.ONE_CLASS, solver="smo"))  # no labels
-    found = factor_of(problem, param, settings)
+    check_problem(problem, replace(param, svm_type=SvmType.ONE_CLASS, solver=SMO()))  # no labels
+    found = factor_of(problem, param, solver.approximation())
     vectors = problem.matrix.take(found.pivots.astype(np.int32).data)
     return LowRankKernel(found.factor, found.pivots, found.transform, found.trace, found.trace_error, param, vectors)

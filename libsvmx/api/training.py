@@ -25,7 +25,7 @@ from libsvmx._train.validation.cross_validation import CrossValidated
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.pair_folds import FoldReport
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import model_of, parameter_of, problem_of, tests_of
+from libsvmx.api.arrays import USUAL_STATE, model_of, parameter_of, problem_of, tests_of
 from libsvmx.api.state import State
 from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
@@ -77,7 +77,7 @@ def train(
     param: Parameter | None = None,
     *,
     keep_state: Literal[False] = False,
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> Model: ...
@@ -88,7 +88,7 @@ def train(
     param: Parameter | None = None,
     *,
     keep_state: Literal[True],
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> State: ...
@@ -98,7 +98,7 @@ def train(
     param: Parameter | None = None,
     *,
     keep_state: bool = False,
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> Model | State:
@@ -114,7 +114,8 @@ def train(
         on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with ``low_rank="cholesky", rank=300``
     keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
-    random_state : int                   of the folds behind probability estimates; 1 is LIBSVM's
+    random_state : int                   of what is drawn: the folds behind probability estimates, by default LIBSVM's,
+        and by solvers that draw
     observer : Observer                  is told of progress; ``iterated`` gets an Iteration for each of crsvm
 
     Returns
@@ -125,11 +126,13 @@ def train(
     ------
     ParameterError, DataError            both are ValueErrors
     """
-    param = parameter_of(param, options)
+    param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param)
     if keep_state:
         return train_state(problem, param, observer or Observer(), State)
-    return train_problem(problem, param, Rand(random_state), observer or Observer())
+    return train_problem(
+        problem, param, Rand(USUAL_STATE if random_state is None else random_state), observer or Observer()
+    )
 
 
 def cross_validate(
@@ -140,7 +143,7 @@ def cross_validate(
     *,
     seed: str | None = None,
     seed_from: str = "",
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> CrossValidation:
@@ -153,16 +156,22 @@ def cross_validate(
         the optimum over all rows along the exact path, whose breakpoints are counted as ``iterations``.
     seed_from : str
         'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
-    random_state : int                   of the folds; 1 draws those of svm-train
+    random_state : int
+        Of what is drawn: the folds, by default those of svm-train, and by solvers that draw.
 
     Raises
     ------
     ParameterError, DataError
     """
-    param = parameter_of(param, options)
+    param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param)
     found = cross_validation.cross_validate(
-        problem, param, n_folds, Rand(random_state), observer or Observer(), Seeding(seed or "none", seed_from)
+        problem,
+        param,
+        n_folds,
+        Rand(USUAL_STATE if random_state is None else random_state),
+        observer or Observer(),
+        Seeding(seed or "none", seed_from),
     )
     return _cross_validation(found, problem)
 
@@ -219,7 +228,7 @@ def leave_one_out(
     *,
     seed: str = "auto",
     values: bool = True,
-    random_state: int = 1,
+    random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> LeaveOneOut:
@@ -234,9 +243,16 @@ def leave_one_out(
     ------
     ParameterError, DataError
     """
-    param = parameter_of(param, options)
+    param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param)
-    found = leave_one_out_problem(problem, param, Rand(random_state), observer or Observer(), seed, values)
+    found = leave_one_out_problem(
+        problem,
+        param,
+        Rand(USUAL_STATE if random_state is None else random_state),
+        observer or Observer(),
+        seed,
+        values,
+    )
     scores = Scores()
     scores.add(found.predicted, problem.targets)
     return LeaveOneOut(

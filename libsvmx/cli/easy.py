@@ -13,7 +13,8 @@ from libsvmx._train.training import train_problem
 from libsvmx.cli import grid, predict, scale
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_end, warn, write
-from libsvmx.cli.train import SOLVER_NAMES, grammar
+from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
+from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
@@ -44,15 +45,17 @@ def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = grid.Job()
     resume: list[bool] = []
-    _, _, names, switches = grammar(job)
+    _, _, names, switches = grammar(job, ())
+    solver_names, solver_switches = solver_grammar(job.values, asked_solvers(argv))
     names = {
         "--threads": names["--threads"],
-        **{option: names[option] for option in SOLVER_NAMES},
+        **solver_names,
         "--seed-alpha": names["--seed-alpha"],
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
     del switches["--loo"]
+    switches |= solver_switches
     switches["--resume"] = lambda: resume.append(True)
     files = parse(argv, {}, {}, names, switches, USAGE, version_text("svmx-easy"))
     if not 1 <= len(files) <= 2:

@@ -7,11 +7,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import SOLVER_FIELDS, SOLVER_FIELDS_USED, Parameter
+from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma
@@ -38,6 +38,7 @@ from libsvmx.cli import gridplot, report
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.options import UsageError, count, parse, real
 from libsvmx.cli.process import run, tidy_end, warn, write
+from libsvmx.cli.solveroptions import asked_solvers
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
@@ -153,7 +154,7 @@ def parse_arguments(argv: list[str]) -> Job:
         else:
             rest.append(word)
         i += 1
-    letters, flags, names, switches = grammar(job)
+    letters, flags, names, switches = grammar(job, asked_solvers(argv))
     names |= {
         "--csv": lambda option, text: setattr(job, "csv", text),
         "--json": lambda option, text: setattr(job, "json", text),
@@ -223,10 +224,8 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     """What identifies the points of a run in its results file."""
     from libsvmx._version import VERSION
 
-    parameters = asdict(plan.param)
-    used = SOLVER_FIELDS_USED[plan.param.solver]
-    # no result depends on these, and a solver has no use for the options of the others
-    for name in ("cache_size", "threads", *(name for name in SOLVER_FIELDS if name not in used)):
+    parameters = flat_fields(plan.param)
+    for name in ("cache_size", "threads"):  # no result depends on these
         del parameters[name]
     if plan.grid.c_values is not None:
         parameters["C"] = SEARCHED
@@ -423,7 +422,7 @@ def write_tables(job: Job, table: Table) -> None:
             "dataset": job.dataset,
             "folds": table.plan.n_folds,
             "seed_alpha": table.plan.seeding.method,
-            "parameters": asdict(table.plan.param),
+            "parameters": flat_fields(table.plan.param),
             "best": finite(best),
             "points": [finite(row) for row in rows],
         }

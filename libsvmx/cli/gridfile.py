@@ -151,7 +151,7 @@ def _difference(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) ->
     before, now = there[name], here[name]
     if not isinstance(before, dict):
         return name
-    usual = "as usual"  # the solver and its options are there if another one is asked for
+    usual = "as usual"  # each solver has settings of its own
     names = [n for n in {**before, **now} if before.get(n, usual) != now.get(n, usual)]
     return ", ".join(f"{n} was {before.get(n, usual)}, now {now.get(n, usual)}" for n in names)
 

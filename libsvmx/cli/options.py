@@ -19,6 +19,12 @@ class HelpRequested(Exception):
 
 
 Setter = Callable[[str, str], None]
+Usage = str | Callable[[], str]  # as a function, it is made when it is wanted
+
+
+def text_of(usage: Usage) -> str:
+    """The text of a usage."""
+    return usage if isinstance(usage, str) else usage()
 
 
 def parse(
@@ -27,7 +33,7 @@ def parse(
     flags: Mapping[str, Callable[[], None]],
     names: Mapping[str, Setter],
     switches: Mapping[str, Callable[[], None]],
-    usage: str,
+    usage: Usage,
     version: str,
 ) -> list[str]:
     """Feed options to their setters; returns the arguments that follow.
@@ -48,7 +54,7 @@ def parse(
     while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
         option = argv[i]
         if option in ("--help", "--version"):
-            raise HelpRequested(usage if option == "--help" else version)
+            raise HelpRequested(text_of(usage) if option == "--help" else version)
         if option.startswith("--"):
             i += _long(argv, i, names, switches)
             continue

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from libsvmx.cli.options import HelpRequested, UsageError
+from libsvmx.cli.options import HelpRequested, Usage, UsageError, text_of
 from libsvmx.exceptions import SvmxError
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
 ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
-def run(command: str, main: Callable[[list[str]], int], usage: str) -> None:
+def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     """Run ``main`` on the arguments of the process and leave with its exit code."""
     # die by the signal, at once and without a traceback, as a C program does
     if not _ignored(signal.SIGINT):
@@ -25,7 +25,7 @@ def run(command: str, main: Callable[[list[str]], int], usage: str) -> None:
     sys.exit(guarded(command, main, usage, sys.argv[1:]))
 
 
-def guarded(command: str, main: Callable[[list[str]], int], usage: str, argv: list[str]) -> int:
+def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> int:
     """``main(argv)``, with every expected error turned into a message and exit code 1."""
     try:
         code, text = _answered(command, main, usage, argv)
@@ -50,7 +50,7 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: str, argv: li
     return FAILURE
 
 
-def _answered(command: str, main: Callable[[list[str]], int], usage: str, argv: list[str]) -> tuple[int, str]:
+def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> tuple[int, str]:
     """Exit code and what is still to be printed on standard output: help, usage or nothing."""
     try:
         return main(argv), ""
@@ -59,7 +59,7 @@ def _answered(command: str, main: Callable[[list[str]], int], usage: str, argv: 
     except UsageError as error:
         if str(error):
             complain(command, str(error))
-        return FAILURE, usage
+        return FAILURE, text_of(usage)
 
 
 def _drop_unwritable_output() -> None:

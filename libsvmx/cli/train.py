@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from libsvmx._core.rand import Rand
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import SOLVERS, Parameter
+from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
@@ -18,6 +18,7 @@ from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import report
 from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
+from libsvmx.cli.solveroptions import asked_solvers, check_takers, settings_usage, solver_grammar, solver_usage
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
@@ -26,9 +27,10 @@ from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
 
 if TYPE_CHECKING:
+    from libsvmx._solvers.solver import Solver
     from libsvmx._typing import Buffer
 
-USAGE = """\
+TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
 
 Trains a support vector machine on LIBSVM data (plain, .gz, .xz, .bz2, or - for standard input)
@@ -61,54 +63,21 @@ more:
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
-  --solver NAME            smo: LIBSVM's path and its model files (default); chunked: the same optimum to -e by working
-                           sets, sooner where iterations are many; irwls: by working sets and least squares;
-                           crsvm: C-SVC of many rows and few features, by an interior-point method
-  --working-set N          of chunked and irwls: variables of a working set (0, as many as suit)
-  --working-set-rule RULE  which they are: random, largest (violation), or half of each, mixed (random)
-  --keep-share F           share of a working set that stays for the next, below 1 (0)
-  --precision P            of kernel rows that move scores: float, double, or as -e needs it (auto)
-  --solver-seed N          of what these solvers draw at random (1)
-  --reduction KIND         of crsvm: rows of a normal matrix, ever fewer (adaptive), --most-patterns (fixed), all (none)
-  --reduction-rule RULE    which they are: of smallest omega, or distance to the margin (omega)
-  --unbalanced             take them as they come, not from both classes alike
-  --most-patterns N        at most so many (0, all)
-  --tolerance T            end at this relative duality gap and these residuals (1e-8)
-  --low-rank METHOD        take a low-rank kernel: cholesky, rpcholesky (random pivots), nystrom, eigen. Without it,
-                           crsvm takes -t 0, or -t 1 with -d 2 and -r of 0 or more
-  --rank N                 at most this rank (0, what --rank-error needs); alone, it means --low-rank cholesky
-  --rank-error E           up to this relative trace error (0, what --rank gives); alone, it means the same
-  --predict-with WHAT      the model of a low-rank kernel has support vectors, for the kernel itself, or the pivots of
-                           the factor (kernel)
-  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
+{solver}  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
   --help, --version
-"""
+{settings}"""
 
-WORKING_SET_NAMES = {
-    "--working-set": "working_set",
-    "--working-set-rule": "working_set_rule",
-    "--keep-share": "kept_share",
-    "--precision": "precision",
-}
-INTERIOR_NAMES = {
-    "--reduction": "reduction",
-    "--reduction-rule": "reduction_rule",
-    "--most-patterns": "most_patterns",
-    "--tolerance": "tolerance",
-    "--low-rank": "low_rank",
-    "--rank": "rank",
-    "--rank-error": "rank_error",
-    "--predict-with": "predict_with",
-}
-INTERIOR_SWITCHES = {"--unbalanced": "balanced"}
-SOLVER_NAMES = {"--solver": "solver", "--solver-seed": "solver_seed", **WORKING_SET_NAMES, **INTERIOR_NAMES}
-# Who takes each of them.
-TAKEN_BY = {
-    **dict.fromkeys(["--solver-seed"], ("chunked", "irwls", "crsvm")),
-    **dict.fromkeys(WORKING_SET_NAMES, ("chunked", "irwls")),
-    **dict.fromkeys([*INTERIOR_NAMES, *INTERIOR_SWITCHES], ("crsvm",)),
-}
+
+def usage() -> str:
+    """USAGE, with all solvers."""
+    return TEMPLATE.format(solver=solver_usage(), settings=settings_usage())
+
+
+def __getattr__(name: str) -> str:
+    if name == "USAGE":  # made when it is wanted: only then all solvers are loaded
+        return usage()
+    raise AttributeError(name)
 
 
 @dataclass
@@ -152,23 +121,15 @@ class Job:
 
     def parameter(self) -> Parameter:
         """Raises UsageError."""
-        solver = self.values.get("solver", "smo")
-        if solver in SOLVERS:
-            for option, takers in TAKEN_BY.items():
-                if {**SOLVER_NAMES, **INTERIOR_SWITCHES}[option] in self.values and solver not in takers:
-                    *others, last = takers
-                    raise UsageError(f"option {option} needs --solver {', '.join(others)}{' or ' * bool(others)}{last}")
-        values = dict(self.values)
-        if solver == "crsvm" and "low_rank" not in values and (values.get("rank") or values.get("rank_error")):
-            values["low_rank"] = "cholesky"
+        check_takers(self.values)
         try:
-            param = Parameter(weights=tuple(self.weights), **values)  # type: ignore[arg-type]
+            param = changed(Parameter(weights=tuple(self.weights)), self.values)
         except ParameterError as error:
             raise UsageError(str(error)) from None
-        if solver == "crsvm" and not (param.low_rank or param.has_features):
+        if param.lacks_features:
             raise UsageError(
-                "solver crsvm needs explicit features: -t 0, or -t 1 with -d 2 and -r of 0 or more, or of any kernel a "
-                "low-rank approximation, --rank N or --rank-error E"
+                f"solver {param.solver.name} needs explicit features: -t 0, or -t 1 with -d 2 and -r of 0 or more, or "
+                "of any kernel a low-rank approximation, --rank N or --rank-error E"
             )
         return param
 
@@ -176,8 +137,8 @@ class Job:
 Grammar = tuple[dict[str, Setter], dict[str, Callable[[], None]], dict[str, Setter], dict[str, Callable[[], None]]]
 
 
-def grammar(job: Job) -> Grammar:
-    """Letters, flags, names and switches, as ``parse`` takes them, that fill in ``job``."""
+def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
+    """Letters, flags, names and switches, as ``parse`` takes them, that fill in ``job``; also those of ``solvers``."""
 
     def number(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, real(option, text))
@@ -205,13 +166,7 @@ def grammar(job: Job) -> Grammar:
         "w": job.set_weight,
     }
 
-    def word(name: str) -> Setter:
-        return lambda option, text: job.values.__setitem__(name, text)
-
-    kinds = {
-        **dict.fromkeys(("working_set", "solver_seed", "most_patterns", "rank"), whole),
-        **dict.fromkeys(("kept_share", "tolerance", "rank_error"), number),
-    }
+    solver_names, solver_switches = solver_grammar(job.values, solvers)
     names: dict[str, Setter] = {
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
@@ -219,12 +174,12 @@ def grammar(job: Job) -> Grammar:
         "--seed-alpha": job.set_seeding,
         "--seed-from": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
-        **{option: kinds.get(name, word)(name) for option, name in SOLVER_NAMES.items()},
+        **solver_names,
     }
-    switches = {
+    switches: dict[str, Callable[[], None]] = {
         "--lenient": lambda: setattr(job, "lenient", True),
         "--loo": lambda: setattr(job, "leave_one_out", True),
-        "--unbalanced": lambda: job.values.__setitem__("balanced", False),
+        **solver_switches,
     }
     flags = {"q": lambda: setattr(job, "quiet", True)}
     return letters, flags, names, switches
@@ -233,7 +188,7 @@ def grammar(job: Job) -> Grammar:
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     """Job, parameters, training file and model file of a command line."""
     job = Job()
-    files = parse(argv, *grammar(job), USAGE, version_text("svmx-train"))
+    files = parse(argv, *grammar(job, asked_solvers(argv)), usage, version_text("svmx-train"))
     if not files:
         raise UsageError("no training file" if argv else "")
     if job.leave_one_out and job.folds:
@@ -243,11 +198,11 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     if job.seeding and not job.validates:
         raise UsageError("options --seed-alpha and --seed-from need -v or --loo")
     param = job.parameter()
-    if param.solver == "crsvm":
-        if job.leave_one_out:
-            raise UsageError("solver crsvm cannot start from what is known, as --loo does; -v N trains N times")
-        if job.seeding and job.seeding.method != "none":
-            raise UsageError("solver crsvm cannot start from what is known: leave --seed-alpha and --seed-from out")
+    if job.leave_one_out or (job.seeding and job.seeding.method != "none"):
+        try:
+            param.solver.require("may_be_seeded")
+        except ParameterError as error:
+            raise UsageError(str(error)) from None
     default_model = ("stdin" if files[0] == "-" else os.path.basename(files[0])) + ".model"
     return job, param, files[0], files[1] if len(files) > 1 else default_model
 
@@ -311,4 +266,4 @@ def main(argv: list[str]) -> int:
 
 def entry() -> None:
     """The console script."""
-    run("svmx-train", main, USAGE)
+    run("svmx-train", main, usage)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
 from libsvmx._train.metrics import Scores
+from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_end, warn, write
-from libsvmx.cli.train import WORKING_SET_NAMES, Grammar, grammar
+from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
+from libsvmx.cli.train import Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
@@ -25,11 +28,11 @@ from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
-    from libsvmx._train.parameter import Parameter
+    from libsvmx._solvers.solver import Solver
     from libsvmx._train.updating.state import State
     from libsvmx._train.updating.transaction import UpdateReport
 
-USAGE = """\
+TEMPLATE = """\
 usage: svmx-update [options] training_file model_file [new_model_file]
        svmx-update [options] --state state_file [new_model_file]
        svmx-update --window N [--step M] [options] stream_file model_file [predictions_file]
@@ -66,18 +69,28 @@ needs what a model file does not tell: those of -c, -wL, -p and -n that the mode
 more:
   --time-limit SECONDS   give up a path after that time
   --threads N            threads to use for a training
-  --solver NAME          smo, chunked or irwls, and its options, as of svmx-train: what a training from nothing takes
+  --solver NAME          {solvers}, and its options, as of svmx-train: what a training from nothing takes
                          before it is followed to the optimum: of the first N rows, or of a new class
   --lenient              skip blank lines and comment lines in the data
   --help, --version
 """
 
 LETTERS = "stdgrnmcepwhb"  # of svmx-train
-# Of the solvers whose optimum is the kernel's own.
-SOLVER_NAMES = {"--solver": "solver", "--solver-seed": "solver_seed", **WORKING_SET_NAMES}
-# They do not change the optimum.
-OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", *SOLVER_NAMES.values())
+# They do not change the optimum, and no more do the settings of a solver.
+OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", "solver")
+PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
 ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
+
+
+def usage() -> str:
+    """USAGE, with the solvers that keep a state."""
+    return TEMPLATE.replace("{solvers}", names_of([solver for solver in solver_classes() if solver.has_state]))
+
+
+def __getattr__(name: str) -> str:
+    if name == "USAGE":  # made when it is wanted: only then all solvers are loaded
+        return usage()
+    raise AttributeError(name)
 
 
 @dataclass
@@ -106,8 +119,11 @@ class Job(TrainingJob):
 
     def check(self, files: list[str]) -> None:
         """Raise UsageError for what does not go together."""
-        if self.values.get("solver") == "crsvm":
-            raise UsageError("a state is kept of the kernel's own optimum: choose another solver than crsvm")
+        if self.values.get("solver") in SOLVERS:
+            try:
+                solver_class(self.values["solver"]).require("has_state")
+            except ParameterError as error:
+                raise UsageError(str(error)) from None
         if self.step and not self.window:
             raise UsageError("option --step needs --window")
         if self.window and (self.add or self.remove or self.state):
@@ -119,7 +135,7 @@ class Job(TrainingJob):
             what = "only a new model file" if self.state else "no further file"
             raise UsageError(f"{files[most]}: {what} goes with these options")
         if self.state:
-            given = [name for name in self.values if name not in (*OF_A_STATE, "C")]
+            given = [name for name in self.values if name in PARAMETER_FIELDS.difference(OF_A_STATE, "C")]
             if given or self.weights:
                 raise UsageError(f"{(given or ['a weight'])[0]} cannot be given with --state: the state file has it")
             if not files and not self.save_state:
@@ -130,9 +146,9 @@ class Job(TrainingJob):
             raise UsageError("nothing to do: --add, --remove, --save-state or --window is needed")
 
 
-def update_grammar(job: Job) -> Grammar:
+def update_grammar(job: Job, asked: Sequence[type[Solver]]) -> Grammar:
     """As ``libsvmx.cli.train.grammar``."""
-    letters, flags, names, switches = grammar(job)
+    letters, flags, names, switches = grammar(job, ())
     own = {
         "--add": job.once("add"),
         "--remove": job.once("remove"),
@@ -142,15 +158,15 @@ def update_grammar(job: Job) -> Grammar:
         "--step": job.set_rows,
         "--time-limit": names["--time-limit"],
         "--threads": names["--threads"],
-        **{option: names[option] for option in SOLVER_NAMES},
     }
-    return {key: letters[key] for key in LETTERS}, flags, own, {"--lenient": switches["--lenient"]}
+    names, more = solver_grammar(job.values, [solver for solver in asked if solver.has_state])
+    return {key: letters[key] for key in LETTERS}, flags, own | names, {"--lenient": switches["--lenient"]} | more
 
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
-    files = parse(argv, *update_grammar(job), USAGE, version_text("svmx-update"))
+    files = parse(argv, *update_grammar(job, asked_solvers(argv)), usage, version_text("svmx-update"))
     if not argv:
         raise UsageError("")
     job.check(files)
@@ -232,7 +248,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
         raise SvmxError(f"--remove: {job.remove!r} is neither a list like 1,3,10-20 nor a file")
     if job.state:
-        changes = {name: value for name, value in job.values.items() if name in OF_A_STATE}
+        changes = {name: value for name, value in job.values.items() if name != "C"}
         state = load_state(job.state, State, observer, **changes)
         what = "rows of the state"
     else:
@@ -426,4 +442,4 @@ def write_all(state: State, targets: list[str | None], predictions: bytes) -> No
 
 def entry() -> None:
     """The console script."""
-    run("svmx-update", main, USAGE)
+    run("svmx-update", main, usage)

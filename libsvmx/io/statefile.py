@@ -21,7 +21,7 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import SOLVER_FIELDS, Parameter
+from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.restore import Contents, PartContents, contents_of, restored_state
 from libsvmx.exceptions import DataError, FormatError, ParameterError
@@ -81,9 +81,7 @@ def state_bytes(state: State) -> bytes:
         table.append([name, kind, len(values), offset])
         blocks.append(block)
         offset += len(block)
-    given = {f: getattr(contents.param, f.name) for f in fields(Parameter)}
-    # earlier versions know no solvers, and need not unless one is asked for
-    param = {f.name: value for f, value in given.items() if f.name not in SOLVER_FIELDS or value != f.default}
+    param = flat_fields(contents.param)
     description = {
         "param": param,
         "next_id": contents.next_id,
@@ -221,11 +219,12 @@ def _total(part: dict[str, Any]) -> float:
 
 
 def _parameter(given: object, changes: dict[str, Any]) -> Parameter:
-    names = {f.name for f in fields(Parameter)}
-    if not isinstance(given, dict) or not names - set(SOLVER_FIELDS) <= set(given) <= names:
-        raise _Defect("the parameters lack one, or have one too many")
+    if not isinstance(given, dict) or not {f.name for f in fields(Parameter)} <= set(given):
+        raise _Defect("the parameters lack one")
     try:
-        Parameter(**given)  # as they are in the file
+        param = changed(Parameter(), given)  # as they are in the file
+        if set(flat_fields(param)) != set(given):
+            raise _Defect("the parameters lack one")
     except (ParameterError, TypeError, ValueError, OverflowError) as error:
         raise _Defect(f"the parameters are wrong: {error}") from None
-    return Parameter(**{**given, **changes})
+    return changed(param, changes)

@@ -16,7 +16,9 @@ from support.oracle import predict as predict_by_libsvm
 
 from libsvmx import decision_values
 from libsvmx._solvers.interior_point import row_blocks
+from libsvmx._solvers.interior_point.settings import CRSVM as CRSVM_SETTINGS
 from libsvmx.cli import train
+from libsvmx.cli.solveroptions import option_settings
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.svmlight import read_data
 
@@ -55,10 +57,10 @@ def numbers(out):
 REFUSED = [
     ([*LINEAR, "--reduction", "some"], "unknown reduction 'some': choose one of adaptive, fixed, none"),
     ([*LINEAR, "--reduction-rule", "any"], "unknown reduction_rule 'any': choose one of omega, distance"),
-    ([*LINEAR, "--most-patterns", "-1"], "most_patterns must be 0 or the most patterns wanted, not -1"),
-    ([*LINEAR, "--most-patterns", "many"], "option --most-patterns needs a number, not 'many'"),
-    ([*LINEAR, "--most-patterns", "1.5"], "option --most-patterns needs a whole number, not '1.5'"),
-    ([*LINEAR, "--tolerance", "0"], "tolerance must be at least 1e-14 and below 1, not 0.0"),
+    ([*LINEAR, "--most-rows", "-1"], "most_rows must be between 0 and 2^62 - 1, not -1"),
+    ([*LINEAR, "--most-rows", "many"], "option --most-rows needs a number, not 'many'"),
+    ([*LINEAR, "--most-rows", "1.5"], "option --most-rows needs a whole number, not '1.5'"),
+    ([*LINEAR, "--tolerance", "0"], "tolerance must be >= 1e-14 and < 1, not 0.0"),
     ([*LINEAR, "--tolerance", "inf"], "option --tolerance needs a finite number, not 'inf'"),
     ([*LINEAR, "--unbalanced=1"], "option --unbalanced takes no value"),
     ([*CRSVM, "--low-rank", "magic", "--rank", "9"], "unknown low_rank 'magic': choose one of cholesky, rpcholesky"),
@@ -66,10 +68,10 @@ REFUSED = [
     ([*CRSVM, "--rank", "-1"], "rank must be between 0 and 2^31 - 1, not -1"),
     ([*CRSVM, "--rank-error", "1"], "rank_error must be >= 0 and < 1, not 1.0"),
     ([*RBF, "--predict-with", "both"], "unknown predict_with 'both': choose one of kernel, factor"),
-    ([*LINEAR, "--predict-with", "factor"], "rank, rank_error and predict_with 'factor' need a low_rank approximation"),
-    ([*LINEAR, "--solver-seed", "-1"], "seed must be between 0 and 2^63 - 1, not -1"),
-    ([*LINEAR, "-s", "1"], "solver crsvm solves C-SVC, not NU_SVC"),
-    ([*LINEAR, "-s", "3"], "solver crsvm solves C-SVC, not EPSILON_SVR"),
+    ([*LINEAR, "--predict-with", "factor"], "predict_with 'factor' needs a low-rank factor"),
+    ([*LINEAR, "--random-state", "-1"], "random_state must be between 0 and 2^63 - 1, not -1"),
+    ([*LINEAR, "-s", "1"], "solver crsvm solves C_SVC, not NU_SVC"),
+    ([*LINEAR, "-s", "3"], "solver crsvm solves C_SVC, not EPSILON_SVR"),
     (CRSVM, "solver crsvm needs explicit features: -t 0, or -t 1 with -d 2 and -r of 0 or more, or"),
     ([*CRSVM, "-t", "1"], "solver crsvm needs explicit features"),
     ([*CRSVM, "-t", "1", "-d", "2", "-r", "-1"], "solver crsvm needs explicit features"),
@@ -79,7 +81,7 @@ REFUSED = [
     (["--reduction", "none"], "option --reduction needs --solver crsvm"),
     (["--solver", "chunked", "--reduction-rule", "omega"], "option --reduction-rule needs --solver crsvm"),
     (["--unbalanced"], "option --unbalanced needs --solver crsvm"),
-    (["--solver", "irwls", "--most-patterns", "9"], "option --most-patterns needs --solver crsvm"),
+    (["--solver", "irwls", "--most-rows", "9"], "option --most-rows needs --solver crsvm"),
     (["--tolerance=1e-6"], "option --tolerance needs --solver crsvm"),
     (["--low-rank", "cholesky"], "option --low-rank needs --solver crsvm"),
     (["--rank", "9"], "option --rank needs --solver crsvm"),
@@ -112,10 +114,10 @@ def test_easy_refuses_before_it_writes(folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--loo"], "solver crsvm cannot start from what is known, as --loo does; -v N trains N times"),
-        (["-v", "5", "--seed-alpha", "auto"], "solver crsvm cannot start from what is known: leave --seed-alpha"),
-        (["-v", "5", "--seed-alpha", "sir"], "solver crsvm cannot start from what is known: leave --seed-alpha"),
-        (["-v", "5", "--seed-from", "star"], "solver crsvm cannot start from what is known: leave --seed-alpha"),
+        (["--loo"], "solver crsvm cannot start from what is known, as seeding and leave-one-out do"),
+        (["-v", "5", "--seed-alpha", "auto"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seed-alpha", "sir"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seed-from", "star"], "solver crsvm cannot start from what is known, as seeding"),
     ],
 )
 def test_nothing_can_be_seeded(options, message, folder):
@@ -141,7 +143,7 @@ def test_no_state_is_kept(folder):
 
 
 def test_usage_names_them():
-    named = [*train.INTERIOR_NAMES, *train.INTERIOR_SWITCHES]
+    named = option_settings([CRSVM_SETTINGS])
     assert all(re.search(rf"^  {option} ", train.USAGE, re.M) for option in named)
 
 
@@ -187,12 +189,12 @@ def test_a_class_of_weight_0_is_left_out(folder):
 
 
 VARIANTS = {
-    "fixed": ["--reduction", "fixed", "--most-patterns", "100"],
+    "fixed": ["--reduction", "fixed", "--most-rows", "100"],
     "none": ["--reduction", "none"],
     "distance": ["--reduction-rule", "distance"],
     "unbalanced": ["--unbalanced"],
-    "few": ["--most-patterns", "60", "--solver-seed", "7"],
-    "all of them": ["--reduction=fixed", "--reduction-rule=distance", "--most-patterns=90", "--unbalanced"],
+    "few": ["--most-rows", "60", "--random-state", "7"],
+    "all of them": ["--reduction=fixed", "--reduction-rule=distance", "--most-rows=90", "--unbalanced"],
 }
 
 

@@ -8,8 +8,9 @@ from support import data
 from support.commands import process
 from support.oracle import Oracle
 
+from libsvmx._solvers.registry import solver_classes
 from libsvmx.cli import grid, train, update
-from libsvmx.cli.train import SOLVER_NAMES
+from libsvmx.cli.solveroptions import option_settings
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.statefile import load_state
 
@@ -50,14 +51,14 @@ def lines(transcript):
         (["--solver", "chunked", "--working-set", "1"], "working_set must be 0 or between 2 and 2^20 - 1, not 1"),
         (["--solver", "chunked", "--working-set", "many"], "option --working-set needs a number, not 'many'"),
         (["--solver", "chunked", "--working-set", "2.5"], "option --working-set needs a whole number, not '2.5'"),
-        ([*CHUNKED, "--keep-share", "1"], "kept_share must be >= 0 and < 1, not 1.0"),
+        ([*CHUNKED, "--keep-share", "1"], "keep_share must be >= 0 and < 1, not 1.0"),
         ([*CHUNKED, "--keep-share", "nan"], "option --keep-share needs a finite number, not 'nan'"),
-        ([*CHUNKED, "--solver-seed", "-1"], "solver_seed must be between 0 and 2^63 - 1, not -1"),
+        ([*CHUNKED, "--random-state", "-1"], "random_state must be between 0 and 2^63 - 1, not -1"),
         ([*CHUNKED, "--precision", "half"], "unknown precision 'half': choose one of auto, float, double"),
         (["--working-set", "64"], "option --working-set needs --solver chunked or irwls"),
         (["--solver", "smo", "--keep-share", "0"], "option --keep-share needs --solver chunked or irwls"),
         (["--working-set-rule", "mixed"], "option --working-set-rule needs --solver chunked or irwls"),
-        (["--solver-seed=1"], "option --solver-seed needs --solver chunked, irwls or crsvm"),
+        (["--random-state=1"], "option --random-state needs --solver chunked, irwls or crsvm"),
         (["--precision", "auto"], "option --precision needs --solver chunked or irwls"),
     ],
 )
@@ -79,7 +80,7 @@ def test_the_last_of_equal_options_counts(folder):
 def test_usage_names_them(module):
     assert "--solver NAME" in module.USAGE
     if module is train:
-        assert all(f"{option} " in module.USAGE for option in SOLVER_NAMES)
+        assert all(f"{option} " in module.USAGE for option in option_settings(solver_classes()))
     assert "svmx-train options" in grid.USAGE
 
 
@@ -154,7 +155,7 @@ def test_a_precomputed_kernel(solver, folder):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_the_same_command_writes_the_same_model(solver, folder):
-    for model, options in (("a", []), ("b", ["--threads", "2"]), ("c", ["--solver-seed", "7"])):
+    for model, options in (("a", []), ("b", ["--threads", "2"]), ("c", ["--random-state", "7"])):
         done = process("svmx-train", "-c", "8", *solver, *options, HEART, model, cwd=folder.path)
         assert done.returncode == 0, done.stderr
     assert folder.get("a") == folder.get("b") != folder.get("c")
@@ -252,12 +253,12 @@ def test_a_grid(solver, folder):
 
 def test_points_of_another_solver_are_not_taken_over(folder):
     folder.accepts("svmx-grid", *AXES, "-out", "usual", HEART)
-    assert b"solver" not in folder.get("usual")  # nor did it before there were others
+    assert b'"solver": "smo"' in folder.get("usual") and b"working_set" not in folder.get("usual")
     err, _ = folder.refuses("svmx-grid", *AXES, "-out", "usual", "-resume", "usual", "--solver", "chunked", HEART)
-    assert "the points were computed with other options: solver was as usual, now chunked" in err
+    assert "the points were computed with other options: solver was smo, now chunked" in err
     folder.accepts("svmx-grid", *AXES, "-out", "other", *CHUNKED, HEART)
     err, _ = folder.refuses("svmx-grid", *AXES, "-out", "other", "-resume", "other", HEART)
-    assert "solver was chunked, now as usual" in err
+    assert "solver was chunked, now smo" in err
     err, _ = folder.refuses("svmx-grid", *AXES, "-out", "other", "-resume", "other", "--solver", "chunked", HEART)
     assert "working_set was 24, now 0" in err
     folder.accepts("svmx-grid", *AXES, "-out", "usual", "-resume", "usual", "--solver", "smo", HEART)
@@ -301,6 +302,6 @@ def test_with_a_state_it_can_be_chosen_anew(folder):
 
     folder.accepts("svmx-train", "-q", "-c", "4", "-g", "0.1", HEART, "model")
     folder.accepts("svmx-update", "-c", "4", *CHUNKED, "--save-state", "state", HEART, "model")
-    assert load_state("state", State).param.working_set == 24
+    assert load_state("state", State).param.solver.working_set == 24
     folder.accepts("svmx-update", "--state", "state", "--solver", "smo", "--remove", "1-3", "--save-state", "other")
-    assert load_state("other", State).param.solver == "smo"
+    assert load_state("other", State).param.solver.name == "smo"

@@ -10,7 +10,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._kernels import eigen, factors, lowrank, pivoting
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal, split
 from libsvmx._kernels.lowrank import Approximation, factorize, features_of
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import DataError
 
 METHODS = ["cholesky", "rpcholesky", "nystrom", "eigen"]
 CHOLESKY = ["cholesky", "rpcholesky"]
@@ -105,7 +105,7 @@ def check(found, K, matrix, arguments, slack=1e-9):
 def test_factor_error_and_features(kind, method):
     matrix, K, arguments = problem(kind)
     for rank in (1, 5, 20):
-        found = fit(matrix, arguments, method=method, rank=rank)
+        found = fit(matrix, arguments, low_rank=method, rank=rank)
         assert found.method == method
         assert found.factor.shape[1] == min(rank, 7 if kind == LINEAR else rank)
         check(found, K, matrix, arguments)
@@ -114,7 +114,7 @@ def test_factor_error_and_features(kind, method):
 @pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, PRECOMPUTED])
 def test_greedy_takes_the_textbook_pivots(kind):
     matrix, K, arguments = problem(kind)
-    found = fit(matrix, arguments, method="cholesky", rank=7)
+    found = fit(matrix, arguments, low_rank="cholesky", rank=7)
     pivots, L = greedy(K, 7)
     assert list(found.pivots) == pivots
     np.testing.assert_allclose(found.factor, L, rtol=0, atol=1e-9 * np.abs(L).max())
@@ -124,7 +124,7 @@ def test_greedy_with_more_rows_than_candidates():
     matrix, _ = data.load("a1a.xz", 800)
     X = dense(matrix)
     K = kernel_of(X, X, RBF, gamma=0.01)
-    found = fit(matrix, (RBF, 0, 0.01, 0.0), method="cholesky", rank=150)
+    found = fit(matrix, (RBF, 0, 0.01, 0.0), low_rank="cholesky", rank=150)
     pivots, L = greedy(K, 150)
     assert list(found.pivots) == pivots
     np.testing.assert_allclose(found.factor, L, rtol=0, atol=1e-10)
@@ -136,7 +136,7 @@ def test_random_pivots_follow_the_residual():
     matrix = given(K)
     counts, runs = np.zeros((3, 3)), 3000
     for seed in range(runs):
-        first, second = fit(matrix, (PRECOMPUTED, 0, 0.0, 0.0), method="rpcholesky", rank=2, seed=seed).pivots
+        first, second = fit(matrix, (PRECOMPUTED, 0, 0.0, 0.0), low_rank="rpcholesky", rank=2, random_state=seed).pivots
         counts[first, second] += 1
     chances = np.zeros((3, 3))
     for i in range(3):
@@ -148,7 +148,7 @@ def test_random_pivots_follow_the_residual():
 
 def test_nystrom_is_the_landmarks_projection():
     matrix, K, arguments = problem(RBF)
-    found = fit(matrix, arguments, method="nystrom", rank=12)
+    found = fit(matrix, arguments, low_rank="nystrom", rank=12)
     P = found.pivots
     assert len(set(P)) == 12
     expected = K[:, P] @ np.linalg.solve(K[np.ix_(P, P)], K[P])
@@ -158,7 +158,7 @@ def test_nystrom_is_the_landmarks_projection():
 @pytest.mark.parametrize("method", METHODS)
 def test_rank_by_tolerance(method):
     matrix, K, arguments = problem(RBF)
-    found = fit(matrix, arguments, method=method, tolerance=0.05)
+    found = fit(matrix, arguments, low_rank=method, rank_error=0.05)
     check(found, K, matrix, arguments)
     assert found.trace_error <= 0.05 * K.trace()
     r = found.factor.shape[1]
@@ -168,10 +168,10 @@ def test_rank_by_tolerance(method):
         values = np.linalg.eigvalsh(K)[::-1]
         assert r == 1 + int(np.argmax(K.trace() - np.cumsum(values) <= 0.05 * K.trace()))
     if method == "rpcholesky":
-        fewer = fit(matrix, arguments, method=method, rank=r - 1)
+        fewer = fit(matrix, arguments, low_rank=method, rank=r - 1)
         assert fewer.trace_error > 0.05 * K.trace()
     for rank, expected in ((3, 3), (len(K), r)):  # whichever comes first
-        both = fit(matrix, arguments, method=method, rank=rank, tolerance=0.05)
+        both = fit(matrix, arguments, low_rank=method, rank=rank, rank_error=0.05)
         assert both.factor.shape[1] == expected
 
 
@@ -179,11 +179,11 @@ def test_rank_by_tolerance(method):
 def test_duplicate_rows_end_it_early(method):
     X = np.repeat(points(6, 3), 5, axis=0)
     matrix, arguments = from_dense(X), (RBF, 0, 0.5, 0.0)
-    found = fit(matrix, arguments, method=method, rank=30)
+    found = fit(matrix, arguments, low_rank=method, rank=30)
     assert found.factor.shape[1] == 6
     assert found.trace_error < 1e-12 * 30
     np.testing.assert_allclose(found.factor @ found.factor.T, kernel_of(X, X, *arguments), rtol=0, atol=1e-12)
-    found = fit(matrix, arguments, method=method, tolerance=1e-9)
+    found = fit(matrix, arguments, low_rank=method, rank_error=1e-9)
     assert found.factor.shape[1] == 6
 
 
@@ -191,30 +191,30 @@ def test_duplicate_rows_end_it_early(method):
 @pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, PRECOMPUTED])
 def test_rank_beyond_the_number_of_rows(kind, method):
     matrix, K, arguments = problem(kind, n=25)
-    found = fit(matrix, arguments, method=method, rank=1000)
+    found = fit(matrix, arguments, low_rank=method, rank=1000)
     assert found.factor.shape[1] <= 25
     np.testing.assert_allclose(found.factor @ found.factor.T, K, rtol=0, atol=1e-8 * K.max())
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_row(method):
-    found = fit(from_dense(np.array([[3.0, 4.0]])), (LINEAR, 0, 0.0, 0.0), method=method, rank=3)
+    found = fit(from_dense(np.array([[3.0, 4.0]])), (LINEAR, 0, 0.0, 0.0), low_rank=method, rank=3)
     assert abs(found.factor[0, 0]) == pytest.approx(5.0) and found.factor.shape == (1, 1)
     assert found.trace == 25.0 and list(found.pivots) == [0]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_without_entries(method):
-    found = fit(from_dense(np.zeros((4, 2))), (LINEAR, 0, 0.0, 0.0), method=method, rank=2)
+    found = fit(from_dense(np.zeros((4, 2))), (LINEAR, 0, 0.0, 0.0), low_rank=method, rank=2)
     assert found.factor.shape == (4, 0) and found.trace == found.trace_error == 0.0
-    found = fit(from_dense(np.zeros((4, 2))), (RBF, 0, 1.0, 0.0), method=method, rank=2)
+    found = fit(from_dense(np.zeros((4, 2))), (RBF, 0, 1.0, 0.0), low_rank=method, rank=2)
     np.testing.assert_allclose(np.abs(found.factor), np.ones((4, 1)))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_seed_decides(method):
     matrix, _, arguments = problem(RBF)
-    first, again, other = (fit(matrix, arguments, method=method, rank=5, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (fit(matrix, arguments, low_rank=method, rank=5, random_state=seed) for seed in (1, 1, 2))
     assert first.factor.tobytes() == again.factor.tobytes() and list(first.pivots) == list(again.pivots)
     if method in ("rpcholesky", "nystrom"):
         assert list(first.pivots) != list(other.pivots)
@@ -225,7 +225,7 @@ def test_some_of_the_rows_in_another_order(monkeypatch, method):
     monkeypatch.setattr(lowrank, "PIVOTS", 3)
     matrix, K, arguments = problem(RBF)
     rows = np.array([40, 2, 77, 13, 5, 60, 31, 8], dtype=np.int32)
-    found = fit(matrix, arguments, rows, method=method, rank=4)
+    found = fit(matrix, arguments, rows, low_rank=method, rank=4)
     check(found, K[np.ix_(rows, rows)], matrix.take(rows), arguments)
 
 
@@ -235,7 +235,7 @@ def test_some_of_the_rows_in_another_order(monkeypatch, method):
 def test_values_of_any_size(kind, scale, method):
     X = points(60, 6, scale=scale)
     matrix, arguments = from_dense(X), (kind, 2, 0.1 / scale**2, 1.0)
-    found = fit(matrix, arguments, method=method, rank=10)
+    found = fit(matrix, arguments, low_rank=method, rank=10)
     check(found, kernel_of(X, X, *arguments), matrix, arguments)
     assert found.factor.shape[1] == (6 if kind == LINEAR else 10)
 
@@ -244,8 +244,8 @@ def test_values_of_any_size(kind, scale, method):
 def test_features_with_huge_numbers(method):
     X, names = points(40, 5), np.array([0, 7, 2**20, 2**30, 2**31 - 2])
     matrix = data.from_rows([[(int(j), float(v)) for j, v in zip(names, row, strict=True)] for row in X])
-    found = fit(matrix, (RBF, 0, 0.1, 0.0), method=method, rank=6)
-    plain = fit(from_dense(X), (RBF, 0, 0.1, 0.0), method=method, rank=6)
+    found = fit(matrix, (RBF, 0, 0.1, 0.0), low_rank=method, rank=6)
+    plain = fit(from_dense(X), (RBF, 0, 0.1, 0.0), low_rank=method, rank=6)
     assert found.factor.tobytes() == plain.factor.tobytes()
     features = features_of(matrix.take(found.pivots), found.transform, matrix, ramp(40), RBF, 0, 0.1, 0.0)
     np.testing.assert_allclose(features, found.factor, rtol=0, atol=1e-10)
@@ -308,7 +308,7 @@ def test_eigenpairs_are_those_of_the_whole_matrix(small_tiles, monkeypatch, kind
     used = []
     monkeypatch.setattr(eigen, "davidson", lambda *a, f=eigen.davidson: used.append(a) or f(*a))
     for k in (1, 6, 17):
-        found = fit(matrix, arguments, rows, method="eigen", rank=k)
+        found = fit(matrix, arguments, rows, low_rank="eigen", rank=k)
         w = np.linalg.eigvalsh(K)[::-1][:k]
         V = found.transform * np.sqrt(w)
         np.testing.assert_allclose(np.linalg.norm(V, axis=0), 1.0, rtol=1e-8)
@@ -340,14 +340,14 @@ def test_eigenpairs_that_the_start_does_not_see(small_tiles, monkeypatch):
 def test_eigenpairs_without_a_gap(small_tiles):
     """All eigenvalues near 1, all 0, and fewer than asked for."""
     matrix = from_dense(points(120, 8))
-    found = fit(matrix, (RBF, 0, 3.0, 0.0), method="eigen", rank=5)
+    found = fit(matrix, (RBF, 0, 3.0, 0.0), low_rank="eigen", rank=5)
     w = np.linalg.eigvalsh(kernel_of(dense(matrix), dense(matrix), RBF, gamma=3.0))[::-1]
     assert w[5] / w[0] > 0.3
     assert found.trace_error == pytest.approx(120 - w[:5].sum(), rel=1e-9)
-    found = fit(from_dense(np.eye(120)), (LINEAR, 0, 0.0, 0.0), method="eigen", rank=5)
+    found = fit(from_dense(np.eye(120)), (LINEAR, 0, 0.0, 0.0), low_rank="eigen", rank=5)
     np.testing.assert_allclose(found.factor.T @ found.factor, np.eye(5), rtol=0, atol=1e-9)
-    assert fit(from_dense(np.zeros((90, 2))), (LINEAR, 0, 0.0, 0.0), method="eigen", rank=5).factor.shape == (90, 0)
-    assert fit(from_dense(points(90, 2)), (LINEAR, 0, 0.0, 0.0), method="eigen", rank=5).factor.shape == (90, 2)
+    assert fit(from_dense(np.zeros((90, 2))), (LINEAR, 0, 0.0, 0.0), low_rank="eigen", rank=5).factor.shape == (90, 0)
+    assert fit(from_dense(points(90, 2)), (LINEAR, 0, 0.0, 0.0), low_rank="eigen", rank=5).factor.shape == (90, 2)
 
 
 def test_eigenpairs_of_indefinite_kernels(small_tiles):
@@ -356,12 +356,12 @@ def test_eigenpairs_of_indefinite_kernels(small_tiles):
     w, V = np.linalg.eigh(K)
     assert w[0] < -1
     for settings, k in (({"rank": 4}, 4), ({"rank": 200}, int((w > 1e-10).sum()))):
-        found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), method="eigen", **settings)
+        found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), low_rank="eigen", **settings)
         expected = (V[:, -k:] * w[-k:]) @ V[:, -k:].T
         assert found.factor.shape[1] == k
         np.testing.assert_allclose(found.factor @ found.factor.T, expected, rtol=0, atol=1e-6)
         assert found.trace_error == pytest.approx(max(0.0, K.trace() - w[-k:].sum()), abs=1e-6)
-    found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), method="eigen", tolerance=0.1)
+    found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), low_rank="eigen", rank_error=0.1)
     assert found.factor.shape[1] == 1 + int(np.argmax(K.trace() - np.cumsum(w[::-1]) <= 0.1 * K.trace()))
 
 
@@ -371,7 +371,7 @@ def test_a_near_start_saves_rounds(small_tiles, monkeypatch):
     matrix = from_dense(np.unique(dense(matrix), axis=0)[:, 1:])
     product, counts = eigen.KernelOperator.product, []
     monkeypatch.setattr(eigen.KernelOperator, "product", lambda o, V: counts.append(V.shape[1]) or product(o, V))
-    fit(matrix, (RBF, 0, 1 / 123, 0.0), method="eigen", rank=16)
+    fit(matrix, (RBF, 0, 1 / 123, 0.0), low_rank="eigen", rank=16)
     assert sum(counts) < 90 and len(counts) <= 5
 
 
@@ -379,7 +379,7 @@ def test_a_near_start_saves_rounds(small_tiles, monkeypatch):
 def test_eigenpairs_by_tolerance(small_tiles, tolerance):
     matrix, K, arguments = problem(RBF, n=150)
     values = np.linalg.eigvalsh(K)[::-1]
-    found = fit(matrix, arguments, method="eigen", tolerance=tolerance)
+    found = fit(matrix, arguments, low_rank="eigen", rank_error=tolerance)
     assert found.factor.shape[1] == 1 + int(np.argmax(K.trace() - np.cumsum(values) <= tolerance * K.trace()))
 
 
@@ -400,9 +400,9 @@ def test_threads_change_no_bit(small_tiles, monkeypatch, method):
 def test_indefinite_kernels_are_refused(method):
     X = points(40, 3)
     with pytest.raises(DataError, match="not positive semidefinite"):
-        fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), method=method, rank=40)
+        fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), low_rank=method, rank=40)
     with pytest.raises(DataError, match="not positive semidefinite"):
-        fit(given(np.array([[1.0, 2.0], [2.0, 1.0]])), (PRECOMPUTED, 0, 0.0, 0.0), method=method, rank=2)
+        fit(given(np.array([[1.0, 2.0], [2.0, 1.0]])), (PRECOMPUTED, 0, 0.0, 0.0), low_rank=method, rank=2)
 
 
 def test_landmarks_of_an_indefinite_kernel():
@@ -414,7 +414,7 @@ def test_landmarks_of_an_indefinite_kernel():
 def test_the_row_at_fault_is_named(method):
     K = np.diag([4.0, 5.0, -1.0, 6.0])
     with pytest.raises(DataError) as error:
-        fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), rows=np.array([3, 2, 0], dtype=np.int32), method=method, rank=2)
+        fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), rows=np.array([3, 2, 0], dtype=np.int32), low_rank=method, rank=2)
     assert error.value.row == 2
 
 
@@ -422,7 +422,7 @@ def test_the_row_at_fault_is_named(method):
 def test_rounding_of_given_values_is_no_error(method):
     X = points(60, 4)
     K = np.round(kernel_of(X, X, RBF, gamma=0.05), 7)
-    found = fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), method=method, rank=60)
+    found = fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), low_rank=method, rank=60)
     assert 10 < found.factor.shape[1] <= 60
     assert np.abs(found.factor @ found.factor.T - K).max() < 1e-5
 
@@ -432,18 +432,18 @@ def test_a_given_matrix_must_be_symmetric(method):
     K = np.eye(5)
     K[1, 3] = 0.5
     with pytest.raises(DataError, match="not symmetric"):
-        fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), method=method, rank=5)
+        fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), low_rank=method, rank=5)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_values_that_overflow(monkeypatch, method):
     matrix = from_dense(np.array([[1.0], [1e200], [2.0]]))
     with pytest.raises(DataError, match="overflow") as error:
-        fit(matrix, (LINEAR, 0, 0.0, 0.0), method=method, rank=2)
+        fit(matrix, (LINEAR, 0, 0.0, 0.0), low_rank=method, rank=2)
     assert error.value.row == 1
     monkeypatch.setattr(factors, "ROW_BLOCK", 2)
     with pytest.raises(DataError, match="overflow") as error:
-        fit(matrix, (LINEAR, 0, 0.0, 0.0), np.array([0, 2, 2, 1], dtype=np.int32), method=method, rank=2)
+        fit(matrix, (LINEAR, 0, 0.0, 0.0), np.array([0, 2, 2, 1], dtype=np.int32), low_rank=method, rank=2)
     assert error.value.row == 1
 
 
@@ -469,26 +469,8 @@ def test_a_given_matrix_that_lacks_values():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_no_rows(method):
-    found = fit(data.from_rows([]), (RBF, 0, 1.0, 0.0), method=method, rank=2)
+    found = fit(data.from_rows([]), (RBF, 0, 1.0, 0.0), low_rank=method, rank=2)
     assert found.factor.shape == (0, 0) and found.trace == 0.0
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"method": "svd", "rank": 3},
-        {"rank": -1},
-        {"rank": 2**31},
-        {"rank": 3, "tolerance": -0.1},
-        {"tolerance": 1.0},
-        {"rank": 3, "tolerance": float("nan")},
-        {},
-        {"rank": 3, "seed": -1},
-    ],
-)
-def test_wrong_settings(settings):
-    with pytest.raises(ParameterError):
-        Approximation(**settings)
 
 
 # ---- row blocks ----------------------------------------------------------------------------------
@@ -498,9 +480,9 @@ def test_wrong_settings(settings):
 @pytest.mark.parametrize("kind", [POLY, RBF, PRECOMPUTED])
 def test_row_blocks_of_any_size_give_the_same(monkeypatch, kind, method):
     matrix, K, arguments = problem(kind)
-    whole = fit(matrix, arguments, method=method, rank=8)
+    whole = fit(matrix, arguments, low_rank=method, rank=8)
     monkeypatch.setattr(factors, "ROW_BLOCK", 13)
-    parts = fit(matrix, arguments, method=method, rank=8)
+    parts = fit(matrix, arguments, low_rank=method, rank=8)
     assert list(parts.pivots) == list(whole.pivots)
     np.testing.assert_allclose(
         parts.factor @ parts.factor.T, whole.factor @ whole.factor.T, rtol=0, atol=1e-9 * K.diagonal().max()

@@ -112,7 +112,7 @@ def test_working_sets(kind, rule, kept, working_set, engine):
         pytest.skip("test_the_smallest_working_sets_of_two_groups")
     X, y = classes(4, 120)
     case = posed(kind, X, y, C=3.0)
-    solution = case.solve(1e-4, rule=rule, kept=kept, working_set=working_set, engine=engine)
+    solution = case.solve(1e-4, working_set_rule=rule, keep_share=kept, working_set=working_set, engine=engine)
     case.check(solution, 1e-4)
     case.check_near(solution, case.cold(1e-5), 1e-4)
 
@@ -123,7 +123,7 @@ def test_working_sets(kind, rule, kept, working_set, engine):
 def test_the_smallest_working_sets_of_two_groups(kind, working_set, rule):
     X, y = classes(4, 120)
     case = posed(kind, X, y, C=3.0)
-    case.check(case.solve(1e-4, rule=rule, working_set=working_set), 1e-4)
+    case.check(case.solve(1e-4, working_set_rule=rule, working_set=working_set), 1e-4)
 
 
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.NU_SVC])
@@ -133,7 +133,7 @@ def test_chunks_of_chunks(kind):
     case = posed(kind, X, y, C=10.0, nu=0.8, gamma=1.0)
     for working_set in (0, 500):
         solution = case.solve(working_set=working_set)
-        assert solution.chunks > 1
+        assert solution.subproblems > 1
         case.check(solution, 1e-3)
 
 
@@ -148,20 +148,20 @@ def test_chunks_of_chunks(kind):
     st.sampled_from(["normal", "grid", "twice"]),
     st.fixed_dictionaries(
         {
-            "rule": st.sampled_from(RULES),
-            "kept": st.sampled_from([0.0, 0.5, 0.9]),
+            "working_set_rule": st.sampled_from(RULES),
+            "keep_share": st.sampled_from([0.0, 0.5, 0.9]),
             "working_set": st.sampled_from([0, 4, 5, 8, 20]),
-            "seed": st.integers(0, 5),
+            "random_state": st.integers(0, 5),
         }
     ),
     st.booleans(),
 )
 @settings(max_examples=150, deadline=None)
-def test_random_problems(engine, seed, kind, n, kernel, C, eps, source, chunking, shrinking):
+def test_random_problems(engine, seed, kind, n, kernel, C, eps, source, options, shrinking):
     X, y = classes(seed, n)
     X = X.round() if source == "grid" else X[np.arange(n) // 2] if source == "twice" else X
     case = posed(kind, X, y, kernel_type=kernel, degree=2, coef0=1.0, C=C, nu=0.4)
-    solution = case.solve(eps, shrinking, engine=engine, precision="float", **chunking)
+    solution = case.solve(eps, shrinking, engine=engine, precision="float", **options)
     case.check(solution, eps, precision="float")
     case.check_near(solution, case.cold(eps), eps + 1e-6, case.K_float)
 

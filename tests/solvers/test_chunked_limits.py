@@ -9,7 +9,7 @@ import pytest
 from support.posed import ENGINES, classes, posed
 
 from libsvmx._solvers.control import MARKS, Control
-from libsvmx._solvers.decomposition.settings import Chunking
+from libsvmx._solvers.decomposition.settings import Chunked
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -23,7 +23,7 @@ def hard(C=1e4):
 
 
 def bits(solution):
-    return bytes(solution.beta), bytes(solution.scores), solution.iterations, solution.chunks, solution.rho
+    return bytes(solution.beta), bytes(solution.scores), solution.iterations, solution.subproblems, solution.rho
 
 
 @contextmanager
@@ -145,8 +145,8 @@ def test_settings_decide_the_bits(kind, engine):
     """The same whenever asked; with another seed another path, to the same optimum."""
     X, y = classes(14, 200)
     case = posed(kind, X, y, C=5.0)
-    options = {"rule": "random", "working_set": 20, "engine": engine}
-    first, again, other = (case.solve(1e-4, seed=seed, **options) for seed in (1, 1, 2))
+    options = {"working_set_rule": "random", "working_set": 20, "engine": engine}
+    first, again, other = (case.solve(1e-4, random_state=seed, **options) for seed in (1, 1, 2))
     assert bits(first) == bits(again)
     assert bits(first) != bits(other)
     case.check_near(first, other, 1e-4)
@@ -157,7 +157,7 @@ def test_settings_decide_the_bits(kind, engine):
 def test_seeds_mean_nothing_to_the_largest(engine):
     X, y = classes(14, 200)
     case = posed(SvmType.C_SVC, X, y, C=5.0)
-    a, b = (case.solve(rule="largest", working_set=20, seed=seed, engine=engine) for seed in (1, 2))
+    a, b = (case.solve(working_set_rule="largest", working_set=20, random_state=seed, engine=engine) for seed in (1, 2))
     assert bits(a) == bits(b)
 
 
@@ -196,25 +196,24 @@ def test_the_budget_changes_nothing_where_the_working_set_is_given():
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("engine", "ipm"),
-        ("rule", "first"),
+        ("working_set_rule", "first"),
         ("precision", "half"),
         ("working_set", 1),
         ("working_set", -1),
         ("working_set", 2**20),
-        ("kept", 1.0),
-        ("kept", -0.1),
-        ("kept", float("nan")),
-        ("seed", -1),
-        ("seed", 2**63),
+        ("keep_share", 1.0),
+        ("keep_share", -0.1),
+        ("keep_share", float("nan")),
+        ("random_state", -1),
+        ("random_state", 2**63),
     ],
 )
 def test_settings_are_checked(name, value):
     with pytest.raises(ParameterError, match=name):
-        Chunking(**{name: value})
+        Chunked(**{name: value})
 
 
 def test_the_largest_seed():
     X, y = classes(14, 60)
     case = posed(SvmType.C_SVC, X, y)
-    case.check(case.solve(seed=2**63 - 1, rule="random", working_set=4), 1e-3)
+    case.check(case.solve(random_state=2**63 - 1, working_set_rule="random", working_set=4), 1e-3)

@@ -15,18 +15,18 @@ from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point import block_steps, crossover, predictor_corrector, row_blocks
-from libsvmx._solvers.interior_point.constraint_reduction import Reduction
 from libsvmx._solvers.interior_point.crossover import Start, cross_over
 from libsvmx._solvers.interior_point.predictor_corrector import Walk, solve_dual
 from libsvmx._solvers.interior_point.row_blocks import LocalParts
+from libsvmx._solvers.interior_point.settings import CRSVM
 
 VARIANTS = [
-    Reduction(size, rule, balanced, upper)
+    CRSVM(size, rule, balanced, upper)
     for size in ("adaptive", "fixed")
     for rule in ("omega", "distance")
     for balanced in (True, False)
     for upper in (0, 25)
-] + [Reduction("none")]
+] + [CRSVM("none")]
 
 
 def sparse(X):
@@ -49,7 +49,7 @@ class Case:
     def solve(self, reduction=None, threads=1, eps=1e-3, **control):
         self.lines.clear()
         control = Control(eps, **control)
-        solution = solve_dual(self.dual, self.rows, reduction or Reduction(), control, threads, self.lines.append)
+        solution = solve_dual(self.dual, self.rows, reduction or CRSVM(), control, threads, self.lines.append)
         assert len(self.lines) > solution.iterations or not self.lines
         return solution
 
@@ -129,7 +129,7 @@ def test_class_weights(C, weights):
         case.check(case.solve())
 
 
-@pytest.mark.parametrize("reduction", [Reduction(), Reduction(balanced=False), Reduction("fixed", upper=10)], ids=str)
+@pytest.mark.parametrize("reduction", [CRSVM(), CRSVM(balanced=False), CRSVM("fixed", most_rows=10)], ids=str)
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
 def test_one_row_against_many(C, reduction):
     X, y = clouds(2, 200, share=0.0)
@@ -140,16 +140,16 @@ def test_one_row_against_many(C, reduction):
         case.check(case.solve(reduction))
 
 
-@pytest.mark.parametrize("reduction", [Reduction(), Reduction("none"), Reduction("fixed", upper=60)], ids=str)
+@pytest.mark.parametrize("reduction", [CRSVM(), CRSVM("none"), CRSVM("fixed", most_rows=60)], ids=str)
 def test_iterations_of_ordinary_problems(reduction):
     """Some dozens, whatever C is; and with fewer patterns not many more."""
     for C in (1e-3, 1.0, 1e3, 1e6):
         case = Case(*clouds(5, 400, 6), C)
         assert case.solve(reduction).iterations <= 35
         sizes = [line.patterns for line in case.lines]
-        if reduction.size == "adaptive":
+        if reduction.reduction == "adaptive":
             assert min(sizes[1:]) < 200
-        elif reduction.size == "none":
+        elif reduction.reduction == "none":
             assert set(sizes[1:]) == {400}
 
 
@@ -161,7 +161,7 @@ def test_few_patterns_take_as_many_iterations(upper, make):
     for seed in range(6):
         case = Case(*clouds(seed, 400, 15), 1.0, make=make)
         for size, own in taken.items():
-            solution = case.solve(Reduction(size, upper=0 if size == "none" else upper))
+            solution = case.solve(CRSVM(size, most_rows=0 if size == "none" else upper))
             assert solution.status == "converged"
             own.append(solution.iterations)
     assert sum(taken["adaptive"]) <= 1.3 * sum(taken["none"]), taken
@@ -173,12 +173,12 @@ def test_directions_are_refined_only_where_they_must_be(monkeypatch):
     told = block_steps.curvature
     monkeypatch.setattr(block_steps, "curvature", lambda *given: (products.append(1), told(*given))[1])
     case = Case(*clouds(3, 400, 5), 1.0)
-    case.solve(Reduction("none"))
+    case.solve(CRSVM("none"))
     assert not products
-    iterations = case.solve(Reduction()).iterations
+    iterations = case.solve(CRSVM()).iterations
     assert len(products) < iterations
     products.clear()
-    case.solve(Reduction("fixed", upper=30))
+    case.solve(CRSVM("fixed", most_rows=30))
     assert len(products) > iterations
 
 
@@ -299,9 +299,7 @@ GEOMETRIES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "reduction", [Reduction(), Reduction("none"), Reduction("fixed", "distance", False, 12)], ids=str
-)
+@pytest.mark.parametrize("reduction", [CRSVM(), CRSVM("none"), CRSVM("fixed", "distance", False, 12)], ids=str)
 @pytest.mark.parametrize("C", [1e-3, 1.0, 1e4])
 @pytest.mark.parametrize("geometry", GEOMETRIES)
 def test_degenerate_geometries(geometry, C, reduction):
@@ -475,12 +473,12 @@ def test_an_interrupt_is_raised():
 def test_a_tolerance_that_cannot_be_reached():
     """The corner is the optimum all the same."""
     case = Case(*clouds(4, 150, 5), 10.0)
-    case.check(case.solve(Reduction(tolerance=1e-14)))
+    case.check(case.solve(CRSVM(tolerance=1e-14)))
 
 
 def test_a_loose_tolerance_is_made_a_corner():
     case = Case(*clouds(4, 150, 5), 10.0)
-    loose, tight = case.solve(Reduction(tolerance=1e-3)), case.solve()
+    loose, tight = case.solve(CRSVM(tolerance=1e-3)), case.solve()
     assert loose.iterations <= tight.iterations
     case.check(loose)
 
@@ -516,7 +514,7 @@ def start_of(walk):
 
 def walked(case, tolerance):
     found = LocalParts(case.rows, case.y, case.tau)
-    walk = Walk(found, Reduction(), lambda line: None, 200)
+    walk = Walk(found, CRSVM(), lambda line: None, 200)
     assert walk.run(tolerance) == "converged"
     return found, walk
 
@@ -595,7 +593,7 @@ def test_the_best_point_is_kept(monkeypatch):
     """Iterations that lead away, or to nan, do not spoil what was found before."""
     case = Case(*clouds(4, 150, 5), 10.0)
     found = LocalParts(case.rows, case.y, case.tau)
-    walk = Walk(found, Reduction(), lambda line: None, 200)
+    walk = Walk(found, CRSVM(), lambda line: None, 200)
     true = Walk.iterate
 
     def iterate(self, tolerance):
@@ -624,7 +622,7 @@ def test_a_walk_that_is_lost_begins_again():
         y = np.where(rng.random(44) < 0.5, 1.0, -1.0)
         y[:2] = 1, -1
         case = Case(X, y, 6.5e5)
-        solution = case.solve(Reduction("fixed", balanced=False, upper=11))
+        solution = case.solve(CRSVM("fixed", balanced=False, most_rows=11))
         case.check(solution)
         sizes = [line.patterns for line in case.lines]
         lost += any(b.patterns == 44 and b.mu < 0.1 * a.mu for a, b in pairwise(case.lines[5:]))
@@ -644,7 +642,7 @@ def test_a_model_of_few_iterations_is_better_than_none(C):
 
 def test_poor_directions_take_more_patterns():
     case = Case(*clouds(4, 150, 5), 10.0)
-    walk = Walk(LocalParts(case.rows, case.y, case.tau), Reduction(), lambda line: None, 200)
+    walk = Walk(LocalParts(case.rows, case.y, case.tau), CRSVM(), lambda line: None, 200)
     walk.patterns, walk.size, walk.gradients = 20, 1.0, 0
     factor = np.asfortranarray(np.eye(5))
     for poor, expected in ((True, 40), (False, 20), (False, 10)):

@@ -13,8 +13,8 @@ from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.block_steps import Block, State
-from libsvmx._solvers.interior_point.constraint_reduction import Reduction
 from libsvmx._solvers.interior_point.predictor_corrector import Walk, feasible, length_of, offset_of
+from libsvmx._solvers.interior_point.settings import CRSVM
 
 M, N = 13, 4
 
@@ -95,7 +95,7 @@ class Point:
             self.xi = np.maximum(0, -margin) + rng.uniform(0.1, 1, size=m)
             self.s = margin + self.xi
         self.parts = FrozenParts(self.X, self.y, self.tau, bounds, make)
-        self.walk = Walk(self.parts, Reduction(size, seed=draw, **settings), lambda line: None, 100)
+        self.walk = Walk(self.parts, CRSVM(size, random_state=draw, **settings), lambda line: None, 100)
         self.parts.put((self.alpha, self.u, self.xi, self.s, self.X @ self.w))
         self.walk.w, self.walk.gamma = self.w, self.gamma
         self.walk.measure(self.parts.run(block_steps.measure, self.gamma))
@@ -311,7 +311,7 @@ def chosen(point):
 @pytest.mark.parametrize("upper", [1, 2, 7, 30, 0])
 @SEEDS
 def test_the_normal_matrix_of_chosen_patterns(seed, upper, balanced, rule, bounds):
-    point = Point(seed, False, bounds, size="fixed", rule=rule, balanced=balanced, upper=upper, m=60)
+    point = Point(seed, False, bounds, size="fixed", reduction_rule=rule, balanced=balanced, most_rows=upper, m=60)
     point.walk.number = 1
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     keys = -inverse if rule == "omega" else point.y * (point.X @ point.w - point.gamma) + point.xi - 1
@@ -339,7 +339,7 @@ def test_the_normal_matrix_of_chosen_patterns(seed, upper, balanced, rule, bound
 @pytest.mark.parametrize("balanced", [False, True])
 @pytest.mark.parametrize("theta", [1e-3, 0.3, 100.0])
 def test_an_adaptive_size(theta, balanced, rule):
-    point = Point(5, False, (20,), size="adaptive", rule=rule, balanced=balanced, theta=theta, m=60, beta=2.0)
+    point = Point(5, False, (20,), size="adaptive", reduction_rule=rule, balanced=balanced, theta=theta, m=60, beta=2.0)
     walk = point.walk
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     length = np.sqrt((point.X**2).sum() / point.m)
@@ -364,7 +364,7 @@ def test_an_adaptive_size(theta, balanced, rule):
 @pytest.mark.parametrize("upper", [10, 30, 55])
 def test_refined_directions(seed, upper):
     """Of few patterns: conjugate gradients leave 0.2 of M dw = side at most, or the direction is called poor."""
-    point = Point(seed, False, (20, 33), size="fixed", upper=upper, m=60)
+    point = Point(seed, False, (20, 33), size="fixed", most_rows=upper, m=60)
     walk = point.walk
     walk.number, walk.gradients, walk.poor = 1, 0, False
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
@@ -393,7 +393,7 @@ def test_patterns_at_random_first():
     """With q_U, the first matrix has patterns by a seed; without, all."""
     found = []
     for draw in (1, 2, 1):
-        point = Point(3, False, (), size="fixed", upper=10, draw=draw, m=60)
+        point = Point(3, False, (), size="fixed", most_rows=10, draw=draw, m=60)
         found.append(chosen(point))
         assert found[-1][1] == 10
     assert not np.allclose(found[0][0], found[1][0])

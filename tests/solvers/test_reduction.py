@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from libsvmx._solvers.interior_point.constraint_reduction import EXACT_RANKS, Reduction, ladder, limit_of, quotas
+from libsvmx._solvers.interior_point.constraint_reduction import EXACT_RANKS, ladder, limit_of, quotas
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx.exceptions import ParameterError
 
 DISTRIBUTIONS = {
@@ -76,8 +77,8 @@ def test_no_block_has_keys():
 
 def size_of_the_paper(settings, share, m, least):
     """|Q| of (3.18); or q_U."""
-    upper = settings.upper or m
-    return max(least, min(int(np.ceil(share * m)), upper, m)) if settings.size == "adaptive" else min(upper, m)
+    upper = settings.most_rows or m
+    return max(least, min(int(np.ceil(share * m)), upper, m)) if settings.reduction == "adaptive" else min(upper, m)
 
 
 def quotas_of_the_paper(wanted, members, least):
@@ -94,7 +95,7 @@ def quotas_of_the_paper(wanted, members, least):
 @pytest.mark.parametrize("size", ["adaptive", "fixed", "none"])
 def test_quotas_are_those_of_the_paper(size, upper):
     rng = np.random.default_rng(upper % 1000)
-    settings = Reduction(size, upper=upper)
+    settings = CRSVM(size, most_rows=upper)
     for _ in range(500):
         members = tuple(int(k) for k in rng.integers(0, 40, size=2))
         m = sum(members)
@@ -110,42 +111,42 @@ def test_quotas_are_those_of_the_paper(size, upper):
 @pytest.mark.parametrize(
     ("options", "share", "members", "least", "expected"),
     [
-        ({"size": "fixed", "upper": 10}, 0.0, (100, 100), (0, 0), (5, 5)),
-        ({"size": "fixed", "upper": 11}, 0.0, (100, 100), (0, 0), (6, 6)),
-        ({"size": "fixed", "upper": 10}, 0.0, (3, 100), (0, 0), (3, 7)),
-        ({"size": "fixed", "upper": 10}, 0.0, (100, 3), (0, 0), (7, 3)),
-        ({"size": "fixed", "upper": 10}, 0.0, (0, 100), (0, 0), (0, 10)),
-        ({"size": "fixed"}, 0.0, (4, 9), (0, 0), (4, 9)),
-        ({"size": "none"}, 0.0, (4, 9), (0, 0), (4, 9)),
+        ({"reduction": "fixed", "most_rows": 10}, 0.0, (100, 100), (0, 0), (5, 5)),
+        ({"reduction": "fixed", "most_rows": 11}, 0.0, (100, 100), (0, 0), (6, 6)),
+        ({"reduction": "fixed", "most_rows": 10}, 0.0, (3, 100), (0, 0), (3, 7)),
+        ({"reduction": "fixed", "most_rows": 10}, 0.0, (100, 3), (0, 0), (7, 3)),
+        ({"reduction": "fixed", "most_rows": 10}, 0.0, (0, 100), (0, 0), (0, 10)),
+        ({"reduction": "fixed"}, 0.0, (4, 9), (0, 0), (4, 9)),
+        ({"reduction": "none"}, 0.0, (4, 9), (0, 0), (4, 9)),
         ({}, 0.1, (100, 100), (0, 0), (10, 10)),
         ({}, 0.1, (100, 100), (30, 0), (30, 15)),
         ({}, 0.1, (100, 100), (3, 4), (10, 10)),
-        ({"upper": 6}, 0.1, (100, 100), (3, 4), (4, 4)),
-        ({"upper": 6}, 1.0, (100, 100), (0, 0), (3, 3)),
+        ({"most_rows": 6}, 0.1, (100, 100), (3, 4), (4, 4)),
+        ({"most_rows": 6}, 1.0, (100, 100), (0, 0), (3, 3)),
         ({}, 1e-12, (100, 100), (0, 0), (1, 1)),
         ({}, 1.0, (2, 5), (0, 0), (2, 5)),
     ],
 )
 def test_some_quotas(options, share, members, least, expected):
-    assert quotas(Reduction(**options), share, members, least) == expected
+    assert quotas(CRSVM(**options), share, members, least) == expected
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"size": "some"}, "unknown size 'some': choose one of adaptive, fixed, none"),
-        ({"rule": "nearest"}, "unknown rule 'nearest': choose one of omega, distance"),
-        ({"upper": -1}, "upper must be 0 or the most patterns wanted, not -1"),
-        ({"upper": 2**62}, "upper must be 0 or"),
-        ({"tolerance": 0.0}, "tolerance must be at least 1e-14 and below 1, not 0.0"),
+        ({"reduction": "some"}, "unknown reduction 'some': choose one of adaptive, fixed, none"),
+        ({"reduction_rule": "nearest"}, "unknown reduction_rule 'nearest': choose one of omega, distance"),
+        ({"most_rows": -1}, r"most_rows must be between 0 and 2\^62 - 1, not -1"),
+        ({"most_rows": 2**62}, "most_rows must be"),
+        ({"tolerance": 0.0}, "tolerance must be >= 1e-14 and < 1, not 0.0"),
         ({"tolerance": 1.0}, "tolerance must be"),
         ({"tolerance": float("nan")}, "tolerance must be"),
-        ({"beta": 0.0}, "beta and theta must be > 0, not 0.0 and 100.0"),
-        ({"theta": -1.0}, "beta and theta must be > 0"),
-        ({"seed": -1}, r"seed must be between 0 and 2\^63 - 1, not -1"),
-        ({"seed": 2**63}, "seed must be"),
+        ({"beta": 0.0}, "beta must be > 0, not 0.0"),
+        ({"theta": -1.0}, "theta must be > 0, not -1.0"),
+        ({"random_state": -1}, r"random_state must be between 0 and 2\^63 - 1, not -1"),
+        ({"random_state": 2**63}, "random_state must be"),
     ],
 )
 def test_settings_that_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
-        Reduction(**options)
+        CRSVM(**options)

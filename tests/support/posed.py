@@ -5,8 +5,6 @@
 K twice: in double from the rows themselves, and as the kernel rounds its rows to float.
 """
 
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 
@@ -15,7 +13,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import chunked
-from libsvmx._solvers.decomposition.settings import Chunking
+from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
 from libsvmx._solvers.smo import smo
 from libsvmx._train.formulation import build_dual
 
@@ -27,10 +25,7 @@ ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
 # Shifts of V by kernel rows round it so often, at the most.
 SHIFTS = 4096
 
-without_irwls = pytest.mark.skipif(
-    find_spec("libsvmx._solvers.decomposition.irwls") is None, reason="there is no such engine yet"
-)
-ENGINES = ["smo", pytest.param("irwls", marks=without_irwls)]
+ENGINES = [Chunked, IRWLS]
 
 
 class Posed:
@@ -77,9 +72,11 @@ class Posed:
     def alpha(self, solution):
         return alpha_of(self.dual, solution)
 
-    def solve(self, eps=1e-3, shrinking=True, problem=None, budget=1e8, threads=1, control=None, **chunking):
+    def solve(
+        self, eps=1e-3, shrinking=True, problem=None, budget=1e8, threads=1, control=None, engine=Chunked, **settings
+    ):
         control = control or Control(eps, shrinking)
-        return chunked.solve(problem or self.dual, self.kernel, budget, control, threads, Chunking(**chunking))
+        return chunked.solve(problem or self.dual, self.kernel, budget, control, threads, engine(**settings))
 
     def cold(self, eps, problem=None, **options):
         """By pair steps over all variables."""

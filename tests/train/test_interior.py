@@ -10,7 +10,7 @@ from libsvmx import KernelType, Observer, ParameterError
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import feature_map
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import Parameter, changed
 
 SETS = {
     "heart_scale": (270, None),
@@ -125,10 +125,10 @@ def blobs(seed, m=150, n=4, k=2):
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("rule", ["omega", "distance"])
 @pytest.mark.parametrize("reduction", ["adaptive", "fixed", "none"])
-@pytest.mark.parametrize("most_patterns", [0, 60])
-def test_reductions(reduction, rule, balanced, most_patterns):
+@pytest.mark.parametrize("most_rows", [0, 60])
+def test_reductions(reduction, rule, balanced, most_rows):
     X, y = blobs(1)
-    options = {"reduction": reduction, "reduction_rule": rule, "balanced": balanced, "most_patterns": most_patterns}
+    options = {"reduction": reduction, "reduction_rule": rule, "balanced": balanced, "most_rows": most_rows}
     model, recorder = train(X, y, C=2.0, **options)
     plain, _ = train(X, y, C=2.0)
     assert certified(model, X, y, 2.0)[1] <= 1e-7
@@ -136,7 +136,7 @@ def test_reductions(reduction, rule, balanced, most_patterns):
     sizes = [line.patterns for line in recorder.lines[1:]]
     if reduction == "none":
         assert set(sizes) == {150}
-    elif reduction == "fixed" and most_patterns:
+    elif reduction == "fixed" and most_rows:
         assert sizes[0] == 60
     else:
         assert min(sizes) < 150 or reduction == "fixed"
@@ -257,22 +257,21 @@ def test_an_observer_that_stops():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"svm_type": 1}, "solver crsvm solves C-SVC, not NU_SVC"),
-        ({"svm_type": 3}, "solver crsvm solves C-SVC, not EPSILON_SVR"),
+        ({"svm_type": 1}, "solver crsvm solves C_SVC, not NU_SVC"),
+        ({"svm_type": 3}, "solver crsvm solves C_SVC, not EPSILON_SVR"),
         ({"reduction": "some"}, "unknown reduction 'some'"),
         ({"reduction_rule": "some"}, "unknown reduction_rule 'some'"),
-        ({"most_patterns": -1}, "^most_patterns must be"),
+        ({"most_rows": -1}, "^most_rows must be"),
         ({"tolerance": 0.0}, "^tolerance must be"),
         ({"balanced": 2}, "^balanced must be True or False"),
-        ({"rank": 5}, "need a low_rank approximation"),
-        ({"predict_with": "factor"}, "need a low_rank approximation"),
+        ({"predict_with": "factor"}, "predict_with 'factor' needs a low-rank factor"),
         ({"predict_with": "both"}, "unknown predict_with 'both'"),
         ({"low_rank": "qr", "rank": 5}, "unknown low_rank 'qr'"),
     ],
 )
 def test_what_is_refused(options, message):
     with pytest.raises(ParameterError, match=message):
-        Parameter(**{"solver": "crsvm", "kernel_type": 0, **options})
+        changed(Parameter(), {"solver": "crsvm", "kernel_type": 0, **options})
 
 
 @pytest.mark.parametrize(
@@ -299,10 +298,10 @@ def factor_of(X, options):
     from libsvmx._kernels.lowrank import factorize
 
     rows = data.from_rows([[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()])
-    param = Parameter(solver="crsvm", **options)
+    param = changed(Parameter(), {"solver": "crsvm", **options})
     numbers = filled("i", range(len(X)))
     found = factorize(
-        rows, numbers, param.kernel_type, param.degree, param.gamma, param.coef0, param.approximation(), 1e8
+        rows, numbers, param.kernel_type, param.degree, param.gamma, param.coef0, param.solver.approximation(), 1e8
     )
     return rows, found
 

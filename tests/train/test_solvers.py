@@ -3,8 +3,6 @@
 import pickle
 import subprocess
 import sys
-from dataclasses import fields
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -16,10 +14,12 @@ from support.oracle import predict as libsvm_predicts
 import libsvmx
 from libsvmx._core.rand import Rand
 from libsvmx._solvers.decomposition import chunked
-from libsvmx._solvers.decomposition.settings import Chunking
+from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
+from libsvmx._solvers.registry import solver_classes
 from libsvmx._solvers.smo import smo, warm
+from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import SOLVER_FIELDS, SOLVER_OPTIONS, USUAL_OPTIONS, Parameter
+from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.training import train_problem
 from libsvmx._train.validation import grid
 from libsvmx._train.validation.leave_one_out import leave_one_out, settles
@@ -28,9 +28,7 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.io.modelfile import model_text
 
-HAS_IRWLS = find_spec("libsvmx._solvers.decomposition.irwls") is not None
-IRWLS = pytest.mark.skipif(not HAS_IRWLS, reason="this build has no irwls")
-SOLVERS = ["chunked", pytest.param("irwls", marks=IRWLS)]
+SOLVERS = ["chunked", "irwls"]
 SEEDINGS = [(m, s) for m in METHODS if m != "none" for s in SCHEMES if (m, s) != ("path", "chain")]
 # Working sets much smaller than the sets: several rounds, rows that are put aside and come back.
 SMALL = {"working_set": 24}
@@ -53,9 +51,8 @@ class Recorder(Observer):
 
 def solved_by(problem, param, solver, **options):
     """(model, reports) of a training by another solver."""
-    values = {f.name: getattr(param, f.name) for f in fields(Parameter)}
     recorder = Recorder()
-    model = train_problem(problem, Parameter(**{**values, "solver": solver, **options}), Rand(1), recorder)
+    model = train_problem(problem, changed(param, {"solver": solver, **options}), Rand(1), recorder)
     return model, recorder.reports
 
 
@@ -77,49 +74,38 @@ def near(param):
         ({"working_set": 12.5}, "^working_set must be a whole number, not 12.5"),
         ({"working_set": "12"}, "^working_set must be a whole number, not '12'"),
         ({"working_set_rule": "guess"}, "^unknown working_set_rule 'guess': choose one of random, mixed, largest"),
-        ({"kept_share": 1.0}, "^kept_share must be >= 0 and < 1, not 1.0"),
-        ({"kept_share": -0.1}, "^kept_share must be >= 0 and < 1"),
-        ({"kept_share": float("nan")}, "^kept_share must be finite"),
-        ({"kept_share": "0.1"}, "^kept_share must be a number"),
-        ({"solver_seed": -1}, r"^solver_seed must be between 0 and 2\^63 - 1, not -1"),
-        ({"solver_seed": 2**63}, "^solver_seed must be between"),
-        ({"solver_seed": 1.5}, "^solver_seed must be a whole number"),
+        ({"keep_share": 1.0}, "^keep_share must be >= 0 and < 1, not 1.0"),
+        ({"keep_share": -0.1}, "^keep_share must be >= 0 and < 1"),
+        ({"keep_share": float("nan")}, "^keep_share must be finite"),
+        ({"keep_share": "0.1"}, "^keep_share must be a number"),
+        ({"random_state": -1}, r"^random_state must be between 0 and 2\^63 - 1, not -1"),
+        ({"random_state": 2**63}, "^random_state must be between"),
+        ({"random_state": 1.5}, "^random_state must be a whole number"),
         ({"precision": "half"}, "^unknown precision 'half': choose one of auto, float, double"),
     ],
 )
-@pytest.mark.parametrize("solver", ["smo", "chunked"])
+@pytest.mark.parametrize("solver", ["chunked", "irwls"])
 def test_what_is_refused(options, message, solver):
     with pytest.raises(ParameterError, match=message):
-        Parameter(**{"solver": solver, **options})
+        changed(Parameter(), {"solver": solver, **options})
 
 
 def test_settings_reach_the_solver_by_their_names():
-    param = Parameter(
-        solver="irwls", working_set=64, working_set_rule="random", kept_share=0.5, solver_seed=9, precision="double"
-    )
-    assert param.chunking() == Chunking("irwls", 64, "random", 0.5, 9, "double")
-    assert Parameter(solver="chunked").chunking() == Chunking()
-
-
-def test_defaults_are_those_of_the_settings():
-    usual = {f.name: f.default for f in fields(Parameter)}
-    assert tuple(usual[name] for name in SOLVER_OPTIONS) == USUAL_OPTIONS
-    chunking = Chunking()
-    for own, theirs in SOLVER_OPTIONS.items():
-        assert usual[own] == getattr(chunking, theirs)
-    assert usual["solver"] == "smo"
-
-
-def test_options_without_their_solver_do_nothing():
-    matrix, y = data.load("heart_scale", 90)
-    models = [libsvmx.train(matrix, y, working_set=more, solver_seed=3) for more in (0, 7)]
-    assert model_text(models[0]) == model_text(models[1]) == model_text(libsvmx.train(matrix, y))
+    given = {
+        "working_set": 64,
+        "working_set_rule": "random",
+        "keep_share": 0.5,
+        "random_state": 9,
+        "precision": "double",
+    }
+    assert changed(Parameter(), {"solver": "irwls", **given}).solver == IRWLS(64, "random", 0.5, 9, "double")
+    assert Parameter(solver="chunked").solver == Chunked()
 
 
 def test_solvers_are_part_of_a_parameter():
     assert Parameter(solver="chunked") != Parameter()
-    assert Parameter(solver="chunked", solver_seed=2) != Parameter(solver="chunked")
-    param = Parameter(solver="chunked", **SMALL)
+    assert Parameter(solver=Chunked(random_state=2)) != Parameter(solver="chunked")
+    param = Parameter(solver=Chunked(**SMALL))
     assert pickle.loads(pickle.dumps(param)) == param
 
 
@@ -148,10 +134,10 @@ def test_dispatch(monkeypatch):
     validated(problem, param, 3, "sir", "star")
     assert [one[:2] for one in asked] == [("smo", True)] + 3 * [("warm", False)]
     asked.clear()
-    other = Parameter(C=4.0, gamma=param.gamma, solver="chunked", **SMALL, threads=2)
+    other = Parameter(C=4.0, gamma=param.gamma, solver=Chunked(**SMALL), threads=2)
     train_problem(problem, other, Rand(1), Observer())
     validated(problem, other, 3, "sir", "star")
-    assert asked == 2 * [("chunked", True, Chunking(**SMALL))] + 3 * [("chunked", False, Chunking(**SMALL))]
+    assert asked == 2 * [("chunked", True, Chunked(**SMALL))] + 3 * [("chunked", False, Chunked(**SMALL))]
     asked.clear()
     libsvmx.train(matrix, y, other, keep_state=True)
     assert [one[:2] for one in asked] == [("chunked", True)]
@@ -182,7 +168,7 @@ def test_models_decide_as_libsvms(name, solver, rule):
     labels, values = theirs.predict(problem.matrix)
     model, reports = solved_by(problem, param, solver, working_set_rule=rule, **SMALL)
     assert all(one.status == "converged" and one.gap <= EPS * (1 + 1e-6) for one in reports)
-    assert max(one.chunks for one in reports) > 1
+    assert max(one.subproblems for one in reports) > 1
     found = libsvmx.decision_values(model, problem.matrix)
     if param.svm_type.is_regression:
         values = [[label] for label in labels]
@@ -196,14 +182,14 @@ def test_models_decide_as_libsvms(name, solver, rule):
     reference = Recorder()
     train_problem(problem, param, Rand(1), reference)
     for one, exact in zip(reports, reference.reports, strict=True):
-        assert exact.chunks == 0
+        assert exact.subproblems == 0
         assert abs(one.objective - exact.objective) <= near(param) * (1 + abs(exact.objective))
         assert one.quantity == exact.quantity
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(
-    "options", [{"kept_share": 0.5}, {"shrinking": False}, {"precision": "float"}, {"working_set": 2}]
+    "options", [{"keep_share": 0.5}, {"shrinking": False}, {"precision": "float"}, {"working_set": 2}]
 )
 def test_whatever_the_options(solver, options):
     problem, param, _ = setting("heart", EPS)
@@ -219,12 +205,12 @@ def test_whatever_the_options(solver, options):
 def test_the_seed_chooses_and_the_same_one_chooses_again(solver):
     problem, param, _ = setting("heart", 1e-3)
     texts = [
-        model_text(solved_by(problem, param, solver, working_set_rule="random", solver_seed=seed, **SMALL)[0])
+        model_text(solved_by(problem, param, solver, working_set_rule="random", random_state=seed, **SMALL)[0])
         for seed in (1, 1, 2)
     ]
     assert texts[0] == texts[1] != texts[2]
     largest = [
-        model_text(solved_by(problem, param, solver, working_set_rule="largest", solver_seed=seed, **SMALL)[0])
+        model_text(solved_by(problem, param, solver, working_set_rule="largest", random_state=seed, **SMALL)[0])
         for seed in (1, 2)
     ]
     assert largest[0] == largest[1]
@@ -250,7 +236,8 @@ def test_models_can_be_read_by_libsvm_and_tell_nothing_of_the_solver(solver, tmp
 def test_probability_estimates(solver, options):
     matrix, y = data.load("heart_scale")
     exact, other = (
-        libsvmx.train(matrix, y, **options, eps=EPS, probability=True, solver=name, **SMALL) for name in ("smo", solver)
+        libsvmx.train(matrix, y, **options, eps=EPS, probability=True, **chosen)
+        for chosen in ({}, {"solver": solver, **SMALL})
     )
     if options.get("svm_type") == 3:
         assert other.sigmoid_a[0] == pytest.approx(exact.sigmoid_a[0], rel=1e-2)
@@ -293,8 +280,7 @@ def test_the_same_model_with_any_number_of_threads(solver):
 def test_every_seeding_ends_where_libsvms_rounds_do(name, method, scheme, solver):
     problem, param, n_folds = setting(name, EPS)
     plain = unseeded(name, EPS)
-    values = {f.name: getattr(param, f.name) for f in fields(Parameter)}
-    other = Parameter(**{**values, "solver": solver, **SMALL})
+    other = changed(param, {"solver": solver, **SMALL})
     recorder = Recorder()
     found = validated(problem, other, n_folds, method, scheme, recorder)
     assert bytes(found.fold_of) == bytes(plain.fold_of)
@@ -303,7 +289,7 @@ def test_every_seeding_ends_where_libsvms_rounds_do(name, method, scheme, solver
         turned = np.any((table(found) > 0) != (table(plain) > 0), axis=1)
         assert not np.any((np.asarray(found.predicted) != np.asarray(plain.predicted)) & ~turned)
     assert all(report.status == "converged" and report.gap <= EPS * (1 + 1e-6) for report in found.solves)
-    assert any(one.chunks for one in recorder.reports)
+    assert any(one.subproblems for one in recorder.reports)
 
 
 @pytest.mark.parametrize("method", ["auto", "sir", "top", "path"])
@@ -311,14 +297,14 @@ def test_every_seeding_ends_where_libsvms_rounds_do(name, method, scheme, solver
 def test_leave_one_out(solver, method):
     matrix, y = data.load("heart_scale", 90)
     problem, param = posed(matrix, y, "-c 4 -g 0.08", EPS)
-    other = Parameter(C=4.0, gamma=param.gamma, eps=EPS, solver=solver, **SMALL)
+    other = changed(Parameter(C=4.0, gamma=param.gamma, eps=EPS), {"solver": solver, **SMALL})
     expected = leave_one_out(problem, param, Rand(1), Observer(), "sir")
     recorder = Recorder()
     found = leave_one_out(problem, other, Rand(1), recorder, method)
     np.testing.assert_allclose(table(found), table(expected), rtol=0, atol=near(param))
-    assert recorder.reports[0].chunks > 0
+    assert recorder.reports[0].subproblems > 0
     if method in ("sir", "top"):
-        assert all(one.chunks > 0 or one.iterations == 0 for one in recorder.reports)
+        assert all(one.subproblems > 0 or one.iterations == 0 for one in recorder.reports)
 
 
 def test_only_libsvms_path_settles_its_leave_one_out():
@@ -333,11 +319,12 @@ def test_a_grid(solver, seed):
     matrix, y = data.load("heart_scale")
     axes = {"log2c": (-1, 3, 2), "log2g": (-3, -7, -2)}
     exact, found = (
-        libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, solver=name, **SMALL) for name in ("smo", solver)
+        libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, **chosen)
+        for chosen in ({}, {"solver": solver, **SMALL})
     )
     assert np.abs(found.rate - exact.rate).max() <= 100 * 1.5 / len(y)
     assert abs(found.best_rate - exact.best_rate) <= 100 * 1.5 / len(y)
-    assert found.param.solver == solver
+    assert found.param.solver.name == solver
     assert list(found.iterations) != list(exact.iterations)
     again = libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, solver=solver, **SMALL)
     assert list(again.rate) == list(found.rate)
@@ -364,23 +351,24 @@ def test_points_are_computed_again_along_libsvms_path_only():
 def test_states_are_exact_whatever_the_solver(solver, options, tmp_path):
     matrix, y = data.load("heart_scale")
     exact, state = (
-        libsvmx.train(matrix, y, **options, gamma=0.1, solver=name, **SMALL, keep_state=True)
-        for name in ("smo", solver)
+        libsvmx.train(matrix, y, **options, gamma=0.1, **chosen, keep_state=True)
+        for chosen in ({}, {"solver": solver, **SMALL})
     )
     assert abs(state.gap) < 1e-9
     np.testing.assert_allclose(state.decision_values(matrix), exact.decision_values(matrix), rtol=0, atol=1e-8)
     path = str(tmp_path / "state")
     state.save(path)
     assert libsvmx.State.load(path).param == state.param
-    assert state.param.solver == solver
+    assert state.param.solver.name == solver
 
 
-def test_state_files_of_the_usual_solver_do_not_mention_it(tmp_path):
+def test_state_files_tell_of_the_solver_and_its_settings_alone(tmp_path):
     matrix, y = data.load("heart_scale", 90)
     path = tmp_path / "state"
     libsvmx.train(matrix, y, keep_state=True).save(str(path))
-    assert not any(name.encode() in path.read_bytes() for name in SOLVER_FIELDS)
-    assert libsvmx.State.load(str(path)).param.solver == "smo"
+    others = {known.name for solver in solver_classes() for known in solver.settings()}
+    assert not any(f'"{name}"'.encode() in path.read_bytes() for name in others)
+    assert libsvmx.State.load(str(path)).param.solver == SMO()
     libsvmx.train(matrix, y, keep_state=True, solver="chunked", working_set=40).save(str(path))
     text = path.read_bytes()
-    assert b'"solver": "chunked"' in text and b'"working_set": 40' in text and b"solver_seed" not in text
+    assert b'"solver": "chunked"' in text and b'"working_set": 40' in text and b"reduction" not in text

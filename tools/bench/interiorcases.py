@@ -6,7 +6,7 @@ machines" (ETNA 31, 2008).
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 QUICK_ROWS = 300
@@ -31,7 +31,14 @@ class Variant:
         return f"{self.size}, {'balanced' if self.balanced else 'not balanced'}, {self.rule}"
 
     def settings(self) -> dict[str, Any]:
-        return {**asdict(self), "upper": self.upper if self.upper < 1 or self.size == "fixed" else 0}
+        """Of the solver; ``most_rows`` is a share here."""
+        share = self.upper if self.upper < 1 or self.size == "fixed" else 0
+        return {
+            "reduction": self.size,
+            "reduction_rule": self.rule,
+            "balanced": self.balanced,
+            "most_rows": share,
+        }
 
 
 UNREDUCED, USUAL = Variant("none"), Variant()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ def interior(job: Result) -> Result:
 def variants(job: Result) -> Result:
     """{problem, data, rows, settings, repeat}: every variant so many times, in turn.
 
-    ``settings`` are keywords of Reduction for each variant; ``upper`` is a share of the rows here, 0 for all.
+    ``settings`` are keywords of CRSVM for each variant; ``most_rows`` is a share of the rows here, 0 for all.
 
     Returns
     -------
@@ -46,11 +45,11 @@ def variants(job: Result) -> Result:
         ``seconds``: all CPU times; ``n_sv`` and ``n_free``: of the classes +1 and -1; ``log``: (mu, |Q|) by iteration
     """
     from libsvmx._kernels.featurerows import DenseRows
-    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
+    from libsvmx._solvers.interior_point.settings import CRSVM
 
     problem = mapped.load(job["problem"], Path(job["data"]), job["rows"])
     rows, m = DenseRows(problem.X), len(problem.y)
-    settings = [Reduction(**{**s, "upper": int(np.ceil(s.get("upper", 0) * m))}) for s in job["settings"]]
+    settings = [CRSVM(**{**s, "most_rows": int(np.ceil(s.get("most_rows", 0) * m))}) for s in job["settings"]]
     runs: list[Result] = [{"seconds": []} for _ in settings]
     limit_cpu(job["limit"])
     solved(rows, problem.y, settings[0])  # what is done once in a process: libraries, pages of memory
@@ -126,8 +125,9 @@ def ours(dataset: Any, options: str, **change: Any) -> Any:
     """A training by crsvm; what it needs is loaded before the clock starts."""
     import_module("libsvmx._train.feature_map")
     import_module("libsvmx._kernels.lowrank")
+    changed = import_module("libsvmx._train.parameter").changed
     training = svmx.Training(dataset, options)
-    training.param = replace(training.param, solver="crsvm", **change)
+    training.param = changed(training.param, {"solver": "crsvm", **change})
     return training
 
 
@@ -286,12 +286,12 @@ def solver_w(dataset: Any, y: Any) -> Any:
     from libsvmx._core.matrix import distinct_features
     from libsvmx._kernels.featurerows import feature_rows
     from libsvmx._solvers.interior_point import predictor_corrector
-    from libsvmx._solvers.interior_point.constraint_reduction import Reduction
     from libsvmx._solvers.interior_point.row_blocks import LocalParts
+    from libsvmx._solvers.interior_point.settings import CRSVM
 
     matrix = datasets.csr_matrix(dataset)
     with LocalParts(feature_rows(matrix, ramp(len(y))), y, np.ones(len(y))) as parts:
-        found = predictor_corrector.solve(parts, Reduction(), lambda line: None)
+        found = predictor_corrector.solve(parts, CRSVM(), lambda line: None)
     w = np.zeros(datasets.scipy_matrix(dataset).shape[1])
     w[np.asarray(distinct_features(matrix)) - 1] = found.w
     return w

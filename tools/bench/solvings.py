@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -42,7 +41,7 @@ def solve(job):
         "cpu": cpu,
         "wall": wall,
         "iterations": outcome.iterations,
-        "chunks": sum(report.chunks for report in reports),
+        "chunks": sum(report.subproblems for report in reports),
         "own_gap": max((report.gap for report in reports), default=None),
         "values_computed": outcome.counts.get("values_computed"),
         "status": outcome.note or CONVERGED,
@@ -61,6 +60,8 @@ def prepared(dataset, options, way):
 
 def asked(param, way):
     """``param`` with the solver of a way."""
+    from libsvmx._train.parameter import changed
+
     if way["solver"] == "smo":
         return param
     modules = ["chunked", *(["irwls"] if way["solver"] == "irwls" else [])]
@@ -69,5 +70,5 @@ def asked(param, way):
             import_module(f"libsvmx._solvers.decomposition.{name}")
         except ImportError as error:
             raise Unavailable(f"{way['solver']} cannot be loaded: {error}") from None
-    rule = {"working_set": way["working_set"], "working_set_rule": way["rule"], "kept_share": way["kept"]}
-    return replace(param, solver=way["solver"], **rule)
+    rule = {"working_set": way["working_set"], "working_set_rule": way["rule"], "keep_share": way["kept"]}
+    return changed(param, {"solver": way["solver"], **rule})

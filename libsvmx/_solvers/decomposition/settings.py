@@ -1,50 +1,81 @@
-"""How the chunked solver goes about it."""
+"""The solvers that go by working sets of many variables, and their settings."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
-from libsvmx.exceptions import ParameterError
+from libsvmx._solvers.solver import Solver, setting
 
-ENGINES = ("smo", "irwls")
-RULES = ("random", "mixed", "largest")
-PRECISIONS = ("auto", "float", "double")
+if TYPE_CHECKING:
+    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
 
 
-@dataclass(frozen=True, slots=True)
-class Chunking:
-    """Settings of libsvmx._solvers.decomposition.chunked.
+@dataclass(frozen=True)
+class Decomposition(Solver):
+    """What Chunked and IRWLS have in common: libsvmx._solvers.decomposition.chunked.
 
-    Attributes
-    ----------
-    engine : str          solves the working sets: 'smo', pair steps; 'irwls', iterated least squares
-    working_set : int     variables of a working set; 0: as many as are free and half as many more, within memory
-    rule : str            which they are: 'random' among the candidates (the paper's), 'largest' violation, or 'mixed',
-        half each
-    kept : float          share of the working set, below 1, that stays for the next round while it is a candidate
-    seed : int            of the random choice
-    precision : str       of kernel rows that move the scores: 'float', as LIBSVM has them; 'double'; or 'auto': double
-        from where rounding may hide more than a share of eps
-
-    Raises
-    ------
-    ParameterError
+    Class attributes
+    ----------------
+    least_squares : bool          working sets are solved by iterated least squares, not by pair steps
     """
 
-    engine: str = "smo"
-    working_set: int = 0
-    rule: str = "random"
-    kept: float = 0.0
-    seed: int = 1
-    precision: str = "auto"
+    least_squares: ClassVar[bool]
 
-    def __post_init__(self) -> None:
-        for name, known in (("engine", ENGINES), ("rule", RULES), ("precision", PRECISIONS)):
-            if getattr(self, name) not in known:
-                raise ParameterError(f"unknown {name} {getattr(self, name)!r}: choose one of {', '.join(known)}")
-        if self.working_set != 0 and not 2 <= self.working_set < 2**20:
-            raise ParameterError(f"working_set must be 0 or between 2 and 2^20 - 1, not {self.working_set}")
-        if not 0 <= self.kept < 1:
-            raise ParameterError(f"kept must be >= 0 and < 1, not {self.kept}")
-        if not 0 <= self.seed < 2**63:
-            raise ParameterError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
+    working_set: int = setting(
+        0,
+        "variables of a working set, from 2 on; 0: 1024, or half as many again as are free if that is more and "
+        "its matrix fits half of -m",
+        at_least=2,
+        below=2**20,
+        or_zero=True,
+    )
+    working_set_rule: str = setting(
+        "random",
+        "which they are: one that violates most of each kind and the rest drawn from the candidates (random), those "
+        "that violate most (largest), or half of each (mixed)",
+        metavar="RULE",
+        choices=("random", "mixed", "largest"),
+    )
+    keep_share: float = setting(
+        0.0,
+        "share of the working set that stays for the next while it is among the candidates",
+        metavar="F",
+        at_least=0,
+        below=1,
+    )
+    random_state: int = setting(1, "of what is drawn at random", at_least=0, below=2**63)
+    precision: str = setting(
+        "auto",
+        "of the kernel rows that move scores: float, as LIBSVM has them; double; or double from where rounding may "
+        "hide more than a share of -e (auto)",
+        metavar="P",
+        choices=("auto", "float", "double"),
+    )
+
+    def solve(
+        self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
+    ) -> DualSolution:
+        from libsvmx._solvers.decomposition import chunked
+
+        return chunked.solve(dual, kernel, budget_bytes, control, threads, self)
+
+
+@dataclass(frozen=True)
+class Chunked(Decomposition):
+    """Decomposition into working sets of many variables, each solved by pair steps."""
+
+    name: ClassVar[str] = "chunked"
+    summary: ClassVar[str] = "the same optimum to -e by working sets, sooner where iterations are many"
+    least_squares: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class IRWLS(Decomposition):
+    """Decomposition into working sets of many variables, each solved by iterated re-weighted least squares."""
+
+    name: ClassVar[str] = "irwls"
+    summary: ClassVar[str] = "by working sets and least squares"
+    least_squares: ClassVar[bool] = True

@@ -9,7 +9,7 @@ class Subproblem:
     size: int
     groups: int
     steps: int
-    chunks: int
+    subproblems: int
     fallbacks: int
     def __init__(
         self,

@@ -2,66 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-
-from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from libsvmx._solvers.interior_point.settings import CRSVM
     from libsvmx._typing import FloatArray
-
-REDUCTIONS = ("adaptive", "fixed", "none")
-RULES = ("omega", "distance")
-
-
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """Settings of libsvmx._solvers.interior_point.predictor_corrector.
-
-    Attributes
-    ----------
-    size : str             'adaptive': |Q| = max(q_L, min(ceil(rho m), q_U)), rho = mu^(1/beta), (3.18); 'fixed': q_U;
-        'none': every pattern, the unreduced Mehrotra predictor-corrector
-    rule : str             the patterns of smallest 'omega' (rule 2), or of smallest one-sided 'distance' (rule 1)
-    balanced : bool        so many of either class, (3.21) and (3.22)
-    upper : int            q_U; 0: all patterns
-    tolerance : float      of the residuals and of the duality gap, both relative
-    beta, theta : float    of rho and of q_L, (3.20)
-    seed : int             of the patterns chosen at the first iteration, if fewer than all
-
-    Raises
-    ------
-    ParameterError
-    """
-
-    size: str = "adaptive"
-    rule: str = "omega"
-    balanced: bool = True
-    upper: int = 0
-    tolerance: float = 1e-8
-    beta: float = 4.0
-    theta: float = 100.0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name, known in (("size", REDUCTIONS), ("rule", RULES)):
-            if getattr(self, name) not in known:
-                raise ParameterError(f"unknown {name} {getattr(self, name)!r}: choose one of {', '.join(known)}")
-        if not 0 <= self.upper < 2**62:
-            raise ParameterError(f"upper must be 0 or the most patterns wanted, not {self.upper}")
-        if not 1e-14 <= self.tolerance < 1:
-            raise ParameterError(f"tolerance must be at least 1e-14 and below 1, not {self.tolerance}")
-        if not (self.beta > 0 and self.theta > 0):
-            raise ParameterError(f"beta and theta must be > 0, not {self.beta} and {self.theta}")
-        if not 0 <= self.seed < 2**63:
-            raise ParameterError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
-
 
 # Order statistics that a block reports of its keys: each of the first, then every 1 % further.
 EXACT_RANKS = 1024
@@ -94,7 +45,7 @@ def limit_of(ladders: Sequence[tuple[NDArray[np.int64], FloatArray]], wanted: in
     return float(values[order[at]]) if at < len(values) else np.inf
 
 
-def quotas(settings: Reduction, share: float, members: tuple[int, int], least: tuple[int, int]) -> tuple[int, int]:
+def quotas(settings: CRSVM, share: float, members: tuple[int, int], least: tuple[int, int]) -> tuple[int, int]:
     """How many patterns of the classes +1 and -1: (3.18), (3.21), (3.22).
 
     Parameters
@@ -104,8 +55,8 @@ def quotas(settings: Reduction, share: float, members: tuple[int, int], least: t
     least : (int, int)       q_L of each class, 0 of a fixed size
     """
     m = sum(members)
-    wanted = min(settings.upper or m, m)
-    if settings.size == "adaptive":
+    wanted = min(settings.most_rows or m, m)
+    if settings.reduction == "adaptive":
         wanted = min(int(np.ceil(share * m)), wanted)
         wanted = max(wanted, sum(least))
     half = -(-wanted // 2)

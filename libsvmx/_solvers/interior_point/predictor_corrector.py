@@ -33,7 +33,7 @@ from libsvmx._problem.certificate import kkt_gap
 from libsvmx._problem.dual import DualSolution
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.block_steps import Begun, Measured, Reached
-from libsvmx._solvers.interior_point.constraint_reduction import Reduction, limit_of, quotas
+from libsvmx._solvers.interior_point.constraint_reduction import limit_of, quotas
 from libsvmx._solvers.interior_point.crossover import SHARP, Crossed, Start, cross_over
 from libsvmx._solvers.interior_point.row_blocks import LocalParts
 from libsvmx.enums import SolveStatus
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
     from libsvmx._solvers.interior_point.row_blocks import Parts
+    from libsvmx._solvers.interior_point.settings import CRSVM
     from libsvmx._typing import FloatArray
 
     Watch = Callable[["Iteration"], SolveStatus | None]
@@ -132,7 +133,7 @@ class Interior(NamedTuple):
 
 
 def solve_dual(
-    dual: DualProblem, rows: FeatureRows, settings: Reduction, control: Control, threads: int, log: Log
+    dual: DualProblem, rows: FeatureRows, settings: CRSVM, control: Control, threads: int, log: Log
 ) -> DualSolution:
     """The optimum of a C-SVC problem whose kernel is X X' of explicit features.
 
@@ -202,7 +203,7 @@ def offset_of(alpha: FloatArray, scores: FloatArray, y: FloatArray, tau: FloatAr
     return -float(top + bottom) / 2
 
 
-def solve(parts: Parts, settings: Reduction, watch: Watch, max_iter: int = 0) -> Interior:
+def solve(parts: Parts, settings: CRSVM, watch: Watch, max_iter: int = 0) -> Interior:
     """The optimum over ``parts``, which are left at its corner.
 
     Parameters
@@ -238,7 +239,7 @@ def solve(parts: Parts, settings: Reduction, watch: Watch, max_iter: int = 0) ->
 class Walk:
     """Walk(parts, settings, watch, max_iter): iterations from the start of ``block_steps.begin``."""
 
-    def __init__(self, parts: Parts, settings: Reduction, watch: Watch, max_iter: int):
+    def __init__(self, parts: Parts, settings: CRSVM, watch: Watch, max_iter: int):
         self.parts, self.settings, self.watch, self.max_iter = parts, settings, watch, max_iter
         begun: list[Begun] = parts.run(block_steps.begin)
         self.members = (sum(reply.members[0] for reply in begun), sum(reply.members[1] for reply in begun))
@@ -251,7 +252,7 @@ class Walk:
         self.least = 0
         self.refines, self.poor = True, False
         self.patterns, self.step = 0, 0.0
-        self.whole = settings.size == "none"
+        self.whole = settings.reduction == "none"
         # rounding of X'Y alpha, seen from a margin
         self.floor = 4 * np.finfo(float).eps * self.scale * self.tau
         self.measure_start()
@@ -388,12 +389,12 @@ class Walk:
         s = self.settings
         if self.whole:
             return None
-        draw = s.seed if self.number == 0 and s.upper else None
+        draw = s.random_state if self.number == 0 and s.most_rows else None
         least = s.theta * float(np.sqrt(self.mu)) / self.length
         near = float(np.sqrt(self.mu * self.m / self.tau))  # s has no unit
-        replies = self.parts.run(block_steps.rank, s.rule, least, near, draw)
+        replies = self.parts.run(block_steps.rank, s.reduction_rule, least, near, draw)
         by_class = list(zip(*replies, strict=True))
-        needed = [sum(reply[1] for reply in own) if s.size == "adaptive" else 0 for own in by_class]
+        needed = [sum(reply[1] for reply in own) if s.reduction == "adaptive" else 0 for own in by_class]
         ladders = [[reply[2] for reply in own] for own in by_class]
         share = float(min(1.0, RHO * self.mu * self.m / self.tau) ** (1 / s.beta))
         if s.balanced:

@@ -52,4 +52,4 @@ cdef class Smo:
     cdef int add_deferred(self, int64_t n_free) except -1
     cdef double calculate_rho(self, int g) noexcept nogil
     cdef object unfinished(self)
-    cdef object solution(self, status, int64_t chunks=*, int64_t fallbacks=*)
+    cdef object solution(self, status, int64_t subproblems=*, int64_t fallbacks=*)

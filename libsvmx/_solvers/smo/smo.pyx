@@ -427,7 +427,7 @@ cdef class Smo:
                 lb = lb if lb > value else value
         return total / n_free if n_free > 0 else (ub + lb) / 2
 
-    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
+    cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
         cdef Py_ssize_t p
         cdef double rho, r = 0, r_positive, r_negative, objective = 0
         beta, scores = zeros("d", self.total), zeros("d", self.total)
@@ -446,4 +446,4 @@ cdef class Smo:
         return DualSolution(
             beta=beta, scores=scores, rho=rho, r=r, objective=objective / 2, iterations=self.iterations,
             rows_computed=self.store.rows_computed, values_computed=self.store.kernel.values_computed,
-            chunks=chunks, fallbacks=fallbacks, status=status)
+            subproblems=subproblems, fallbacks=fallbacks, status=status)

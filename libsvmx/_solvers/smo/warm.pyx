@@ -97,6 +97,6 @@ cdef class WarmSmo(Smo):
                 updates.add(self.store.index[p], fall)
         return updates.apply(0, self.store, &positions[0], end - begin, &self.V[begin], True, self.control)
 
-    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
+    cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
         self.make_current(self.size, self.total)
-        return Smo.solution(self, status, chunks, fallbacks)
+        return Smo.solution(self, status, subproblems, fallbacks)

@@ -17,6 +17,7 @@ from libsvmx._kernels import pivoting
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.training import Chunk, Solved, Source, Spread, SpreadParts
 from libsvmx._train.feature_map import check_size, model_on_pivots
 from libsvmx.exceptions import DataError, ParameterError
@@ -132,14 +133,15 @@ class FactorSource(Source):
 
     def __init__(self, data: Spread, param: Parameter, observer: Observer):
         super().__init__(data)
-        settings = param.approximation()
-        if settings.method == "eigen":
+        assert isinstance(param.solver, CRSVM)
+        settings = param.solver.approximation()
+        if settings.low_rank == "eigen":
             raise ParameterError(
                 "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
             )
         check_size(min(settings.rank, data.m))
         self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
-        self.random = np.random.default_rng(settings.seed)
+        self.random = np.random.default_rng(settings.random_state)
         client = data.client
         chunks = client.map(sparse_chunk, data.chunks, pure=False, key="svmx-sparse")
         self.parts = SpreadParts(client, chunks, 0)
@@ -147,7 +149,7 @@ class FactorSource(Source):
         self.trace = sum(total for total, _ in begun)
         self.largest = max(largest for _, largest in begun)
         self.limit = min(settings.rank or data.m, data.m)
-        if settings.method == "nystrom":
+        if settings.low_rank == "nystrom":
             self.nystrom(settings)
         else:
             self.cholesky(settings)
@@ -160,7 +162,7 @@ class FactorSource(Source):
 
     def cholesky(self, settings: Approximation) -> None:
         """Greedy or randomly pivoted, as libsvmx._kernels.factors.cholesky."""
-        target = settings.tolerance * self.trace if settings.tolerance else -np.inf
+        target = settings.rank_error * self.trace if settings.rank_error else -np.inf
         pivots: list[CsrMatrix] = []
         lower = np.zeros((0, 0))
         replies = self.parts.run(left)
@@ -169,7 +171,7 @@ class FactorSource(Source):
             if not max(reply[2] for reply in replies) > floor:
                 break
             room = self.limit - len(lower)
-            if settings.method == "cholesky":
+            if settings.low_rank == "cholesky":
                 candidates, factor, bound = self.largest_candidates()
                 block = pivoting.residual_block(candidates, factor, self.spec)
                 chosen, new = pivoting.choose_largest(block, bound, room, floor)

@@ -24,6 +24,7 @@ from libsvmx._kernels.featurerows import DenseRows, FeatureRows, as_suits
 from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.interior_point import crossover, predictor_corrector
 from libsvmx._solvers.interior_point.block_steps import Block
+from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.feature_map import LARGEST, check_size, model_on_pivots
 from libsvmx._train.folds import check_labels, group_classes
 from libsvmx._train.observer import Observer, SolveReport
@@ -241,9 +242,10 @@ class Solved(NamedTuple):
 
 def solve_pair(parts: SpreadParts, param: Parameter, observer: Observer) -> Solved:
     """The optimum of one pair of classes."""
+    assert isinstance(param.solver, CRSVM)
     deadline = Deadline(param.time_limit, observer)
     with OneThread():
-        found = predictor_corrector.solve(parts, param.interior(), deadline.watch, param.max_iter)
+        found = predictor_corrector.solve(parts, param.solver, deadline.watch, param.max_iter)
     counts: list[crossover.Counted] = parts.run(crossover.count)
     alpha, n_sv, n_bsv = (sum(column) for column in zip(*counts, strict=True))
     # of a solve that was stopped, w is the last one: it is not of these alpha

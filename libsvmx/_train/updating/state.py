@@ -275,8 +275,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
 
 def check_kept(param: Parameter) -> None:
     """Raise ParameterError for a training whose state cannot be kept."""
-    if param.solver == "crsvm":
-        raise ParameterError("a state is kept of the kernel's own optimum: choose another solver than crsvm")
+    param.solver.require("has_state")
     if param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
         raise ParameterError(
             "a state is kept of C-SVC, epsilon-SVR and one-class: the nu formulations fix sums that change with "

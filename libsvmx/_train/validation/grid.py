@@ -398,7 +398,8 @@ def settled(plan: Plan, problem: Problem, points: Collection[Point]) -> Iterator
     ``BORDER`` rows of the best rate get svm-train's own, so that the best point is svm-train's, too. Another solver
     has no such path.
     """
-    if plan.param.solver != "smo" or plan.seeding.method != "auto" or plan.param.svm_type.is_regression or not points:
+    param = plan.param
+    if not (param.solver.follows_libsvm and plan.seeding.method == "auto" and points) or param.svm_type.is_regression:
         return
     bar = max(point.rate for point in points) - BORDER * 100.0 / len(problem) - 1e-4  # rates have six digits
     keys = {point.key for point in points if point.rate >= bar}

@@ -60,7 +60,7 @@ class LeftOneOut:
 
 def settles(param: Parameter) -> bool:
     """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
-    if param.solver != "smo" or param.svm_type != SvmType.C_SVC or param.probability:
+    if not param.solver.follows_libsvm or param.svm_type != SvmType.C_SVC or param.probability:
         return False
     return all(weight != 0 for _, weight in param.weights)
 

@@ -66,8 +66,7 @@ def rounds_of(
 
 def check_seedable(param: Parameter) -> None:
     """Raises ParameterError for what seeded rounds do not do."""
-    if param.solver == "crsvm":
-        raise ParameterError("solver crsvm cannot start from what is known: leave alpha seeding (and --loo) out")
+    param.solver.require("may_be_seeded")
     if param.probability:
         raise ParameterError("alpha seeding gives no probability estimates: leave out -b 1, or seed with none")
     if param.svm_type == SvmType.C_SVC and any(weight == 0 for _, weight in param.weights):

@@ -1,0 +1,118 @@
+"""The constraint-reduced interior-point solver and its settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from libsvmx._kernels.approximation import METHODS, Approximation
+from libsvmx._solvers.solver import Solver, setting
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._kernels.featurerows import FeatureRows
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
+
+
+@dataclass(frozen=True)
+class CRSVM(Solver):
+    """C-SVC of many rows and few features by an interior-point method whose normal matrix is of few rows only.
+
+    ``rank`` or ``rank_error`` alone mean ``low_rank="cholesky"``; with both, whichever is met first.
+    """
+
+    name: ClassVar[str] = "crsvm"
+    summary: ClassVar[str] = "C-SVC of many rows and few features, by an interior-point method"
+    formulations: ClassVar[frozenset[SvmType]] = frozenset([SvmType.C_SVC])
+    may_be_seeded: ClassVar[bool] = False
+    has_state: ClassVar[bool] = False
+    needs_features: ClassVar[bool] = True
+
+    # how many rows make up the normal matrix: |Q| = max(q_L, min(ceil(rho m), q_U)), rho = mu^(1/beta), (3.18)
+    reduction: str = setting(
+        "adaptive",
+        "how many rows make up the normal matrix: ever fewer as the duality gap falls (adaptive), always most_rows "
+        "(fixed), or all, which is Mehrotra's method as it is (none)",
+        metavar="KIND",
+        choices=("adaptive", "fixed", "none"),
+    )
+    reduction_rule: str = setting(  # rule 2, rule 1
+        "omega",
+        "which they are: those of smallest omega = s/alpha + xi/u (omega), or nearest to the margin or beyond it "
+        "(distance)",
+        metavar="RULE",
+        choices=("omega", "distance"),
+    )
+    balanced: bool = setting(  # (3.21), (3.22)
+        True, "take rows as they come, not as many of either class", option="--unbalanced"
+    )
+    most_rows: int = setting(0, "at most so many rows make up the normal matrix; 0: all", at_least=0, below=2**62)
+    tolerance: float = setting(
+        1e-8, "end at this relative duality gap and these residuals", metavar="T", at_least=1e-14, below=1
+    )
+    random_state: int = setting(
+        1,
+        "of the rows taken first, if most_rows are fewer than all, and of random pivots",
+        at_least=0,
+        below=2**63,
+    )
+    low_rank: str = setting(
+        "",
+        "take a low-rank factor of the kernel: pivots of largest residual (cholesky), pivots drawn by residual "
+        "(rpcholesky), pivots drawn all alike (nystrom), or the leading eigenvectors (eigen)",
+        metavar="METHOD",
+        choices=METHODS,
+    )
+    rank: int = setting(
+        0,
+        "at most so many columns of the factor; 0: what rank_error needs. Alone, it means low_rank cholesky",
+        at_least=0,
+        below=2**31,
+    )
+    rank_error: float = setting(
+        0.0,
+        "as many columns as leave out this share of the trace of the kernel matrix; 0: what rank gives. Alone, it "
+        "means low_rank cholesky",
+        metavar="E",
+        at_least=0,
+        below=1,
+    )
+    predict_with: str = setting(
+        "kernel",
+        "the model of a low-rank factor holds support vectors, for the kernel itself (kernel), or the pivots of the "
+        "factor (factor)",
+        metavar="WHAT",
+        choices=("kernel", "factor"),
+    )
+    beta: float = setting(4.0, "of rho, (3.18)", option=None, above=0)
+    theta: float = setting(100.0, "of q_L, (3.20)", option=None, above=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.low_rank and (self.rank or self.rank_error):
+            object.__setattr__(self, "low_rank", "cholesky")
+        if self.low_rank and not (self.rank or self.rank_error):
+            raise ParameterError("a low-rank factor needs a rank, or the error that it may have (rank_error)")
+        if self.predict_with == "factor" and not self.low_rank:
+            raise ParameterError("predict_with 'factor' needs a low-rank factor (low_rank, rank or rank_error)")
+
+    @property
+    def makes_features(self) -> bool:
+        return bool(self.low_rank)
+
+    def approximation(self) -> Approximation:
+        """What factor of the kernel matrix is wanted."""
+        return Approximation(self.low_rank, self.rank, self.rank_error, self.random_state)
+
+    def solve_features(
+        self, dual: DualProblem, rows: FeatureRows, control: Control, threads: int, log: Callable[[Any], object]
+    ) -> DualSolution:
+        # by its name: that module reads these settings
+        method = import_module("libsvmx._solvers.interior_point.predictor_corrector")
+        solution: DualSolution = method.solve_dual(dual, rows, self, control, threads, log)
+        return solution

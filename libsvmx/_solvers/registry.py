@@ -1,0 +1,38 @@
+"""All solvers by name, loaded when they are asked for: the start of a command counts."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from libsvmx.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.solver import Solver
+
+SOLVERS = {
+    "smo": "libsvmx._solvers.smo.settings.SMO",
+    "chunked": "libsvmx._solvers.decomposition.settings.Chunked",
+    "irwls": "libsvmx._solvers.decomposition.settings.IRWLS",
+    "crsvm": "libsvmx._solvers.interior_point.settings.CRSVM",
+}
+
+
+def solver_class(name: Any) -> type[Solver]:
+    """The class of a solver. Raises ParameterError for an unknown name."""
+    if not isinstance(name, str) or name not in SOLVERS:
+        raise ParameterError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}")
+    module, _, attribute = SOLVERS[name].rpartition(".")
+    found: type[Solver] = getattr(import_module(module), attribute)
+    return found
+
+
+def solver_classes() -> list[type[Solver]]:
+    """All of them."""
+    return [solver_class(name) for name in SOLVERS]
+
+
+def names_of(solvers: list[type[Solver]]) -> str:
+    """``chunked, irwls or crsvm``"""
+    *others, last = [solver.name for solver in solvers]
+    return f"{', '.join(others)}{' or ' * bool(others)}{last}"

@@ -1,0 +1,33 @@
+"""LIBSVM's solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from libsvmx._solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
+
+
+@dataclass(frozen=True)
+class SMO(Solver):
+    """Sequential minimal optimization along LIBSVM's path: its pairs, its order, its roundings. It has no settings."""
+
+    name: ClassVar[str] = "smo"
+    summary: ClassVar[str] = "LIBSVM's path and its model files"
+    follows_libsvm: ClassVar[bool] = True
+
+    def solve(
+        self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
+    ) -> DualSolution:
+        if dual.scores is None:
+            from libsvmx._solvers.smo import smo
+
+            return smo.solve(dual, kernel, budget_bytes, control, threads)
+        from libsvmx._solvers.smo import warm
+
+        return warm.solve(dual, kernel, budget_bytes, control, threads)

@@ -1,0 +1,213 @@
+"""What a solver is: an object that holds its settings, says what it can do, and solves.
+
+A setting is declared once, as a field of its solver's class with all that is known of it (``setting``): default, range,
+choices, the option of the commands and its help. Checks, the grammar and usage of the commands, the identity of a grid,
+state files and the table in docs/solvers.md are made from that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, dataclass, field, fields
+from math import isfinite
+from operator import index
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._kernels.featurerows import FeatureRows
+    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
+
+Number = int | float
+
+KINDS: dict[Any, str] = {float: "a number", int: "a whole number", bool: "True or False"}
+
+
+class Setting(NamedTuple):
+    """All that is known of one setting.
+
+    Attributes
+    ----------
+    name : str
+    default : int, float, bool or str       its type is that of all values
+    help : str                              what it is, for the usage of the commands and the docs
+    option : str                            of the commands, '' for none; of a bool, a switch away from the default
+    metavar : str                           its value in the usage
+    choices : tuple of str                  of a str; the default is allowed, too
+    at_least, above, below                  range of a number, None for no limit
+    or_zero : bool                          0 is allowed beside the range
+    """
+
+    name: str
+    default: Any
+    help: str
+    option: str
+    metavar: str
+    choices: tuple[str, ...]
+    at_least: Number | None
+    above: Number | None
+    below: Number | None
+    or_zero: bool
+
+    @property
+    def kind(self) -> type:
+        return type(self.default)
+
+    def checked(self, value: Any) -> Any:
+        """``value`` as the type of the setting. Raises ParameterError."""
+        if self.kind is str:
+            if value not in (*self.choices, self.default):
+                raise ParameterError(f"unknown {self.name} {value!r}: choose one of {', '.join(self.choices)}")
+            return value
+        value = converted(self.name, value, self.kind)
+        if self.kind is not bool and not (self.or_zero and value == 0) and not self.holds(value):
+            raise ParameterError(f"{self.name} must be {self.range_text()}, not {value}")
+        return value
+
+    def holds(self, value: Number) -> bool:
+        """Whether a number is in the range."""
+        return (
+            (self.at_least is None or value >= self.at_least)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+        )
+
+    def range_text(self) -> str:
+        """``between 0 and 2^63 - 1`` of whole numbers, ``>= 0 and < 1`` of others."""
+        if self.kind is int and self.at_least is not None and self.below is not None:
+            return f"{'0 or ' if self.or_zero else ''}between {self.at_least} and {last_below(int(self.below))}"
+        limits = ((">=", self.at_least), (">", self.above), ("<", self.below))
+        text = " and ".join(f"{sign} {limit:g}" for sign, limit in limits if limit is not None)
+        return f"0 or {text}" if self.or_zero else text
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    option: str | None = "",
+    metavar: str = "N",
+    choices: tuple[str, ...] = (),
+    at_least: Number | None = None,
+    above: Number | None = None,
+    below: Number | None = None,
+    or_zero: bool = False,
+) -> Any:
+    """A field of a solver; arguments as of ``Setting``, ``option`` by default the name with dashes, None for none."""
+    known = {
+        "help": help,
+        "option": option,
+        "metavar": metavar,
+        "choices": choices,
+        "at_least": at_least,
+        "above": above,
+        "below": below,
+        "or_zero": or_zero,
+    }
+    return field(default=default, metadata=known)
+
+
+def converted(name: str, value: Any, kind: type) -> Any:
+    """``value`` as a float, int or bool, which must be exact and finite. Raises ParameterError."""
+    try:
+        if isinstance(value, str) or (kind is bool and value not in (0, 1)):
+            raise TypeError
+        number = int(index(value)) if kind is int else kind(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"{name} must be {KINDS[kind]}, not {value!r}") from None
+    if not isfinite(number):
+        raise ParameterError(f"{name} must be finite, not {number}")
+    return number
+
+
+def last_below(limit: int) -> str:
+    """The largest whole number below ``limit``, as 2^k - 1 where that is short."""
+    power = limit.bit_length() - 1
+    return f"2^{power} - 1" if power >= 16 and limit == 2**power else str(limit - 1)
+
+
+REFUSALS = {
+    "may_be_seeded": "solver {solver} cannot start from what is known, as seeding and leave-one-out do",
+    "has_state": "a state is kept of the kernel's own optimum: choose another solver than {solver}",
+}
+
+
+@dataclass(frozen=True)
+class Solver:
+    """The settings of a solver, and what it can do. A solver of its own is a subclass and a line in ``registry``.
+
+    Class attributes
+    ----------------
+    name : str                    what faces call it
+    summary : str                 what it is, in the usage of the commands
+    formulations : frozenset of SvmType
+    follows_libsvm : bool         takes LIBSVM's own steps, so that results are LIBSVM's to the bit
+    may_be_seeded : bool          can start from what is known, as seeded folds do, and leave-one-out
+    has_state : bool              ends at the optimum of the kernel itself, which rows can join and leave
+    needs_features : bool         works with explicit features of the rows (``solve_features``), not with their kernel
+
+    Raises
+    ------
+    ParameterError                a setting that is out of its range, at construction
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    formulations: ClassVar[frozenset[SvmType]] = frozenset(SvmType)
+    follows_libsvm: ClassVar[bool] = False
+    may_be_seeded: ClassVar[bool] = True
+    has_state: ClassVar[bool] = True
+    needs_features: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for known in self.settings():
+            object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
+
+    @classmethod
+    def settings(cls) -> tuple[Setting, ...]:
+        """What it can be told."""
+        found = []
+        for f in fields(cls):
+            assert f.default is not MISSING
+            more = dict(f.metadata)
+            option = f"--{f.name.replace('_', '-')}" if more["option"] == "" else more["option"] or ""
+            found.append(Setting(name=f.name, default=f.default, **{**more, "option": option}))
+        return tuple(found)
+
+    @classmethod
+    def require(cls, ability: str) -> None:
+        """Raise ParameterError unless the solver has an ability, a class attribute above."""
+        if not getattr(cls, ability):
+            raise ParameterError(REFUSALS[ability].format(solver=cls.name))
+
+    @property
+    def makes_features(self) -> bool:
+        """Whether a solver that needs features makes them of any kernel."""
+        return False
+
+    def solve(
+        self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
+    ) -> DualSolution:
+        """Solve ``dual``: from its scores where it has them, else from nothing.
+
+        Parameters
+        ----------
+        kernel : Kernel              over the rows that ``dual`` counts
+        budget_bytes : float         for kernel rows that are kept
+
+        Raises
+        ------
+        KeyboardInterrupt, or what else a signal handler raises; MemoryError
+        """
+        raise NotImplementedError(f"solver {self.name} needs features")
+
+    def solve_features(
+        self, dual: DualProblem, rows: FeatureRows, control: Control, threads: int, log: Callable[[Any], object]
+    ) -> DualSolution:
+        """As ``solve``, by explicit features of the rows; ``log`` is told of each iteration."""
+        raise NotImplementedError(f"solver {self.name} needs a kernel")

@@ -1,0 +1,96 @@
+"""--solver and the options of the solvers, made from their settings: grammar, usage, and who takes which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from libsvmx._solvers.registry import SOLVERS, names_of, solver_classes
+from libsvmx._train.parameter import Parameter
+from libsvmx.cli.options import Setter, UsageError, integer, real
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.solver import Setting, Solver
+
+INDENT, WIDTH = 27, 118
+READERS: dict[type, Callable[[str, str], object]] = {int: integer, float: real, str: lambda option, text: text}
+
+
+def asked_solvers(argv: Sequence[str]) -> list[type[Solver]]:
+    """The solvers whose options may be on a command line: none where no option has a long name, which saves loading."""
+    return solver_classes() if any(word.startswith("--") for word in argv) else []
+
+
+def option_settings(solvers: Sequence[type[Solver]]) -> dict[str, Setting]:
+    """The settings that have an option; a common one of several solvers is one."""
+    return {known.option: known for solver in solvers for known in solver.settings() if known.option}
+
+
+def solver_grammar(
+    values: dict[str, object], solvers: Sequence[type[Solver]]
+) -> tuple[dict[str, Setter], dict[str, Callable[[], None]]]:
+    """Names and switches, as ``parse`` takes them, that fill in ``values`` by the names of the settings."""
+
+    def setter(name: str, read: Callable[[str, str], object]) -> Setter:
+        return lambda option, text: values.__setitem__(name, read(option, text))
+
+    def turner(name: str, value: bool) -> Callable[[], None]:
+        return lambda: values.__setitem__(name, value)
+
+    known = option_settings(solvers)
+    names = {option: setter(one.name, READERS[one.kind]) for option, one in known.items() if one.kind is not bool}
+    switches = {option: turner(one.name, not one.default) for option, one in known.items() if one.kind is bool}
+    return {"--solver": setter("solver", READERS[str]), **names}, switches
+
+
+def check_takers(values: dict[str, object]) -> None:
+    """Raise UsageError for an option of another solver than the one that is asked for."""
+    asked = values.get("solver", Parameter().solver.name)
+    given = values.keys() - {f.name for f in fields(Parameter)}
+    if asked not in SOLVERS or not given:
+        return
+    for option, one in option_settings(solver_classes()).items():
+        takers = [solver for solver in solver_classes() if one.name in (known.name for known in solver.settings())]
+        if one.name in given and asked not in (solver.name for solver in takers):
+            raise UsageError(f"option {option} needs --solver {names_of(takers)}")
+
+
+def solver_usage() -> str:
+    """The line of --solver."""
+    words = [f"{solver.name}: {solver.summary}" for solver in solver_classes()]
+    words[0] += " (default)"
+    return entry("--solver NAME", "; ".join(words))
+
+
+def settings_usage() -> str:
+    """The options of each solver; solvers with the same have them together."""
+    blocks: dict[tuple[Setting, ...], list[type[Solver]]] = {}
+    for solver in solver_classes():
+        blocks.setdefault(solver.settings(), []).append(solver)
+    text = ""
+    for settings, solvers in blocks.items():
+        lines = [entry(left_side(known), right_side(known)) for known in settings if known.option]
+        if lines:
+            text += f"\n--solver {names_of(solvers)}:\n{''.join(lines)}"
+    return text
+
+
+def left_side(known: Setting) -> str:
+    """An option as it is written."""
+    return known.option if known.kind is bool else f"{known.option} {known.metavar}"
+
+
+def right_side(known: Setting) -> str:
+    """What an option is, with its default."""
+    return known.help if known.kind is bool or known.default == "" else f"{known.help} (default {known.default})"
+
+
+def entry(option: str, text: str) -> str:
+    """Lines of a usage: ``option`` on the left, ``text`` beside it."""
+    from textwrap import wrap
+
+    left = f"  {option}".ljust(INDENT)
+    lines = wrap(text, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
+    first = f"{left}{lines[0]}" if len(left) <= INDENT else f"{left}\n{' ' * INDENT}{lines[0]}"
+    return "".join(f"{line}\n" for line in [first, *(" " * INDENT + line for line in lines[1:])])
