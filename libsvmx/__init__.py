@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.updating.transaction import UpdateReport
-    from libsvmx._train.validation.pair_folds import FoldReport
+    from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._version import VERSION as __version__
     from libsvmx.api.arrays import decision_values, predict
     from libsvmx.api.grid import GridSearch, grid_search
@@ -91,7 +91,7 @@ _HOME = {
     "Chunked": "_solvers.decomposition.settings",
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
-    "FoldReport": "_train.validation.pair_folds",
+    "FoldReport": "_train.validation.fold_report",
     "FormatError": "exceptions",
     "GridSearch": "api.grid",
     "IRWLS": "_solvers.decomposition.settings",

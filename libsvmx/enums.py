@@ -29,15 +29,30 @@ class SvmType(IntEnum):
 class KernelType(IntEnum):
     """Kernel function; the value is LIBSVM's number for ``-t``.
 
-    LINEAR <u,v>, POLY (gamma <u,v> + coef0)^degree, RBF exp(-gamma |u-v|^2),
-    SIGMOID tanh(gamma <u,v> + coef0), PRECOMPUTED values given with the data.
+    Adding one: its line here, and its function in ``_core/kernel_functions.c``; all else asks these two.
+
+    Attributes
+    ----------
+    keyword : str               its name in model files
+    uses : tuple of str         which of degree, gamma and coef0 it has, in the order of model files
+    usage : str                 its name and formula in the usage of the commands
     """
 
-    LINEAR = 0
-    POLY = 1
-    RBF = 2
-    SIGMOID = 3
-    PRECOMPUTED = 4
+    keyword: str
+    uses: tuple[str, ...]
+    usage: str
+
+    def __new__(cls, value: int, keyword: str = "", uses: tuple[str, ...] = (), usage: str = "") -> "KernelType":
+        kernel = int.__new__(cls, value)
+        kernel._value_ = value
+        kernel.keyword, kernel.uses, kernel.usage = keyword, uses, usage
+        return kernel
+
+    LINEAR = 0, "linear", (), "linear u'v"
+    POLY = 1, "polynomial", ("degree", "gamma", "coef0"), "polynomial (gamma u'v + coef0)^degree"
+    RBF = 2, "rbf", ("gamma",), "RBF exp(-gamma |u-v|^2)"
+    SIGMOID = 3, "sigmoid", ("gamma", "coef0"), "sigmoid tanh(gamma u'v + coef0)"
+    PRECOMPUTED = 4, "precomputed", (), "precomputed (rows 0:serial 1:K(row,1) 2:K(row,2) ...)"
 
 
 class SolveStatus(StrEnum):

@@ -1,8 +1,19 @@
-"""Before anything else: the oracle must run with one thread, or it sums in another order."""
+"""Which tests run, and how.
+
+Without ``--exhaustive``, each behaviour keeps representatives, chosen from the tests' parameters alone:
+
+- a test over three parameters or more keeps combinations in which each pair of values of two parameters occurs;
+- a test marked ``each_value`` keeps combinations in which each value of each parameter occurs;
+- one marked ``exhaustive``, a whole test or a single value, is left out: it repeats, longer, what others test;
+- a property draws a share of its examples, see support.examples.
+
+The whole suite runs on all cores if pytest-xdist is there; ``-n 0`` and ``-p no:xdist`` run it in one process.
+"""
 
 import os
 import signal
 
+# The oracle must run with one thread, or it sums in another order; before anything else loads OpenMP.
 os.environ["OMP_NUM_THREADS"] = "1"
 # Interpreters that tests start must import the installed package, not the source folder they start in.
 os.environ["PYTHONSAFEPATH"] = "1"
@@ -11,6 +22,35 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
+from support import examples, selection
+
+
+def pytest_addoption(parser):
+    parser.addoption("--exhaustive", action="store_true", help="all combinations of parameters, all examples")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """As ``-n auto`` where no tests are named and nothing is said about processes."""
+    option, whole = config.option, config.args_source != pytest.Config.ArgsSource.ARGS
+    if "PYTEST_XDIST_WORKER" in os.environ or hasattr(config, "workerinput"):
+        return  # one of those processes
+    if whole and getattr(option, "numprocesses", 0) is None and not (option.usepdb or option.collectonly):
+        option.numprocesses = os.cpu_count() or 1
+        option.dist = "worksteal"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "exhaustive: repetition, left out without --exhaustive")
+    config.addinivalue_line("markers", "each_value: without --exhaustive, each value of each parameter occurs once")
+    examples.exhaustive = config.option.exhaustive
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.option.exhaustive:
+        kept, left_out = selection.representatives(items)
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 @pytest.fixture

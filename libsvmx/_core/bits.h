@@ -8,7 +8,7 @@
 #ifndef SVMX_BITS_H
 #define SVMX_BITS_H
 
-#include "lanes.h"
+#include "simd.h"
 
 #ifdef SVMX_FMV
 #include <immintrin.h>

@@ -7,7 +7,7 @@
 #ifndef SVMX_CROSS_LANES_H
 #define SVMX_CROSS_LANES_H
 
-#include "lanes.h"
+#include "simd.h"
 
 /* Test rows per panel. */
 #define SVMX_TESTS 32
@@ -115,26 +115,15 @@ static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t
     }
 }
 
-/* ---- from dot products to kernel values, in place; values: (n, 32) --------------------------- */
+/* ---- from dot products to distances, in place; values: (n, 32) --------------------------------- */
 
-static SVMX_CLONES void svmx_panel_poly(int64_t n, double gamma, double coef0, int degree, double *values)
+/* |x|^2 + |z|^2 - 2 <x, z>, which rounding may put below 0. */
+static SVMX_CLONES void svmx_panel_squares(int64_t n, const double *square_z, const double *SVMX_RESTRICT square_x,
+                                           double *SVMX_RESTRICT values)
 {
-    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
-        double square[SVMX_TESTS], result[SVMX_TESTS];
-        for (int r = 0; r < SVMX_TESTS; ++r) {
-            square[r] = gamma * values[r] + coef0;
-            result[r] = 1.0;
-        }
-        for (int t = degree; t > 0; t /= 2) {
-            if (t % 2 == 1)
-                for (int r = 0; r < SVMX_TESTS; ++r)
-                    result[r] *= square[r];
-            for (int r = 0; r < SVMX_TESTS; ++r)
-                square[r] *= square[r];
-        }
+    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS)
         for (int r = 0; r < SVMX_TESTS; ++r)
-            values[r] = result[r];
-    }
+            values[r] = square_x[r] + square_z[v] - 2.0 * values[r];
 }
 
 /* table[|x|^2 + |z|^2 - 2 <x, z>] where these are integers. */
@@ -147,37 +136,6 @@ static SVMX_CLONES void svmx_panel_table(int64_t n, const double *square_z, cons
             distance[r] = (int32_t)(square_x[r] + square_z[v] - 2.0 * values[r]);
         for (int r = 0; r < SVMX_TESTS; ++r)
             values[r] = table[distance[r]];
-    }
-}
-
-/* About exp(neg_gamma * (|x|^2 + |z|^2 - 2 <x, z>)), the distance from below 0 to 0, exponents below -87 to -87. */
-static SVMX_CLONES void svmx_panel_rbf_about(int64_t n, const double *square_z, const double *square_x,
-                                             double neg_gamma, double *SVMX_RESTRICT values)
-{
-    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
-        double x[SVMX_TESTS];
-        for (int r = 0; r < SVMX_TESTS; ++r) {
-            x[r] = neg_gamma * (square_x[r] + square_z[v] - 2.0 * values[r]);
-            x[r] = x[r] > SVMX_EXP_LOW ? x[r] : SVMX_EXP_LOW;
-            x[r] = x[r] < 0.0 ? x[r] : 0.0;
-        }
-        for (int r = 0; r < SVMX_TESTS; ++r)
-            values[r] = svmx_exp(x[r]);
-    }
-}
-
-/* About tanh(gamma <x, z> + coef0) = 1 - 2 / (exp(2 t) + 1); beyond |2 t| = 60 it is +-1 to double precision. */
-static SVMX_CLONES void svmx_panel_sigmoid_about(int64_t n, double gamma, double coef0, double *SVMX_RESTRICT values)
-{
-    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
-        double x[SVMX_TESTS];
-        for (int r = 0; r < SVMX_TESTS; ++r) {
-            x[r] = 2.0 * (gamma * values[r] + coef0);
-            x[r] = x[r] > -60.0 ? x[r] : -60.0;
-            x[r] = x[r] < 60.0 ? x[r] : 60.0;
-        }
-        for (int r = 0; r < SVMX_TESTS; ++r)
-            values[r] = 1.0 - 2.0 / (svmx_exp(x[r]) + 1.0);
     }
 }
 

@@ -5,7 +5,7 @@
 #ifndef SVMX_DENSE_LANES_H
 #define SVMX_DENSE_LANES_H
 
-#include "lanes.h"
+#include "simd.h"
 
 /* Minima that are kept apart. */
 #define SVMX_SUMS 16
@@ -225,35 +225,6 @@ static SVMX_CLONES int64_t svmx_fastest(int64_t n, int halves, const double *sid
         }
     }
     return found;
-}
-
-/* ---- kernel functions of dot products, in doubles -------------------------------------------- */
-
-/* exp(neg_gamma * (sq_i + sq[k] - 2 dots[k])) to about 1 ulp of the exponent; symmetric in the two rows to the last
- * bit, and 1 for equal rows. */
-static SVMX_CLONES void svmx_rbf_doubles(int64_t n, const double *SVMX_RESTRICT dots, const double *SVMX_RESTRICT sq,
-                                         double sq_i, double neg_gamma, double *SVMX_RESTRICT out)
-{
-    for (int64_t k = 0; k < n; ++k) {
-        double x = neg_gamma * (sq_i + sq[k] - 2 * dots[k]);
-        x = x > -700.0 ? x : -700.0;
-        out[k] = x < 0.0 ? x : 0.0;
-    }
-    for (int64_t k = 0; k < n; ++k)
-        out[k] = svmx_exp(out[k]);
-}
-
-static SVMX_CLONES void svmx_poly_doubles(int64_t n, const double *SVMX_RESTRICT dots, double gamma, double coef0,
-                                          int degree, double *SVMX_RESTRICT out)
-{
-    for (int64_t k = 0; k < n; ++k)
-        out[k] = svmx_powi(gamma * dots[k] + coef0, degree);
-}
-
-static void svmx_sigmoid_doubles(int64_t n, const double *dots, double gamma, double coef0, double *out)
-{
-    for (int64_t k = 0; k < n; ++k)
-        out[k] = tanh(gamma * dots[k] + coef0);
 }
 
 #endif

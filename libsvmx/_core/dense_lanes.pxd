@@ -13,7 +13,3 @@ cdef extern from "dense_lanes.h" nogil:
     int64_t svmx_fastest(int64_t n, int halves, const double *side, const double *linear, const double *F,
                          const double *dlinear, const double *dF, double level, double dlevel, double nearest,
                          double *speed, double *length) noexcept
-    void svmx_rbf_doubles(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
-                          double *out) noexcept
-    void svmx_poly_doubles(int64_t n, const double *dots, double gamma, double coef0, int degree, double *out) noexcept
-    void svmx_sigmoid_doubles(int64_t n, const double *dots, double gamma, double coef0, double *out) noexcept

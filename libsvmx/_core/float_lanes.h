@@ -7,8 +7,8 @@
 #ifndef SVMX_LEAF_LANES_H
 #define SVMX_LEAF_LANES_H
 
-#include "lanes.h"
-#include "blocks.h"
+#include "dot_products.h"
+#include "simd.h"
 
 #define SVMX_LEAF_PAD 32
 

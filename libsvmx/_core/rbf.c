@@ -6,7 +6,8 @@
  */
 #include "rbf.h"
 
-#include "blocks.h"
+#include "dot_products.h"
+#include "exp.h"
 
 /* How far LIBSVM's exp(x) may be from ours. */
 typedef struct {

@@ -6,7 +6,7 @@
 #ifndef SVMX_SMO_LANES_H
 #define SVMX_SMO_LANES_H
 
-#include "lanes.h"
+#include "simd.h"
 
 /* Curvature floor of LIBSVM: keeps the pair step finite where K_ii + K_jj - 2 K_ij <= 0. */
 #define SVMX_TAU 1e-12

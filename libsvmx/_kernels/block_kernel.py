@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.arrays import ramp
-from libsvmx._kernels.cross import CrossKernel
+from libsvmx._kernels.cross import CrossKernel, values_with_themselves
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -75,20 +75,19 @@ def kernel_diagonal(row_block: CsrMatrix, spec: KernelSpec) -> FloatArray:
     diagonal: FloatArray
     if spec.kind == KernelType.PRECOMPUTED:
         diagonal = np.asarray(row_block.values)[np.asarray(row_block.indptr)[:-1] + _serials(row_block)]
-    elif spec.kind == KernelType.RBF:
-        diagonal = np.ones(row_block.n_rows)
     else:
         values = np.asarray(row_block.values)
         row_of = np.repeat(np.arange(row_block.n_rows), np.diff(np.asarray(row_block.indptr)))
         with np.errstate(over="ignore", invalid="ignore"):
             # ascending features, as in CrossKernel
             squares = np.bincount(row_of, values * values, row_block.n_rows).astype(np.float64)
-            if spec.kind == KernelType.LINEAR:
-                diagonal = squares
-            elif spec.kind == KernelType.POLY:
+            # NumPy's power and hyperbolic tangent: their last bits are part of the pivots that were chosen so far
+            if spec.kind == KernelType.POLY:
                 diagonal = (spec.gamma * squares + spec.coef0) ** spec.degree
-            else:
+            elif spec.kind == KernelType.SIGMOID:
                 diagonal = np.tanh(spec.gamma * squares + spec.coef0)
+            else:
+                diagonal = np.asarray(values_with_themselves(squares, spec.kind, spec.degree, spec.gamma, spec.coef0))
     bad = np.flatnonzero(~np.isfinite(diagonal))
     if len(bad):
         raise DataError("the kernel value of the row with itself overflows: scale the data, "

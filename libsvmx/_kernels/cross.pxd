@@ -1,18 +1,18 @@
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.cross_lanes cimport SVMX_TESTS, svmx_vectors
+from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
 
 
 cdef class CrossKernel:
     cdef readonly CsrMatrix vectors
     cdef readonly bint exact        # of the rows last prepared: K is LIBSVM's, bit for bit
-    cdef int kind
-    cdef int degree
-    cdef double gamma
-    cdef double coef0
+    cdef svmx_kernel formula
+    cdef bint given                 # a precomputed kernel
+    cdef bint of_distance           # K is a function of |x - z|^2
     cdef bint approximate
-    cdef int distances              # how they become RBF values
+    cdef int distances              # how those are computed
     # the vectors
     cdef CsrMatrix numbered         # features numbered as in the tests
     cdef svmx_vectors entries       # of ``numbered``
@@ -38,5 +38,5 @@ cdef class CrossKernel:
     cdef int tabulate(self, Py_ssize_t n) except -1
     cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
-    cdef int fill_rbf(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
+    cdef void apply(self, Py_ssize_t n_vectors, double *values) noexcept nogil
     cdef double error_bound(self, double square, int64_t nonzeros) noexcept nogil

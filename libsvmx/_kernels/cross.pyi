@@ -1,6 +1,9 @@
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._typing import Buffer
 
+def may_be_approximate(kind: int) -> bool: ...
+def values_with_themselves(squares: Buffer, kind: int, degree: int, gamma: float, coef0: float) -> Buffer: ...
+
 class CrossKernel:
     vectors: CsrMatrix
     exact: bool

@@ -8,42 +8,30 @@ Distances by dot products are many times cheaper, since features that the vector
 are integers (one-hot data above all) they are the same numbers, any order of sums being exact, and a table holds the
 exponentials. Elsewhere they serve to tell signs, with a bound on how far K is from LIBSVM's.
 
-The bound, with u = 2^-53, X = |x|, R = max |z|, m nonzeros of x plus the most of any z, and t = gamma |x - z|^2. First
-order in u; four times as much is used, for higher orders and the roundings of the bound itself.
-
-- LIBSVM: each square is off by 3u, their sum by (m - 1) u, the factor by u, relatively, so t by (m + 3) u t. Since
-  t exp(-t) < 1/e, exp(-t) moves by less than (m + 3) u; libm adds 2u.
-- Here: |x|^2, |z|^2 and <x, z> are off by at most m u times X^2, R^2 and X R, and their combination by another 3u, so
-  t by gamma (m + 3) u (X + R)^2. Clamping t at 0 only brings it nearer. exp(-t) moves no more than t does; svmx_exp
-  adds 4u, clamping at exp(-87) less than u.
-- Together at most u (m + 10) (1 + gamma (X + R)^2).
-- tanh(t), t = gamma <x, z> + coef0, T = |gamma| X R + |coef0|: <x, z> is computed as LIBSVM does, t is the same number.
-  libm adds 2u. 1 - 2 / (e + 1) moves by half the relative error of e, 4u, and by 3 roundings; together less than 16u.
-- Products below the least double are lost in both: with X and R increased by 1e-150, u (X + R)^2 covers them.
-
-Where anything overflows the bound is infinite or no number, and tells nothing.
+How far such values may be from LIBSVM's says the kernel function (``about_error`` in kernel_functions.c), given X = |x|,
+R = max |z|, and as the number of terms the nonzeros of x plus the most of any z. Products below the least double are
+lost in both ways of summing: X and R are increased by 1e-150, so that 2^-53 (X + R)^2 covers them. Where anything
+overflows the bound is infinite or no number, and tells nothing.
 """
 
-from libc.math cimport HUGE_VAL, exp, fabs, floor, sqrt, tanh
+from libc.math cimport HUGE_VAL, floor, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import compacted
-from libsvmx._core.cross_lanes cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_poly,
-                                        svmx_panel_products, svmx_panel_rbf_about, svmx_panel_sigmoid_about,
-                                        svmx_panel_table)
+from libsvmx._core.cross_lanes cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products,
+                                        svmx_panel_squares, svmx_panel_table)
+from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function,
+                                             svmx_kernel_functions, svmx_kernel_value, svmx_n_kernel_functions)
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._kernels.kernel cimport LINEAR, POLY, PRECOMPUTED, RBF
+from libsvmx._kernels.kernel cimport set_formula
 
-cdef double UNIT = 2.0 ** -53
 # Largest squared distance with a table entry: 32 kB of exponentials.
 cdef double TABLE_END = 4095
 
-# Nothing overflows where bounds of the sums are below it.
-cdef double HUGE = 1e300
-
+# How distances are computed.
 cdef enum:
     SUMS_OF_SQUARES     # exact, LIBSVM's order
     INTEGERS            # exact, by dot products
@@ -53,6 +41,24 @@ cdef enum:
 cdef int ascending(const void *a, const void *b) noexcept nogil:
     cdef int32_t x = (<const int32_t *>a)[0], y = (<const int32_t *>b)[0]
     return (x > y) - (x < y)
+
+
+def may_be_approximate(int kind):
+    """Whether a CrossKernel of that kind has values that are cheaper than LIBSVM's, with an error bound."""
+    return 0 <= kind < svmx_n_kernel_functions and svmx_kernel_functions[kind].about != NULL
+
+
+def values_with_themselves(squares, int kind, int degree, double gamma, double coef0):
+    """K(x, x) of rows with these squares |x|^2 (buffer of float64, shape (n,)): a buffer of the same kind."""
+    cdef const double[::1] given = squares
+    cdef svmx_kernel formula
+    cdef Py_ssize_t i
+    set_formula(&formula, kind, degree, gamma, coef0)
+    values = zeros("d", given.shape[0])
+    cdef double[::1] out = values
+    for i in range(given.shape[0]):
+        out[i] = svmx_kernel_value(&formula, 0.0 if formula.function.argument == SVMX_DISTANCE else given[i])
+    return values
 
 
 cdef class CrossKernel:
@@ -73,8 +79,10 @@ cdef class CrossKernel:
         cdef Py_ssize_t v
         cdef int64_t k
         self.vectors = vectors
-        self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
-        self.approximate = approximate and (kind != RBF or gamma >= 0.0)
+        set_formula(&self.formula, kind, degree, gamma, coef0)
+        cdef const svmx_kernel_function *function = self.formula.function
+        self.given, self.of_distance = function.argument == SVMX_GIVEN, function.argument == SVMX_DISTANCE
+        self.approximate = approximate and function.about != NULL and function.about_error(1, &self.formula, 0.0) < HUGE_VAL
         self.slot_of, self.table = zeros("i", 0), zeros("d", 0)
         self.slot_feature, self.panel_memory, self.squares_memory = zeros("i", 0), zeros("d", 0), zeros("d", 0)
         self.square_z = zeros("d", max(vectors.n_rows, 1))
@@ -93,9 +101,9 @@ cdef class CrossKernel:
         cdef int64_t k, longest = 1
         cdef double square, largest = 0.0
         cdef bint whole = self.whole
-        self.exact = not self.approximate or self.kind == LINEAR or self.kind == POLY or self.kind == PRECOMPUTED
+        self.exact = not self.approximate
         self.tests = tests
-        if self.kind == PRECOMPUTED:
+        if self.given:
             return
         self.numbered, self.tests = compacted(self.vectors, tests)
         tests = self.tests
@@ -108,7 +116,7 @@ cdef class CrossKernel:
                 square += tests.value[k] * tests.value[k]
                 whole = whole and tests.value[k] == floor(tests.value[k])
             largest = max(largest, square)
-        if self.kind == RBF:
+        if self.of_distance:
             self.distances = BY_PRODUCTS if self.approximate else SUMS_OF_SQUARES
             if whole and 2.0 * (largest + self.largest_square) <= TABLE_END:  # (|x| + |z|)^2 at most
                 self.distances = INTEGERS
@@ -124,17 +132,17 @@ cdef class CrossKernel:
             self.panel_memory = zeros("d", SVMX_TESTS * (size + 1) + SVMX_LINE)
             self.panel = svmx_aligned(&self.panel_memory[0])
         size = self.panel_memory.shape[0]
-        if self.kind == RBF and self.distances == SUMS_OF_SQUARES and self.squares_memory.shape[0] < size:
+        if self.of_distance and self.distances == SUMS_OF_SQUARES and self.squares_memory.shape[0] < size:
             self.squares_memory = zeros("d", size)
             self.squares = svmx_aligned(&self.squares_memory[0])
 
     cdef int tabulate(self, Py_ssize_t n) except -1:
-        """table[d] = exp(-gamma d) for d < n."""
+        """table[d] = K of squared distance d, for d < n."""
         cdef Py_ssize_t d
         if self.table.shape[0] < n:
             self.table = zeros("d", n)
             for d in range(n):
-                self.table[d] = exp(-self.gamma * d)
+                self.table[d] = svmx_kernel_value(&self.formula, d)
         return 0
 
     cdef void clear_slots(self) noexcept nogil:
@@ -150,7 +158,7 @@ cdef class CrossKernel:
         cdef int32_t f
         cdef double x
         self.rows, self.n = rows, n
-        if self.kind == PRECOMPUTED:
+        if self.given:
             return 0
         self.clear_slots()
         for r in range(n):
@@ -174,7 +182,7 @@ cdef class CrossKernel:
                 self.square_x[r] += x * x
             if not self.exact:
                 self.margin[r] = self.error_bound(self.square_x[r], self.tests.ptr[rows[r] + 1] - self.tests.ptr[rows[r]])
-        if self.kind == RBF and self.distances == SUMS_OF_SQUARES:
+        if self.of_distance and self.distances == SUMS_OF_SQUARES:
             for k in range((self.n_slots + 1) * SVMX_TESTS):
                 self.squares[k] = self.panel[k] * self.panel[k]
         return 0
@@ -182,49 +190,43 @@ cdef class CrossKernel:
     cdef double error_bound(self, double square, int64_t nonzeros) noexcept nogil:
         """How far K(x, z) may be from LIBSVM's for any vector z, given |x|^2 and the number of entries of x."""
         cdef double reach = sqrt(square) + sqrt(self.largest_square) + 2e-150
-        if self.kind == RBF:
-            return 4.0 * UNIT * (nonzeros + self.longest + 10) * (1.0 + self.gamma * reach * reach)
-        # an overflow on the way to t would not show in the values
-        return 4.0 * UNIT * 16.0 if fabs(self.gamma) * reach * reach + fabs(self.coef0) < HUGE else HUGE_VAL
+        return self.formula.function.about_error(nonzeros + self.longest, &self.formula, reach)
 
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         """out[(v - begin) * 32 + r] = K(row r of the panel, vector v); lanes without a row are of no use."""
         cdef Py_ssize_t v, r
-        if self.kind == PRECOMPUTED:
+        if self.given:
             for v in range(begin, end):
                 for r in range(self.n):
                     # position = index: the caller has checked that every index 0..n is there
                     out[(v - begin) * SVMX_TESTS + r] = self.tests.value[
                         self.tests.ptr[self.rows[r]] + <int64_t>self.vectors.value[self.vectors.ptr[v]]]
             return 0
-        if self.kind == RBF:
-            return self.fill_rbf(begin, end, out)
-        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel, out)
-        if self.kind == POLY:
-            svmx_panel_poly(end - begin, self.gamma, self.coef0, self.degree, out)
-        elif self.kind != LINEAR and self.approximate:
-            svmx_panel_sigmoid_about(end - begin, self.gamma, self.coef0, out)
-        elif self.kind != LINEAR:
-            for v in range(end - begin):
-                for r in range(self.n):
-                    out[v * SVMX_TESTS + r] = tanh(self.gamma * out[v * SVMX_TESTS + r] + self.coef0)
-        return 0
-
-    cdef int fill_rbf(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef Py_ssize_t v, r
-        if self.distances == SUMS_OF_SQUARES:
+        if self.of_distance and self.distances == SUMS_OF_SQUARES:
             svmx_panel_distances(&self.entries, begin, end, self.n_slots, &self.slot_feature[0], self.panel,
                                  self.squares, out)
-            for v in range(end - begin):
-                for r in range(self.n):
-                    out[v * SVMX_TESTS + r] = exp(-self.gamma * out[v * SVMX_TESTS + r])
+            self.apply(end - begin, out)
             return 0
         svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel, out)
-        if self.distances == INTEGERS:
+        if self.of_distance and self.distances == INTEGERS:
             svmx_panel_table(end - begin, &self.square_z[begin], self.square_x, &self.table[0], out)
+            return 0
+        if self.of_distance:
+            svmx_panel_squares(end - begin, &self.square_z[begin], self.square_x, out)
+        if self.approximate:
+            self.formula.function.about((end - begin) * SVMX_TESTS, &self.formula, out)
         else:
-            svmx_panel_rbf_about(end - begin, &self.square_z[begin], self.square_x, -self.gamma, out)
+            self.apply(end - begin, out)
         return 0
+
+    cdef void apply(self, Py_ssize_t n_vectors, double *values) noexcept nogil:
+        """The kernel function of the lanes that have a row, in place: it may take long, so not of the others."""
+        cdef Py_ssize_t v
+        if self.n == SVMX_TESTS:
+            self.formula.function.values(n_vectors * SVMX_TESTS, &self.formula, values)
+            return
+        for v in range(n_vectors):
+            self.formula.function.values(self.n, &self.formula, values + v * SVMX_TESTS)
 
     def block(self, CsrMatrix tests, rows):
         """Kernel values of at most 32 rows (buffer of int32) of ``tests``, for tests of this class.

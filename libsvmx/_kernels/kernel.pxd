@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport Products
@@ -11,6 +12,9 @@ cdef class Kernel:
     cdef readonly int degree
     cdef readonly double gamma
     cdef readonly double coef0
+    cdef svmx_kernel formula
+    cdef readonly bint given
+    cdef bint of_distance           # K is a function of |u - v|^2
     cdef readonly object diagonal
     cdef readonly bint binary
     cdef public int64_t values_computed
@@ -26,7 +30,6 @@ cdef class Kernel:
     cdef int measure(self) except -1
     cdef int take(self, Kernel whole, members) except -1
     cdef int keep_ones(self, int64_t most) except -1
-    cdef double value_of_shared(self, int64_t shared) noexcept nogil
 
 
 cdef class Targets:
@@ -64,9 +67,4 @@ cdef class BitTargets(Targets):
     cdef int32_t[::1] offset
 
 
-cdef enum:
-    LINEAR = 0
-    POLY = 1
-    RBF = 2
-    SIGMOID = 3
-    PRECOMPUTED = 4
+cdef int set_formula(svmx_kernel *formula, int kind, int degree, double gamma, double coef0) except -1

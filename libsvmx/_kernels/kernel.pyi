@@ -4,6 +4,8 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._typing import Buffer
 
+def function_names() -> list[str]: ...
+
 class Kernel:
     n: int
     kind: int
@@ -11,6 +13,7 @@ class Kernel:
     gamma: float
     coef0: float
     diagonal: Buffer
+    given: bool
     binary: bool
     values_computed: int
     matrix: CsrMatrix

@@ -6,16 +6,16 @@ and kernel function are composed; neither knows labels, C or folds.
 """
 
 from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
-from libc.math cimport exp, fabs, tanh
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
-from libsvmx._core.blocks cimport SVMX_SOURCES
-from libsvmx._core.dense_lanes cimport svmx_poly_doubles, svmx_rbf_doubles, svmx_sigmoid_doubles
-from libsvmx._core.lanes cimport svmx_linear_row, svmx_poly_row, svmx_powi, svmx_sigmoid_row
-from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack, svmx_rbf_row
+from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles,
+                                             svmx_kernel_functions, svmx_kernel_row, svmx_kernel_value,
+                                             svmx_n_kernel_functions)
+from libsvmx._core.rbf cimport svmx_fused_rbf_row, svmx_fused_slack
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, Products
@@ -33,6 +33,20 @@ cdef double BITS_PER_ONE = 192
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
 
+def function_names():
+    """Names of the kernel functions, by LIBSVM's kernel number: those of the members of libsvmx.enums.KernelType."""
+    return [svmx_kernel_functions[k].name.decode() for k in range(svmx_n_kernel_functions)]
+
+
+cdef int set_formula(svmx_kernel *formula, int kind, int degree, double gamma, double coef0) except -1:
+    """The kernel of that number with these parameters."""
+    if not 0 <= kind < svmx_n_kernel_functions:
+        raise ValueError(f"kernel {kind} of {svmx_n_kernel_functions}")
+    formula.function = &svmx_kernel_functions[kind]
+    formula.degree, formula.gamma, formula.coef0 = degree, gamma, coef0
+    return 0
+
+
 cdef class Kernel:
     """Kernel(matrix, rows, kind, degree, gamma, coef0)
 
@@ -47,6 +61,7 @@ cdef class Kernel:
     ----------
     n : int
     diagonal : buffer of float64, shape (n,)      K(i, i), not rounded to float
+    given : bool                                  a precomputed kernel: values are in the matrix
     binary : bool                                 rows are kept as bits: all values are 0 or 1
     values_computed : int                         kept by those who compute
 
@@ -60,6 +75,9 @@ cdef class Kernel:
         self.matrix, self.rows = matrix, rows
         self.n = self.rows.shape[0]
         self.kind, self.degree, self.gamma, self.coef0 = kind, degree, gamma, coef0
+        set_formula(&self.formula, kind, degree, gamma, coef0)
+        self.given = self.formula.function.argument == SVMX_GIVEN
+        self.of_distance = self.formula.function.argument == SVMX_DISTANCE
         if whole is None:
             self.measure()
         else:
@@ -69,16 +87,15 @@ cdef class Kernel:
         """Squares and the diagonal, and whether rows are kept as bits."""
         cdef Py_ssize_t i
         cdef int64_t k
-        cdef int kind = self.kind
-        cdef double square, gamma = self.gamma, coef0 = self.coef0
-        cdef bint binary = kind != PRECOMPUTED
+        cdef double square
+        cdef bint binary = not self.given
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
         self.squares = zeros("d", self.n)
         self.diagonal = zeros("d", self.n)
         cdef double[::1] diagonal = self.diagonal
         for i in range(self.n):
-            if kind == PRECOMPUTED:
+            if self.given:
                 k = matrix.ptr[self.rows[i]]
                 diagonal[i] = matrix.value[k + <int64_t>matrix.value[k]]
                 continue
@@ -88,14 +105,7 @@ cdef class Kernel:
                 binary = binary and (matrix.value[k] == 1.0 or matrix.value[k] == 0.0)
             self.squares[i] = square
             most, total = max(most, square), total + square
-            if kind == LINEAR:
-                diagonal[i] = square
-            elif kind == POLY:
-                diagonal[i] = svmx_powi(gamma * square + coef0, self.degree)
-            elif kind == RBF:
-                diagonal[i] = 1.0  # exp(-gamma (s + s - 2 s)), exactly
-            else:
-                diagonal[i] = tanh(gamma * square + coef0)
+            diagonal[i] = svmx_kernel_value(&self.formula, 0.0 if self.of_distance else square)
         for i in range(self.n):
             # |<x, z>| <= max |x|^2, which bounds the rows too, but for a polynomial kernel with coef0 < 0.
             # Half of what a float holds, since 2 K_ij is formed; a quarter of a double for the sum in RBF.
@@ -125,6 +135,7 @@ cdef class Kernel:
         """The features of each row, and all the values their kernel can take (see svmx_bit_row)."""
         cdef Py_ssize_t i
         cdef int64_t k, n = 0
+        cdef bint constant = True
         self.first_one, self.n_ones = zeros("q", self.n), zeros("i", self.n)
         for i in range(self.n):
             self.first_one[i], self.n_ones[i] = n, <int32_t>self.squares[i]
@@ -138,23 +149,16 @@ cdef class Kernel:
                     n += 1
         self.n_table = <int>(2 * most + 1)
         self.table = zeros("f", max(self.n_table, 32))
-        if self.kind == RBF:
-            for k in range(self.table.shape[0]):  # by squared distance
-                self.table[k] = <float>exp(-self.gamma * k)
-            if self.table[31] == 0.0:
+        if self.of_distance:
+            for k in range(self.table.shape[0]):
+                self.table[k] = <float>svmx_kernel_value(&self.formula, k)
+                constant = constant and (k < 31 or self.table[k] == self.table[31])
+            if constant:
                 self.n_table = 32
         else:
-            for k in range(most + 1):
-                self.table[2 * (most - k)] = <float>self.value_of_shared(k)
+            for k in range(most + 1):  # ones that two rows share
+                self.table[2 * (most - k)] = <float>svmx_kernel_value(&self.formula, k)
         return 0
-
-    cdef double value_of_shared(self, int64_t shared) noexcept nogil:
-        """The kernel, but RBF, of two rows of 0 and 1 that share so many ones."""
-        if self.kind == POLY:
-            return svmx_powi(self.gamma * shared + self.coef0, self.degree)
-        if self.kind == SIGMOID:
-            return tanh(self.gamma * shared + self.coef0)
-        return shared
 
     def part(self, members):
         """The kernel of the rows ``members``, a buffer of int32 that is kept; cheaper than to make it anew."""
@@ -307,9 +311,9 @@ cdef class DotTargets(Targets):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
             self.largest_square = max(self.largest_square, self.squares[k])
-        self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.kind == PRECOMPUTED
+        self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.given
                          else products_of(kernel.matrix, rows_))
-        self.may_fuse = kernel.kind == RBF
+        self.may_fuse = kernel.formula.function.fused
         self.tile, self.blocks = self.products.tile, self.products.blocks
         self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
         self.scratch = zeros("d", self.n if self.tile > TILE else 0)
@@ -356,7 +360,7 @@ cdef class DotTargets(Targets):
 
     cdef void finish_fused(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots,
                            float *out) noexcept nogil:
-        """RBF values of fused dot products, up to BLOCK_TILE of them; those in doubt are computed again."""
+        """RBF values of fused dot products (see rbf.c), up to BLOCK_TILE of them; those in doubt are computed again."""
         cdef int32_t doubtful[BLOCK_TILE]
         cdef double square = self.kernel.squares[i]
         cdef double slack = svmx_fused_slack(self.kernel.gamma, self.products.width, square + self.largest_square)
@@ -368,41 +372,24 @@ cdef class DotTargets(Targets):
             self.may_fuse = False  # it does not pay
         for k in range(n_doubtful):
             t = begin + doubtful[k]
-            out[doubtful[k]] = <float>exp(-self.kernel.gamma * (square + self.squares[t]
-                                                                - 2 * self.products.dot(self.kernel.rows[i], t)))
+            out[doubtful[k]] = <float>svmx_kernel_value(
+                &self.kernel.formula, square + self.squares[t] - 2 * self.products.dot(self.kernel.rows[i], t))
 
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
         """The kernel function of the dot products of one tile."""
-        cdef int kind = self.kernel.kind
-        if kind == RBF:
-            svmx_rbf_row(end - begin, dots, &self.squares[begin], self.kernel.squares[i], -self.kernel.gamma, out)
-        elif kind == POLY:
-            svmx_poly_row(end - begin, dots, self.kernel.gamma, self.kernel.coef0, self.kernel.degree, out)
-        elif kind == SIGMOID:
-            svmx_sigmoid_row(end - begin, dots, self.kernel.gamma, self.kernel.coef0, out)
-        else:
-            svmx_linear_row(end - begin, dots, out)
-
+        svmx_kernel_row(end - begin, &self.kernel.formula, dots, &self.squares[begin], self.kernel.squares[i], out)
 
     cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         """K(i, .) not rounded to float: symmetric to the last bit, and 1 for equal rows in RBF."""
         cdef double near[TILE]
         cdef double *dots
         cdef Py_ssize_t stop
-        cdef int kind = self.kernel.kind
-        cdef double gamma = self.kernel.gamma, coef0 = self.kernel.coef0
         while begin < end:
             stop = min(begin + self.tile, end)
             dots = &near[0] if self.tile == TILE else &self.scratch[begin]
             self.products.fill(self.kernel.rows[i], begin, stop, dots)
-            if kind == RBF:
-                svmx_rbf_doubles(stop - begin, dots, &self.squares[begin], self.kernel.squares[i], -gamma, out + begin)
-            elif kind == POLY:
-                svmx_poly_doubles(stop - begin, dots, gamma, coef0, self.kernel.degree, out + begin)
-            elif kind == SIGMOID:
-                svmx_sigmoid_doubles(stop - begin, dots, gamma, coef0, out + begin)
-            else:
-                memcpy(out + begin, dots, (stop - begin) * sizeof(double))
+            svmx_kernel_doubles(stop - begin, &self.kernel.formula, dots, &self.squares[begin], self.kernel.squares[i],
+                                out + begin)
             begin = stop
         return 0
 
@@ -422,12 +409,12 @@ cdef class BitTargets(Targets):
         for k in range(self.n):
             for at in range(kernel.first_one[chosen[k]], kernel.first_one[chosen[k]] + kernel.n_ones[chosen[k]]):
                 self.columns[kernel.ones[at] * self.stride + k // 64] |= <uint64_t>1 << (k % 64)
-            if kernel.kind == RBF:
+            if kernel.of_distance:
                 self.offset[k] = kernel.n_ones[chosen[k]]
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef int64_t first = self.kernel.first_one[i]
         svmx_bit_row(end - begin, self.kernel.n_ones[i], &self.kernel.ones[0] + first, &self.columns[0] + begin // 64,
-                     self.stride, &self.offset[0] + begin, self.kernel.n_ones[i] if self.kernel.kind == RBF else self.base,
+                     self.stride, &self.offset[0] + begin, self.kernel.n_ones[i] if self.kernel.of_distance else self.base,
                      &self.kernel.table[0], self.kernel.n_table, out + begin)
         return 0

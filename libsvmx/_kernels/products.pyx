@@ -11,9 +11,9 @@ from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
-from libsvmx._core.blocks cimport SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_stream_dots
+from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_panel_dots,
+                                         svmx_postings_axpy, svmx_stream_dots)
 from libsvmx._core.rbf cimport svmx_fused_panel_block
-from libsvmx._core.lanes cimport SVMX_PANEL, svmx_panel_dots, svmx_postings_axpy
 from libsvmx._core.matrix cimport CsrMatrix
 
 

@@ -21,7 +21,7 @@ from libc.string cimport memmove, memset
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_lanes cimport svmx_gather

@@ -17,12 +17,12 @@ from libc.string cimport memcpy
 
 from libsvmx._core.arrays import empty, ramp, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_lanes cimport svmx_gather
-from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.kernel import check_members
 
@@ -49,7 +49,7 @@ cdef class SharedRows:
     def __cinit__(self, Kernel kernel, double budget_bytes, starts=None, bint across=True):
         cdef Py_ssize_t s, i, longest = 0
         cdef double needed
-        if kernel.kind == PRECOMPUTED:
+        if kernel.given:
             raise ValueError("a given kernel is not shared")
         self.kernel, self.across = kernel, across
         self.starts = filled("q", [0, kernel.n] if starts is None else starts)

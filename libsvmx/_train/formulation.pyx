@@ -138,12 +138,11 @@ def scaled_start(DualProblem problem, box, kept_beta, kept_scores, double growth
 
 
 def coefficient_sums(param, Py_ssize_t l):
-    """What the equality constraints fix with l rows: (sum of beta,), or in the nu formulations the sums of |beta| over both
-    groups."""
+    """What the equality constraints fix with l rows: the sum of beta over each group."""
     if param.svm_type == SvmType.NU_SVC:
-        return param.nu * l / 2, param.nu * l / 2
+        return param.nu * l / 2, -(param.nu * l / 2)
     if param.svm_type == SvmType.NU_SVR:
-        return param.C * param.nu * l / 2, param.C * param.nu * l / 2
+        return param.C * param.nu * l / 2, -(param.C * param.nu * l / 2)
     return (param.nu * l,) if param.svm_type == SvmType.ONE_CLASS else (0.0,)
 
 

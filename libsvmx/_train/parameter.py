@@ -96,9 +96,9 @@ class Parameter:
 
     def _check_values(self) -> None:
         s, t = self.svm_type, self.kernel_type
-        if t in (KernelType.POLY, KernelType.RBF, KernelType.SIGMOID) and self.gamma < 0:
+        if "gamma" in t.uses and self.gamma < 0:
             raise ParameterError(f"gamma must be >= 0, not {self.gamma}")
-        if t == KernelType.POLY and not 0 <= self.degree <= MAX_DEGREE:
+        if "degree" in t.uses and not 0 <= self.degree <= MAX_DEGREE:
             raise ParameterError(f"degree must be between 0 and {MAX_DEGREE}, not {self.degree}")
         if self.cache_size <= 0:
             raise ParameterError(f"cache_size must be > 0 MB, not {self.cache_size}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.threads import for_each
-from libsvmx._kernels.cross import CrossKernel
+from libsvmx._kernels.cross import CrossKernel, may_be_approximate
 from libsvmx._train import probability
 from libsvmx._train.checks import check_precomputed_tests
 from libsvmx._train.decision import KernelFunctions, LinearFunctions, votes
@@ -110,7 +110,7 @@ def functions_for_signs(model: Model) -> Functions | None:
     p = model.param
     if p.kernel_type == KernelType.LINEAR and LinearFunctions.pays(model.vectors, len(model.offsets)):
         return LinearFunctions(model.vectors, model.coef, model.offsets, model.class_sv)
-    if p.kernel_type in (KernelType.RBF, KernelType.SIGMOID):
+    if may_be_approximate(p.kernel_type):
         kernel = CrossKernel(model.vectors, p.kernel_type, p.degree, p.gamma, p.coef0, approximate=True)
         return KernelFunctions(kernel, model.coef, model.offsets, model.class_sv)
     return None

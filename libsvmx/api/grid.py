@@ -8,23 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.validation.grid import (
-    C_AXIS,
-    G_AXIS,
-    Alone,
-    Grid,
-    NothingDone,
-    Plan,
-    best_of,
-    exponents,
-    param_at,
-    search,
-    settled,
-    usual_seeding,
-)
+from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents, param_at
 from libsvmx._train.validation.grid_pool import Workers
+from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import USUAL_STATE, parameter_of, problem_of
 
@@ -33,6 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from libsvmx._train.observer import Observer
     from libsvmx._train.validation.grid import Point
     from libsvmx._typing import FloatArray
 
@@ -128,20 +116,17 @@ def grid_search(
     state = USUAL_STATE if random_state is None else random_state
     plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), state)
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
-    found = {}
     with workers_pool or nullcontext():
-        for outcome in search(plan, problem, workers_pool or Alone(), NothingDone(), observer or Observer()):
-            found[outcome.key] = outcome.point
+        search = Search(plan, problem, workers_pool, observer=observer)
+        for outcome in search:
             if progress is not None:
                 progress(outcome.point)
-        for outcome in settled(plan, problem, list(found.values())):
-            found[outcome.key] = outcome.point
-    return _table(plan, [found[key] for key in plan.grid.order])
+    return _table(search)
 
 
-def _table(plan: Plan, points: list[Point]) -> GridSearch:
-    best = best_of(points, plan.param.svm_type.is_regression)
-    params = [param_at(plan.param, point.key) for point in points]
+def _table(search: Search) -> GridSearch:
+    points, param = search.points, search.plan.param
+    params = [param_at(param, point.key) for point in points]
 
     def column(name: str) -> FloatArray:
         return np.array([getattr(point, name) for point in points], dtype=np.float64)
@@ -155,6 +140,6 @@ def _table(plan: Plan, points: list[Point]) -> GridSearch:
         column("scc"),
         column("seconds"),
         np.array([point.iterations for point in points], dtype=np.int64),
-        points.index(best),
-        param_at(plan.param, best.key),
+        points.index(search.best),
+        param_at(param, search.best.key),
     )

@@ -11,7 +11,7 @@ import numpy as np
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating import state
-from libsvmx._train.updating.restore import completed, state_of_model
+from libsvmx._train.updating.from_model import completed, state_of_model
 from libsvmx.api.arrays import as_matrix, decision_values, model_of, parameter_of, predict, targets_of
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state

@@ -22,8 +22,8 @@ from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import train_state
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.cross_validation import CrossValidated
+from libsvmx._train.validation.fold_report import FoldReport
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
-from libsvmx._train.validation.pair_folds import FoldReport
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import USUAL_STATE, model_of, parameter_of, problem_of, tests_of
 from libsvmx.api.state import State
@@ -47,8 +47,8 @@ class CrossValidation:
         column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
     labels : tuple of int                   classes by first appearance; positive values speak for the first of a pair
     fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in
-    folds : tuple of FoldReport             seeder used, iterations, times and more of each round
-    whole : FoldReport or None              of the training over all rows that a star of rounds begins with
+    folds : tuple of FoldReport             seeder used, iterations, times and more of each fold
+    full : FoldReport or None               of the training over all rows that a star begins with
     seeder, scheme : str                    as asked for, with the usual scheme filled in
     """
 
@@ -60,14 +60,14 @@ class CrossValidation:
     labels: tuple[int, ...]
     fold_of: IntArray
     folds: tuple[FoldReport, ...]
-    whole: FoldReport | None
+    full: FoldReport | None
     seeder: str
     scheme: str
 
     @property
     def iterations(self) -> int:
         """Of all trainings."""
-        return sum(report.iterations for report in (self.whole, *self.folds) if report)
+        return sum(report.iterations for report in (self.full, *self.folds) if report)
 
 
 @overload
@@ -189,8 +189,8 @@ def _cross_validation(found: CrossValidated, problem: Problem) -> CrossValidatio
         found.labels,
         np.asarray(found.fold_of),
         found.folds,
-        found.whole,
-        found.seeding.method,
+        found.full,
+        found.seeding.seeder,
         found.seeding.scheme,
     )
 
@@ -207,7 +207,7 @@ class LeaveOneOut:
     labels : tuple of int
     retrained : ndarray of int32                 rows without which the problem was solved again
     folds : tuple of FoldReport                  one for each of them
-    whole : FoldReport                           the training over all rows
+    full : FoldReport                            the training over all rows
     """
 
     predictions: FloatArray
@@ -218,7 +218,7 @@ class LeaveOneOut:
     labels: tuple[int, ...]
     retrained: IntArray
     folds: tuple[FoldReport, ...]
-    whole: FoldReport
+    full: FoldReport
 
 
 def leave_one_out(
@@ -264,7 +264,7 @@ def leave_one_out(
         found.labels,
         np.asarray(found.retrained),
         found.folds,
-        found.whole,
+        found.full,
     )
 
 

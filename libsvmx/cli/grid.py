@@ -15,24 +15,9 @@ from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma
-from libsvmx._train.validation.grid import (
-    C_AXIS,
-    G_AXIS,
-    Alone,
-    Best,
-    Grid,
-    Key,
-    Outcome,
-    Plan,
-    Point,
-    best_of,
-    exponents,
-    param_at,
-    search,
-    settled,
-    usual_seeding,
-)
+from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Best, Grid, Point, exponents, param_at
 from libsvmx._train.validation.grid_pool import Workers, need
+from libsvmx._train.validation.grid_search import Outcome, Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridplot, report
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
@@ -234,7 +219,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     found = {
         "data": data_digest(data.matrix, data.targets),
         "folds": plan.n_folds,
-        "seed-alpha": " ".join(filter(None, (plan.seeding.method, plan.seeding.scheme))),
+        "seed-alpha": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
         "parameters": parameters,
         "chain": sorted(plan.grid.c_values or ()) if plan.chained else None,
         "version": VERSION,
@@ -284,65 +269,36 @@ class Remarks(Observer):
         self.reporter.remark(kind, detail)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A finished search.
-
-    Attributes
-    ----------
-    plan : Plan
-    points : list of Point      earlier ones off the grid, then the grid in grid.py's order
-    best : Point
-    """
-
-    plan: Plan
-    points: list[Point]
-    best: Point
-
-    @property
-    def regression(self) -> bool:
-        return self.plan.param.svm_type.is_regression
-
-
-def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Table:
+def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
     """Search, record, draw and tabulate; progress lines go to ``say``."""
     plan = job.plan(data.matrix.max_index)
     remark_useless(plan)
     identity = description(job, plan, data)
     results = Results() if job.resume is None else resumed(job.resume, job, identity)
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
-    order = plan.grid.order
-    regression = plan.param.svm_type.is_regression
-    found: dict[Key, Point] = dict(results.found)
-    progress = Progress(job, regression, sum(key not in found for key in order), say)
+    progress = Progress(job, plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
     problem = Problem(data.matrix, data.targets)
     try:
         with ExitStack() as stack:
             if pool is not None:
                 stack.enter_context(tidy_end())
                 stack.enter_context(pool)
-            outcomes = search(plan, problem, pool or Alone(), results, Remarks())  # refuses before old results are gone
+            search = Search(plan, problem, pool, results, Remarks())  # refuses before old results are gone
             record, states = outputs(job, identity, stack)
             for point in results.found.values():
                 progress.add("resumed", point)
-            for outcome in outcomes:
+            for outcome in search:
                 states.save(outcome)
                 record(outcome.point)
-                found[outcome.key] = outcome.point
                 progress.add("local" if job.dask is None else "dask", outcome.point)
-            for outcome in settled(plan, problem, [found[key] for key in order]):
-                found[outcome.key] = outcome.point
     except DataError as error:
         raise data.locate(error) from error
     finally:
         progress.close()
-    on_grid = set(order)
-    points = [*(p for key, p in found.items() if key not in on_grid), *(found[key] for key in order)]
-    table = Table(plan, points, best_of(points, regression))
     with tidy_end():
-        write_tables(job, table)
+        write_tables(job, search)
         states.clear()
-    return table
+    return search
 
 
 def resumed(path: str, job: Job, identity: dict[str, Any]) -> Results:
@@ -387,17 +343,17 @@ class NoStates(States):
 def remark_useless(plan: Plan) -> None:
     """Warn of an axis that changes nothing."""
     param, grid = plan.param, plan.grid
-    if grid.g_values is not None and param.kernel_type in (KernelType.LINEAR, KernelType.PRECOMPUTED):
+    if grid.g_values is not None and "gamma" not in param.kernel_type.uses:
         warn(f"the {param.kernel_type.name.lower()} kernel has no gamma; -log2g null saves the search for it")
     if grid.c_values is not None and param.svm_type in (SvmType.NU_SVC, SvmType.ONE_CLASS):
         warn(f"{param.svm_type.name} has no C; -log2c null saves the search for it")
 
 
-def rows_of(table: Table) -> Iterator[dict[str, Any]]:
-    """The table, a mapping for each point."""
-    for point in table.points:
-        param = param_at(table.plan.param, point.key)
-        rates = {"mse": point.rate, "scc": point.scc} if table.regression else {"rate": point.rate}
+def rows_of(search: Search) -> Iterator[dict[str, Any]]:
+    """The table of a finished search, a mapping for each point."""
+    for point in search.points:
+        param = param_at(search.plan.param, point.key)
+        rates = {"mse": point.rate, "scc": point.scc} if search.plan.is_regression else {"rate": point.rate}
         yield {
             "log2c": point.log2c,
             "log2g": point.log2g,
@@ -409,26 +365,26 @@ def rows_of(table: Table) -> Iterator[dict[str, Any]]:
         }
 
 
-def write_tables(job: Job, table: Table) -> None:
+def write_tables(job: Job, search: Search) -> None:
     """The files that are written at the end, each whole or not at all."""
-    rows = list(rows_of(table))
+    rows = list(rows_of(search))
     if job.csv is not None:
         lines = [",".join(rows[0]), *(",".join("" if v is None else str(v) for v in row.values()) for row in rows)]
         with atomic_write(job.csv) as file:
             file.write("".join(f"{line}\n" for line in lines).encode())
     if job.json is not None:
-        best = next(row for row, point in zip(rows, table.points, strict=True) if point is table.best)
+        best = next(row for row, point in zip(rows, search.points, strict=True) if point is search.best)
         content = {
             "dataset": job.dataset,
-            "folds": table.plan.n_folds,
-            "seed_alpha": table.plan.seeding.method,
-            "parameters": flat_fields(table.plan.param),
+            "folds": search.plan.n_folds,
+            "seed_alpha": search.plan.seeding.seeder,
+            "parameters": flat_fields(search.plan.param),
             "best": finite(best),
             "points": [finite(row) for row in rows],
         }
         with atomic_write(job.json) as file:
             file.write(json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
-    grid = table.plan.grid
+    grid = search.plan.grid
     flat = len(grid.c_values or ()) < 2 or len(grid.g_values or ()) < 2
     if job.png is not None and (job.png_asked or not flat):  # grid.py draws no single line
         try:
@@ -436,7 +392,7 @@ def write_tables(job: Job, table: Table) -> None:
         except SvmxError as error:  # nobody asked for a picture
             warn(f"no picture: {error}")
             return
-        gridplot.draw(job.png, table.points, table.best, job.title, table.regression)
+        gridplot.draw(job.png, search.points, search.best, job.title, search.plan.is_regression)
 
 
 def finite(row: dict[str, Any]) -> dict[str, Any]:
@@ -459,8 +415,7 @@ def main(argv: list[str]) -> int:
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
-    table = search_file(job, read(job, param), write)
-    best = table.best
+    best = search_file(job, read(job, param), write).best
     powers = [str(2.0**value) for value in best.key if value is not None]
     write(f"{' '.join(powers)} {best.rate}\n")
     return 0

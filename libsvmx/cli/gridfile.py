@@ -23,8 +23,9 @@ from hashlib import sha256
 from typing import IO, Any
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._train.validation.dual_folds import Kept
-from libsvmx._train.validation.grid import Key, Outcome, Point
+from libsvmx._train.validation.fold_start import WarmStart
+from libsvmx._train.validation.grid import Key, Point
+from libsvmx._train.validation.grid_search import Outcome
 from libsvmx._typing import Buffer
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import atomic_write
@@ -321,8 +322,8 @@ class _Plain(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> type:
         # by name: what else our modules hold could be reached through dots
-        if (module, name) == (Kept.__module__, Kept.__qualname__):
-            return Kept
+        if (module, name) == (WarmStart.__module__, WarmStart.__qualname__):
+            return WarmStart
         raise pickle.UnpicklingError(f"{module}.{name} has no place in a state file")
 
 

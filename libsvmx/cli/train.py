@@ -108,7 +108,7 @@ class Job:
         return self.folds > 0 or self.leave_one_out
 
     def set_seeding(self, option: str, text: str) -> None:
-        part = "method" if option == "--seed-alpha" else "scheme"
+        part = "seeder" if option == "--seed-alpha" else "scheme"
         try:
             self.seeding = replace(self.seeding or Seeding("auto"), **{part: text})
         except ParameterError as error:
@@ -193,12 +193,12 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
         raise UsageError("no training file" if argv else "")
     if job.leave_one_out and job.folds:
         raise UsageError("options -v and --loo exclude each other")
-    if job.leave_one_out and job.seeding and job.seeding.method == "none":
+    if job.leave_one_out and job.seeding and job.seeding.seeder == "none":
         raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
     if job.seeding and not job.validates:
         raise UsageError("options --seed-alpha and --seed-from need -v or --loo")
     param = job.parameter()
-    if job.leave_one_out or (job.seeding and job.seeding.method != "none"):
+    if job.leave_one_out or (job.seeding and job.seeding.seeder != "none"):
         try:
             param.solver.require("may_be_seeded")
         except ParameterError as error:
@@ -212,12 +212,12 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
     from libsvmx._train.validation.cross_validation import (
         cross_validate,  # neither is worth its time at the start of a training
     )
-    from libsvmx._train.validation.leave_one_out import leave_one_out, settles
+    from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
 
     if job.leave_one_out:
-        method = job.seeding.method if job.seeding else "auto"
-        return leave_one_out(problem, param, Rand(1), observer, method, with_values=False).predicted
-    if not job.seeding and 2 <= len(problem) <= job.folds and settles(param):
+        seeder = job.seeding.seeder if job.seeding else "auto"
+        return leave_one_out(problem, param, Rand(1), observer, seeder, with_values=False).predicted
+    if not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
         if job.folds > len(problem):
             observer.remark("more folds than rows", f"{job.folds} {len(problem)}")
         return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True).predicted

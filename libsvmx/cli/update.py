@@ -267,7 +267,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
 
 def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Remarks) -> State:
     """The state of a model and its training data."""
-    from libsvmx._train.updating.restore import completed, state_of_model
+    from libsvmx._train.updating.from_model import completed, state_of_model
     from libsvmx._train.updating.state import State
     from libsvmx.io.statefile import is_state
 

@@ -22,14 +22,8 @@ class svm_forms(IntEnum):
     NU_SVR = 4
 
 
-class kernel_names(IntEnum):
-    """Kernels, ``-t``."""
-
-    LINEAR = 0
-    POLY = 1
-    RBF = 2
-    SIGMOID = 3
-    PRECOMPUTED = 4
+# Kernels, ``-t``.
+kernel_names = IntEnum("kernel_names", [(kind.name, kind.value) for kind in KernelType])  # type: ignore[misc]
 
 
 class PRINT_STRING_FUN:

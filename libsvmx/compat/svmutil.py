@@ -13,7 +13,7 @@ from libsvmx.compat.commonutil import evaluations
 from libsvmx.compat.library import cross_validate, libsvm, train, with_default_gamma
 from libsvmx.compat.rows import matrix_of, targets_of
 from libsvmx.compat.svm import *  # noqa: F403
-from libsvmx.compat.svm import all_rows, kernel_names, svm_model, svm_parameter, svm_problem
+from libsvmx.compat.svm import all_rows, svm_model, svm_parameter, svm_problem
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -79,7 +79,7 @@ def _arguments(arg1: Any, arg2: Any, arg3: Any) -> tuple[svm_problem, svm_parame
     if not isinstance(arg1, (list, tuple, np.ndarray)):
         raise TypeError(f"the first argument is a {type(arg1).__name__}; it must be labels or an svm_problem")
     param = svm_parameter(arg3)
-    return svm_problem(arg1, arg2, isKernel=param.kernel_type == kernel_names.PRECOMPUTED), param
+    return svm_problem(arg1, arg2, isKernel=param.kernel_type == KernelType.PRECOMPUTED), param
 
 
 def _cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> float:

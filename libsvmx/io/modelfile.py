@@ -18,13 +18,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 SVM_NAMES = {kind: kind.name.lower() for kind in SvmType}
-KERNEL_NAMES = {
-    KernelType.LINEAR: "linear",
-    KernelType.POLY: "polynomial",
-    KernelType.RBF: "rbf",
-    KernelType.SIGMOID: "sigmoid",
-    KernelType.PRECOMPUTED: "precomputed",
-}
+KERNEL_NAMES = {kind: kind.keyword for kind in KernelType}
 KEYS = (
     "svm_type",
     "kernel_type",
@@ -40,12 +34,6 @@ KEYS = (
     "prob_density_marks",
     "nr_sv",
 )
-# kernels that need each parameter
-NEEDS = {
-    "degree": (KernelType.POLY,),
-    "gamma": (KernelType.POLY, KernelType.RBF, KernelType.SIGMOID),
-    "coef0": (KernelType.POLY, KernelType.SIGMOID),
-}
 N_MARKS = 10
 
 
@@ -53,12 +41,7 @@ def model_text(model: Model) -> bytes:
     """The bytes LIBSVM writes for this model."""
     p = model.param
     lines = [f"svm_type {SVM_NAMES[p.svm_type]}", f"kernel_type {KERNEL_NAMES[p.kernel_type]}"]
-    if p.kernel_type in NEEDS["degree"]:
-        lines.append(f"degree {p.degree}")
-    if p.kernel_type in NEEDS["gamma"]:
-        lines.append(f"gamma {p.gamma:.17g}")
-    if p.kernel_type in NEEDS["coef0"]:
-        lines.append(f"coef0 {p.coef0:.17g}")
+    lines += [f"{name} {_plain(getattr(p, name))}" for name in p.kernel_type.uses]
     lines += [f"nr_class {model.nr_class}", f"total_sv {model.n_sv}"]
     for key, values in (
         ("rho", model.offsets),
@@ -69,9 +52,14 @@ def model_text(model: Model) -> bytes:
         ("nr_sv", model.class_sv),
     ):
         if values is not None:
-            lines.append(key + "".join(f" {v:.17g}" if isinstance(v, float) else f" {v}" for v in values))
+            lines.append(" ".join([key, *map(_plain, values)]))
     head = "\n".join([*lines, "SV\n"]).encode("ascii")
     return head + vectors_text(model.vectors, model.coef, p.kernel_type == KernelType.PRECOMPUTED)
+
+
+def _plain(value: float) -> str:
+    """A number as LIBSVM writes it."""
+    return f"{value:.17g}" if isinstance(value, float) else str(value)
 
 
 def save_model(path: str, model: Model) -> None:
@@ -200,9 +188,8 @@ class Header:
         """The part of the parameters that a model file keeps."""
         values: dict[str, float] = {}
         kernel = KernelType(self.name("kernel_type", KERNEL_NAMES))
-        for key, kernels in NEEDS.items():
-            if kernel in kernels:
-                values[key] = self.integer(key, 0, 2**31 - 1) if key == "degree" else self.floats(key, 1)[0]
+        for key in kernel.uses:
+            values[key] = self.integer(key, 0, 2**31 - 1) if key == "degree" else self.floats(key, 1)[0]
         try:
             return Parameter(SvmType(self.name("svm_type", SVM_NAMES)), kernel, **values)  # type: ignore[arg-type]
         except ParameterError as error:

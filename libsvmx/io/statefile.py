@@ -1,12 +1,13 @@
 """State files: a trained state that rows can join and leave, with all digits, to go on from later.
 
     libsvmx state 1 <bytes of the description> <bytes of the file>       a line of ASCII
-    {"param": …, "next_id": …, "parts": […], "arrays": […]}             the description, JSON, and a line feed
+    {"param": …, "next_id": …, "binaries": […], "arrays": […]}          the description, JSON, and a line feed
     …                                                                   arrays, little-endian, one after the other
     SHA-256 of all bytes before it                                      32 bytes
 
 ``arrays`` lists [name, type, length, offset from the first array]. The rows are "indptr", "indices", "values",
-"targets" and "ids"; part k, whose labels are parts[k]["labels"], is "ids k", "beta k" and "K_beta k".
+"targets" and "ids"; binary problem k, of the classes binaries[k]["pair"] and with sum of beta binaries[k]["total"], is
+"ids k", "beta k" and "K_beta k". What they mean says libsvmx._train.updating.restore.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem
-from libsvmx._train.updating.restore import Contents, PartContents, contents_of, restored_state
+from libsvmx._train.updating.restore import BinaryRecord, StateRecord, record_of, restored
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import atomic_write, read_bytes
 
 if TYPE_CHECKING:
+    from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._train.updating.state import AnyState, State
-    from libsvmx._train.updating.transaction import Key
 
 MAGIC = b"libsvmx state "
 VERSION = 1
 LONGEST_LINE = 80  # the first one
 DIGEST_BYTES = 32
 TYPES = {"indptr": "<i8", "indices": "<i4", "values": "<f8", "targets": "<f8", "ids": "<i8"}
-PART_TYPES = {"ids": "<i8", "beta": "<f8", "K_beta": "<f8"}
+BINARY_TYPES = {"ids": "<i8", "beta": "<f8", "K_beta": "<f8"}
 MOST_ID = 2**62
 
 
@@ -63,29 +64,29 @@ def save_state(path: str, state: State) -> None:
 
 def state_bytes(state: State) -> bytes:
     """The bytes of the file."""
-    contents = contents_of(state)
-    matrix = contents.problem.matrix
+    record = record_of(state)
+    matrix = record.problem.matrix
     arrays: dict[str, tuple[str, Any]] = {
         "indptr": (TYPES["indptr"], matrix.indptr),
         "indices": (TYPES["indices"], matrix.indices),
         "values": (TYPES["values"], matrix.values),
-        "targets": (TYPES["targets"], contents.problem.targets),
-        "ids": (TYPES["ids"], contents.ids),
+        "targets": (TYPES["targets"], record.problem.targets),
+        "ids": (TYPES["ids"], record.ids),
     }
-    for k, part in enumerate(contents.parts):
-        for name, kind in PART_TYPES.items():
-            arrays[f"{name} {k}"] = kind, getattr(part, name)
+    for k, binary in enumerate(record.binaries):
+        for name, kind in BINARY_TYPES.items():
+            arrays[f"{name} {k}"] = kind, getattr(binary, name)
     table, blocks, offset = [], [], 0
     for name, (kind, values) in arrays.items():
         block = np.asarray(values).astype(kind).tobytes()
         table.append([name, kind, len(values), offset])
         blocks.append(block)
         offset += len(block)
-    param = flat_fields(contents.param)
+    param = flat_fields(record.param)
     description = {
         "param": param,
-        "next_id": contents.next_id,
-        "parts": [{"labels": part.key, "total": part.total} for part in contents.parts],
+        "next_id": record.next_id,
+        "binaries": [{"pair": binary.pair, "total": binary.total} for binary in record.binaries],
         "arrays": table,
     }
     text = json.dumps(description, allow_nan=False).encode("ascii") + b"\n"
@@ -116,8 +117,8 @@ def load_state(path: str, kind: type[AnyState], observer: Observer | None = None
     """
     content = read_bytes(path)
     try:
-        contents = _contents(*_checked(content), changes)
-        return restored_state(contents, observer or Observer(), kind)
+        record = _record(*_checked(content), changes)
+        return restored(record, observer or Observer(), kind)
     except _Defect as error:
         raise FormatError(path, 0, 0, str(error)) from None
     except DataError as error:
@@ -153,33 +154,35 @@ def _checked(content: bytes) -> tuple[bytes, memoryview]:
     return content[begin : begin + text_bytes], memoryview(content)[begin + text_bytes : end]
 
 
-def _contents(text: bytes, data: memoryview, changes: dict[str, Any]) -> Contents:
+def _record(text: bytes, data: memoryview, changes: dict[str, Any]) -> StateRecord:
     """What description and arrays say; whether it is a state is another question."""
     try:
         description = json.loads(text.decode("ascii"))
     except (ValueError, RecursionError):
         raise _Defect("the description is not JSON") from None
-    if not isinstance(description, dict) or set(description) != {"param", "next_id", "parts", "arrays"}:
+    if not isinstance(description, dict) or set(description) != {"param", "next_id", "binaries", "arrays"}:
         raise _Defect("the description lacks a key, or has one too many")
-    parts, next_id = description["parts"], description["next_id"]
-    if not isinstance(parts, list) or not all(isinstance(p, dict) and set(p) == {"labels", "total"} for p in parts):
+    given, next_id = description["binaries"], description["next_id"]
+    if not isinstance(given, list) or not all(isinstance(b, dict) and set(b) == {"pair", "total"} for b in given):
         raise _Defect("the list of dual problems is wrong")
     if type(next_id) is not int or not 0 <= next_id <= MOST_ID:
         raise _Defect(f"the next id is not between 0 and {MOST_ID}")
     kinds = dict(TYPES)
-    for k in range(len(parts)):
-        kinds.update({f"{name} {k}": kind for name, kind in PART_TYPES.items()})
+    for k in range(len(given)):
+        kinds.update({f"{name} {k}": kind for name, kind in BINARY_TYPES.items()})
     arrays = _arrays(description["arrays"], kinds, data)
     try:
         matrix = CsrMatrix(arrays["indptr"], arrays["indices"], arrays["values"])
         problem = Problem(matrix, arrays["targets"].data)
     except ValueError as error:
         raise _Defect(f"the rows are wrong: {error}") from None
-    kept = [
-        PartContents(_key(part["labels"]), arrays[f"ids {k}"], arrays[f"beta {k}"], arrays[f"K_beta {k}"], _total(part))
-        for k, part in enumerate(parts)
+    binaries = [
+        BinaryRecord(
+            _pair(binary["pair"]), arrays[f"ids {k}"], arrays[f"beta {k}"], arrays[f"K_beta {k}"], _total(binary)
+        )
+        for k, binary in enumerate(given)
     ]
-    return Contents(_parameter(description["param"], changes), problem, arrays["ids"], next_id, kept)
+    return StateRecord(_parameter(description["param"], changes), problem, arrays["ids"], next_id, binaries)
 
 
 def _arrays(table: object, kinds: dict[str, str], data: memoryview) -> dict[str, Any]:
@@ -204,7 +207,7 @@ def _arrays(table: object, kinds: dict[str, str], data: memoryview) -> dict[str,
     return found
 
 
-def _key(labels: object) -> Key:
+def _pair(labels: object) -> Pair:
     if labels is None:
         return None
     if not isinstance(labels, list) or len(labels) != 2 or any(type(label) is not int for label in labels):
@@ -212,10 +215,10 @@ def _key(labels: object) -> Key:
     return labels[0], labels[1]
 
 
-def _total(part: dict[str, Any]) -> float:
-    if type(part["total"]) not in (int, float) or not isfinite(part["total"]):
+def _total(binary: dict[str, Any]) -> float:
+    if type(binary["total"]) not in (int, float) or not isfinite(binary["total"]):
         raise _Defect("a sum of coefficients is not a finite number")
-    return float(part["total"])
+    return float(binary["total"])
 
 
 def _parameter(given: object, changes: dict[str, Any]) -> Parameter:

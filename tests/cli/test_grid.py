@@ -17,7 +17,8 @@ import pytest
 from support import data, gridengine, oracle
 from support.commands import process
 
-from libsvmx._train.validation import grid as search
+from libsvmx._train.validation import grid_search
+from libsvmx._train.validation.grid import Grid
 from libsvmx.cli import grid
 from libsvmx.io.svmlight import read_data
 
@@ -230,7 +231,7 @@ def test_tables(folder):
     _, out = folder.accepts("svmx-grid", *SMALL, "--csv", "t.csv", "--json", "t.json", HEART)
     rows = list(csv.DictReader(io.StringIO(folder.get("t.csv").decode())))
     assert list(rows[0]) == ["log2c", "log2g", "C", "gamma", "rate", "seconds", "iterations"]
-    assert [(float(r["log2c"]), float(r["log2g"])) for r in rows] == search.Grid((-1, 1, 3), (-5, -3, -1)).order
+    assert [(float(r["log2c"]), float(r["log2g"])) for r in rows] == Grid((-1, 1, 3), (-5, -3, -1)).order
     assert all(float(r["C"]) == 2 ** float(r["log2c"]) and int(r["iterations"]) > 0 for r in rows)
     content = json.loads(folder.get("t.json"))
     assert [{k: float(v) for k, v in r.items()} for r in rows] == content["points"]
@@ -413,11 +414,11 @@ def test_a_bar_with_time_left_on_a_terminal(folder):
 def test_states_travel_between_processes(folder, monkeypatch):
     """The command with an engine whose rates depend on the start: chains come out the same from workers."""
     pytest.importorskip("joblib")
-    monkeypatch.setattr(search, "cross_validate", gridengine.chained)
+    monkeypatch.setattr(grid_search, "cross_validate", gridengine.chained)
     folder.accepts("svmx-grid", *SMALL, "--csv", "one", HEART)
     first = rows_without_times(folder.get("one"))
     assert len({row["iterations"] for row in first}) > 3
-    original = search.Plan
+    original = grid_search.Plan
     monkeypatch.setattr(grid, "Plan", lambda *args: original(*args, engine=gridengine.chained))
     folder.accepts("svmx-grid", *SMALL, "--csv", "two", "--workers", "2", HEART)
     assert rows_without_times(folder.get("two")) == first

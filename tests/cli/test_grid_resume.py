@@ -15,7 +15,7 @@ import pytest
 from support import data, gridengine
 from support.commands import arguments, process
 
-from libsvmx._train.validation import grid as search
+from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Point
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridfile
@@ -48,7 +48,7 @@ def result_lines(content):
     return [line for line in content.decode().splitlines() if not line.startswith("#")]
 
 
-@pytest.mark.parametrize("worth_keeping", [0.0, 0.05, 1e9])
+@pytest.mark.parametrize("worth_keeping", [0.05, *(pytest.param(w, marks=pytest.mark.exhaustive) for w in (0.0, 1e9))])
 def test_killed_at_any_moment_and_resumed_gives_the_same_table(folder, worth_keeping):
     before = SLOW % worth_keeping
     done = process("svmx-grid", *WIDE, "-out", "whole", "--csv", "expected", HEART, before=before)
@@ -98,7 +98,7 @@ def test_killed_workers_and_resumed(folder):
 def finished(folder):
     """A folder with the results of a search and its table; the engine's rates depend on the start."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "cross_validate", gridengine.chained)
+        patch.setattr(grid_search, "cross_validate", gridengine.chained)
         folder.accepts("svmx-grid", *SMALL, "-out", "results", "--csv", "expected", HEART)
         yield folder
 
@@ -128,7 +128,7 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
         return gridengine.chained(problem, param, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(search, "cross_validate", counting)
+        patch.setattr(grid_search, "cross_validate", counting)
         err, out = finished.accepts("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
     assert "incomplete" not in err
     assert calls == [0.5, 2.0, 8.0] * 3
@@ -149,7 +149,7 @@ def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls
                 raise DataError("the end")
         return gridengine.chained(problem, param, *rest)
 
-    monkeypatch.setattr(search, "cross_validate", failing)
+    monkeypatch.setattr(grid_search, "cross_validate", failing)
     monkeypatch.setattr(gridfile, "WORTH_KEEPING", worth_keeping)
     code, _, _ = folder.call("svmx-grid", *SMALL, "-out", "results", HEART)
     assert (code, len(result_lines(folder.get("results")))) == (1, 4)

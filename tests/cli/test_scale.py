@@ -147,14 +147,16 @@ def test_limits_are_doubles(scale):
 def expected_lines(rows: list[dict[int, float]], lower: float, upper: float) -> list[str]:
     """The definition, dense: rows with labels 0, 1, 2, …"""
     features = sorted({index for row in rows for index in row})
-    columns = {f: [row.get(f, 0.0) for row in rows] for f in features}
+    ranges = []
+    for f in features:
+        column = [row.get(f, 0.0) for row in rows]
+        if min(column) < max(column):
+            ranges.append((f, min(column), max(column)))
     lines = []
-    for i in range(len(rows)):
+    for i, row in enumerate(rows):
         line = f"{i} "
-        for f in features:
-            low, high, v = min(columns[f]), max(columns[f]), columns[f][i]
-            if low == high:
-                continue
+        for f, low, high in ranges:
+            v = row.get(f, 0.0)
             s = lower if v == low else upper if v == high else lower + (upper - lower) * (v - low) / (high - low)
             line += f"{f}:{s:g} " if s else ""
         lines.append(line)

@@ -4,7 +4,7 @@ import pytest
 from support import data
 from support.oracle import Oracle
 
-from libsvmx._train.validation.scheme import METHODS, SCHEMES
+from libsvmx._train.validation.scheme import CHOICES, SCHEMES
 
 HEART = str(data.DATA / "heart_scale")
 IRIS = str(data.DATA / "iris.scale")
@@ -21,7 +21,7 @@ def accuracy(name, options, n_folds):
 
 @pytest.mark.parametrize(
     ("method", "scheme"),
-    [(m, s) for m in METHODS for s in ["", *SCHEMES] if (m, s) != ("path", "chain")],
+    [(m, s) for m in CHOICES for s in ["", *SCHEMES] if (m, s) != ("path", "chain")],
 )
 def test_seeded_folds_print_libsvms_line(method, scheme, folder):
     options = ["--seed-from", scheme] if scheme else []

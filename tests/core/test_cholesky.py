@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.cholesky import Cholesky
@@ -57,7 +58,7 @@ def definite(n, condition, seed):
     moves=st.lists(st.tuples(st.booleans(), st.integers(0, 10**6)), min_size=1, max_size=120),
     room=st.sampled_from([0, 3, 64]),
 )
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_rows_come_and_go(n, condition, seed, moves, room):
     twin = Twin(definite(n, condition, seed), room)
     right = np.random.default_rng(seed + 1).normal(size=n)
@@ -112,7 +113,7 @@ def test_a_thousand_changes_leave_no_drift():
     nudge=st.sampled_from([0.0, 1e-13, 1e-11, 1e-8]),
     scale=st.sampled_from([1.0, 1e6]),
 )
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_the_pivot_tells_of_dependent_rows(n, seed, nudge, scale):
     """The same point once more, but for ``nudge``: the pivot is its squared distance, within rounding of K."""
     rng = np.random.default_rng(seed)

@@ -4,16 +4,13 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from libsvmx.exceptions import FormatError
 from libsvmx.io.svmlight import read_data
 from libsvmx.io.textparse import parse_data, parse_vectors
-
-
-def look(n):
-    return settings(deadline=None, max_examples=n, database=None)
 
 
 def outcome(parse, *args, **options):
@@ -72,7 +69,7 @@ def texts(usual, odd):
     return st.tuples(lines, odds, st.integers(0, 3), st.booleans()).map(insert)
 
 
-@look(1500)
+@examples(1500)
 @given(texts(DATA_LINES, ODD_LINES), st.integers(1, 60), st.integers(2, 4), st.booleans(), st.booleans())
 @example(b"1 1:1\n\n\n\n1 1:1\n", 1, 2, False, False)
 @example(b"1 1:1\n\n\n\n\0\n", 1, 2, False, False)
@@ -85,7 +82,7 @@ def test_data_does_not_depend_on_chunks(text, chunk_bytes, threads, lenient, unl
     assert outcome(parse_data, text, "name", lenient, unlabeled, threads, chunk_bytes) == alone
 
 
-@look(1000)
+@examples(1000)
 @given(texts(VECTOR_LINES, ODD_VECTORS), st.integers(0, 22), st.integers(1, 60), st.integers(2, 4))
 @example(b"1 2 1:1\n1 2 2:1\n\n\n\n", 2, 1, 2)
 @example(b"1 2 1:1\n1 2 2:1\n\n\n1 2 3:1\n\n", 2, 1, 2)

@@ -7,8 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from support.examples import examples
 
 from libsvmx.exceptions import FormatError
 from libsvmx.io.textparse import parse_data
@@ -17,10 +18,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import powers_of_five
 
 LEAST, GREATEST = 2.0**-1074, sys.float_info.max
-
-
-def look(n):
-    return settings(deadline=None, max_examples=n, database=None)
 
 
 def values_of(tokens):
@@ -67,7 +64,7 @@ moderate = st.builds(math.ldexp, st.integers(2**52, 2**53 - 1).map(float), st.in
 subnormal = st.integers(1, 2**52 + 100).map(lambda bits: bits * LEAST)
 
 
-@look(400)
+@examples(400)
 @given(st.one_of(positive, moderate, subnormal))
 @example(LEAST)
 @example(2.0**-1022)
@@ -84,13 +81,13 @@ def test_half_way_to_zero_and_to_infinity():
     agree(neighbours(decimal(Fraction(GREATEST) + Fraction(2) ** 970)))
 
 
-@look(400)
+@examples(400)
 @given(st.one_of(positive, moderate, subnormal), st.integers(0, 40))
 def test_doubles_written_with_any_precision(value, precision):
     agree([repr(value), f"{value:.{precision}e}", f"{value:.17g}", f"{value:.8g}", f"{value:.800g}"])
 
 
-@look(300)
+@examples(300)
 @given(st.lists(st.tuples(st.integers(0, 2**64 - 1), st.integers(-400, 400)), min_size=20, max_size=60))
 def test_any_64_bits_with_any_power_of_ten(pairs):
     agree([f"{w}e{q}" for w, q in pairs])
@@ -104,7 +101,7 @@ def test_all_powers_of_ten(w):
 digits = st.integers(17, 800).flatmap(lambda n: st.text("0123456789", min_size=n, max_size=n))
 
 
-@look(300)
+@examples(300)
 @given(digits, st.integers(0, 800), st.integers(-1200, 400), st.integers(0, 30))
 @example("0" * 17, 5, 10, 0)
 @example("1" + "0" * 400, 0, 0, 0)

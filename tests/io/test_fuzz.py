@@ -5,9 +5,10 @@ import re
 import struct
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from support.data import from_rows
+from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._train.prediction import predict as predict_rows
@@ -19,11 +20,6 @@ from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.svmlight import read_data, write_data
 from libsvmx.io.textparse import parse_data
 from libsvmx.io.textwrite import numbers_text, vectors_text
-
-
-def look(n):
-    """n examples, however long one takes."""
-    return settings(deadline=None, max_examples=n, database=None)
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +112,7 @@ model_texts = st.one_of(mutated(MODELS, WORDS), fragments)
 # ---------------------------------------------------------------- no crash, no other error
 
 
-@look(2000)
+@examples(2000)
 @given(texts, st.booleans(), st.booleans())
 @example(b"1 1:1e400\n", False, False)
 @example(b"1 1:", False, False)
@@ -173,7 +169,7 @@ def reference(text):
     return result
 
 
-@look(3000)
+@examples(3000)
 @given(texts)
 @example(b"1 1:18446744073709551616\n")
 @example(b"1 1:0.018446744073709551616\n")
@@ -200,7 +196,7 @@ def test_the_reference_grammar_is_not_degenerate():
     assert reference(b"1 1:x\n") is None
 
 
-@look(1500)
+@examples(1500)
 @given(model_texts)
 def test_any_bytes_are_a_model_or_a_format_error(place, text):
     path = place / "model"
@@ -226,7 +222,7 @@ def test_any_bytes_are_a_model_or_a_format_error(place, text):
             assert labels[0] in model.class_labels
 
 
-@look(400)
+@examples(400)
 @given(texts, model_texts, st.sampled_from([[], ["-b", "1"], ["--unlabeled"], ["--lenient", "-q"]]))
 @example(DATA, MODEL, ["-b", "1"])
 def test_predict_ends_with_0_or_1_and_writes_all_or_nothing(place, text, model, options):
@@ -243,7 +239,7 @@ def test_predict_ends_with_0_or_1_and_writes_all_or_nothing(place, text, model, 
         assert output.count(b"\n") - output.count(b"label") == read.matrix.n_rows
 
 
-@look(300)
+@examples(300)
 @given(
     texts,
     st.sampled_from(["", "-s 1", "-s 2", "-s 3", "-s 4", "-t 0", "-t 1", "-t 3", "-t 4", "-b 1", "-w1 0", "-v 2"]),
@@ -262,7 +258,7 @@ def test_train_ends_with_0_or_1_and_its_model_loads(place, text, options):
     assert not list(place.glob(".*"))
 
 
-@look(300)
+@examples(300)
 @given(
     st.sampled_from([b"\x1f\x8b", b"\x1f\x8b\x08\0", b"\xfd7zXZ\0", b"BZh91AY&SY", b"BZh9\x17rE8P\x90"]),
     st.binary(max_size=40),
@@ -289,7 +285,7 @@ def value_of(token):
     return matrix.values[0]
 
 
-@look(3000)
+@examples(3000)
 @given(st.one_of(decimals, finite.map(repr), finite.map(lambda v: f"{v:.17g}"), finite.map(lambda v: f"{v:.25e}")))
 @example("18446744073709551616")
 @example("9007199254740993")
@@ -304,13 +300,13 @@ def test_decimal_numbers_are_rounded_correctly(token):
     assert repr(value_of(token)) == repr(expected if math.isfinite(expected) else None)
 
 
-@look(500)
+@examples(500)
 @given(finite)
 def test_hexadecimal_numbers_are_exact(value):
     assert repr(value_of(value.hex())) == repr(value)
 
 
-@look(600)
+@examples(600)
 @given(rows, st.data())
 def test_data_survives_writing_and_reading_bit_for_bit(place, pairs, draw):
     targets = draw.draw(st.lists(finite, min_size=len(pairs), max_size=len(pairs)))
@@ -322,7 +318,7 @@ def test_data_survives_writing_and_reading_bit_for_bit(place, pairs, draw):
     assert read.remarks == ()
 
 
-@look(1500)
+@examples(1500)
 @given(
     st.lists(
         st.one_of(finite, st.sampled_from([-0.0, 1e6, -1e6, 999999.5, 1e-5, 1e16, math.nan, math.inf])), max_size=8
@@ -337,7 +333,7 @@ def test_numbers_are_written_as_c_writes_them(values):
     assert numbers_text(filled("d", values), 3, 17).decode() == expected
 
 
-@look(600)
+@examples(600)
 @given(rows, st.integers(1, 3), st.data())
 def test_support_vectors_are_written_as_c_writes_them(pairs, n_coef, draw):
     n = len(pairs)

@@ -76,7 +76,7 @@ def test_after_its_cost_has_moved_and_a_class_has_gone(tmp_path):
     state.save(path)
     back = State.load(path)
     back.add(matrix, targets)
-    assert len(back.parts) == 3
+    assert len(back.binaries) == 3
 
 
 def test_ids_are_never_given_twice(tmp_path):
@@ -217,20 +217,20 @@ def test_lengths_that_no_memory_holds(saved, refused):
 
 
 DESCRIPTIONS = [
-    (lambda d: d.pop("parts"), "lacks a key"),
+    (lambda d: d.pop("binaries"), "lacks a key"),
     (lambda d: d.update(more=1), "lacks a key"),
     (lambda d: d.update(next_id=-1), "the next id"),
     (lambda d: d.update(next_id=1.5), "the next id"),
     (lambda d: d.update(next_id=29), "the next id, 29, has been given already"),
-    (lambda d: d.update(parts={}), "list of dual problems"),
-    (lambda d: d["parts"].pop(), "list of arrays"),
-    (lambda d: d["parts"][0].update(labels=[1, 7]), "no dual problem of classes 1 and 7"),
-    (lambda d: d["parts"][0].update(labels=[1, "2"]), "two whole numbers"),
-    (lambda d: d["parts"][0].update(labels=None), "no dual problem of the rows"),
-    (lambda d: d["parts"][0].update(labels=d["parts"][1]["labels"]), "not those of the data|or another one"),
-    (lambda d: d["parts"][1].update(labels=d["parts"][0]["labels"][::-1]), "or another one"),
-    (lambda d: d["parts"][0].update(total="x"), "not a finite number"),
-    (lambda d: d["parts"][0].update(total=1), "are to add up to 0, not 1"),
+    (lambda d: d.update(binaries={}), "list of dual problems"),
+    (lambda d: d["binaries"].pop(), "list of arrays"),
+    (lambda d: d["binaries"][0].update(pair=[1, 7]), "no dual problem of classes 1 and 7"),
+    (lambda d: d["binaries"][0].update(pair=[1, "2"]), "two whole numbers"),
+    (lambda d: d["binaries"][0].update(pair=None), "no dual problem of the rows"),
+    (lambda d: d["binaries"][0].update(pair=d["binaries"][1]["pair"]), "not those of the data|or another one"),
+    (lambda d: d["binaries"][1].update(pair=d["binaries"][0]["pair"][::-1]), "or another one"),
+    (lambda d: d["binaries"][0].update(total="x"), "not a finite number"),
+    (lambda d: d["binaries"][0].update(total=1), "are to add up to 0, not 1"),
     (lambda d: d["param"].pop("C"), "lack one"),
     (lambda d: d["param"].update(C=-1), "C must be > 0"),
     (lambda d: d["param"].update(gamma="x"), "gamma must be a number"),
@@ -305,7 +305,7 @@ def test_wrong_arrays(k, saved, refused):
 
 def test_a_dual_problem_is_missing(saved, refused):
     description, arrays = opened(saved)
-    description["parts"].pop()
+    description["binaries"].pop()
     for name in ("ids", "beta", "K_beta"):
         del arrays[f"{name} 2"]
     refused(closed(description, arrays), "3 dual problems are needed, 2 given")

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.thread_pool import ThreadPool
@@ -125,7 +126,7 @@ def test_a_row_in_a_block_is_the_row_alone(name, n, kind):
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_blocks_over_some_of_the_rows(seed):
     """Sources that are no targets, targets that come twice, sources of nothing but zeros."""
     rng = np.random.default_rng(seed)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
@@ -72,7 +73,7 @@ def test_density_decides_the_storage():
 
 
 @given(st.lists(st.floats(-103.9, 0.0), min_size=1, max_size=300))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_rbf_rounds_as_libm(exponents):
     """x = -gamma d^2 anywhere in the range where float(exp(x)) is not 0, on one-feature rows."""
     values = [math.sqrt(-x) for x in exponents]
@@ -131,7 +132,7 @@ def test_overflow_is_refused(kind):
 
 
 @given(st.lists(st.integers(0, 29), min_size=1, max_size=400), st.integers(3, 31))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_store_gives_the_kernel_rows(requests, capacity):
     """Whatever is asked for in whatever order, and however few rows fit."""
     matrix, _ = data.load("heart_scale", 30)

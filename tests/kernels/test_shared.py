@@ -5,9 +5,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.thread_pool import ThreadPool
@@ -50,7 +51,7 @@ ASKED = st.lists(st.tuples(numbers, numbers, numbers), min_size=1, max_size=8)
     share=st.one_of(st.floats(0, 1.2), st.just(2)),
     across=st.booleans(),
 )
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_values_of_parts(name, asked, cuts, share, across):
     """Members of a part, its targets and its sources in any order, repeated or not; a part of a part, too."""
     kernel, K = kernel_of(name)
@@ -79,7 +80,7 @@ def test_values_of_parts(name, asked, cuts, share, across):
 
 @pytest.mark.parametrize("name", SETS)
 @given(members=numbers, chosen=numbers)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_plain_part(name, members, chosen):
     kernel, K = kernel_of(name)
     part = kernel.part(filled("i", members)).part(filled("i", [i % len(members) for i in chosen]))

@@ -4,9 +4,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
@@ -96,7 +97,7 @@ STEPS = st.lists(
     index=st.one_of(st.none(), st.lists(st.integers(0, N - 1), min_size=1, max_size=90)),
     capacity=st.one_of(st.integers(3, 12), st.just(1000)),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_rows_follow_their_positions(name, steps, index, capacity):
     kernel, K = kernel_of(name)
     size = N if index is None else len(index)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data, exact
+from support.examples import examples
 from support.oracle import Oracle
 from support.posed import ENGINES, classes, posed
 
@@ -156,7 +157,7 @@ def test_chunks_of_chunks(kind):
     ),
     st.booleans(),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_random_problems(engine, seed, kind, n, kernel, C, eps, source, options, shrinking):
     X, y = classes(seed, n)
     X = X.round() if source == "grid" else X[np.arange(n) // 2] if source == "twice" else X

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.labels import labelled
 from support.posed import ENGINES, Posed, classes, posed
 
@@ -96,7 +97,7 @@ def test_a_row_removed(kind, shrinking, engine):
     st.sampled_from([0, 4, 8, 20]),
     st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_any_start(engine, seed, kind, n, C, working_set, shrinking):
     """A random feasible alpha: variables put aside come back where they are wanted."""
     X, y = classes(seed, n)

@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.examples import examples
 from support.labels import labelled
 
 from libsvmx._kernels.featurerows import DenseRows
@@ -354,7 +355,7 @@ def test_data_far_out_of_scale(factor, C, monkeypatch):
         assert V[up].max() - V[low].min() <= 1e-3
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_any_small_problem(drawn):
     m, n = drawn.draw(st.integers(2, 14), label="m"), drawn.draw(st.integers(1, 5), label="n")

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.examples import examples
 from support.labels import labelled
 
 from libsvmx._core.buffers import filled
@@ -67,7 +68,7 @@ FEATURES = st.sampled_from([-36, -25, -22, -20, -16, -10, -7, -3, 0, 3, 8, 15, 1
     st.lists(SCORES, min_size=1, max_size=3),
     st.lists(FEATURES, min_size=1, max_size=3),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_orders_of_magnitude(seed, n, scores, features):
     """Scores and features of one magnitude, or of up to three each, in any combination."""
     rng = np.random.default_rng(seed)
@@ -77,7 +78,7 @@ def test_orders_of_magnitude(seed, n, scores, features):
 
 
 @given(st.integers(0, 2**32 - 1), NUMBERS, st.integers(1, 6), st.integers(1, 6), st.sampled_from([LINEAR, RBF]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_ties(seed, n, different_scores, different_features, kind):
     rng = np.random.default_rng(seed)
     V = rng.normal(size=different_scores)[rng.integers(0, different_scores, n)]

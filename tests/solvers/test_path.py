@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.exact import Problems, Walk
+from support.examples import examples
 
 from libsvmx import Parameter
 from libsvmx._core.buffers import filled
@@ -62,7 +63,7 @@ def inner_point(walk, rng):
 
 
 @given(problem=problems, param=st.sampled_from(KERNELS), off=st.sampled_from([1e-9, 1e-4, 0.03]))
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_the_optimum_from_near_it(problem, param, off):
     """Polishing is a solver by itself: all coefficients free, whatever columns depend on each other."""
     walk = walk_of(problem, param, range(problem.n))
@@ -77,7 +78,7 @@ def test_the_optimum_from_near_it(problem, param, off):
     steps=st.integers(1, 6),
     budget_bytes=st.sampled_from([1.0, 1e8]),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_rows_come_and_go(problem, param, steps, budget_bytes):
     walk = walk_of(problem, param, problem.rng.permutation(problem.n)[: max(1, problem.n // 2)], budget_bytes)
     for _ in range(steps):
@@ -88,7 +89,7 @@ def test_rows_come_and_go(problem, param, steps, budget_bytes):
 
 
 @given(problem=problems, param=st.sampled_from(KERNELS))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_add_then_remove_is_before(problem, param):
     half = problem.n // 2
     walk = walk_of(problem, param, range(max(1, half)))
@@ -111,7 +112,7 @@ def test_add_then_remove_is_before(problem, param):
     param=st.sampled_from(KERNELS),
     ratio=st.sampled_from([0.01, 0.5, 3.0, 100.0]),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_other_bounds(problem, param, ratio):
     walk = walk_of(problem, param, range(problem.n))
     before = walk.check()
@@ -175,7 +176,7 @@ def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
 
 
 @given(problem=problems, param=st.sampled_from(KERNELS), late=st.booleans())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_rollback(problem, param, late):
     """Everything as it was at ``mark``, and good for another path."""
     half = max(1, problem.n // 2)

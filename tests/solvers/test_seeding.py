@@ -5,13 +5,16 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from support.rounds import FORMULATIONS, SEEDERS, Case, adjusted, extremes, spread, sums_of
+from support.examples import examples
+from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised, extremes, sums_of
+from support.labels import costs_of
 
 from libsvmx._core.buffers import filled
-from libsvmx._solvers.seeding.seeders import NAMES, seeder
-from libsvmx._solvers.seeding.starts import Round, adjust, moved_scores
+from libsvmx._solvers.seeding.adjust import adjust
+from libsvmx._solvers.seeding.fold_change import moved_scores
+from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx.enums import SvmType
 
 cases = st.builds(
@@ -27,38 +30,40 @@ cases = st.builds(
 
 
 def chained(case, star, k=3):
-    """A round of a star or of a chain."""
+    """A change within a star or a chain."""
     first, second = case.folds(k)[:2]
     before = np.array([], dtype=int) if star else first
-    alpha, V, _ = case.optimum(before)
-    return case.round(alpha, V, before, second)
+    beta, V, _ = case.optimum(before)
+    return case.change(beta, V, before, second)
 
 
-def can_be(round_, slack=1e-9):
-    low, high = extremes(round_)
-    goals, size = np.array(round_.sums), 1 + high.max()
+def can_be(change, slack=1e-9):
+    low, high = extremes(change)
+    goals, size = np.array(change.sums), 1 + (high - low).max()
     return np.all(goals >= low - slack * size), np.all(goals <= high + slack * size)
 
 
-def is_feasible(round_, alpha):
-    alpha, C = np.asarray(alpha), np.asarray(round_.C)
-    assert alpha.min() >= 0
-    assert np.all(alpha <= C)  # so 0 where a row is left out
-    assert np.abs(sums_of(round_, alpha) - round_.sums).max() <= 1e-12 * max(alpha.sum(), C.max())
+def is_feasible(change, beta):
+    beta, (lower, upper) = np.asarray(beta), box_of(change)
+    assert np.all(lower <= beta)
+    assert np.all(beta <= upper)  # so 0 where a row is left out
+    assert np.abs(sums_of(change, beta) - change.sums).max() <= 1e-12 * max(np.abs(beta).sum(), (upper - lower).max())
 
 
-def test_names():
-    assert tuple(SEEDERS) == NAMES
-    with pytest.raises(KeyError):
-        seeder("none")
+def test_each_seeder_is_registered_with_a_scheme_and_a_line_of_help():
+    for name, seeder in SEEDERS.items():
+        assert (seeder.name, seeder.seed.__name__) == (name, "seed")
+        assert seeder.usual_scheme in ("chain", "star")
+        assert seeder.help
 
 
 def test_scipy_is_imported_by_those_that_need_it_only():
     """Each command starts without NumPy, so the default seeder must not bring it in."""
     code = (
-        "import sys; from libsvmx._solvers.seeding.seeders import seeder; import libsvmx._train.validation.dual_folds;"
-        "[seeder(name) for name in ('sir', 'top', 'avg')]; assert 'numpy' not in sys.modules;"
-        "seeder('mir'); assert 'scipy.linalg' in sys.modules"
+        "import sys; from libsvmx._solvers.seeding.registry import SEEDERS;"
+        "import libsvmx._train.validation.dual_folds;"
+        "[SEEDERS[name].seed for name in ('sir', 'top', 'avg', 'near')]; assert 'numpy' not in sys.modules;"
+        "SEEDERS['mir'].seed; assert 'scipy.linalg' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
@@ -66,70 +71,60 @@ def test_scipy_is_imported_by_those_that_need_it_only():
 @pytest.mark.parametrize("star", [False, True])
 @pytest.mark.parametrize("name", SEEDERS)
 @given(case=cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_starts_are_feasible(name, star, case):
-    round_ = chained(case, star)
-    old = bytes(round_.alpha), bytes(round_.scores)
-    start = seeder(name)(round_)
+    change = chained(case, star)
+    old = bytes(change.beta), bytes(change.scores)
+    start = SEEDERS[name].seed(change)
     assert np.isfinite(np.asarray(start)).all()
-    assert (bytes(round_.alpha), bytes(round_.scores)) == old
-    if adjust(round_, start):
-        is_feasible(round_, start)
+    assert (bytes(change.beta), bytes(change.scores)) == old
+    if adjust(change, start):
+        is_feasible(change, start)
     else:
-        assert not all(can_be(round_, slack=-1e-9))
+        assert not all(can_be(change, slack=-1e-9))
 
 
 @pytest.mark.parametrize("kind", FORMULATIONS)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(2, 20), weight=st.sampled_from([1.0, 0.3]), plan=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_adjust_is_the_common_shift(kind, seed, n, weight, plan):
     """From any start, to any sums: T, then the free rows of S, then all; infeasible sums are refused."""
     case = Case(seed, kind, n, weight=weight)
     rng, m = case.rng, len(case.y)
     left, entering = np.split(rng.permutation(n)[: rng.integers(1, n)], [rng.integers(1, n)])
-    round_ = case.round(np.zeros(m), case.linear, entering, left)
-    C = np.asarray(round_.C)
-    old = np.where(rng.random(m) < 0.4, 0.0, np.where(rng.random(m) < 0.3, 1.0, rng.random(m))) * C
-    low, high = extremes(round_)
+    lower, upper = case.box(left)
+    share_of_box = np.where(rng.random(m) < 0.4, 0.0, np.where(rng.random(m) < 0.3, 1.0, rng.random(m)))
+    known = share_of_box * (lower + upper)
+    low, high = extremes(case.change(known, case.linear, entering, left))
     share = plan.draw(st.sampled_from([-0.3, 0.05, 0.3, 0.5, 0.9, 1.2]))
-    round_ = Round(
-        case.kernel,
-        round_.y,
-        round_.C,
-        round_.index,
-        round_.split,
-        tuple(low + share * (high - low)),
-        filled("d", old),
-        round_.scores,
-        round_.leaving,
-        round_.entering,
-    )
+    change = case.change(known, case.linear, entering, left, sums=tuple(low + share * (high - low)))
+    C = upper - lower
     begin = rng.normal(size=m) * 2 * C.max()
     start = filled("d", begin)
-    possible = adjust(round_, start)
-    assert possible == all(can_be(round_))
-    assert np.asarray(start) == pytest.approx(adjusted(round_, begin), abs=1e-9 * max(1.0, C.max()))
+    possible = adjust(change, start)
+    assert possible == all(can_be(change))
+    assert np.asarray(start) == pytest.approx(adjusted(change, begin), abs=1e-9 * max(1.0, C.max()))
     if possible:
-        is_feasible(round_, start)
+        is_feasible(change, start)
 
 
 @pytest.mark.parametrize("star", [False, True])
 @given(case=cases)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_scores_of_a_start(star, case):
-    round_ = chained(case, star)
-    start = seeder("sir")(round_)
-    adjust(round_, start)
-    V = np.asarray(moved_scores(round_, case.every_row, start, case.pool))
-    size = 1 + np.abs(case.K).max() * (np.abs(start).sum() + np.abs(round_.alpha).sum())
+    change = chained(case, star)
+    start = SEEDERS["sir"].seed(change)
+    adjust(change, start)
+    V = np.asarray(moved_scores(change, case.every_row, start, case.pool))
+    size = 1 + np.abs(case.K).max() * (np.abs(start).sum() + np.abs(change.beta).sum())
     assert pytest.approx(case.scores(np.asarray(start)), abs=1e-14 * len(V) * size) == V
 
 
-def handed_over(case, round_, candidates, once, either):
-    """Each leaving alpha to the candidates of largest K, one pair at a time."""
-    y, C, old = case.y, np.asarray(round_.C), np.asarray(round_.alpha)
+def handed_over(case, change, candidates, once, either):
+    """Each leaving beta to the candidates of largest K, one pair at a time, thought out in alpha."""
+    y, C, old = case.y, costs_of(change), case.y * np.asarray(change.beta)
     alpha, used = np.minimum(old, C), set()
-    for r in round_.leaving:
+    for r in change.leaving:
         left = old[r]
         order = sorted(candidates, key=lambda t, r=r: -case.K[r, t])  # stable: the first among equals
         for t in order:
@@ -142,45 +137,46 @@ def handed_over(case, round_, candidates, once, either):
             if once:
                 used.add(t)
                 break
-    return alpha
+    return y * alpha
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_sir_gives_to_the_nearest_of_the_same_sign(case, star):
-    round_ = chained(case, star)
-    candidates = list(round_.shared(False) if star else round_.entering)
-    expected = handed_over(case, round_, candidates, not star, False)
-    assert np.asarray(seeder("sir")(round_)) == pytest.approx(expected, abs=1e-13 * case.C)
+    change = chained(case, star)
+    candidates = list(change.shared(False) if star else change.entering)
+    expected = handed_over(case, change, candidates, not star, False)
+    assert np.asarray(SEEDERS["sir"].seed(change)) == pytest.approx(expected, abs=1e-13 * case.C)
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_top_gives_to_one_after_the_other(case, star):
-    round_ = chained(case, star)
-    candidates = [*round_.shared(False), *round_.entering]
-    expected = handed_over(case, round_, candidates, False, True)
-    assert np.asarray(seeder("top")(round_)) == pytest.approx(expected, abs=1e-13 * case.C)
+    change = chained(case, star)
+    candidates = [*change.shared(False), *change.entering]
+    expected = handed_over(case, change, candidates, False, True)
+    assert np.asarray(SEEDERS["top"].seed(change)) == pytest.approx(expected, abs=1e-13 * case.C)
 
 
 @given(case=cases, star=st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_avg_shifts_the_free_rows(case, star):
-    round_ = chained(case, star)
-    old, C = np.asarray(round_.alpha), np.asarray(round_.C)
-    free = [v for v in range(len(C)) if 0 < old[v] < C[v]]
-    expected = spread(round_, np.minimum(old, C), free)
-    assert np.asarray(seeder("avg")(round_)) == pytest.approx(expected, abs=1e-9 * case.C)
+    change = chained(case, star)
+    known, (lower, upper) = np.asarray(change.beta), box_of(change)
+    free = [v for v in range(len(known)) if lower[v] < known[v] < upper[v]]
+    expected = equalised(change, np.clip(known, lower, upper), free)
+    assert np.asarray(SEEDERS["avg"].seed(change)) == pytest.approx(expected, abs=1e-9 * case.C)
 
 
 @given(case=cases)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_mir_solves_the_normal_equations(case):
     """(18) with the whole of S and T as rows, and T the entering rows that violate optimality."""
-    round_ = chained(case, False)
-    y, C, old, V = case.y, np.asarray(round_.C), np.asarray(round_.alpha), np.asarray(round_.scores)
-    entering, leaving = np.asarray(round_.entering), np.asarray(round_.leaving)
-    free = np.setdiff1d(np.asarray(round_.shared(True)), entering)
+    change = chained(case, False)
+    y, C, V = case.y, costs_of(change), np.asarray(change.scores)
+    old = y * np.asarray(change.beta)
+    entering, leaving = np.asarray(change.entering), np.asarray(change.leaving)
+    free = np.setdiff1d(np.asarray(change.shared(True)), entering)
     if not len(free) or case.dual.groups == 2 or case.kind.is_regression:
         return
     off = V - V[free].mean()
@@ -189,14 +185,14 @@ def test_mir_solves_the_normal_equations(case):
         return
     X = np.setdiff1d(np.flatnonzero(C > 0), np.setdiff1d(entering, T))
     off[free] = 0.0
-    goal = round_.sums[0] - (y * np.minimum(old, C)).sum()
+    goal = change.sums[0] - (y * np.minimum(old, C)).sum()
     A = np.vstack([case.K[np.ix_(X, T)], np.ones(len(T))])
     b = np.append(off[X] + case.K[np.ix_(X, leaving)] @ (y * old)[leaving], goal)
     if np.linalg.cond(A) > 1e4:
         return
     expected = np.minimum(old, C)
     expected[T] = np.clip(y[T] * np.linalg.lstsq(A, b, rcond=None)[0], 0.0, C[T])
-    assert np.asarray(seeder("mir")(round_)) == pytest.approx(expected, abs=1e-6 * case.C)
+    assert y * np.asarray(SEEDERS["mir"].seed(change)) == pytest.approx(expected, abs=1e-6 * case.C)
 
 
 @pytest.mark.parametrize("C", [0.02, 3.0, 200.0])
@@ -214,10 +210,10 @@ def test_ato_ends_at_the_optimum(kind, star, C):
         case = Case(seed, kind, 40, C=C)
         first, second = case.folds(5)[:2]
         before = np.array([], dtype=int) if star else first
-        alpha, V, _ = case.optimum(before, eps=1e-7)
-        round_ = case.round(alpha, V, before, second)
-        start = seeder("ato")(round_)
-        if adjust(round_, start):
+        beta, V, _ = case.optimum(before, eps=1e-7)
+        change = case.change(beta, V, before, second)
+        start = SEEDERS["ato"].seed(change)
+        if adjust(change, start):
             possible += 1
             assert case.gap(np.asarray(start), second) <= 1e-5 * max(10.0, C)
     assert possible >= 15
@@ -228,15 +224,15 @@ def test_ato_ends_at_the_optimum(kind, star, C):
 def test_rows_without_alpha_leave_all_as_it_is(kind, name):
     """Where alpha = 0 leaves and nothing enters, the optimum stays (its sums are those of fewer rows, for nu)."""
     case = Case(5, kind, 40, nu=0.2)
-    alpha, V, _ = case.optimum([])
-    idle = [i for i in range(case.n) if not alpha[case.index == i].any()][:3]
+    beta, V, _ = case.optimum([])
+    idle = [i for i in range(case.n) if not beta[case.index == i].any()][:3]
     assert idle
-    round_ = case.round(alpha, V, [], idle)
-    start = seeder(name)(round_)
-    assert adjust(round_, start)
-    is_feasible(round_, start)
+    change = case.change(beta, V, [], idle)
+    start = SEEDERS[name].seed(change)
+    assert adjust(change, start)
+    is_feasible(change, start)
     if kind in (SvmType.C_SVC, SvmType.EPSILON_SVR):
-        assert np.asarray(start) == pytest.approx(alpha, abs=1e-12 * case.C)
+        assert np.asarray(start) == pytest.approx(beta, abs=1e-12 * case.C)
 
 
 @pytest.mark.parametrize("name", SEEDERS)
@@ -245,13 +241,13 @@ def test_a_fold_with_a_whole_class(kind, name):
     """C-SVC: only alpha = 0 is left; nu-SVC: nothing."""
     case = Case(3, kind, 20)
     fold = np.flatnonzero(case.targets > 0)
-    alpha, V, _ = case.optimum([])
-    round_ = case.round(alpha, V, [], fold)
-    start = seeder(name)(round_)
-    possible = adjust(round_, start)
+    beta, V, _ = case.optimum([])
+    change = case.change(beta, V, [], fold)
+    start = SEEDERS[name].seed(change)
+    possible = adjust(change, start)
     assert possible == (kind != SvmType.NU_SVC)
     if possible:
-        is_feasible(round_, start)
+        is_feasible(change, start)
     if kind == SvmType.C_SVC:
         assert not np.asarray(start).any()
 
@@ -261,10 +257,10 @@ def test_a_fold_with_a_whole_class(kind, name):
 def test_two_rows(kind, name):
     case = Case(1, kind, 2)
     for before, left in (([], [0]), ([], [1]), ([1], [0]), ([0], [1])):
-        alpha, V, _ = case.optimum(before)
-        round_ = case.round(alpha, V, before, left)
-        start = seeder(name)(round_)
-        if adjust(round_, start):
-            is_feasible(round_, start)
+        beta, V, _ = case.optimum(before)
+        change = case.change(beta, V, before, left)
+        start = SEEDERS[name].seed(change)
+        if adjust(change, start):
+            is_feasible(change, start)
         else:
-            assert not all(can_be(round_, slack=-1e-9))
+            assert not all(can_be(change, slack=-1e-9))

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.examples import examples
 from support.labels import alpha_of, costs_of, labels_of
 
 from libsvmx._core.buffers import filled
@@ -88,7 +89,7 @@ def test_cache_size_changes_nothing(kind):
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(0.01, 1e4), st.sampled_from([0, 2]), st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_random_problems(seed, n, C, kernel, duplicated):
     """C-SVC on random rows, duplicates and collinear rows included: feasible, KKT from the kernel matrix."""
     rng = np.random.default_rng(seed)

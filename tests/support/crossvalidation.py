@@ -1,4 +1,4 @@
-"""Data sets with options for cross-validations, LIBSVM's answers to them, and rounds trained one by one by LIBSVM."""
+"""Data sets with options for cross-validations, LIBSVM's answers to them, and folds trained one by one by LIBSVM."""
 
 from functools import cache
 from itertools import pairwise
@@ -20,7 +20,7 @@ FIELDS = {"s": "svm_type", "t": "kernel_type", "d": "degree", "g": "gamma", "r":
 WHOLE = ("s", "t", "d")
 
 # name -> (arguments of support.data.load, options, folds). The nu formulations have a nu for which nu l / 2 is no whole
-# number in any round: then some coefficient of either sign is free, and rho is unique.
+# number in any fold: then some coefficient of either sign is free, and rho is unique.
 SETS = {
     "heart": (("heart_scale",), "-c 4", 5),
     "heart, linear": (("heart_scale",), "-t 0 -c 0.5", 3),
@@ -86,9 +86,9 @@ def unseeded(name, eps):
     return validated(problem, param, n_folds)
 
 
-def validated(problem, param, n_folds, method="none", scheme="", observer=None, **more):
+def validated(problem, param, n_folds, seeder="none", scheme="", observer=None, **more):
     """A cross-validation with LIBSVM's folds."""
-    return cross_validate(problem, param, n_folds, Rand(1), observer or Observer(), Seeding(method, scheme), **more)
+    return cross_validate(problem, param, n_folds, Rand(1), observer or Observer(), Seeding(seeder, scheme), **more)
 
 
 def table(found):
@@ -102,7 +102,7 @@ def classes_in_order(targets):
     return [1, -1] if labels == [-1, 1] else labels
 
 
-def round_by_round(matrix, targets, options, n_folds):
+def fold_by_fold(matrix, targets, options, n_folds):
     """(predictions, decision values) by LIBSVM, one model for each fold; values by the pairs of the classes of all
     rows, nan where the model lacks a class. ``options`` need -g, which otherwise depends on the rows."""
     problem, param = posed(matrix, targets, options, 0.001)

@@ -4,7 +4,7 @@ import time
 from hashlib import sha256
 
 from libsvmx._core.buffers import filled
-from libsvmx._train.validation import grid
+from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.scheme import Seeding
 
 SEEDED = Seeding("sir")
@@ -17,7 +17,7 @@ def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=Non
     correct = int.from_bytes(sha256(repr((state, n_folds, rand.draw())).encode()).digest()[:4], "big") % (n + 1)
     observer.remark("one class")
     predicted = filled("d", (y if i < correct else y + 1 for i, y in enumerate(problem.targets)))
-    return grid.Evaluation(predicted, state, 100 * len(state) + correct)
+    return grid_search.Evaluation(predicted, state, 100 * len(state) + correct)
 
 
 def install(seconds=0.0):
@@ -27,4 +27,4 @@ def install(seconds=0.0):
         time.sleep(seconds)
         return chained(*arguments, **options)
 
-    grid.cross_validate = engine
+    grid_search.cross_validate = engine

@@ -1,4 +1,4 @@
-"""Cross-validation with seeded rounds: the folds, predictions and optima of LIBSVM's."""
+"""Cross-validation with seeded folds: the folds, predictions and optima of LIBSVM's."""
 
 import pickle
 from dataclasses import replace
@@ -6,19 +6,20 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import data
 from support.crossvalidation import (
     SETS,
+    fold_by_fold,
     libsvms_predictions,
     posed,
-    round_by_round,
     setting,
     table,
     unseeded,
     validated,
 )
+from support.examples import examples
 from support.oracle import Oracle
 
 import libsvmx
@@ -26,13 +27,13 @@ from libsvmx._core.rand import Rand
 from libsvmx._train.folds import stratified_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.training import cross_validate_problem
-from libsvmx._train.validation.scheme import METHODS, SCHEMES, Seeding
+from libsvmx._train.validation.scheme import CHOICES, SCHEMES, Seeding
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
-SEEDERS = [method for method in METHODS if method != "none"]
+SEEDERS = [name for name in CHOICES if name != "none"]
 # the path leads from the optimum over all rows, so it is a star
-SEEDINGS = [(method, scheme) for method in METHODS for scheme in SCHEMES if (method, scheme) != ("path", "chain")]
+SEEDINGS = [(name, scheme) for name in CHOICES for scheme in SCHEMES if (name, scheme) != ("path", "chain")]
 # Two optima to eps differ in decision values by some eps, of nu-SVC, which divides by r < 1, by more of them.
 NEAR = 40
 
@@ -72,17 +73,17 @@ def test_without_a_seed_predictions_are_libsvms(name, eps):
     only_labels = validated(problem, param, n_folds, with_values=False)
     assert list(only_labels.predicted) == list(expected)
     assert plain.seeding == Seeding("none")
-    assert (plain.whole, plain.state) == (None, None)
+    assert (plain.full, plain.state) == (None, None)
 
 
 @pytest.mark.parametrize("eps", [1e-3, 1e-6])
-@pytest.mark.parametrize(("method", "scheme"), [one for one in SEEDINGS if one[0] != "none"])
+@pytest.mark.parametrize(("seeder", "scheme"), [one for one in SEEDINGS if one[0] != "none"])
 @pytest.mark.parametrize("name", SETS)
-def test_rounds_end_where_libsvms_do(name, method, scheme, eps):
+def test_folds_end_where_libsvms_do(name, seeder, scheme, eps):
     problem, param, n_folds = setting(name, eps)
     plain = unseeded(name, eps)
     assert list(plain.predicted) == list(libsvms_predictions(name, eps))
-    found = validated(problem, param, n_folds, method, scheme)
+    found = validated(problem, param, n_folds, seeder, scheme)
     agree(found, plain, param)
     assert all(report.status == "converged" and report.gap <= eps * (1 + 1e-6) for report in found.solves)
     if param.svm_type.is_regression:
@@ -96,8 +97,8 @@ def test_seeding_saves_iterations(name):
     """A start that helps nothing would pass every test of the optimum. NEAR is for a star: it gives T nothing."""
     problem, param, n_folds = setting(name, 1e-3)
     cold = sum(report.iterations for report in unseeded(name, 1e-3).folds)
-    for method in set(SEEDERS) - {"near", "path"}:
-        found = validated(problem, param, n_folds, method, "chain")
+    for seeder in set(SEEDERS) - {"near", "path"}:
+        found = validated(problem, param, n_folds, seeder, "chain")
         assert sum(report.iterations for report in found.folds) < 0.95 * cold
 
 
@@ -112,17 +113,17 @@ class Recorder(Observer):
         self.remarks.append(kind)
 
 
-@pytest.mark.parametrize(("method", "scheme"), SEEDINGS)
+@pytest.mark.parametrize(("seeder", "scheme"), SEEDINGS)
 @pytest.mark.parametrize("name", ["heart", "iris", "abalone"])
-def test_reports_are_sums_over_the_pairs(name, method, scheme):
+def test_reports_are_sums_over_the_pairs(name, seeder, scheme):
     problem, param, n_folds = setting(name, 1e-3)
     recorder = Recorder()
-    found = validated(problem, param, n_folds, method, scheme, recorder)
+    found = validated(problem, param, n_folds, seeder, scheme, recorder)
     pairs = 3 if name == "iris" else 1
     assert len(found.folds) == n_folds
-    assert (found.whole is not None) == (method != "none" and scheme == "star")
-    assert found.seeding == (Seeding("none") if method == "none" else Seeding(method, scheme))
-    assert len(found.solves) == n_folds + (found.whole is not None)
+    assert (found.full is not None) == (seeder != "none" and scheme == "star")
+    assert found.seeding == (Seeding("none") if seeder == "none" else Seeding(seeder, scheme))
+    assert len(found.solves) == n_folds + (found.full is not None)
     assert len(recorder.reports) == pairs * len(found.solves)
     for at, report in enumerate(found.solves):
         own = recorder.reports[at * pairs : (at + 1) * pairs]
@@ -133,19 +134,19 @@ def test_reports_are_sums_over_the_pairs(name, method, scheme):
         assert report.iterations > 0 or report.seeder != "none"  # a seed may be the optimum itself
         assert report.n_sv > 0
         assert report.solving_seconds > 0
-        assert (report.seeding_seconds > 0) == (method != "none" and report is not found.whole)
-    if method != "ato":  # whose path may end at the optimum
+        assert (report.seeding_seconds > 0) == (seeder != "none" and report is not found.full)
+    if seeder != "ato":  # whose path may end at the optimum
         assert sum(report.iterations for report in found.folds) > 0
     seeders = [report.seeder for report in found.solves]
     assert seeders[0] == "none"
-    if method == "auto" and scheme == "star":
+    if seeder == "auto" and scheme == "star":
         assert set(seeders[1:]) <= {"near"}
     else:
-        assert set(seeders[1:]) == {"sir" if method == "auto" else method}
+        assert set(seeders[1:]) == {"sir" if seeder == "auto" else seeder}
 
 
 @pytest.mark.parametrize(
-    ("method", "n_folds", "scheme"),
+    ("seeder", "n_folds", "scheme"),
     [
         ("sir", 5, "chain"),
         ("mir", 5, "chain"),
@@ -156,11 +157,11 @@ def test_reports_are_sums_over_the_pairs(name, method, scheme):
         ("auto", 5, "star"),
     ],
 )
-def test_the_usual_scheme(method, n_folds, scheme):
+def test_the_usual_scheme(seeder, n_folds, scheme):
     problem, param, _ = setting("heart", 1e-3)
-    found = validated(problem, param, n_folds, method)
-    assert found.seeding == Seeding(method, scheme)
-    assert (found.whole is not None) == (scheme == "star")
+    found = validated(problem, param, n_folds, seeder)
+    assert found.seeding == Seeding(seeder, scheme)
+    assert (found.full is not None) == (scheme == "star")
 
 
 @pytest.mark.parametrize(("name", "n_folds"), [("iris", 5), ("heart", 2)])
@@ -179,13 +180,13 @@ def test_api():
     for seed in (None, "none"):
         plain = libsvmx.cross_validate(matrix, y, 5, seed=seed, **options)
         assert list(plain.predictions) == expected
-        assert (plain.seeder, plain.scheme, plain.whole) == ("none", "", None)
+        assert (plain.seeder, plain.scheme, plain.full) == ("none", "", None)
         assert plain.iterations == sum(report.iterations for report in plain.folds)
     found = libsvmx.cross_validate(matrix, y, 5, seed="top", seed_from="star", **options)
     assert (found.seeder, found.scheme) == ("top", "star")
     assert list(found.predictions) == expected
     assert found.accuracy == 100 * np.mean(np.array(expected) == y)
-    assert found.iterations == found.whole.iterations + sum(report.iterations for report in found.folds)
+    assert found.iterations == found.full.iterations + sum(report.iterations for report in found.folds)
     assert found.decision_values.shape == (150, 3)
     np.testing.assert_allclose(found.decision_values, plain.decision_values, rtol=0, atol=NEAR * 1e-3)
     assert list(found.fold_of) == list(plain.fold_of)
@@ -197,7 +198,7 @@ def test_api():
     assert (usual.seeder, usual.scheme) == ("avg", "star")
 
 
-# ---- classes that a round lacks, and orders of classes ----------------------------------------
+# ---- classes that a fold lacks, and orders of classes ----------------------------------------
 
 
 def iris_with(labels_of):
@@ -240,22 +241,22 @@ GAPS = {
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("method", ["none", "auto", "mir", "avg"])
+@pytest.mark.parametrize("seeder", ["none", "auto", "mir", "avg"])
 @pytest.mark.parametrize("name", GAPS)
-def test_values_are_those_of_libsvms_models_round_by_round(name, method, scheme):
-    """Pairs in the order of all the classes, whatever their order in a round; nan where a round lacks one."""
+def test_values_are_those_of_libsvms_models_fold_by_fold(name, seeder, scheme):
+    """Pairs in the order of all the classes, whatever their order in a round; nan where a fold lacks one."""
     make, n_folds = GAPS[name]
     matrix, y = make()
     # with these weights no coefficients at their bounds add up to 0, so one is free, and rho unique
     weights = " ".join(f"-w{int(label)} {1 + 0.137 * k:g}" for k, label in enumerate(dict.fromkeys(y)))
     options = f"-c 3 -g 0.3 {weights}"
-    predicted, values = round_by_round(matrix, y, f"{options} -e 1e-7", n_folds)
+    predicted, values = fold_by_fold(matrix, y, f"{options} -e 1e-7", n_folds)
     assert list(predicted) == Oracle(matrix, y, f"{options} -e 1e-7").cross_validate(n_folds)
     problem, param = posed(matrix, y, options, 1e-7)
-    found = validated(problem, param, n_folds, method, scheme)
+    found = validated(problem, param, n_folds, seeder, scheme)
     np.testing.assert_allclose(table(found), values, rtol=0, atol=3e-5)
     assert list(found.predicted) == list(predicted)
-    without = validated(problem, param, n_folds, method, scheme, with_values=False)
+    without = validated(problem, param, n_folds, seeder, scheme, with_values=False)
     assert list(without.predicted) == list(predicted)
     lacks = name not in ("rare classes first", "every row a fold", "every row a fold, two classes", "glass")
     assert np.isnan(values).any() == lacks
@@ -266,8 +267,8 @@ def test_rows_without_anything_in_common():
     """All coefficients at C and all values 0 exactly: equal votes go to the class that LIBSVM has first."""
     matrix, y = data.load("iris.scale", 60)
     expected = Oracle(matrix, y, "-g 1e6").cross_validate(4)
-    for method, scheme in SEEDINGS:
-        found = validated(*posed(matrix, y, "-g 1e6", 1e-3), 4, method, scheme)
+    for seeder, scheme in SEEDINGS:
+        found = validated(*posed(matrix, y, "-g 1e6", 1e-3), 4, seeder, scheme)
         assert list(found.predicted) == expected
 
 
@@ -279,11 +280,11 @@ def test_a_chain_of_paths_is_refused():
 # ---- what is refused ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", SEEDERS)
-def test_probability_estimates_are_refused(method):
+@pytest.mark.parametrize("seeder", SEEDERS)
+def test_probability_estimates_are_refused(seeder):
     matrix, y = data.load("heart_scale", 60)
     with pytest.raises(ParameterError, match="no probability estimates: leave out -b 1"):
-        libsvmx.cross_validate(matrix, y, 3, seed=method, probability=True)
+        libsvmx.cross_validate(matrix, y, 3, seed=seeder, probability=True)
     plain = libsvmx.cross_validate(matrix, y, 3, probability=True)
     assert list(plain.predictions) == Oracle(matrix, y, "-b 1").cross_validate(3)
 
@@ -340,15 +341,15 @@ def test_a_start_from_another_c(name, scheme, factor):
     first = validated(problem, param, n_folds, "auto", scheme, keep=True)
     agree(first, unseeded(name, 1e-6), param)
     assert len(first.state) == n_folds
-    kept = pickle.dumps(first.state)
+    state = pickle.dumps(first.state)
     other = replace(param, C=factor * param.C)
     plain = validated(problem, other, n_folds)
     found = validated(problem, other, n_folds, "auto", scheme, start=first.state, keep=True)
     agree(found, plain, other)
-    assert found.whole is None
+    assert found.full is None
     assert {report.seeder for report in found.folds} == {"C"}
-    assert pickle.dumps(first.state) == kept  # a start is not written to
-    again = validated(problem, other, n_folds, "auto", scheme, start=pickle.loads(kept))
+    assert pickle.dumps(first.state) == state  # a start is not written to
+    again = validated(problem, other, n_folds, "auto", scheme, start=pickle.loads(state))
     assert bytes(again.values) == bytes(found.values)
     assert bytes(again.predicted) == bytes(found.predicted)
     assert again.state is None
@@ -359,11 +360,11 @@ def test_a_start_from_another_c(name, scheme, factor):
     agree(back, unseeded(name, 1e-6), param)
 
 
-def test_a_start_of_rounds_that_lack_classes():
+def test_a_start_of_folds_that_lack_classes():
     matrix, y = GAPS["a class of one row"][0]()
     problem, param = posed(matrix, y, "-c 1 -g 0.3", 1e-6)
     first = validated(problem, param, 4, "auto", "chain", keep=True)
-    assert [len(kept) for kept in first.state] == [6, 6, 6, 3]
+    assert [len(warm) for warm in first.state] == [6, 6, 6, 3]
     other = replace(param, C=4.0)
     found = validated(problem, other, 4, "auto", "chain", start=pickle.loads(pickle.dumps(first.state)))
     agree(found, validated(problem, other, 4), other)
@@ -387,7 +388,7 @@ FORMULATIONS = ["-s 0 -w1 0.8137 -w3 1.2713", "-s 1 -n 0.4137", "-s 2 -n 0.4137"
     n_folds=st.integers(2, 4),
     seeding=st.sampled_from([one for one in SEEDINGS if one[0] != "none"]),
 )
-@settings(max_examples=12, deadline=None, derandomize=True)
+@examples(12, derandomize=True)
 def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seeding):
     rng = np.random.default_rng(seed)
     X = (4 * rng.normal(size=(n, 8))).round() / 4  # products are exact in single precision, so that K has no noise
@@ -422,7 +423,7 @@ def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seedin
 
 
 def test_a_path_out_of_time_goes_on_by_smo():
-    """No exception of its own: a round says how it ended, as with other seeders."""
+    """No exception of its own: a fold says how it ended, as with other seeders."""
     matrix, y = data.load("heart_scale")
     problem, param = posed(matrix, y, "-c 100 -g 0.5", 1e-3)
     found = validated(problem, replace(param, time_limit=1e-9), 3, "path", "star")

@@ -10,8 +10,9 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation import grid
-from libsvmx._train.validation.grid import Alone, Best, Grid, NothingDone, Plan, Point, exponents, search
+from libsvmx._train.validation.grid import Best, Grid, Point, exponents
 from libsvmx._train.validation.grid_pool import Workers
+from libsvmx._train.validation.grid_search import Alone, Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -118,7 +119,7 @@ def plan(**options):
 
 
 def table(a_plan, problem, pool=None, done=None):
-    outcomes = list(search(a_plan, problem, pool or Alone(), done or NothingDone(), Observer()))
+    outcomes = list(Search(a_plan, problem, pool, done))
     keys = [outcome.key for outcome in outcomes]
     assert len(keys) == len(set(keys))
     return {outcome.key: (outcome.point.rate, outcome.point.iterations) for outcome in outcomes}
@@ -162,7 +163,7 @@ def test_a_dask_cluster_changes_nothing(heart, processes):
         assert table(plan(), heart, workers) == table(plan(), heart)
 
 
-class Kept:
+class Known:
     """Some points done, some of them given from elsewhere, some starts kept."""
 
     def __init__(self, points, given=(), states=None):
@@ -179,7 +180,7 @@ class Kept:
 
 
 def test_resuming_anywhere_gives_the_same_table(heart):
-    whole = list(search(plan(), heart, Alone(), NothingDone(), Observer()))
+    whole = list(Search(plan(), heart))
     full = {o.key: (o.point.rate, o.point.iterations) for o in whole}
     rng = random.Random(3)
     for trial in range(40):
@@ -188,7 +189,7 @@ def test_resuming_anywhere_gives_the_same_table(heart):
         for outcome in done:  # some column's starts are lost, some are old
             if rng.random() < 0.5:
                 states[outcome.key[1]] = (outcome.key, outcome.state)
-        found = table(plan(), heart, done=Kept({o.key: o.point for o in done}, (), states))
+        found = table(plan(), heart, done=Known({o.key: o.point for o in done}, (), states))
         assert found == {key: full[key] for key in full if key not in {o.key for o in done}}
 
 
@@ -199,20 +200,18 @@ def test_a_kept_start_saves_the_points_below(heart):
         calls.append(param.C)
         return gridengine.chained(problem, param, *rest)
 
-    whole = list(search(plan(g=(-1, -1, 1)), heart, Alone(), NothingDone(), Observer()))
+    whole = list(Search(plan(g=(-1, -1, 1)), heart))
     done = {o.key: o.point for o in whole[:3]}
     for states, expected in ({}, [0.5, 2.0, 8.0, 32.0]), ({-1.0: (whole[2].key, whole[2].state)}, [32.0]):
         calls.clear()
-        outcomes = list(
-            search(plan(g=(-1, -1, 1), engine=counting), heart, Alone(), Kept(done, (), states), Observer())
-        )
+        outcomes = list(Search(plan(g=(-1, -1, 1), engine=counting), heart, done=Known(done, (), states)))
         assert calls == expected
         assert [(o.key, o.point.rate) for o in outcomes] == [(whole[3].key, whole[3].point.rate)]
 
 
 def test_given_points_are_no_part_of_the_chain(heart):
     given = {(-1.0, -1.0): Point(-1.0, -1.0, 50.0), (3.0, -1.0): Point(3.0, -1.0, 50.0)}
-    found = table(plan(g=(-1, -1, 1)), heart, done=Kept(given, set(given)))
+    found = table(plan(g=(-1, -1, 1)), heart, done=Known(given, set(given)))
     assert found == {
         key: value for key, value in table(plan(c=(1, 5, 4), g=(-1, -1, 1)), heart).items() if key not in given
     }
@@ -225,7 +224,7 @@ def test_remarks_are_passed_on_once(heart):
         def remark(self, kind, detail=""):
             seen.append((kind, detail))
 
-    for _ in search(plan(), heart, Alone(), NothingDone(), Noting()):
+    for _ in Search(plan(), heart, observer=Noting()):
         pass
     assert seen == [("one class", "")]
 
@@ -233,7 +232,7 @@ def test_remarks_are_passed_on_once(heart):
 def test_faults_show_before_anything_is_computed(heart):
     bad = _problem(heart.matrix, [1.5] * len(heart))
     with pytest.raises(DataError):
-        search(plan(), bad, Alone(), NothingDone(), Observer())  # not even asked for a point
+        Search(plan(), bad)  # not even asked for a point
 
 
 def test_a_fault_in_a_worker_is_the_same_fault(heart):
@@ -244,7 +243,7 @@ def test_a_fault_in_a_worker_is_the_same_fault(heart):
 
     for pool in (Alone(), Workers(2)):
         with pytest.raises(DataError) as error:
-            list(search(plan(engine=failing), heart, pool, NothingDone(), Observer()))
+            list(Search(plan(engine=failing), heart, pool))
         assert (error.value.cause, error.value.row) == ("something", 7)
 
 
@@ -262,9 +261,9 @@ def test_every_point_has_libsvms_folds(heart):
 
 def test_auto_is_none_where_seeding_cannot_be():
     auto = Seeding("auto")
-    assert grid.usual_seeding(auto, Parameter()) == auto
-    assert grid.usual_seeding(auto, Parameter(probability=True)) == Seeding("none")
-    assert grid.usual_seeding(Seeding("top"), Parameter()) == Seeding("top")
+    assert usual_seeding(auto, Parameter()) == auto
+    assert usual_seeding(auto, Parameter(probability=True)) == Seeding("none")
+    assert usual_seeding(Seeding("top"), Parameter()) == Seeding("top")
     with pytest.raises(ParameterError):
         plan(param=Parameter(probability=True))
 

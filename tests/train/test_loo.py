@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import data
-from support.crossvalidation import posed, round_by_round, table, validated
+from support.crossvalidation import fold_by_fold, posed, table, validated
 from support.oracle import Oracle
 
 import libsvmx
@@ -11,7 +11,7 @@ from libsvmx._core.rand import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.training import train_problem
 from libsvmx._train.validation.leave_one_out import ClassOrder, leave_one_out
-from libsvmx._train.validation.pair_folds import rounds_of
+from libsvmx._train.validation.pair_folds import folds_of
 from libsvmx.exceptions import ParameterError
 
 # name -> (arguments of support.data.load, options)
@@ -58,7 +58,7 @@ def test_every_row_as_by_libsvm(name, with_values):
         assert list(found.predicted) == list(expected)
     assert len(found.folds) == len(found.retrained)
     assert list(found.retrained) == sorted(set(found.retrained))
-    assert found.whole.seeder == "none"
+    assert found.full.seeder == "none"
     if param.svm_type.name.startswith("NU") or param.svm_type.name == "ONE_CLASS":
         assert len(found.retrained) == len(problem)
     else:
@@ -72,27 +72,27 @@ def test_exact_answers_are_libsvms_at_any_eps(name):
         assert list(found.predicted) == list(brute_force(name, eps))
 
 
-@pytest.mark.parametrize("method", SEEDERS)
+@pytest.mark.parametrize("seeder", SEEDERS)
 @pytest.mark.parametrize("name", ["heart", "iris", "mpg", "one-class", "nu-SVC"])
-def test_values_are_those_of_models_without_the_row(name, method):
+def test_values_are_those_of_models_without_the_row(name, seeder):
     """Also of rows that are not left out since they have no coefficient."""
-    problem, param, found = left_one_out(name, 1e-8, method=method)
+    problem, param, found = left_one_out(name, 1e-8, seeder=seeder)
     plain = validated(problem, param, len(problem))
     np.testing.assert_allclose(table(found), table(plain), rtol=0, atol=1e-5 if param.svm_type.is_regression else 2e-6)
     assert found.labels == plain.labels
-    assert found.settled == 0
+    assert found.known_wrong == 0
 
 
 @pytest.mark.parametrize("name", ["heart", "a1a", "splice", "weights"])
-def test_settled_rows_stay_wrong(name):
+def test_rows_known_to_be_wrong_stay_wrong(name):
     problem, param, found = left_one_out(name, 1e-6, with_values=False)
     model = train_problem(problem, param, Rand(1), Observer())
     used = {row - 1 for row in model.row_numbers}
     assert set(found.retrained) <= used
-    settled = sorted(used - set(found.retrained))
-    assert len(settled) == found.settled > 0
+    known_wrong = sorted(used - set(found.retrained))
+    assert len(known_wrong) == found.known_wrong > 0
     y, expected = np.asarray(problem.targets), brute_force(name, 1e-6)
-    assert np.all(expected[settled] != y[settled])
+    assert np.all(expected[known_wrong] != y[known_wrong])
     _, _, every = left_one_out(name, 1e-6, with_values=True)
     assert set(every.retrained) == used
 
@@ -100,7 +100,7 @@ def test_settled_rows_stay_wrong(name):
 def test_a_class_of_one_row():
     matrix, y = data.load("iris.scale", 60)
     y = [7.0 if i == 24 else label for i, label in enumerate(y)]
-    predicted, values = round_by_round(matrix, y, "-c 3 -g 0.3 -e 1e-8", len(y))
+    predicted, values = fold_by_fold(matrix, y, "-c 3 -g 0.3 -e 1e-8", len(y))
     problem, param = posed(matrix, y, "-c 3 -g 0.3", 1e-8)
     for with_values in (True, False):
         found = leave_one_out(problem, param, Rand(1), Observer(), with_values=with_values)
@@ -113,7 +113,7 @@ def test_a_class_of_one_row():
 def test_a_class_of_one_row_of_two(lonely):
     matrix, y = data.load("heart_scale", 40)
     y = [lonely if i == 7 else -lonely for i in range(len(y))]
-    predicted, values = round_by_round(matrix, y, "-g 0.3 -e 1e-8", len(y))
+    predicted, values = fold_by_fold(matrix, y, "-g 0.3 -e 1e-8", len(y))
     problem, param = posed(matrix, y, "-g 0.3", 1e-8)
     found = leave_one_out(problem, param, Rand(1), Observer())
     assert list(found.predicted) == list(predicted)
@@ -153,7 +153,7 @@ def test_the_order_of_classes_without_a_row():
     """It decides equal votes: classes by first appearance in the folds' order of the other rows."""
     matrix, y = data.load("glass.scale", 30)
     problem, param = posed(matrix, y, "-g 0.3", 1e-3)
-    solver = rounds_of(problem, param, Observer())
+    solver = folds_of(problem, param, Observer())
     order = data.filled("i", np.random.default_rng(3).permutation(len(y)))
     classes = ClassOrder(solver, order)
     turned = 0

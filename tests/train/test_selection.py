@@ -20,6 +20,7 @@ def cloud(n, width=3, seed=0):
 
 
 # one variable a row in classification, two in regression
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [31, 32, 33, 95, 96, 97, 128, 129, 1023, 1024, 1900, 2047, 2048, 2049, 2112, 2200])
 @pytest.mark.parametrize("options", ["-c 5", "-t 0 -c 0.1 -h 0", "-s 1 -n 0.3", "-s 2 -n 0.2 -e 1e-5"])
 def test_numbers_of_variables(n, options, tmp_path):
@@ -27,6 +28,7 @@ def test_numbers_of_variables(n, options, tmp_path):
     compare_on(rows_of(X), list(labels), options, tmp_path)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [47, 48, 49, 511, 513, 1000, 1023, 1024, 1025, 1100])
 @pytest.mark.parametrize("options", ["-s 3 -c 3 -p 0.1", "-s 3 -t 0 -p 0.3 -h 0", "-s 4 -n 0.3 -c 2"])
 def test_numbers_of_variables_of_a_regression(n, options, tmp_path):
@@ -45,6 +47,7 @@ def test_ties(distinct, options, n, tmp_path):
     compare_on(rows_of(X), list(targets), options, tmp_path)
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("n", [80, 1100, 2200])
 @pytest.mark.parametrize("C", ["1e-25", "1e-10", "1e25"])
 def test_boxes_of_any_size(C, n, tmp_path):
@@ -81,16 +84,16 @@ def test_features_of_very_different_size(seed, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "options"),
     [
-        (("a1a.xz",), "-c 1000 -g 0.05"),
+        pytest.param(("a1a.xz",), "-c 1000 -g 0.05", marks=pytest.mark.exhaustive),
         (("a1a.xz",), "-c 1000 -g 0.05 -m 0.001"),
         (("a1a.xz",), "-s 1 -n 0.1 -g 0.05 -m 0.1"),
         (("a1a.xz",), "-s 3 -c 30 -g 0.05 -p 0.2 -m 0.05"),
-        (("splice.xz",), "-c 50 -g 0.05 -m 0.3"),
+        pytest.param(("splice.xz",), "-c 50 -g 0.05 -m 0.3", marks=pytest.mark.exhaustive),
         (("splice.xz",), "-s 4 -c 5 -n 0.3 -g 0.02 -m 0.2"),
-        (("splice.xz",), "-s 3 -t 1 -d 2 -g 0.02 -r 1 -c 3 -p 0.05 -m 1"),
+        pytest.param(("splice.xz",), "-s 3 -t 1 -d 2 -g 0.02 -r 1 -c 3 -p 0.05 -m 1", marks=pytest.mark.exhaustive),
         (("abalone_scale.xz", 1200), "-s 3 -c 200 -p 0.3 -g 1 -m 0.1"),
-        (("abalone_scale.xz", 1200), "-s 4 -c 50 -n 0.3 -g 1 -m 0.1"),
-        (("mushrooms.xz", 2500), "-c 0.5 -g 0.01 -m 2"),
+        pytest.param(("abalone_scale.xz", 1200), "-s 4 -c 50 -n 0.3 -g 1 -m 0.1", marks=pytest.mark.exhaustive),
+        pytest.param(("mushrooms.xz", 2500), "-c 0.5 -g 0.01 -m 2", marks=pytest.mark.exhaustive),
         (("vowel.scale.xz",), "-s 2 -n 0.4 -g 1 -m 0.05 -e 1e-6"),
         (("ionosphere_scale.xz",), "-c 1e4 -g 0.01 -m 0.01"),
     ],

@@ -22,14 +22,15 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.training import train_problem
 from libsvmx._train.validation import grid
-from libsvmx._train.validation.leave_one_out import leave_one_out, settles
-from libsvmx._train.validation.scheme import METHODS, SCHEMES
+from libsvmx._train.validation.grid_search import Plan, Search
+from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
+from libsvmx._train.validation.scheme import CHOICES, SCHEMES, Seeding
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 from libsvmx.io.modelfile import model_text
 
 SOLVERS = ["chunked", "irwls"]
-SEEDINGS = [(m, s) for m in METHODS if m != "none" for s in SCHEMES if (m, s) != ("path", "chain")]
+SEEDINGS = [(m, s) for m in CHOICES if m != "none" for s in SCHEMES if (m, s) != ("path", "chain")]
 # Working sets much smaller than the sets: several rounds, rows that are put aside and come back.
 SMALL = {"working_set": 24}
 EPS = 1e-5
@@ -277,7 +278,7 @@ def test_the_same_model_with_any_number_of_threads(solver):
 @pytest.mark.parametrize("name", ["heart", "iris", "mpg", "heart, one-class", "heart, nu-SVC", "abalone, nu-SVR"])
 @pytest.mark.parametrize(("method", "scheme"), [("none", ""), *SEEDINGS])
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_every_seeding_ends_where_libsvms_rounds_do(name, method, scheme, solver):
+def test_every_seeding_ends_where_libsvms_folds_do(name, method, scheme, solver):
     problem, param, n_folds = setting(name, EPS)
     plain = unseeded(name, EPS)
     other = changed(param, {"solver": solver, **SMALL})
@@ -307,10 +308,10 @@ def test_leave_one_out(solver, method):
         assert all(one.subproblems > 0 or one.iterations == 0 for one in recorder.reports)
 
 
-def test_only_libsvms_path_settles_its_leave_one_out():
-    assert settles(Parameter())
-    assert not settles(Parameter(solver="chunked"))
-    assert not settles(Parameter(solver="irwls"))
+def test_only_along_libsvms_path_leave_one_out_replaces_n_folds():
+    assert replaces_n_folds(Parameter())
+    assert not replaces_n_folds(Parameter(solver="chunked"))
+    assert not replaces_n_folds(Parameter(solver="irwls"))
 
 
 @pytest.mark.parametrize("seed", ["auto", None, "sir"])
@@ -337,9 +338,10 @@ def test_points_are_computed_again_along_libsvms_path_only():
     axes = grid.Grid((0.0, 1.0), None)
     counts = []
     for solver in ("smo", "chunked"):
-        plan = grid.Plan(Parameter(gamma=0.1, eps=1e-2, solver=solver), axes, 3, grid.AUTO)
-        points = [outcome.point for outcome in grid.search(plan, problem, grid.Alone(), grid.NothingDone(), Observer())]
-        counts.append(len(list(grid.settled(plan, problem, points))))
+        plan = Plan(Parameter(gamma=0.1, eps=1e-2, solver=solver), axes, 3, Seeding("auto"))
+        search = Search(plan, problem)
+        points = [outcome.point for outcome in search]
+        counts.append(sum(search.found[point.key] is not point for point in points))
     assert counts[0] > 0 == counts[1]
 
 

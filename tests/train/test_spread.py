@@ -119,11 +119,11 @@ def test_a_pattern_of_names(client, tmp_path):
     assert_same(spread.train(data), alone(X, y, kernel_type=KernelType.LINEAR), X)
 
 
-@pytest.mark.parametrize("chunks", [(270, 13), (97, 5), (1, 13)])
-def test_arrays_of_any_chunks(client, chunks):
+@pytest.mark.parametrize(("n", "chunks"), [(100, (270, 13)), (100, (97, 5)), (25, (1, 13))])
+def test_arrays_of_any_chunks(client, n, chunks):
     X, y = load("heart_scale")
-    X, y = dense_of(X)[:100], np.asarray(y)[:100]
-    data = spread.from_arrays(da.from_array(X, chunks=chunks), da.from_array(y, chunks=33), client)
+    X, y = dense_of(X)[:n], np.asarray(y)[:n]
+    data = spread.from_arrays(da.from_array(X, chunks=chunks), da.from_array(y, chunks=max(1, n // 3)), client)
     model, other = spread.train(data, C=0.5), alone(X, y, kernel_type=KernelType.LINEAR, C=0.5)
     assert_same(model, other, X)
     with client.as_current():
@@ -218,6 +218,7 @@ def test_no_process_is_sent_the_rows(client):
     assert max(size for _, size in sizes) < 8 * m  # keys are sampled, see constraint_reduction.ladder
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("method", ["cholesky", "rpcholesky", "nystrom"])
 @pytest.mark.parametrize("chunks", [(1605,), (401, 401, 401, 402)])
 def test_low_rank(client, tmp_path, method, chunks):
@@ -240,22 +241,23 @@ def test_low_rank(client, tmp_path, method, chunks):
     assert abs(accuracy - np.mean(libsvmx.predict(exact, X) == np.asarray(y))) < 0.02
 
 
+@pytest.mark.each_value
+@pytest.mark.parametrize("wanted", [0.5, 0.1])
 @pytest.mark.parametrize("method", ["cholesky", "rpcholesky"])
-def test_rank_by_error(client, method):
+def test_rank_by_error(client, method, wanted):
     X, y = load("heart_scale")
     data = spread.from_arrays(da.from_array(dense_of(X), chunks=(90, -1)), np.asarray(y), client)
-    for wanted in (0.5, 0.1):
-        watching, single = Watching(), Watching()
-        options = {"low_rank": method, "rank_error": wanted, "gamma": 0.1, "predict_with": "factor"}
-        model = spread.train(data, observer=watching, **options)
-        other = alone(X, y, observer=single, **options)
-        ((rank, error, trace),), ((single_rank, _, _),) = watching.factors, single.factors
-        assert error <= wanted * trace
-        if method == "cholesky":
-            assert rank == single_rank
-            assert_same(model, other, X, 1e-7)
-        else:
-            assert abs(rank - single_rank) < 0.3 * single_rank
+    watching, single = Watching(), Watching()
+    options = {"low_rank": method, "rank_error": wanted, "gamma": 0.1, "predict_with": "factor"}
+    model = spread.train(data, observer=watching, **options)
+    other = alone(X, y, observer=single, **options)
+    ((rank, error, trace),), ((single_rank, _, _),) = watching.factors, single.factors
+    assert error <= wanted * trace
+    if method == "cholesky":
+        assert rank == single_rank
+        assert_same(model, other, X, 1e-7)
+    else:
+        assert abs(rank - single_rank) < 0.3 * single_rank
 
 
 def test_duplicates_end_the_factor(client):

@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.exact import Twin, blobs, load
+from support.examples import examples
 
 import libsvmx
 from libsvmx import KernelType, SvmType
@@ -69,7 +70,7 @@ def test_real_data(name, seed):
     weights=st.sampled_from([{}, {1: 0.1}, {-1: 5.0, 2: 3.0}]),
     sizes=st.lists(st.tuples(st.integers(0, 30), st.floats(0, 1)), min_size=1, max_size=4),
 )
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_classification(seed, k, n, source, kernel_type, C, weights, sizes):
     """Classes come, go and change their order as they like."""
     X, y = blobs(seed, 120, k)
@@ -103,7 +104,7 @@ def test_classification(seed, k, n, source, kernel_type, C, weights, sizes):
     C=st.sampled_from([0.01, 1.0, 100.0]),
     sizes=st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), min_size=1, max_size=4),
 )
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_regression_and_one_class(seed, n, kind, p, nu, source, kernel_type, C, sizes):
     """More rows may join at once than nu l, or than there are."""
     X, _ = blobs(seed, 120)

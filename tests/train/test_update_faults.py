@@ -13,7 +13,7 @@ import libsvmx
 from libsvmx import DataError, KernelType, ParameterError, SvmType
 from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train.observer import Observer
-from libsvmx._train.updating import transaction
+from libsvmx._train.updating import binary_problem, transaction
 from libsvmx.exceptions import SvmxError
 
 LINEAR, POLY, RBF, SIGMOID = KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID
@@ -22,13 +22,13 @@ SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 
 def fingerprint(state):
     """All that an error must leave as it was."""
-    parts = {
-        key: (bytes(at.coefficients), bytes(at.K_beta), at.rho, at.margin_size, at.inexact, ids.tolist())
-        for key, at, ids in ((key, part.path.state, part.ids) for key, part in state.parts.items())
+    binaries = {
+        pair: (bytes(at.coefficients), bytes(at.K_beta), at.rho, at.margin_size, at.inexact, bytes(at.tags))
+        for pair, at in ((pair, binary.state) for pair, binary in state.binaries.items())
     }
     model = state.model
     coefficients = bytes(model.coef), bytes(model.offsets), model.class_labels, bytes(model.vectors.values)
-    return parts, coefficients, state.ids.tolist(), state.targets.tolist(), state.param, state.report, state.gap
+    return binaries, coefficients, state.ids.tolist(), state.targets.tolist(), state.param, state.report, state.gap
 
 
 def unchanged(state, error, call, match=None):
@@ -220,7 +220,7 @@ class FailingPath(Path):
 @pytest.mark.parametrize("part", [1, 2, 3])
 def test_a_failure_in_any_part(part, monkeypatch):
     """Parts that were done are undone."""
-    monkeypatch.setattr(transaction, "Path", FailingPath)
+    monkeypatch.setattr(binary_problem, "Path", FailingPath)
     X, y = blobs(4, 90, 3)
     twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
     for call in (
@@ -243,15 +243,15 @@ def test_a_failure_in_the_training_of_a_new_class(monkeypatch):
     X, y = blobs(4, 90, 3)
     old = y < 3
     twin = Twin(X[old], y[old], C=2.0, gamma=0.4)
-    train_part, calls = transaction.train_part, []
+    train_binary, calls = transaction.train_binary, []
 
     def failing(*arguments, **options):
         calls.append(1)
         if len(calls) == 2:
             raise Failure
-        return train_part(*arguments, **options)
+        return train_binary(*arguments, **options)
 
-    monkeypatch.setattr(transaction, "train_part", failing)
+    monkeypatch.setattr(transaction, "train_binary", failing)
     come, labels = np.concatenate([X[:5], X[~old]]), np.concatenate([3 - y[:5] % 2, y[~old]])
     unchanged(twin.state, Failure, lambda: twin.state.add(come, labels))
     assert len(calls) == 2
@@ -268,7 +268,7 @@ class LostPath(Path):
 
 def test_where_a_path_is_lost_smo_goes_on(monkeypatch):
     """From the state before, to the same optimum; and paths go on from there."""
-    monkeypatch.setattr(transaction, "Path", LostPath)
+    monkeypatch.setattr(binary_problem, "Path", LostPath)
     X, y = blobs(4, 90, 3)
     twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
     for begin in (60, 75):
@@ -285,7 +285,7 @@ class HopelessPath(LostPath):
 
 
 def test_where_smo_is_lost_too(monkeypatch):
-    monkeypatch.setattr(transaction, "Path", HopelessPath)
+    monkeypatch.setattr(binary_problem, "Path", HopelessPath)
     X, y = blobs(4, 90, 3)
     state = libsvmx.train(X[:60], y[:60], keep_state=True, C=2.0, gamma=0.4)
     unchanged(state, ParameterError, lambda: state.add(X[60:], y[60:]), "hopeless.*scale the data")
@@ -397,12 +397,12 @@ def noise(n, seed=5):
     return rng.normal(size=(n, 6)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
 
 
-def test_rows_far_from_the_margin_are_put_aside_and_come_back():
+def test_rows_far_from_the_margin_are_shrunk_and_come_back():
     """So large that a path goes on without them; a copy does what the state does."""
     X, y = noise(1500)
     state = libsvmx.train(X[:1400], y[:1400], keep_state=True, C=3, gamma=0.5)
-    part = next(iter(state.parts.values()))
-    assert part.path.state.margin_size * len(state) > 4e5  # else nothing is put aside
+    binary = next(iter(state.binaries.values()))
+    assert binary.state.margin_size * len(state) > 4e5  # else nothing is shrunk
     other = state.copy()
     for each in (state, other):
         ids = each.update(add=(X[1400:], y[1400:]), remove=range(100))

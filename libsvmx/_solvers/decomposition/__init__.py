@@ -4,8 +4,8 @@ Osuna, Freund & Girosi (1997), Joachims (1999); least squares: Perez-Cruz et al.
 
     Chunked, IRWLS (settings.py)  ──inherit──>  Decomposition  ──solves by──>  ChunkedSmo
     ChunkedSmo (chunked.pyx)  ──inherits──>  WarmSmo  ──inherits──>  Smo (libsvmx/_solvers/smo)
-        overrides ``iterate``, the loop over working sets; has from WarmSmo how scores of shrunk variables are made current,
-        from Smo positions, shrinking, I_up and I_low, and the solution
+        overrides ``iterate``, the loop over working sets; has from WarmSmo how scores of shrunk variables are made
+        current, from Smo positions, shrinking, I_up and I_low, and the solution
         ──holds──>  Selection        which variables are the next working set (working_set.pyx)
         ──holds──>  Subproblem       the dual over them, solved by pair steps in float (subproblem.pyx), or by
                                      irwls.py; ──holds──> a smaller Subproblem that stays in cache

@@ -16,9 +16,9 @@ WarmSmo that overrides ``iterate``. A cold start is a warm one whose scores are 
 from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
-from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
@@ -89,7 +89,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
         if lower[v] >= upper[v]:
             return found
         n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
-    if problem.groups == 2 or kernel.kind == PRECOMPUTED or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
+    if problem.groups == 2 or kernel.given or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
         return found
     from libsvmx._solvers.path.path import PathLost
     from libsvmx._solvers.path.removal import path_of, solution_without

@@ -9,11 +9,11 @@ LIBSVM's, and what that hides of V is estimated; or, once that is too much, in d
 from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dense_lanes cimport svmx_axpy
 from libsvmx._core.float_lanes cimport svmx_add_float_rows
-from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._solvers.control cimport Control
@@ -159,7 +159,7 @@ cdef bint is_expensive(Kernel kernel):
     """Whether a kernel value takes much longer than to fetch one."""
     cdef int64_t nnz = 0
     cdef Py_ssize_t i
-    if kernel.binary or kernel.kind == PRECOMPUTED or isinstance(kernel, SharedKernel):
+    if kernel.binary or kernel.given or isinstance(kernel, SharedKernel):
         return False
     for i in range(kernel.n):
         nnz += kernel.matrix.ptr[kernel.rows[i] + 1] - kernel.matrix.ptr[kernel.rows[i]]

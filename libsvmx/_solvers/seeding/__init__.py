@@ -1,0 +1,17 @@
+"""Alpha seeding: a start for the next fold from an optimum that is known (Wen, Li, Kotagiri, Chen, Chen & Zhang 2017).
+
+    registry     SEEDERS, the table of them: open it first. A seeder is the function ``seed`` of the file with its name:
+                 sir  mir  ato                the paper's three, made for a chain of folds
+                 avg  top  near               made for leave-one-out, a star around the optimum over all rows
+    fold_change  FoldChange, what a seeder is given: an optimum, the rows that leave (R), enter (T), stay (S);
+                 moved_scores, V at a start
+    adjust       AdjustAlpha, which makes any start feasible
+    hand_over    the loop that sir, top and near share
+    margin       Margin, the rows on the margin, in NumPy
+
+    seed(FoldChange) -> beta;  adjust(FoldChange, beta) -> feasible or not;  moved_scores(...) -> V;  the solver goes on
+
+    mir and ato hold a Margin, which reads a FoldChange; ato.AtoPath holds an ato.MarginInverse. Nothing inherits.
+
+Everything is in beta = y alpha, free of labels: lower <= beta <= upper with one of the two 0, and V = linear - K beta.
+"""

@@ -1,6 +1,7 @@
-"""The margin of an old optimum, in NumPy, for seeders that solve linear systems on it.
+"""The margin of an optimum that is known, in NumPy, for the seeders that solve linear systems on it.
 
-V_i = -rho - y_i r at a free variable: the level, one for all variables, or one for each sign in split problems.
+V is the same at all free variables of a group, its level: -rho of the decision function; in the nu formulations, which
+have two groups, -rho - r and -rho + r.
 """
 
 from __future__ import annotations
@@ -10,80 +11,73 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.buffers import filled
+from libsvmx._problem.certificate import array_level
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from libsvmx._kernels.kernel import Kernel
-    from libsvmx._solvers.seeding.starts import Round
+    from libsvmx._solvers.seeding.fold_change import FoldChange
 
     Array = npt.NDArray[Any]
 
-# Of C: what solving a linear system leaves of a value that is 0 or C.
+# Of the width of the bounds: what solving a linear system leaves of a value that is at one of them.
 ROUNDING = 1e-13
 
 
 class Margin:
-    """Margin(round)
+    """Margin(change)
 
     Attributes
     ----------
-    y, C, alpha, V, index : ndarray                      of the round, by variable; not modified
-    free, bounded, entering, leaving : ndarray of int    variables: S on the margin, the rest of S, T, R
-    signs : tuple of int                                 (0,): one sum over all variables, (1, -1): one over each sign
-    levels, goals : ndarray, shape (len(signs),)         V on the margin; the sums of beta in the new round
+    lower, upper, beta, V, group, row : ndarray          of the FoldChange, by variable; not modified
+    shared, free, bounded : ndarray of int               variables: S, those of it on the margin, and the others
+    entering, leaving : ndarray of int                   variables: T, R
+    levels, sums : ndarray, shape (number of groups,)    V on the margin; the sums of beta in the new fold
     """
 
-    def __init__(self, round_: Round) -> None:
-        self.y = np.asarray(round_.y).astype(np.float64)
-        self.C, self.alpha, self.V = (np.asarray(a) for a in (round_.C, round_.alpha, round_.scores))
-        self.index = np.asarray(round_.index)
-        self.free, self.entering, self.leaving = (
-            np.asarray(a) for a in (round_.shared(True), round_.entering, round_.leaving)
+    def __init__(self, change: FoldChange) -> None:
+        self.lower, self.upper, self.beta, self.V, self.group, self.row = (
+            np.asarray(a) for a in (change.lower, change.upper, change.beta, change.scores, change.group, change.row)
         )
-        self.bounded = np.setdiff1d(np.asarray(round_.shared(False)), self.free)
-        self.signs = (1, -1) if round_.split else (0,)
-        self.goals = np.array([s * g if s else g for s, g in zip(self.signs, round_.sums, strict=True)])
-        self.levels = np.array([self._level(s) for s in self.signs])
+        self.free, self.entering, self.leaving = (
+            np.asarray(a) for a in (change.shared(True), change.entering, change.leaving)
+        )
+        self.shared = np.asarray(change.shared(False))
+        self.bounded = np.setdiff1d(self.shared, self.free)
+        self.sums = np.array(change.sums)
+        self.levels = np.array([self._level(g) for g in range(len(self.sums))])
 
-    def _level(self, sign: int) -> float:
-        """Mean of V over the free variables of ``sign`` (0: all), else the middle of its bounds."""
-        free = self.free[self.of(sign, self.free)]
-        if len(free):
-            return float(self.V[free].mean())
-        bounded = self.bounded[self.of(sign, self.bounded)]
-        grows = (self.alpha[bounded] <= 0) == (self.y[bounded] > 0)  # I_up
-        up, low = self.V[bounded[grows]], self.V[bounded[~grows]]
-        if len(up) and len(low):
-            return float(up.max() + low.min()) / 2
-        return float(up.max() if len(up) else low.min() if len(low) else 0.0)
-
-    def of(self, sign: int, variables: Array) -> Array:
-        """Which of ``variables`` count in the sum over ``sign``."""
-        return self.y[variables] == sign if sign else np.ones(len(variables), dtype=bool)
+    def _level(self, g: int) -> float:
+        """V on the margin of group ``g``."""
+        own = self.shared[self.group[self.shared] == g]
+        beta = self.beta[own]
+        return array_level(self.V[own], beta < self.upper[own], beta > self.lower[own])
 
     def counted(self, variables: Array) -> Array:
-        """Left sides of the constraints: 1 where a variable counts in a sum, shape (len(signs), len(variables))."""
-        return np.array([self.of(s, variables) for s in self.signs], dtype=np.float64)
+        """Left sides of the constraints: 1 where a variable counts in a sum, shape (groups, len(variables))."""
+        groups = np.arange(len(self.sums))
+        return np.asarray(self.group[variables] == groups[:, None], dtype=np.float64)
 
     def above(self, variables: Array) -> Array:
-        """V less the level of the variable's sum."""
+        """V less the level of the variable's group."""
         return np.asarray(self.V[variables] - self.levels @ self.counted(variables))
 
     def violating(self, variables: Array) -> Array:
-        """Those of ``variables``, with alpha = 0, that the margin wants to grow."""
-        return np.asarray(variables[self.y[variables] * self.above(variables) > 0])
+        """Those of ``variables``, all with beta = 0, for which optimality asks more."""
+        away = np.where(self.upper[variables] > 0, 1.0, -1.0)
+        return np.asarray(variables[away * self.above(variables) > 0])
 
-    def missing(self, alpha: Array) -> Array:
-        """What the sums of beta at ``alpha`` lack."""
-        beta = self.y * alpha
-        return np.asarray(self.goals - [beta[self.y == s].sum() if s else beta.sum() for s in self.signs])
+    def missing(self, beta: Array) -> Array:
+        """What the sums at ``beta`` lack."""
+        return np.asarray(self.sums - [beta[self.group == g].sum() for g in range(len(self.sums))])
 
 
-def boxed(alpha: Array, C: Array) -> Array:
-    """alpha within [0, C]; what is at a bound but for rounding is there, and no free variable to take rho from."""
-    alpha = np.where(alpha < C - ROUNDING * C, alpha, C)
-    return np.asarray(np.where(alpha > ROUNDING * C, alpha, 0.0))
+def clipped(beta: Array, lower: Array, upper: Array) -> Array:
+    """beta within its bounds; what is at one but for rounding is there, and no free variable to take rho from."""
+    slack = ROUNDING * (upper - lower)
+    beta = np.where(beta < upper - slack, beta, upper)
+    return np.asarray(np.where(beta > lower + slack, beta, lower))
 
 
 def kernel_values(kernel: Kernel, sources: Array, members: Array) -> Array:

@@ -6,13 +6,18 @@ The alpha of S stay, those of R become 0. With V_i = -f_i (their f), level = -b 
     sum_T K_it beta_t = sum_R K_ir beta_r                  on the margin, to keep it there
     sum_T beta_t      = the new sum - sum_S beta_s         (16); in split problems one for each sign
 
-are solved for beta_T by least squares (17, 18). Beside the paper:
+are solved for beta_T by least squares (17, 18).
 
-* A row of T that V puts on the right side of the margin has alpha_t = 0 and is no unknown. So a row of a
-  regression, which has two variables, is one unknown at most, and its sign is known.
+Departs from the paper:
+
+* A row of T that V puts on the right side of the margin has beta_t = 0 and is no unknown. So a row of a regression,
+  which has two variables, is one unknown at most, and its sign is known.
 * Without such T, as in a star, the unknowns are the changes of the free rows of S, and the rows i are these alone:
   nothing says where rows off the margin should go.
-* Rows i: the margin first, then T, then as many others, evenly spaced, as fit MOST_VALUES.
+* Rows i: the margin first, then T, then as many others, evenly spaced, as fit MOST_VALUES; the paper takes all rows.
+  Unknowns: up to MOST_UNKNOWNS, those whose rows are farthest from their goal.
+* The normal equations are solved by Cholesky; where they are singular to float64, the smallest solution of the system
+  itself is taken (the paper: their pseudo-inverse).
 """
 
 from __future__ import annotations
@@ -22,14 +27,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.linalg
 
-from libsvmx._solvers.seeding.margin import Margin, boxed, kernel_values
+from libsvmx._solvers.seeding.margin import Margin, clipped, kernel_values
 
 if TYPE_CHECKING:
+    from libsvmx._solvers.seeding.fold_change import FoldChange
     from libsvmx._solvers.seeding.margin import Array
-    from libsvmx._solvers.seeding.starts import Round
     from libsvmx._typing import Buffer
 
-# Unknowns: beyond, those whose rows are farthest from their goal. The normal equations then take 0.1 s.
+# Unknowns: the normal equations then take 0.1 s.
 MOST_UNKNOWNS = 1000
 # Values K_it at a time: 32 MB.
 MOST_VALUES = 1 << 22
@@ -37,32 +42,31 @@ MOST_VALUES = 1 << 22
 SINGULAR = 1e-13
 
 
-def seed_mir(round_: Round) -> Buffer:
-    """The coefficients of R replaced by those of T, all at once. Returns alpha, float64, to be adjusted."""
-    start_ = round_.cut()
-    start, at = np.asarray(start_), Margin(round_)
-    y, index = at.y, at.index
+def seed(change: FoldChange) -> Buffer:
+    """The beta of R replaced by those of T, all at once. Returns beta, float64, to be adjusted."""
+    start_ = change.kept()
+    start, at = np.asarray(start_), Margin(change)
     unknown = at.violating(at.entering)
     star = not len(unknown)
     if star:
         unknown = at.free
-    givers = at.leaving[at.alpha[at.leaving] > 0]
-    unknown = farthest(unknown, goals(round_, at, givers, unknown), MOST_UNKNOWNS)
+    givers = at.leaving[at.beta[at.leaving] != 0]
+    unknown = farthest(unknown, goals(change, at, givers, unknown), MOST_UNKNOWNS)
     if not len(unknown):
         return start_
     rows = at.free if star else with_others(at, unknown, MOST_VALUES // len(unknown))
     rows = rows[: MOST_VALUES // len(unknown)]
-    values = kernel_values(round_.kernel, index[unknown], index[rows]).T
-    change = least_squares(
-        np.vstack([values, at.counted(unknown)]), np.append(goals(round_, at, givers, rows), at.missing(start))
+    values = kernel_values(change.kernel, at.row[unknown], at.row[rows]).T
+    solved = least_squares(
+        np.vstack([values, at.counted(unknown)]), np.append(goals(change, at, givers, rows), at.missing(start))
     )
-    start[unknown] = boxed(start[unknown] + y[unknown] * change, at.C[unknown])
+    start[unknown] = clipped(start[unknown] + solved, at.lower[unknown], at.upper[unknown])
     return start_
 
 
-def goals(round_: Round, at: Margin, givers: Array, rows: Array) -> Array:
-    """What sum_T K_it beta_t should be, for i of ``rows``."""
-    gone = (at.y * at.alpha)[givers] @ kernel_values(round_.kernel, at.index[givers], at.index[rows])
+def goals(change: FoldChange, at: Margin, givers: Array, rows: Array) -> Array:
+    """Right sides of (15): what sum_T K_it beta_t should be, for i of ``rows``."""
+    gone = at.beta[givers] @ kernel_values(change.kernel, at.row[givers], at.row[rows])
     return np.asarray(np.where(np.isin(rows, at.free), 0.0, at.above(rows)) + gone)
 
 
@@ -76,7 +80,7 @@ def farthest(variables: Array, distance: Array, most: int) -> Array:
 def with_others(at: Margin, unknown: Array, room: int) -> Array:
     """Variables for the rows of the system: the margin, T, and others of S as there is room."""
     rows = np.append(at.free, unknown)
-    others = at.bounded[~np.isin(at.index[at.bounded], at.index[rows])]
+    others = at.bounded[~np.isin(at.row[at.bounded], at.row[rows])]
     room = max(room - len(rows), 0)
     if room < len(others):
         others = others[np.arange(room) * len(others) // max(room, 1)]

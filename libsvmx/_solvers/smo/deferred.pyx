@@ -14,10 +14,10 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._core.blocks cimport SVMX_SOURCES
+from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
-from libsvmx._kernels.kernel cimport PRECOMPUTED, Kernel, Targets
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control
 
@@ -62,7 +62,7 @@ cdef class DeferredUpdates:
         """
         if first == self.n or n == 0:
             return 0
-        if store.whole and (transposed or store.kernel.kind != PRECOMPUTED):
+        if store.whole and (transposed or not store.kernel.given):
             return self.apply_rows(first, store, positions, n, scores, control)
         rows_ = zeros("i", n)
         cdef int32_t[::1] rows = rows_

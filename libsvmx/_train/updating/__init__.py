@@ -1,0 +1,15 @@
+"""Trained states that rows join and leave: what a change does to the dual problems that a state is made of.
+
+    State  ──holds──>  BinaryProblem, one of each pair of classes (one in all for regression and one-class)
+                         └─holds──>  Path of libsvmx._solvers.path: the optimum of its rows, tagged with ids
+    Transaction        one change of all binary problems: done whole, then ``commit``, or, with an error, ``rollback``
+           ──holds──>  PairIndex: which rows and which C the binary problems have after the change
+
+    state.py              State: change (rows), set_cost, check, model; train_state
+    transaction.py        Transaction, UpdateReport
+    binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
+    restore.py            StateRecord: what a state file keeps, to and from a State
+    from_model.py         a State from a model of LIBSVM and its training data
+
+Open first: State.change in state.py, then Transaction.update. The method is Karasuyama & Takeuchi's (NIPS 2009).
+"""

@@ -1,40 +1,28 @@
-"""States from what was kept of them: from the contents of a state file, or from a model and its training data.
-
-A model of LIBSVM knows beta of its support vectors, but neither their rows nor C. Pair (i, j) of classes, i < j, has
-the coefficients of class i in row j - 1 of sv_coef, >= 0, and those of class j in row i, <= 0. Rows are found again by
-their features: a file shows them with eight digits (%.8g), so where they do not match as they are, they do rounded.
-Either way beta is near the optimum of the kernel in double, and a path leads there (libsvmx._solvers.path.path,
-``polish``).
-"""
+"""States from what was kept of them: a StateRecord is what a state file holds."""
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Collection
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from math import isclose
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from libsvmx._core.buffers import filled
-from libsvmx._solvers.path.path import Path, PathLost
+from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import coefficient_sums
-from libsvmx._train.kernel_provider import MEGABYTE
-from libsvmx._train.parameter import Parameter
-from libsvmx._train.problem import Problem
+from libsvmx._train.updating.binary_problem import BinaryProblem, PairIndex, errors_of_a_path
 from libsvmx._train.updating.state import AnyState, State, check_kept
-from libsvmx._train.updating.transaction import Change, Key, Layout, Part, boxes_of, train_part
-from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx._train.updating.transaction import Transaction, report_of
+from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
-    from libsvmx._typing import Buffer, FloatArray, Ids
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.updating.binary_problem import Pair
+    from libsvmx._typing import FloatArray, Ids
 
 # Relative to C: what rounding may do to a bound that has been multiplied along a path.
 BEYOND = 1e-9
@@ -42,22 +30,20 @@ BEYOND = 1e-9
 UNBALANCED = 1e-6
 # Relative to the largest |K beta|: another machine may round a kernel value otherwise, but not so.
 ELSEWHERE = 1e-6
-KERNEL_FIELDS = {
-    "degree": (KernelType.POLY,),
-    "gamma": (KernelType.POLY, KernelType.RBF, KernelType.SIGMOID),
-    "coef0": (KernelType.POLY, KernelType.SIGMOID),
-}
-DIGITS = ".8g"  # of support vectors in a model file
-
-
-# ---- what a state file keeps -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PartContents:
-    """One dual problem: ``beta`` by variable, of sum ``total``; ``K_beta`` and ``ids`` by position of the path."""
+class BinaryRecord:
+    """What is kept of one binary problem of n rows.
 
-    key: Key
+    Attributes
+    ----------
+    pair : Pair
+    ids, K_beta : ndarrays of int64 and float64, shape (n,)       by position of the path
+    beta : ndarray of float64, shape (n,) or (2 n,)               by variable, of sum ``total``
+    """
+
+    pair: Pair
     ids: Ids
     beta: FloatArray
     K_beta: FloatArray
@@ -65,298 +51,106 @@ class PartContents:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Contents:
+class StateRecord:
     """All that a state is made of, but for what can be computed from it."""
 
     param: Parameter
     problem: Problem
     ids: Ids
     next_id: int
-    parts: list[PartContents]
+    binaries: list[BinaryRecord]
 
 
-def contents_of(state: State) -> Contents:
+def record_of(state: State) -> StateRecord:
     """The state as it is between two changes."""
     with state._at_rest():
-        parts = [
-            PartContents(
-                key,
-                part.ids.copy(),
-                np.asarray(part.path.state.coefficients),
-                np.asarray(part.path.state.K_beta),
-                part.path.state.total,
-            )
-            for key, part in state.parts.items()
-        ]
-        return Contents(state.param, state.problem, state.ids, state._next_id, parts)
+        binaries = []
+        for pair, binary in state.binaries.items():
+            at = binary.state
+            beta, K_beta = np.asarray(at.coefficients), np.asarray(at.K_beta)
+            binaries.append(BinaryRecord(pair, binary.ids.copy(), beta, K_beta, at.total))
+        return StateRecord(state.param, state.problem, state.ids, state._next_id, binaries)
 
 
-def restored_state(contents: Contents, observer: Observer, kind: type[AnyState]) -> AnyState:
-    """The state of these contents, of class ``kind``. What is not quite the optimum is polished.
+def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> AnyState:
+    """The state of a record, of class ``kind``. What is not quite the optimum is refined.
 
     Raises
     ------
-    DataError, ParameterError      contents that no state has
+    DataError, ParameterError      a record that no state has
+    SvmxError                      a time limit, or a stop
     """
-    param, problem, ids = contents.param, contents.problem, contents.ids
+    param, problem, ids = record.param, record.problem, record.ids
     check_kept(param)
     check_problem(problem, param)
     if ids.shape != (len(problem),) or ids[0] < 0 or (np.diff(ids) <= 0).any():
         raise DataError("the ids of the rows do not ascend")
-    if contents.next_id <= ids[-1]:
-        raise DataError(f"the next id, {contents.next_id}, has been given already")
-    state = kind(param, problem, ids, contents.next_id)
-    layout = Layout(param, problem, observer)
-    change = Change(param, problem, ids, None, observer)
-    met: set[Key] = set()
-    for part in contents.parts:
-        key = part.key if part.key is None or part.key in layout.members else (part.key[1], part.key[0])
-        if key not in layout.members or key in met:
-            raise DataError(f"there is no dual problem of {called(part.key)}, or another one")
-        met.add(key)
-        state.parts[part.key] = restored_part(change, layout, key, part)
-    if len(state.parts) != len(layout.members):
-        raise DataError(f"{len(layout.members)} dual problems are needed, {len(state.parts)} given")
-    change.touched = list(state.parts.values())
-    state.report = change.report(state.parts)
+    if record.next_id <= ids[-1]:
+        raise DataError(f"the next id, {record.next_id}, has been given already")
+    state = kind(param, problem, ids, record.next_id)
+    index = PairIndex(param, problem, observer)
+    transaction = Transaction(param, problem, ids, observer)
+    met: set[Pair] = set()
+    for binary in record.binaries:
+        listed = index.as_listed(binary.pair)
+        if listed not in index.members or listed in met:
+            raise DataError(f"there is no dual problem of {called(binary.pair)}, or another one")
+        met.add(listed)
+        state.binaries[binary.pair] = restored_binary(transaction, index, binary)
+    if len(state.binaries) != len(index.members):
+        raise DataError(f"{len(index.members)} dual problems are needed, {len(state.binaries)} given")
+    state.report = report_of(state.binaries.values(), state.binaries)
     return state
 
 
-def restored_part(change: Change, layout: Layout, key: Key, kept: PartContents) -> Part:
-    """A part; ``key`` is that of ``layout``, whose classes may be in the other order by now."""
-    param, ids = change.param, kept.ids
-    if not np.array_equal(np.sort(ids), np.sort(change.ids[np.asarray(layout.members[key])])):
-        raise DataError(f"the rows of {called(kept.key)} are not those of the data")
-    costs = layout.costs[key] if key == kept.key else layout.costs[key][::-1]
-    targets = np.asarray(change.problem.targets)[np.searchsorted(change.ids, ids)]
-    if kept.key is not None:
-        targets = np.where(targets == kept.key[0], 1.0, -1.0)
-    linear, low, high = boxes_of(param, targets.data, *costs)
-    if kept.beta.shape != np.asarray(low).shape or kept.K_beta.shape != ids.shape:
-        raise DataError(f"the numbers of {called(kept.key)} are too many or too few")
+def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRecord) -> BinaryProblem:
+    """One binary problem; its classes may be in the other order in ``index`` by now. Raises as ``restored``."""
+    param, ids, name = transaction.param, record.ids, called(record.pair)
+    members = np.asarray(index.members[index.as_listed(record.pair)])
+    if not np.array_equal(np.sort(ids), np.sort(transaction.ids[members])):
+        raise DataError(f"the rows of {name} are not those of the data")
+    linear, lower, upper = index.bounded(record.pair, transaction.targets_of(ids))
+    if record.beta.shape != np.asarray(lower).shape or record.K_beta.shape != ids.shape:
+        raise DataError(f"the numbers of {name} are too many or too few")
     (total,) = coefficient_sums(param, len(ids))
-    if not isclose(kept.total, total, rel_tol=UNBALANCED, abs_tol=UNBALANCED):
-        raise DataError(f"the coefficients of {called(kept.key)} are to add up to {total:g}, not {kept.total:g}")
-    beta = feasible(kept.key, kept.beta, np.asarray(low), np.asarray(high), total)
-    if not np.isfinite(kept.K_beta).all():
-        raise DataError(f"a score of {called(kept.key)} is not finite")
-    part = Part(Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE))
-    part.path.state.append(change.kernel_of(ids), ids.data, linear, low, high)
-    try:
-        # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
-        part.path.approach(beta.data, total, change.control())
-        largest = max(float(np.abs(kept.K_beta).max()), np.finfo(float).tiny)
-        if np.abs(np.asarray(part.path.state.K_beta) - kept.K_beta).max() > ELSEWHERE * largest:
-            raise DataError(f"the scores of {called(kept.key)} are not those of the data")
-        part.path.finish()
-    except PathLost:
-        part.trained = True
-        change.lost(lambda: part.path.by_smo(filled("i", []), total, param.eps, change.control()))
-    except TimeoutError as error:
-        raise SvmxError(f"{error}: there is no state") from None
-    return part
+    if not isclose(record.total, total, rel_tol=UNBALANCED, abs_tol=UNBALANCED):
+        raise DataError(f"the coefficients of {name} are to add up to {total:g}, not {record.total:g}")
+    beta = feasible(record.pair, record.beta, np.asarray(lower), np.asarray(upper), total)
+    if not np.isfinite(record.K_beta).all():
+        raise DataError(f"a score of {name} is not finite")
+    binary = BinaryProblem(param)
+    path = binary.path
+    path.state.append(transaction.kernel_of(ids), ids.data, linear, lower, upper)
+    with errors_of_a_path("there is no state"):
+        try:
+            # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
+            path.approach(beta.data, total, transaction.control())
+            largest = max(float(np.abs(record.K_beta).max()), np.finfo(float).tiny)
+            if np.abs(np.asarray(path.state.K_beta) - record.K_beta).max() > ELSEWHERE * largest:
+                raise DataError(f"the scores of {name} are not those of the data")
+            path.finish()
+        except PathLost:
+            binary.retrained = True
+            path.by_smo(filled("i", []), total, param.eps, transaction.control())
+    return binary
 
 
-def feasible(key: Key, beta: FloatArray, low: FloatArray, high: FloatArray, total: float) -> FloatArray:
-    """beta within its bounds. Raises DataError where it is not even near."""
+def feasible(pair: Pair, beta: FloatArray, lower: FloatArray, upper: FloatArray, total: float) -> FloatArray:
+    """beta within its bounds (ndarrays of float64, shape (variables,)). Raises DataError where it is not even near."""
     if not np.isfinite(beta).all():
-        raise DataError(f"a coefficient of {called(key)} is not finite")
-    excess = np.maximum(low - beta, beta - high) - BEYOND * (high - low)
+        raise DataError(f"a coefficient of {called(pair)} is not finite")
+    excess = np.maximum(lower - beta, beta - upper) - BEYOND * (upper - lower)
     worst = int(excess.argmax())
     if excess[worst] > 0:
         raise DataError(
-            f"coefficient {beta[worst]:.17g} of {called(key)} is not between {low[worst]:g} and {high[worst]:g}"
+            f"coefficient {beta[worst]:.17g} of {called(pair)} is not between {lower[worst]:g} and {upper[worst]:g}"
         )
     if abs(beta.sum() - total) > UNBALANCED * (np.abs(beta).sum() + abs(total)):
-        raise DataError(f"the coefficients of {called(key)} add up to {beta.sum():g}, not to {total:g}")
-    clipped: FloatArray = np.clip(beta, low, high)
+        raise DataError(f"the coefficients of {called(pair)} add up to {beta.sum():g}, not to {total:g}")
+    clipped: FloatArray = np.clip(beta, lower, upper)
     return clipped
 
 
-def called(key: Key) -> str:
-    """A dual problem in a message."""
-    return "the rows" if key is None else f"classes {key[0]} and {key[1]}"
-
-
-# ---- from a model ------------------------------------------------------------------------------
-
-
-def completed(param: Parameter, model: Model, given: Collection[str] = ()) -> Parameter:
-    """``param`` with what a model file keeps: formulation and kernel.
-
-    Parameters
-    ----------
-    given : names of the fields of ``param`` that were asked for
-
-    Raises
-    ------
-    ParameterError      what was asked for, or is no default, contradicts the model
-    """
-    kept = model.param
-    usual = Parameter()
-    names = ["svm_type", "kernel_type", *(name for name, kinds in KERNEL_FIELDS.items() if kept.kernel_type in kinds)]
-    for name in names:
-        value, own = getattr(param, name), getattr(kept, name)
-        asked = (name in given or value != getattr(usual, name)) and not (name == "gamma" and value == 0)
-        if asked and not isclose(value, own, rel_tol=1e-12):
-            words = [v.name if isinstance(v, SvmType | KernelType) else f"{v:.17g}" for v in (value, own)]
-            raise ParameterError(f"{name} is given as {words[0]}, but the model has {words[1]}")
-    return replace(
-        param,
-        svm_type=kept.svm_type,
-        kernel_type=kept.kernel_type,
-        degree=kept.degree,
-        gamma=kept.gamma,
-        coef0=kept.coef0,
-    )
-
-
-def state_of_model(
-    problem: Problem, param: Parameter, model: Model, observer: Observer, kind: type[AnyState]
-) -> AnyState:
-    """The state of a model and the rows it was trained on, of class ``kind``; ``param`` is ``completed``.
-
-    Raises
-    ------
-    DataError           other rows or labels than the model's, or coefficients that ``param`` does not allow
-    ParameterError
-    """
-    check_kept(param)
-    check_problem(problem, param)
-    if model.has_probability:
-        observer.remark("probability dropped")
-    problem = Problem(problem.matrix.take(problem.rows), problem.targets)
-    ids = np.arange(len(problem), dtype=np.int64)
-    state = kind(param, problem, ids, len(problem))
-    layout = Layout(param, problem, observer)
-    if param.svm_type.is_classification:
-        check_classes(problem, model)
-    betas = coefficients_of(layout, model, matched_rows(problem, model))
-    check_costs(layout, betas)
-    if not layout.members:
-        observer.remark("one class")
-    for key, beta in betas.items():
-        state.parts[key] = train_part(param, layout, key, ids, observer, beta.data)
-        state.parts[key].trained = False
-    change = Change(param, problem, ids, None, observer)
-    change.touched = list(state.parts.values())
-    state.report = change.report(state.parts)
-    return state
-
-
-def check_classes(problem: Problem, model: Model) -> None:
-    found, known = set(problem.targets), set(model.class_labels or ())
-    if found != known:
-        strange = min(found ^ known)
-        where = "the data, but not of the model" if strange in found else "the model, but not of the data"
-        raise DataError(f"{strange:g} is a class of {where}")
-
-
-def matched_rows(problem: Problem, model: Model) -> Any:
-    """The row of each support vector: ndarray of int64, shape (n_sv,). Equal rows are taken in their order."""
-    if model.param.svm_type.is_classification:
-        labels = np.repeat(np.array(model.class_labels, dtype=float), model.class_sv or ())
-        targets = np.asarray(problem.targets)
-    else:
-        labels, targets = np.zeros(model.n_sv), np.zeros(len(problem))
-    trouble: DataError | None = None
-    for rounded in (False, True):
-        try:
-            return paired(
-                row_keys(model.vectors, rounded), labels.tolist(), row_keys(problem.matrix, rounded), targets.tolist()
-            )
-        except DataError as error:
-            trouble = error
-    assert trouble is not None
-    raise trouble
-
-
-def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets: list[float]) -> Any:
-    """For each of ``vectors`` the next of ``rows`` that is equal to it and has its label."""
-    places: dict[tuple[bytes, float], deque[int]] = defaultdict(deque)
-    anywhere: dict[bytes, int] = {}
-    for i, entry in enumerate(zip(rows, targets, strict=True)):
-        places[entry].append(i)
-        anywhere.setdefault(entry[0], i)
-    found = np.zeros(len(vectors), dtype=np.int64)
-    for k, entry in enumerate(zip(vectors, labels, strict=True)):
-        if entry not in places:
-            if entry[0] not in anywhere:
-                raise DataError(
-                    f"support vector {k + 1} is not among the rows: the model was trained on others, or rows have "
-                    "joined or left since"
-                )
-            row = anywhere[entry[0]]
-            raise DataError(
-                f"support vector {k + 1} is of class {entry[1]:g}, but row {row + 1} of the data, with its features, "
-                f"of class {targets[row]:g}"
-            )
-        if not places[entry]:
-            raise DataError(f"support vector {k + 1} is more often in the model than among the rows")
-        found[k] = places[entry].popleft()
-    return found
-
-
-def row_keys(matrix: CsrMatrix, rounded: bool) -> list[bytes]:
-    """What two rows have in common if and only if their features are equal, zeros left out."""
-    values = np.asarray(matrix.values)
-    if rounded:
-        distinct, position = np.unique(values, return_inverse=True)
-        values = np.array([float(format(v, DIGITS)) for v in distinct.tolist()])[position]
-    keep = values != 0
-    ends = np.concatenate([[0], np.cumsum(keep)])[np.asarray(matrix.indptr)].tolist()
-    indices, values = np.asarray(matrix.indices)[keep], values[keep]
-    return [indices[begin:end].tobytes() + values[begin:end].tobytes() for begin, end in pairwise(ends)]
-
-
-def coefficients_of(layout: Layout, model: Model, row_of: Any) -> dict[Key, FloatArray]:
-    """beta of each dual problem, by variable, in the order of its members."""
-    table = model.sv_coef
-    by_row = np.zeros(len(layout.problem))
-    betas: dict[Key, FloatArray] = {}
-    if not layout.param.svm_type.is_classification:
-        by_row[row_of] = table[0]
-        both = np.column_stack([np.maximum(by_row, 0.0), np.minimum(by_row, 0.0)])
-        return {None: np.ascontiguousarray(both).ravel() if layout.param.svm_type.is_regression else by_row}
-    labels, counts = list(model.class_labels or ()), model.class_sv or ()
-    first = np.concatenate([[0], np.cumsum(counts)])
-    for key, members in layout.members.items():
-        assert key is not None
-        i, j = labels.index(key[0]), labels.index(key[1])
-        sign = 1.0 if i < j else -1.0
-        by_row[:] = 0.0
-        for own, other in ((i, j), (j, i)):
-            columns = slice(first[own], first[own + 1])
-            by_row[row_of[columns]] = sign * table[other - (own < other), columns]
-        betas[key] = by_row[np.asarray(members)]
-    return betas
-
-
-def check_costs(layout: Layout, betas: dict[Key, FloatArray]) -> None:
-    """Raise DataError unless the coefficients are feasible for the parameters."""
-    param = layout.param
-    worst, needed, bound = 0.0, 0.0, 0.0
-    boxes: dict[Key, tuple[FloatArray, FloatArray]] = {}
-    for key, beta in betas.items():
-        targets: Buffer = layout.problem.take(layout.members[key]).targets
-        if key is not None:
-            targets = np.where(np.asarray(targets) == key[0], 1.0, -1.0).data
-        _, low, high = (np.asarray(side) for side in boxes_of(param, targets, *layout.costs[key]))
-        boxes[key] = low, high
-        widths = high - low
-        k = int((np.abs(beta) / widths).argmax())
-        if abs(beta[k]) / widths[k] > max(needed, 1.0 + BEYOND):
-            needed, worst, bound = float(abs(beta[k]) / widths[k]), float(abs(beta[k])), float(widths[k])
-    if needed and param.svm_type.has_cost:
-        raise DataError(
-            f"coefficient {worst:g} exceeds C = {bound:g}: give the C and weights it was trained with "
-            f"(at least C = {param.C * needed:g})"
-        )
-    for key, beta in betas.items():
-        (total,) = coefficient_sums(param, len(layout.members[key]))
-        if param.svm_type == SvmType.ONE_CLASS and not isclose(beta.sum(), total, rel_tol=UNBALANCED):
-            raise DataError(
-                f"the coefficients add up to {beta.sum():g}, but nu = {param.nu:g} and {len(layout.problem)} rows to "
-                f"{total:g}: give the nu it was trained with, {beta.sum() / len(layout.problem):.8g}"
-            )
-        feasible(key, beta, *boxes[key], total)
+def called(pair: Pair) -> str:
+    """A binary problem in a message."""
+    return "the rows" if pair is None else f"classes {pair[0]} and {pair[1]}"

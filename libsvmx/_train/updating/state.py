@@ -1,7 +1,7 @@
 """Trained states that rows can join and leave: the optimum after each update is the one a training would reach.
 
-A state has a ``Part`` for each dual problem: one for regression and one-class, else one for each pair of classes.
-What a change does to them is in change.py.
+A state has a binary problem for each pair of classes, or one for regression and one-class; transaction.py says what a
+change does to them.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from operator import index
+from operator import index as whole_number
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.checks import check_problem
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import assemble_classifier, assemble_single
-from libsvmx._train.updating.transaction import Change, Key, Layout, Part, UpdateReport, train_part
-from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex, train_binary
+from libsvmx._train.updating.transaction import Transaction, UpdateReport, report_of
+from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class State:
 
     def __init__(self, param: Parameter, problem: Problem, ids: Ids, next_id: int) -> None:
         self.param, self.problem, self._ids, self._next_id = param, problem, ids, next_id
-        self.parts: dict[Key, Part] = {}
+        self.binaries: dict[Pair, BinaryProblem] = {}
         self.report = UpdateReport()
         self._model: Model | None = None
         self._lock = RLock()
@@ -82,24 +82,33 @@ class State:
 
     @property
     def gap(self) -> float:
-        """Largest KKT gap of any part over all its rows, from the scores that the paths have kept."""
+        """Largest KKT gap of any dual problem over all its rows, from the scores that the paths have kept."""
         with self._at_rest():
-            return max((part.path.state.gap() for part in self.parts.values()), default=float("-inf"))
+            return max((binary.state.gap() for binary in self.binaries.values()), default=float("-inf"))
 
     @property
     def objective(self) -> float:
-        """Sum of the dual objectives, 1/2 alpha'Q alpha + p'alpha, of all parts."""
+        """Sum of the objectives, 1/2 beta'K beta - linear'beta, of all dual problems."""
         with self._at_rest():
-            return sum(part.path.state.objective() for part in self.parts.values())
+            return sum(binary.state.objective() for binary in self.binaries.values())
 
     # ---- how it changes ------------------------------------------------------------------------
 
     def change(self, matrix: CsrMatrix, targets: Buffer, remove: Iterable[int], observer: Observer) -> Ids:
-        """Rows join and others leave along one path; the new ids.
+        """Rows join and others leave along one path.
+
+        Parameters
+        ----------
+        matrix, targets : CsrMatrix, buffer of float64, shape (new rows,)
+        remove : iterable of int      ids of rows that are there
+
+        Returns
+        -------
+        ndarray of int64, shape (new rows,)      the new ids
 
         Raises
         ------
-        DataError, ParameterError      the state stays as it was, as with any other error
+        DataError, ParameterError, SvmxError      the state stays as it was, as with any other error
         """
         with self._change():
             gone = self._rows_of(remove)
@@ -114,13 +123,13 @@ class State:
             rest = Problem(both.matrix.take(kept.data), both.take(kept.data).targets)
             if len(targets):
                 check_problem(Problem(matrix, targets), self.param)
-            change = Change(self.param, both, ids, stays, observer, len(targets))
+            transaction = Transaction(self.param, both, ids, observer, stays, len(targets))
             after, next_id = ids[kept], self._next_id + len(targets)
-            parts, report = change.apply(self.parts, Layout(self.param, rest, observer))
+            binaries, report = transaction.update(self.binaries, PairIndex(self.param, rest, observer))
             # nothing from here on can fail
             self._model = None
-            change.commit()
-            self.parts, self.problem, self._ids, self._next_id, self.report = parts, rest, after, next_id, report
+            transaction.commit()
+            self.binaries, self.problem, self._ids, self._next_id, self.report = binaries, rest, after, next_id, report
             return fresh
 
     def set_cost(self, C: float, observer: Observer | None = None) -> None:
@@ -133,36 +142,32 @@ class State:
         with self._change():
             if self.param.svm_type == SvmType.ONE_CLASS:
                 raise ParameterError("one-class has no C")
-            param = replace(self.param, C=C)
-            change = Change(param, self.problem, self._ids, np.ones(len(self), dtype=bool), observer or Observer())
-            ratio = param.C / self.param.C
-            layout = Layout(param, self.problem, observer or Observer())
-            boxes = {id(part): change.boxes(part, key, layout) for key, part in self.parts.items()}
-            report = change.each(
-                self.parts,
-                lambda part: part.path.rescale(*boxes[id(part)], ratio, change.control()),
-                lambda part: part.path.by_smo(filled("i", []), 0.0, param.eps, change.control(), *boxes[id(part)]),
-            )
+            param, observer = replace(self.param, C=C), observer or Observer()
+            transaction = Transaction(param, self.problem, self._ids, observer)
+            index = PairIndex(param, self.problem, observer)
+            report = transaction.rescale(self.binaries, index, param.C / self.param.C)
             self._model = None
-            change.commit()
+            transaction.commit()
             self.param, self.report = param, report
 
     def check(self, observer: Observer | None = None) -> float:
         """Compute all scores from nothing, and repair what rounding has done to them; the gap before the repair."""
         with self._change():
-            change = Change(self.param, self.problem, self._ids, np.ones(len(self), dtype=bool), observer or Observer())
-            found: list[float] = []
-            report = change.each(self.parts, lambda part: found.append(part.path.check(change.control())))
+            transaction = Transaction(self.param, self.problem, self._ids, observer or Observer())
+            gaps: list[float] = []
+            report = transaction.for_each(
+                self.binaries, lambda pair, binary: gaps.append(binary.path.check(transaction.control()))
+            )
             self._model = None
-            change.commit()
+            transaction.commit()
             self.report = report
-            return max(found, default=float("-inf"))
+            return max(gaps, default=float("-inf"))
 
     def copy(self) -> Self:
         """A state of its own: the kernel rows that this one has kept are not copied, but the data are shared."""
         with self._at_rest():
             other = type(self)(self.param, self.problem, self._ids, self._next_id)
-            other.parts = {key: part.copy() for key, part in self.parts.items()}
+            other.binaries = {pair: binary.copy() for pair, binary in self.binaries.items()}
             other.report, other._model = self.report, self._model
             return other
 
@@ -197,7 +202,7 @@ class State:
     def _rows_of(self, ids: Iterable[int]) -> Ids:
         """Rows of ids. Raises DataError for those that are unknown or come twice."""
         try:
-            wanted = np.array([index(i) for i in ids], dtype=np.int64)
+            wanted = np.array([whole_number(i) for i in ids], dtype=np.int64)
         except (TypeError, OverflowError) as error:
             raise DataError(f"ids must be whole numbers, in a sequence: {error}") from None
         rows = np.searchsorted(self._ids, wanted)
@@ -212,35 +217,30 @@ class State:
     def _assemble(self) -> Model:
         param, problem = self.param, self.problem
         if not param.svm_type.is_classification:
-            part = self.parts[None]
-            model: Model = assemble_single(
-                problem, param, self._beta(part, self._ids), part.path.state.rho + 0.0, status(part, param)
-            )
+            binary = self.binaries[None]
+            beta, rho = coefficients_of(binary, self._ids), binary.state.rho + 0.0
+            model: Model = assemble_single(problem, param, beta, rho, binary.status(param.eps))
             return model
         labels, start, order = folds.group_classes(problem.targets)
         betas, rhos, statuses = [], [], []
         for i in range(len(labels)):
             for j in range(i + 1, len(labels)):
-                turned = (labels[i], labels[j]) not in self.parts
-                part = self.parts[(labels[j], labels[i]) if turned else (labels[i], labels[j])]
+                turned = (labels[i], labels[j]) not in self.binaries
+                binary = self.binaries[(labels[j], labels[i]) if turned else (labels[i], labels[j])]
                 members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
-                beta = self._beta(part, self._ids[members])
+                beta = coefficients_of(binary, self._ids[members])
+                # adding 0.0 makes -0.0 positive
                 betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
-                rhos.append(-part.path.state.rho + 0.0 if turned else part.path.state.rho + 0.0)
-                statuses.append(status(part, param))
+                rhos.append((-binary.state.rho if turned else binary.state.rho) + 0.0)
+                statuses.append(binary.status(param.eps))
         return assemble_classifier(problem, param, (labels, start, order), betas, rhos, statuses)
 
-    def _beta(self, part: Part, ids: Ids) -> Buffer:
-        """Coefficients of the rows ``ids``."""
-        own = part.ids
-        by_position = np.asarray(part.path.state.coefficients).reshape(len(own), -1).sum(axis=1)
-        order = np.argsort(own)
-        return np.ascontiguousarray(by_position[order[np.searchsorted(own[order], ids)]]).data
 
-
-def status(part: Part, param: Parameter) -> SolveStatus:
-    """How the solve of a part ended."""
-    return SolveStatus.CONVERGED if part.path.state.gap() <= param.eps else SolveStatus.ITERATION_LIMIT
+def coefficients_of(binary: BinaryProblem, ids: Ids) -> Buffer:
+    """beta of the rows ``ids``, which are those of the binary problem: buffer of float64, shape (rows,)."""
+    own = binary.ids
+    order = np.argsort(own)
+    return np.ascontiguousarray(binary.coefficients[order[np.searchsorted(own[order], ids)]]).data
 
 
 # ---- training ----------------------------------------------------------------------------------
@@ -261,15 +261,13 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     problem = Problem(problem.matrix.take(problem.rows), problem.targets)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
-    layout = Layout(param, problem, observer)
-    if not layout.members:
+    index = PairIndex(param, problem, observer)
+    if not index.members:
         observer.remark("one class")
-    state.parts = {key: train_part(param, layout, key, ids, observer) for key in layout.members}
-    change = Change(param, problem, ids, None, observer)
-    change.touched = list(state.parts.values())
-    state.report = change.report(state.parts)
-    for part in state.parts.values():
-        part.trained = False
+    state.binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
+    state.report = report_of(state.binaries.values(), state.binaries)
+    for binary in state.binaries.values():
+        binary.retrained = False
     return state
 
 

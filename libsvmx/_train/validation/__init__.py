@@ -1,0 +1,14 @@
+"""Cross-validation, leave-one-out and grid search. Open dual_folds first.
+
+    scheme            Seeding, what can be asked for: a seeder or none, auto, path; chain or star
+    cross_validation  the loop over LIBSVM's folds        leave_one_out   the loop over rows
+    problem_folds     ProblemFolds <- SingleFolds (single_folds), PairFolds (pair_folds); hold DualFolds
+    dual_folds        DualFolds, the folds of one dual; holds FoldStarts (fold_start) and RemovalPath (removal_path)
+    fold_report       FoldReport and its sums
+    grid              Point, Grid, Best                   grid_search     Plan, Search; holds a Pool: Alone, or
+    grid_pool         Workers
+
+One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: held_out closes the boxes of its rows;
+FoldStarts finds beta and V, by a seeder (_solvers/seeding) or from a smaller C; the solver goes on from there; recover
+makes coefficients and the report -> folds.predict reads the decision values of the held-out rows off V.
+"""

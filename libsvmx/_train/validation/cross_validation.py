@@ -1,7 +1,7 @@
-"""Cross-validation whose rounds start from what the last ones found (alpha seeding), and LIBSVM's plain one.
+"""Cross-validation whose folds start from a known optimum (alpha seeding), and LIBSVM's plain one.
 
 Wen, Li, Kotagiri, Chen, Chen & Zhang, Improving efficiency of SVM k-fold cross-validation by alpha seeding, AAAI 2017.
-The folds are LIBSVM's. Seeded rounds end at the same optimum to eps, so they predict the same but for rows on the
+The folds are LIBSVM's. Seeded folds end at the same optimum to eps, so they predict the same but for rows on the
 border.
 """
 
@@ -17,8 +17,10 @@ from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.observer import Observer, SolveReport
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
-from libsvmx._train.validation.pair_folds import FoldReport, KeptFold, by_pairs, check_seedable, fold_report, rounds_of
-from libsvmx._train.validation.scheme import Seeding
+from libsvmx._train.validation.fold_report import FoldReport, fold_report
+from libsvmx._train.validation.pair_folds import by_pairs, folds_of
+from libsvmx._train.validation.problem_folds import WarmStarts
+from libsvmx._train.validation.scheme import Seeding, check_seedable
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
@@ -28,24 +30,24 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-# What each fold came to.
-State = list[KeptFold]
+# What each fold leaves for a larger C.
+State = list[WarmStarts]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CrossValidated:
     """What a cross-validation found.
 
     Attributes
     ----------
-    predicted : buffer of float64, shape (n,)            of each row by the round without it
+    predicted : buffer of float64, shape (n,)            of each row by the fold without it
     values : buffer of float64, shape (n * n_functions,) its decision values: one, or one for each pair of ``labels``
-        (0, 1), (0, 2), …; nan where a round lacks a class
+        (0, 1), (0, 2), …; nan where a fold lacks a class
     labels : tuple of int                                classes by first appearance
     fold_of : buffer of int32, shape (n,)
     folds : tuple of FoldReport
     seeding : Seeding
-    whole : FoldReport           the training over all rows that a star begins with, else None
+    full : FoldReport            the training over all rows that a star begins with, else None
     state : State                what the same folds may start from at a larger C, if it was wanted
     """
 
@@ -55,13 +57,13 @@ class CrossValidated:
     fold_of: Buffer
     folds: tuple[FoldReport, ...]
     seeding: Seeding
-    whole: FoldReport | None = None
+    full: FoldReport | None = None
     state: State | None = None
 
     @property
     def solves(self) -> tuple[FoldReport, ...]:
-        """All trainings: that over all rows, if there was one, and the rounds."""
-        return self.folds if self.whole is None else (self.whole, *self.folds)
+        """All trainings: that over all rows, if there was one, and the folds."""
+        return self.folds if self.full is None else (self.full, *self.folds)
 
 
 def cross_validate(
@@ -82,7 +84,7 @@ def cross_validate(
     ----------
     with_values : bool       decision values are wanted, not only predictions
     kernels : KernelProvider        of these rows, if there were or will be other solves over them
-    start : State            seeded rounds begin with what the same folds came to at a smaller C
+    start : State            seeded folds begin with what the same folds came to at a smaller C
     keep : bool              ``state`` is wanted, for a larger C
 
     Raises
@@ -91,26 +93,26 @@ def cross_validate(
     """
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
-    if seeding.method == "none":
+    if seeding.seeder == "none":
         return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
     check_seedable(param)
-    tally = Tally(problem, param, order, bounds)
-    if seeding == Seeding("auto") and (len(tally.labels) > 2 or n_folds == 2):
-        # many small problems, or rounds that share nothing: a start costs more than it saves
+    results = Results(problem, param, order, bounds)
+    if seeding == Seeding("auto") and (len(results.labels) > 2 or n_folds == 2):
+        # many small problems, or folds that share nothing: a start costs more than it saves
         return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
-    solver = rounds_of(problem, param, observer, kernels)
+    solver = folds_of(problem, param, observer, kernels)
     seeding = seeding.usual(n_folds)
     if seeding.scheme == "star" and start is None:
-        tally.whole = solver.train_whole()
+        results.full = solver.train_full()
     state: State = []
     for f, (begin, end) in enumerate(pairwise(bounds)):
         rest, held_out = folds.all_but(order, begin, end), order[begin:end]
         report = solver.solve(rest, held_out, seeding, start[f] if start else {})
         predicted, values = solver.predict(rest, held_out, with_values)
-        tally.add(held_out, predicted, values, report)
+        results.add(held_out, predicted, values, report)
         if keep:
-            state.append(solver.keep())
-    return tally.result(seeding, state if keep else None)
+            state.append(solver.for_larger_C())
+    return results.result(seeding, state if keep else None)
 
 
 def plain(
@@ -123,8 +125,8 @@ def plain(
     with_values: bool,
     kernels: KernelProvider | None,
 ) -> CrossValidated:
-    """LIBSVM's cross-validation: every round from nothing, along LIBSVM's path."""
-    tally = Tally(problem, param, order, bounds)
+    """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path."""
+    results = Results(problem, param, order, bounds)
     kernels = kernels or shared_kernels(problem, param)
     for begin, end in pairwise(bounds):
         counting = Counting(observer)
@@ -138,13 +140,14 @@ def plain(
         else:
             predicted = prediction.labels_of(model, values, len(held_out))
         if values is not None:
-            values = by_pairs(values, len(held_out), model.class_labels, tally.labels)
-        tally.add(order[begin:end], predicted, values, fold_report(counting.reports, "none", 0.0, seconds))
-    return tally.result(Seeding("none"))
+            values = by_pairs(values, len(held_out), model.class_labels, results.labels)
+        report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
+        results.add(order[begin:end], predicted, values, report)
+    return results.result(Seeding("none"))
 
 
 class Counting(Observer):
-    """Passes everything on, and sums up what the solves of one round took."""
+    """Passes everything on, and sums up what the solves of one fold took."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
@@ -157,8 +160,8 @@ class Counting(Observer):
         self.observer.solved(report)
 
 
-class Tally:
-    """Puts the rounds together."""
+class Results:
+    """Puts the folds together."""
 
     def __init__(self, problem: Problem, param: Parameter, order: Buffer, bounds: list[int]) -> None:
         n = len(problem)
@@ -170,10 +173,10 @@ class Tally:
             for row in order[begin:end]:
                 self.fold_of[row] = f
         self.reports: list[FoldReport] = []
-        self.whole: FoldReport | None = None
+        self.full: FoldReport | None = None
 
     def add(self, rows: Buffer, predicted: Buffer, values: Buffer | None, report: FoldReport) -> None:
-        """A round: predictions and, if they were wanted, decision values of the rows held out."""
+        """A fold: predictions and, if they were wanted, decision values of the rows held out."""
         width = self.width
         for k, row in enumerate(rows):
             self.predicted[row] = predicted[k]
@@ -184,12 +187,12 @@ class Tally:
     def result(self, seeding: Seeding, state: State | None = None) -> CrossValidated:
         """All of it."""
         return CrossValidated(
-            self.predicted,
-            self.values,
-            tuple(self.labels),
-            self.fold_of,
-            tuple(self.reports),
-            seeding,
-            self.whole,
-            state,
+            predicted=self.predicted,
+            values=self.values,
+            labels=tuple(self.labels),
+            fold_of=self.fold_of,
+            folds=tuple(self.reports),
+            seeding=seeding,
+            full=self.full,
+            state=state,
         )

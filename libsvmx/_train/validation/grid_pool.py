@@ -14,7 +14,8 @@ from uuid import uuid4
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.grid import Column, Key, Outcome, Plan, evaluate
+from libsvmx._train.validation.grid import Key
+from libsvmx._train.validation.grid_search import Column, Outcome, Plan, evaluate
 from libsvmx.exceptions import ParameterError, SvmxError
 
 if TYPE_CHECKING:

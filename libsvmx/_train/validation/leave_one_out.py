@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._train.checks import check_problem
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
-from libsvmx._train.validation.pair_folds import FoldReport, PairRounds, check_seedable, rounds_of
-from libsvmx._train.validation.scheme import Seeding
+from libsvmx._train.validation.dual_folds import optimum_may_stand
+from libsvmx._train.validation.fold_report import FoldReport
+from libsvmx._train.validation.pair_folds import PairFolds, folds_of
+from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 DOUBT = 20.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOneOut:
     """What leave-one-out found.
 
@@ -41,24 +43,24 @@ class LeftOneOut:
     ----------
     predicted : buffer of float64, shape (n,)              of each row by the training without it
     values : buffer of float64, shape (n * n_functions,)   decision values, as in a cross-validation; those of rows that
-        ``settled`` are the ones of the training over all rows
+        are known to be wrong are the ones of the training over all rows
     labels : tuple of int
     retrained : buffer of int32        rows for which the rest was solved again, ascending
-    settled : int                      misclassified rows for which it was not
+    known_wrong : int                  misclassified rows for which it was not
     folds : tuple of FoldReport        one for each of ``retrained``
-    whole : FoldReport                 the training over all rows
+    full : FoldReport                  the training over all rows
     """
 
     predicted: Buffer
     values: Buffer
     labels: tuple[int, ...]
     retrained: Buffer
-    settled: int
+    known_wrong: int
     folds: tuple[FoldReport, ...]
-    whole: FoldReport
+    full: FoldReport
 
 
-def settles(param: Parameter) -> bool:
+def replaces_n_folds(param: Parameter) -> bool:
     """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
     if not param.solver.follows_libsvm or param.svm_type != SvmType.C_SVC or param.probability:
         return False
@@ -70,7 +72,7 @@ def leave_one_out(
     param: Parameter,
     rand: Rand,
     observer: Observer,
-    method: str = "auto",
+    seeder: str = "auto",
     with_values: bool = True,
     exact: bool = False,
 ) -> LeftOneOut:
@@ -78,7 +80,7 @@ def leave_one_out(
 
     Parameters
     ----------
-    method : str             the seeder, see libsvmx._train.validation.scheme
+    seeder : str             see libsvmx._train.validation.scheme
     with_values : bool       decision values are wanted, not only predictions
     exact : bool             C-SVC: where two optima to eps might disagree on a label, LIBSVM's own path decides, with
                              the folds that ``rand`` draws
@@ -89,8 +91,8 @@ def leave_one_out(
     """
     check_problem(problem, param)
     check_seedable(param)
-    seeding = Seeding(method, "star")
-    if method == "none":
+    seeding = Seeding(seeder, "star")
+    if seeder == "none":
         raise ParameterError("leave-one-out starts from the training over all rows: choose a seeding method")
     n = len(problem)
     order, _ = draw_folds(problem, param, n, rand, observer)
@@ -98,39 +100,46 @@ def leave_one_out(
     for at, row in enumerate(order):
         place[row] = at
     kernels = shared_kernels(problem, param)
-    solver = rounds_of(problem, param, observer, kernels)
-    whole = solver.train_whole()
-    values = solver.whole_values()
+    solver = folds_of(problem, param, observer, kernels)
+    full = solver.train_full()
+    values = solver.full_values()
     width = len(values) // n
-    pairs = solver if isinstance(solver, PairRounds) else None
+    pairs = solver if isinstance(solver, PairFolds) else None
     classes = ClassOrder(pairs, order) if pairs else None
-    stands = param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
+    stands = optimum_may_stand(param)
     predicted = zeros("d", n)
-    retrained, reports, settled = [], [], 0
+    retrained, reports, known_wrong = [], [], 0
     for row in range(n):
         own = values[row * width : (row + 1) * width]
         ranking = classes.without(row) if classes else []
         wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
         if stands and wrong:
-            settled += not solver.unused(row)
-        elif not (stands and solver.unused(row)):
+            known_wrong += not solver.is_unused(row)
+        elif not (stands and solver.is_unused(row)):
             report, changed = solver.leave_out(row, seeding)
             reports.append(report)
             retrained.append(row)
             for at, value in changed.items():
                 own[at] = value
         predicted[row] = solver.prediction(row, own, ranking)
-        if exact and any(not abs(v) > max(DOUBT * param.eps, w) for v, w in zip(own, solver.leeway(), strict=True)):
+        if exact and any(not abs(v) > max(DOUBT * param.eps, w) for v, w in zip(own, solver.rho_widths(), strict=True)):
             model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer, kernels)
             predicted[row] = predict_fold(model, problem.take(filled("i", [row])), observer)[0]
-    labels = tuple(pairs.labels) if pairs else ()
-    return LeftOneOut(predicted, values, labels, filled("i", retrained), settled, tuple(reports), whole)
+    return LeftOneOut(
+        predicted=predicted,
+        values=values,
+        labels=tuple(pairs.labels) if pairs else (),
+        retrained=filled("i", retrained),
+        known_wrong=known_wrong,
+        folds=tuple(reports),
+        full=full,
+    )
 
 
 class ClassOrder:
     """ClassOrder(solver, order): classes as LIBSVM orders them, by first appearance in ``order`` without a row."""
 
-    def __init__(self, solver: PairRounds, order: Buffer) -> None:
+    def __init__(self, solver: PairFolds, order: Buffer) -> None:
         self.first: dict[int, list[int]] = {}  # the first two places of each class
         for place, row in enumerate(order):
             seen = self.first.setdefault(solver.class_of[row], [])

@@ -1,23 +1,20 @@
-"""What can be asked of the rounds of a cross-validation."""
+"""How the folds of a cross-validation start: what can be asked for."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from libsvmx._solvers.seeding.registry import SEEDERS
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
-METHODS = ("none", "auto", "sir", "mir", "ato", "avg", "top", "near", "path")
+if TYPE_CHECKING:
+    from libsvmx._train.parameter import Parameter
+
+# Beside the seeders: from nothing, along LIBSVM's path; what is expected to be the fastest; along the exact path.
+CHOICES = ("none", "auto", *SEEDERS, "path")
 SCHEMES = ("chain", "star")
-# AVG and TOP were made for leave-one-out, which starts from the whole problem, and so is NEAR; the paper's are a chain
-USUAL_SCHEME = {
-    "sir": "chain",
-    "mir": "chain",
-    "ato": "chain",
-    "avg": "star",
-    "top": "star",
-    "near": "star",
-    "path": "star",
-}
 
 # What auto is: the fastest on the sets of the benchmark.
 AUTO = {"chain": "sir", "star": "near"}
@@ -27,22 +24,22 @@ STAR_FROM = 5
 
 @dataclass(frozen=True, slots=True)
 class Seeding:
-    """How rounds start: a method and a scheme.
+    """How folds start: a seeder and a scheme.
 
     Attributes
     ----------
-    method : str         of METHODS; 'none' is LIBSVM's own path from nothing; 'path' takes the rows held out away from
+    seeder : str         of CHOICES; 'none' is LIBSVM's own path from nothing; 'path' takes the rows held out away from
         the optimum over all rows along the exact path, where others hand on their coefficients and solve
-    scheme : str         'chain': from the round before; 'star': from the optimum over all rows; '' for the usual one
+    scheme : str         'chain': from the fold before; 'star': from the optimum over all rows; '' for the usual one
     """
 
-    method: str = "none"
+    seeder: str = "none"
     scheme: str = ""
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ParameterError(f"unknown seeding method {self.method!r}: choose one of {', '.join(METHODS)}")
-        if self.method == "path" and self.scheme == "chain":
+        if self.seeder not in CHOICES:
+            raise ParameterError(f"unknown seeding method {self.seeder!r}: choose one of {', '.join(CHOICES)}")
+        if self.seeder == "path" and self.scheme == "chain":
             raise ParameterError("seeding by path starts from the training over all rows: choose star")
         if self.scheme and self.scheme not in SCHEMES:
             raise ParameterError(f"unknown seeding scheme {self.scheme!r}: choose chain or star")
@@ -51,6 +48,17 @@ class Seeding:
         """With the scheme filled in, and for 'auto' with few folds a chain: a star has one training more."""
         if self.scheme:
             return self
-        if self.method == "auto":
+        if self.seeder == "auto":
             return replace(self, scheme="chain" if n_folds < STAR_FROM else "star")
-        return replace(self, scheme=USUAL_SCHEME.get(self.method, "chain"))
+        if self.seeder in SEEDERS:
+            return replace(self, scheme=SEEDERS[self.seeder].usual_scheme)
+        return replace(self, scheme="star" if self.seeder == "path" else "chain")
+
+
+def check_seedable(param: Parameter) -> None:
+    """Raises ParameterError for what folds that start from a known optimum do not do."""
+    param.solver.require("may_be_seeded")
+    if param.probability:
+        raise ParameterError("alpha seeding gives no probability estimates: leave out -b 1, or seed with none")
+    if param.svm_type == SvmType.C_SVC and any(weight == 0 for _, weight in param.weights):
+        raise ParameterError("alpha seeding needs positive class weights: leave the class out, or seed with none")

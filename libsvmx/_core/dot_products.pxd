@@ -1,7 +1,12 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
-cdef extern from "blocks.h" nogil:
+cdef extern from "dot_products.h" nogil:
+    enum: SVMX_PANEL
     enum: SVMX_SOURCES
+
+    void svmx_panel_dots(int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz,
+                         const int32_t *index, const double *value, double *dots) noexcept
+    void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots) noexcept
 
     void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, const double *value,
                           const double *sources, double *dots) noexcept

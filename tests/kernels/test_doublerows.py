@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support.exact import Problems, Walk
+from support.examples import examples
 
 from libsvmx import Parameter
 from libsvmx._core.buffers import filled
@@ -41,7 +42,7 @@ def check_sums(walk):
     seed=st.integers(0, 2**32 - 1),
     sizes=st.lists(st.tuples(st.integers(0, 20), st.floats(0, 0.9)), min_size=1, max_size=6),
 )
-@settings(max_examples=15, deadline=None)
+@examples(15)
 def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
     """Every row of the margin is kept or pinned while others get new columns and lose old ones."""
     problem, walk = walk_of(seed, name, 30, budget_bytes)

@@ -1,15 +1,53 @@
-/* Dot products of SVMX_SOURCES rows at a time with many targets.
+/* Dot products of one row, or of SVMX_SOURCES rows at a time, with many target rows.
  *
  * One row at a time, a value costs what fetching its target costs; a block of rows fetches each target once. Every
  * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
  * sparse, targets where they are dense; the vectors are GCC's, which any width of register can be made to hold.
+ *
+ * Who calls: _kernels/products.pyx, and rbf.c with fused multiply-add.
  */
-#ifndef SVMX_BLOCKS_H
-#define SVMX_BLOCKS_H
+#ifndef SVMX_DOT_PRODUCTS_H
+#define SVMX_DOT_PRODUCTS_H
 
-#include "lanes.h"
+#include "simd.h"
 
+/* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
+#define SVMX_PANEL 16
+/* Rows of a block: as many as a solver may have computed at once. */
 #define SVMX_SOURCES 16
+
+/* ---- dot products of one row with many ---------------------------------------------- */
+
+/* dots[p*16+r] = sum over k of value[k] * panel_p[index[k]][r], in the order of k.
+ * panels: n_panels blocks of n_features x 16 doubles. Zeros in the panel add +-0: no change. */
+static SVMX_CLONES void svmx_panel_dots(int64_t n_panels, int64_t n_features, const double *SVMX_RESTRICT panels,
+                                        int64_t nnz, const int32_t *index, const double *value,
+                                        double *SVMX_RESTRICT dots)
+{
+    for (int64_t p = 0; p < n_panels; ++p) {
+        const double *panel = panels + p * n_features * SVMX_PANEL;
+        double sum[SVMX_PANEL];
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sum[r] = 0.0;
+        for (int64_t k = 0; k < nnz; ++k) {
+            const double *lane = panel + (int64_t)index[k] * SVMX_PANEL;
+            const double v = value[k];
+            for (int r = 0; r < SVMX_PANEL; ++r)
+                sum[r] += v * lane[r];
+        }
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            dots[p * SVMX_PANEL + r] = sum[r];
+    }
+}
+
+/* dots[place] += v * x for all (place, x) of one feature's postings. */
+static void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots)
+{
+    for (int64_t k = 0; k < n; ++k)
+        dots[place[k]] += v * x[k];
+}
+
+/* ---- dot products of a block of rows with many ------------------------------------------ */
 
 #if defined(__GNUC__)
 typedef double svmx_vector __attribute__((vector_size(64), aligned(8), may_alias));

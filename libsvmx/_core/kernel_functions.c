@@ -1,0 +1,191 @@
+/* All kernel functions. To add one: its loop, a line in the table at the end, and a member of KernelType (enums.py).
+ *
+ * Loops are plain C that the compiler vectorises: lanes are different values, so no width changes a bit. What is LIBSVM's
+ * keeps LIBSVM's order of operations and libm's functions.
+ */
+#include "kernel_functions.h"
+
+#include <math.h>
+
+#include "exp.h"
+#include "rbf.h"
+#include "simd.h"
+
+#define SVMX_UNIT 0x1p-53 /* u: half an ulp of 1 */
+
+/* ---- LINEAR: K = t = <u, v>; PRECOMPUTED: K = t ------------------------------------------------------- */
+
+static void linear_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    (void)n, (void)kernel, (void)t;
+}
+
+static SVMX_CLONES void linear_row(int64_t n, const svmx_kernel *kernel, const double *SVMX_RESTRICT dots,
+                                   const double *squares, double square, float *SVMX_RESTRICT out)
+{
+    (void)kernel, (void)squares, (void)square;
+    for (int64_t k = 0; k < n; ++k)
+        out[k] = (float)dots[k];
+}
+
+/* ---- POLY: K = (gamma t + coef0)^degree, t = <u, v> ------------------------------------------------------ */
+
+/* Power by squaring, in LIBSVM's order of multiplications. */
+static SVMX_CLONES void poly_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    const double gamma = kernel->gamma, coef0 = kernel->coef0;
+    double square[SVMX_BLOCK];
+    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
+        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
+        double *result = t + start;
+        for (int64_t k = 0; k < m; ++k) {
+            square[k] = gamma * result[k] + coef0;
+            result[k] = 1.0;
+        }
+        for (int power = kernel->degree; power > 0; power /= 2) {
+            if (power % 2 == 1)
+                for (int64_t k = 0; k < m; ++k)
+                    result[k] *= square[k];
+            for (int64_t k = 0; k < m; ++k)
+                square[k] *= square[k];
+        }
+    }
+}
+
+/* ---- RBF: K = exp(-gamma t), t = |u - v|^2 ------------------------------------------------------------------ */
+
+static void rbf_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = exp(-kernel->gamma * t[k]);
+}
+
+static void rbf_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                    float *out)
+{
+    svmx_rbf_row(n, dots, squares, square, -kernel->gamma, out);
+}
+
+/* exp(neg_gamma t), exponents below ``least`` taken as it, and above 0 as 0. */
+SVMX_INLINE void rbf_clamped(int64_t n, double neg_gamma, double least, double *SVMX_RESTRICT t)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        double x = neg_gamma * t[k];
+        x = x > least ? x : least;
+        t[k] = x < 0.0 ? x : 0.0;
+    }
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = svmx_exp(t[k]);
+}
+
+static SVMX_CLONES void rbf_doubles(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    rbf_clamped(n, -kernel->gamma, -700.0, t);
+}
+
+static SVMX_CLONES void rbf_about(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    rbf_clamped(n, -kernel->gamma, SVMX_EXP_LOW, t);
+}
+
+/* With m terms, |u| + |v| <= R and t = |u - v|^2, first order:
+ * - LIBSVM's sum of squares: each square is off by 3u, their sum by (m - 1) u, the factor by u, relatively, so gamma t
+ *   by (m + 3) u gamma t. Since x exp(-x) < 1/e, K moves by less than (m + 3) u; libm adds 2u.
+ * - Here: |u|^2, |v|^2 and <u, v> are off by at most m u times |u|^2, |v|^2 and |u||v|, and their combination by another
+ *   3u, so gamma t by gamma (m + 3) u R^2. Clamping t at 0 only brings it nearer. K moves no more than gamma t does;
+ *   svmx_exp adds 4u, clamping at exp(-87) less than u.
+ * - Together at most u (m + 10) (1 + gamma R^2). */
+static double rbf_about_error(double m, const svmx_kernel *kernel, double reach)
+{
+    if (!(kernel->gamma >= 0.0))
+        return HUGE_VAL;
+    return 4.0 * SVMX_UNIT * (m + 10) * (1.0 + kernel->gamma * reach * reach);
+}
+
+/* ---- SIGMOID: K = tanh(gamma t + coef0), t = <u, v> ------------------------------------------------------ */
+
+static void sigmoid_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = tanh(kernel->gamma * t[k] + kernel->coef0);
+}
+
+/* 1 - 2 / (exp(2 x) + 1), x = gamma t + coef0; beyond |2 x| = 60 it is +-1 to double precision. */
+static SVMX_CLONES void sigmoid_about(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    const double gamma = kernel->gamma, coef0 = kernel->coef0;
+    for (int64_t k = 0; k < n; ++k) {
+        double x = 2.0 * (gamma * t[k] + coef0);
+        x = x > -60.0 ? x : -60.0;
+        t[k] = x < 60.0 ? x : 60.0;
+    }
+    for (int64_t k = 0; k < n; ++k)
+        t[k] = 1.0 - 2.0 / (svmx_exp(t[k]) + 1.0);
+}
+
+/* <u, v> is computed as LIBSVM does, so x is the same number. libm adds 2u. 1 - 2 / (e + 1) moves by half the relative
+ * error of e, 4u, and by 3 roundings; together less than 16u. An overflow on the way to x would not show in the values. */
+static double sigmoid_about_error(double m, const svmx_kernel *kernel, double reach)
+{
+    (void)m;
+    return fabs(kernel->gamma) * reach * reach + fabs(kernel->coef0) < 1e300 ? 4.0 * SVMX_UNIT * 16.0 : HUGE_VAL;
+}
+
+/* ---- the table, in the order of KernelType ----------------------------------------------------------------------- */
+
+const svmx_kernel_function svmx_kernel_functions[] = {
+    {"LINEAR", SVMX_PRODUCT, linear_values, .row = linear_row},
+    {"POLY", SVMX_PRODUCT, poly_values},
+    {"RBF", SVMX_DISTANCE, rbf_values, .doubles = rbf_doubles, .row = rbf_row, .fused = 1, .about = rbf_about,
+     .about_error = rbf_about_error},
+    {"SIGMOID", SVMX_PRODUCT, sigmoid_values, .about = sigmoid_about, .about_error = sigmoid_about_error},
+    {"PRECOMPUTED", SVMX_GIVEN, linear_values, .row = linear_row},
+};
+const int svmx_n_kernel_functions = sizeof(svmx_kernel_functions) / sizeof(svmx_kernel_functions[0]);
+
+/* ---- any of them, applied to rows --------------------------------------------------------------------------------- */
+
+double svmx_kernel_value(const svmx_kernel *kernel, double t)
+{
+    kernel->function->values(1, kernel, &t);
+    return t;
+}
+
+/* t, (n,), OUT, of dot products. Rounding does not make a distance negative. */
+static SVMX_CLONES void arguments(int64_t n, int argument, const double *SVMX_RESTRICT dots,
+                                  const double *SVMX_RESTRICT squares, double square, double *SVMX_RESTRICT t)
+{
+    if (argument != SVMX_DISTANCE) {
+        memcpy(t, dots, (size_t)n * sizeof(double));
+        return;
+    }
+    for (int64_t k = 0; k < n; ++k) {
+        const double distance = square + squares[k] - 2 * dots[k];
+        t[k] = distance < 0.0 ? 0.0 : distance;
+    }
+}
+
+void svmx_kernel_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                     float *out)
+{
+    const svmx_kernel_function *function = kernel->function;
+    if (function->row != NULL) {
+        function->row(n, kernel, dots, squares, square, out);
+        return;
+    }
+    double t[SVMX_BLOCK];
+    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
+        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
+        arguments(m, function->argument, dots + start, squares + start, square, t);
+        function->values(m, kernel, t);
+        linear_row(m, kernel, t, NULL, 0.0, out + start);
+    }
+}
+
+void svmx_kernel_doubles(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                         double *out)
+{
+    const svmx_kernel_function *function = kernel->function;
+    arguments(n, function->argument, dots, squares, square, out);
+    (function->doubles != NULL ? function->doubles : function->values)(n, kernel, out);
+}

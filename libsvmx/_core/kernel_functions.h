@@ -1,0 +1,67 @@
+/* What every kernel function has, and how it is applied to rows of dot products.
+ *
+ * A kernel function is K(t) of one number: t = <u, v>, or t = |u - v|^2. It stands in one place, the table in
+ * kernel_functions.c; its name and parameters for the user in libsvmx/enums.py. Nothing else knows how many there are.
+ *
+ * Who calls: _kernels/kernel.pyx for rows of training, _kernels/cross.pyx for panels of prediction. All arrays are the
+ * caller's, nothing is allocated, nothing fails. One call for a row or for a panel, none for an element.
+ */
+#ifndef SVMX_KERNEL_FUNCTIONS_H
+#define SVMX_KERNEL_FUNCTIONS_H
+
+#include <stdint.h>
+
+/* What t is. */
+enum {
+    SVMX_GIVEN,   /* the kernel value itself, which came with the data */
+    SVMX_PRODUCT, /* <u, v> */
+    SVMX_DISTANCE /* |u - v|^2 */
+};
+
+struct svmx_kernel_function;
+
+/* A kernel: its function and LIBSVM's parameters; a function ignores those that it does not use. */
+typedef struct {
+    const struct svmx_kernel_function *function;
+    int degree;
+    double gamma, coef0;
+} svmx_kernel;
+
+/* In each: t, (n,), IN and OUT, becomes K(t). */
+typedef struct svmx_kernel_function {
+    const char *name; /* of the member of KernelType whose value is the place in the table */
+    int argument;     /* what t is */
+
+    /* K(t) in double, in LIBSVM's order of operations. This one is all that a kernel needs. */
+    void (*values)(int64_t n, const svmx_kernel *kernel, double *t);
+
+    /* The rest is NULL where there is nothing faster than ``values``. */
+
+    /* K(t) to about 1 ulp, the same on every machine. t >= 0 if it is a distance. */
+    void (*doubles)(int64_t n, const svmx_kernel *kernel, double *t);
+    /* Floats of training, out: (n,): K(t) rounded once, t from dots and, for a distance, the squares |v|^2 and |u|^2. */
+    void (*row)(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                float *out);
+    int fused; /* whether rows may also come from fused dot products: see rbf.c */
+    /* K(t) for signs of decision values, |K| <= 1; rounding may have put a distance below 0. */
+    void (*about)(int64_t n, const svmx_kernel *kernel, double *t);
+    /* Bound of |``about`` - ``values``|, t from dot products of up to n terms, |u| + |v| <= reach; infinite for none.
+     * In the first order of 2^-53, times four. */
+    double (*about_error)(double n, const svmx_kernel *kernel, double reach);
+} svmx_kernel_function;
+
+extern const svmx_kernel_function svmx_kernel_functions[];
+extern const int svmx_n_kernel_functions;
+
+/* K(t) of one number. */
+double svmx_kernel_value(const svmx_kernel *kernel, double t);
+
+/* out[k] = (float)K(u, v_k), (n,), from dots[k] = <u, v_k>, squares[k] = |v_k|^2 and square = |u|^2: LIBSVM's floats. */
+void svmx_kernel_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                     float *out);
+
+/* The same in double, not rounded to float: symmetric in u and v to the last bit, and exact for u = v. */
+void svmx_kernel_doubles(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                         double *out);
+
+#endif

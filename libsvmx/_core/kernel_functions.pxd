@@ -1,0 +1,29 @@
+from libc.stdint cimport int64_t
+
+cdef extern from "kernel_functions.h" nogil:
+    enum: SVMX_GIVEN
+    enum: SVMX_PRODUCT
+    enum: SVMX_DISTANCE
+
+    ctypedef struct svmx_kernel:
+        const svmx_kernel_function *function
+        int degree
+        double gamma
+        double coef0
+
+    ctypedef struct svmx_kernel_function:
+        const char *name
+        int argument
+        void (*values)(int64_t n, const svmx_kernel *kernel, double *t) noexcept nogil
+        int fused
+        void (*about)(int64_t n, const svmx_kernel *kernel, double *t) noexcept nogil
+        double (*about_error)(double n, const svmx_kernel *kernel, double reach) noexcept nogil
+
+    const svmx_kernel_function svmx_kernel_functions[]
+    const int svmx_n_kernel_functions
+
+    double svmx_kernel_value(const svmx_kernel *kernel, double t) noexcept
+    void svmx_kernel_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                         float *out) noexcept
+    void svmx_kernel_doubles(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares,
+                             double square, double *out) noexcept

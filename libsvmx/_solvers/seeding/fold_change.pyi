@@ -1,0 +1,31 @@
+from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._kernels.kernel import Kernel, Targets
+from libsvmx._problem.dual import DualProblem
+from libsvmx._typing import Buffer
+
+class FoldChange:
+    kernel: Kernel
+    size: int
+    sums: tuple[float, ...]
+    lower: Buffer
+    upper: Buffer
+    group: Buffer
+    row: Buffer
+    beta: Buffer
+    scores: Buffer
+    leaving: Buffer
+    entering: Buffer
+    def __init__(
+        self,
+        kernel: Kernel,
+        problem: DualProblem,
+        sums: tuple[float, ...],
+        beta: Buffer,
+        scores: Buffer,
+        leaving: Buffer,
+        entering: Buffer,
+    ) -> None: ...
+    def kept(self) -> Buffer: ...
+    def shared(self, free_only: bool) -> Buffer: ...
+
+def moved_scores(change: FoldChange, targets: Targets, start: Buffer, pool: ThreadPool) -> Buffer: ...

@@ -1,0 +1,200 @@
+"""The dual problems that a state is made of: one for regression and one-class, else one for each pair of classes.
+
+    min  1/2 beta'K beta - linear'beta     s.t.  sum beta = total,   lower <= beta <= upper
+
+over the rows of the pair; the class that is named first has beta >= 0, the other beta <= 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.buffers import filled
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.path.path import Path, PathLost
+from libsvmx._solvers.path.path_state import PathState, interleaved
+from libsvmx._train import folds
+from libsvmx._train.formulation import build_dual, coefficient_sums
+from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
+from libsvmx._train.solvers import solve
+from libsvmx._train.training import class_costs
+from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import ParameterError, SvmxError
+
+if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer, Ids
+
+Pair = tuple[int, int] | None  # labels of the positive and the negative class; None: all rows
+
+
+class BinaryProblem:
+    """BinaryProblem(param): one dual problem of no rows; rows of its path are tagged with ids.
+
+    Attributes
+    ----------
+    path : Path
+    retrained : bool      solved by SMO since the last report: from nothing, or where no path led on
+    """
+
+    __slots__ = ("path", "retrained")
+
+    def __init__(self, param: Parameter) -> None:
+        self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE)
+        self.retrained = False
+
+    @property
+    def state(self) -> PathState:
+        """Its rows and their optimum."""
+        return self.path.state
+
+    @property
+    def ids(self) -> Ids:
+        """Of the row at each position of the path: ndarray of int64, shape (rows,)."""
+        return np.asarray(self.state.tags)
+
+    @property
+    def coefficients(self) -> Any:
+        """beta of each row, in the order of ``ids``: ndarray of float64, shape (rows,)."""
+        return np.asarray(self.state.coefficients).reshape(len(self.ids), -1).sum(axis=1)
+
+    def status(self, eps: float) -> SolveStatus:
+        """How its last solve ended."""
+        return SolveStatus.CONVERGED if self.state.gap() <= eps else SolveStatus.ITERATION_LIMIT
+
+    def copy(self) -> BinaryProblem:
+        other = object.__new__(BinaryProblem)
+        other.path, other.retrained = self.path.copy(), False
+        return other
+
+
+class PairIndex:
+    """PairIndex(param, problem, observer): the binary problems that data have, by pair.
+
+    Attributes
+    ----------
+    members : dict of buffers of int32     rows of each pair, in the order of LIBSVM: its first class, then the other
+    costs : dict of (float, float)         C of its two classes; of no meaning without classes
+    """
+
+    def __init__(self, param: Parameter, problem: Problem, observer: Observer) -> None:
+        self.param, self.problem = param, problem
+        self.members: dict[Pair, Buffer] = {}
+        self.costs: dict[Pair, tuple[float, float]] = {}
+        if not param.svm_type.is_classification:
+            self.members[None] = np.arange(len(problem), dtype=np.int32).data
+            self.costs[None] = (0.0, 0.0)
+            return
+        labels, start, order = folds.group_classes(problem.targets)
+        costs = class_costs(labels, param, observer)
+        for i in range(len(labels)):
+            for j in range(i + 1, len(labels)):
+                pair = labels[i], labels[j]
+                self.members[pair] = np.concatenate([order[start[c] : start[c + 1]] for c in (i, j)]).data
+                self.costs[pair] = costs[i], costs[j]
+
+    def as_listed(self, pair: Pair) -> Pair:
+        """The pair as it stands here, where its classes may come in the other order; or itself, if it does not."""
+        return pair if pair is None or pair in self.members or pair[::-1] not in self.members else pair[::-1]
+
+    def bounded(self, pair: Pair, targets: Buffer) -> tuple[Buffer, Buffer, Buffer]:
+        """linear, lower and upper of rows of a pair: buffers of float64, shape (variables,), in the order of a path.
+
+        Parameters
+        ----------
+        pair : Pair                                      in either order
+        targets : buffer of float64, shape (rows,)       labels, or targets of regression
+        """
+        if not len(targets):
+            return no_bounds()
+        listed = self.as_listed(pair)
+        Cp, Cn = self.costs[listed] if listed == pair else self.costs[listed][::-1]
+        dual = build_dual(self.param, signed(pair, targets), Cp, Cn)
+        n = len(targets)
+        return interleaved(dual.linear, n), interleaved(dual.lower, n), interleaved(dual.upper, n)
+
+
+def signed(pair: Pair, targets: Buffer) -> Buffer:
+    """Labels as +1 for the first class of a pair and -1 for the other; targets without classes as they are."""
+    if pair is None:
+        return targets
+    return np.where(np.asarray(targets) == pair[0], 1.0, -1.0).data
+
+
+def no_bounds() -> tuple[Buffer, Buffer, Buffer]:
+    """linear, lower and upper of no variables."""
+    return filled("d", []), filled("d", []), filled("d", [])
+
+
+# ---- solving -----------------------------------------------------------------------------------
+
+
+def path_control(param: Parameter, observer: Observer) -> Control:
+    """Limits of a path: of time, and what the observer says."""
+    return Control(param.eps, True, 0, param.time_limit, None, observer.should_stop)
+
+
+@contextmanager
+def errors_of_a_path(consequence: str) -> Iterator[None]:
+    """Raise errors of this package for those of a solver; a time limit or a stop says what becomes of the state."""
+    try:
+        yield
+    except PathLost as error:
+        raise ParameterError(
+            f"the optimum cannot be followed ({error}): scale the data, or choose other kernel parameters"
+        ) from None
+    except TimeoutError as error:
+        raise SvmxError(f"{error}: {consequence}") from None
+
+
+def train_binary(
+    param: Parameter, index: PairIndex, pair: Pair, ids: Ids, observer: Observer, beta: Buffer | None = None
+) -> BinaryProblem:
+    """The optimum of one binary problem.
+
+    Parameters
+    ----------
+    pair : Pair                  of ``index.members``
+    ids : ndarray of int64       of all rows of ``index.problem``
+    beta : buffer of float64     a start near the optimum, by variable in the order of a path; None: SMO finds one
+
+    Raises
+    ------
+    ParameterError      a kernel for which there is no path, nor an end of SMO
+    SvmxError           a time limit, or a stop
+    """
+    members = index.members[pair]
+    problem = index.problem.take(members)
+    bounds = index.bounded(pair, problem.targets)
+    if beta is None:
+        beta = trained_beta(param, index, pair, observer)
+    kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+    binary = BinaryProblem(param)
+    binary.retrained = True
+    binary.state.append(kernel, ids[np.asarray(members)].data, *bounds)
+    (total,) = coefficient_sums(param, len(problem))
+    with errors_of_a_path("there is no state"):
+        try:
+            binary.path.start(beta, total, path_control(param, observer))
+        except PathLost:
+            binary.path.by_smo(filled("i", []), total, param.eps, path_control(param, observer))
+    return binary
+
+
+def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Observer) -> Buffer:
+    """beta of a training from nothing, to ``param.eps``, by variable in the order of a path."""
+    members = index.members[pair]
+    problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
+    control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
+    kernel, budget_bytes = KernelProvider(problem, param).of(problem)
+    solution = solve(param, build_dual(param, problem.targets, *index.costs[pair]), kernel, budget_bytes, control)
+    if solution.status != SolveStatus.CONVERGED:
+        observer.remark(solution.status)
+    return interleaved(solution.beta, len(problem))

@@ -1,0 +1,220 @@
+"""States from a model of LIBSVM and its training data.
+
+A model knows beta of its support vectors, but neither their rows nor C. Pair (i, j) of classes, i < j, has the
+coefficients of class i in row j - 1 of sv_coef, >= 0, and those of class j in row i, <= 0. Rows are found again by
+their features: a file shows them with eight digits (%.8g), so where they do not match as they are, they do rounded.
+Either way beta is near the optimum of the kernel in double, and a path leads there (``Path.start``).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection
+from dataclasses import replace
+from itertools import pairwise
+from math import isclose
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._train.checks import check_problem
+from libsvmx._train.formulation import coefficient_sums
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.updating.binary_problem import PairIndex, train_binary
+from libsvmx._train.updating.restore import BEYOND, UNBALANCED, feasible
+from libsvmx._train.updating.state import AnyState, check_kept
+from libsvmx._train.updating.transaction import report_of
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.updating.binary_problem import Pair
+    from libsvmx._typing import FloatArray
+
+DIGITS = ".8g"  # of support vectors in a model file
+
+
+def completed(param: Parameter, model: Model, given: Collection[str] = ()) -> Parameter:
+    """``param`` with what a model file keeps: formulation and kernel.
+
+    Parameters
+    ----------
+    given : names of the fields of ``param`` that were asked for
+
+    Raises
+    ------
+    ParameterError      what was asked for, or is no default, contradicts the model
+    """
+    kept = model.param
+    usual = Parameter()
+    names = ["svm_type", "kernel_type", *kept.kernel_type.uses]
+    for name in names:
+        value, own = getattr(param, name), getattr(kept, name)
+        asked = (name in given or value != getattr(usual, name)) and not (name == "gamma" and value == 0)
+        if asked and not isclose(value, own, rel_tol=1e-12):
+            words = [v.name if isinstance(v, SvmType | KernelType) else f"{v:.17g}" for v in (value, own)]
+            raise ParameterError(f"{name} is given as {words[0]}, but the model has {words[1]}")
+    return replace(
+        param,
+        svm_type=kept.svm_type,
+        kernel_type=kept.kernel_type,
+        degree=kept.degree,
+        gamma=kept.gamma,
+        coef0=kept.coef0,
+    )
+
+
+def state_of_model(
+    problem: Problem, param: Parameter, model: Model, observer: Observer, kind: type[AnyState]
+) -> AnyState:
+    """The state of a model and the rows it was trained on, of class ``kind``; ``param`` is ``completed``.
+
+    Raises
+    ------
+    DataError           other rows or labels than the model's, or coefficients that ``param`` does not allow
+    ParameterError
+    """
+    check_kept(param)
+    check_problem(problem, param)
+    if model.has_probability:
+        observer.remark("probability dropped")
+    problem = Problem(problem.matrix.take(problem.rows), problem.targets)
+    ids = np.arange(len(problem), dtype=np.int64)
+    state = kind(param, problem, ids, len(problem))
+    index = PairIndex(param, problem, observer)
+    if param.svm_type.is_classification:
+        check_classes(problem, model)
+    betas = coefficients_of(index, model, matched_rows(problem, model))
+    check_costs(index, betas)
+    if not index.members:
+        observer.remark("one class")
+    for pair, beta in betas.items():
+        state.binaries[pair] = train_binary(param, index, pair, ids, observer, beta.data)
+        state.binaries[pair].retrained = False
+    state.report = report_of(state.binaries.values(), state.binaries)
+    return state
+
+
+def check_classes(problem: Problem, model: Model) -> None:
+    found, known = set(problem.targets), set(model.class_labels or ())
+    if found != known:
+        strange = min(found ^ known)
+        where = "the data, but not of the model" if strange in found else "the model, but not of the data"
+        raise DataError(f"{strange:g} is a class of {where}")
+
+
+def matched_rows(problem: Problem, model: Model) -> Any:
+    """The row of each support vector: ndarray of int64, shape (n_sv,). Equal rows are taken in their order."""
+    if model.param.svm_type.is_classification:
+        labels = np.repeat(np.array(model.class_labels, dtype=float), model.class_sv or ())
+        targets = np.asarray(problem.targets)
+    else:
+        labels, targets = np.zeros(model.n_sv), np.zeros(len(problem))
+    trouble: DataError | None = None
+    for rounded in (False, True):
+        try:
+            return paired(
+                row_keys(model.vectors, rounded), labels.tolist(), row_keys(problem.matrix, rounded), targets.tolist()
+            )
+        except DataError as error:
+            trouble = error
+    assert trouble is not None
+    raise trouble
+
+
+def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets: list[float]) -> Any:
+    """For each of ``vectors`` the next of ``rows`` that is equal to it and has its label."""
+    places: dict[tuple[bytes, float], deque[int]] = defaultdict(deque)
+    anywhere: dict[bytes, int] = {}
+    for i, entry in enumerate(zip(rows, targets, strict=True)):
+        places[entry].append(i)
+        anywhere.setdefault(entry[0], i)
+    found = np.zeros(len(vectors), dtype=np.int64)
+    for k, entry in enumerate(zip(vectors, labels, strict=True)):
+        if entry not in places:
+            if entry[0] not in anywhere:
+                raise DataError(
+                    f"support vector {k + 1} is not among the rows: the model was trained on others, or rows have "
+                    "joined or left since"
+                )
+            row = anywhere[entry[0]]
+            raise DataError(
+                f"support vector {k + 1} is of class {entry[1]:g}, but row {row + 1} of the data, with its features, "
+                f"of class {targets[row]:g}"
+            )
+        if not places[entry]:
+            raise DataError(f"support vector {k + 1} is more often in the model than among the rows")
+        found[k] = places[entry].popleft()
+    return found
+
+
+def row_keys(matrix: CsrMatrix, rounded: bool) -> list[bytes]:
+    """What two rows have in common if and only if their features are equal, zeros left out."""
+    values = np.asarray(matrix.values)
+    if rounded:
+        distinct, position = np.unique(values, return_inverse=True)
+        values = np.array([float(format(v, DIGITS)) for v in distinct.tolist()])[position]
+    keep = values != 0
+    ends = np.concatenate([[0], np.cumsum(keep)])[np.asarray(matrix.indptr)].tolist()
+    indices, values = np.asarray(matrix.indices)[keep], values[keep]
+    return [indices[begin:end].tobytes() + values[begin:end].tobytes() for begin, end in pairwise(ends)]
+
+
+def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, FloatArray]:
+    """beta of each binary problem, by variable in the order of a path.
+
+    Parameters
+    ----------
+    row_of : ndarray of int64, shape (n_sv,)      the row of each support vector
+    """
+    table = model.sv_coef
+    by_row = np.zeros(len(index.problem))
+    betas: dict[Pair, FloatArray] = {}
+    if not index.param.svm_type.is_classification:
+        by_row[row_of] = table[0]
+        both = np.column_stack([np.maximum(by_row, 0.0), np.minimum(by_row, 0.0)])
+        return {None: np.ascontiguousarray(both).ravel() if index.param.svm_type.is_regression else by_row}
+    labels, counts = list(model.class_labels or ()), model.class_sv or ()
+    first = np.concatenate([[0], np.cumsum(counts)])
+    for pair, members in index.members.items():
+        assert pair is not None
+        i, j = labels.index(pair[0]), labels.index(pair[1])
+        sign = 1.0 if i < j else -1.0
+        by_row[:] = 0.0
+        for own, other in ((i, j), (j, i)):
+            columns = slice(first[own], first[own + 1])
+            by_row[row_of[columns]] = sign * table[other - (own < other), columns]
+        betas[pair] = by_row[np.asarray(members)]
+    return betas
+
+
+def check_costs(index: PairIndex, betas: dict[Pair, FloatArray]) -> None:
+    """Raise DataError unless the coefficients are feasible for the parameters."""
+    param, n = index.param, len(index.problem)
+    worst, needed, bound = 0.0, 0.0, 0.0
+    bounds: dict[Pair, tuple[FloatArray, FloatArray]] = {}
+    for pair, beta in betas.items():
+        targets = index.problem.take(index.members[pair]).targets
+        _, lower, upper = (np.asarray(values) for values in index.bounded(pair, targets))
+        bounds[pair] = lower, upper
+        widths = upper - lower
+        k = int((np.abs(beta) / widths).argmax())
+        if abs(beta[k]) / widths[k] > max(needed, 1.0 + BEYOND):
+            needed, worst, bound = float(abs(beta[k]) / widths[k]), float(abs(beta[k])), float(widths[k])
+    if needed and param.svm_type.has_cost:
+        raise DataError(
+            f"coefficient {worst:g} exceeds C = {bound:g}: give the C and weights it was trained with "
+            f"(at least C = {param.C * needed:g})"
+        )
+    for pair, beta in betas.items():
+        (total,) = coefficient_sums(param, len(index.members[pair]))
+        if param.svm_type == SvmType.ONE_CLASS and not isclose(beta.sum(), total, rel_tol=UNBALANCED):
+            raise DataError(
+                f"the coefficients add up to {beta.sum():g}, but nu = {param.nu:g} and {n} rows to {total:g}: "
+                f"give the nu it was trained with, {beta.sum() / n:.8g}"
+            )
+        feasible(pair, beta, *bounds[pair], total)

@@ -1,0 +1,66 @@
+"""What is told of a fold. How a field sums up over several solves is declared with the field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from libsvmx._train.observer import SolveReport
+
+
+def _over_solves(combine: Callable[[list[Any]], Any]) -> Any:
+    """A field of the name of one of SolveReport: ``combine`` makes one value of those of all solves."""
+    return field(metadata={"combine": combine})
+
+
+def _only(values: Sequence[float]) -> float:
+    return values[0] if len(values) == 1 else nan
+
+
+def _worst(values: Sequence[str]) -> str:
+    return next((status for status in values if status != "converged"), "converged")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldReport:
+    """One fold. Sums over the pairs of classes where there are several.
+
+    Attributes
+    ----------
+    seeder : str                 what the fold started from: 'none', or a seeder
+    iterations : int
+    seeding_seconds, solving_seconds : float     the start, and the rest; predicting is not in them
+    objective : float
+    rho : float                  nan with several pairs
+    n_sv : int                   support vectors
+    rows_computed, values_computed : int         kernel rows in the solver, kernel values in all
+    gap : float                  largest KKT gap
+    status : str                 'converged', or the first other end of a solve
+    """
+
+    seeder: str
+    iterations: int = _over_solves(sum)
+    seeding_seconds: float
+    solving_seconds: float
+    objective: float = _over_solves(sum)
+    rho: float = _over_solves(_only)
+    n_sv: int = _over_solves(sum)
+    rows_computed: int = _over_solves(sum)
+    values_computed: int = _over_solves(sum)
+    gap: float = _over_solves(lambda gaps: max(gaps, default=0.0))
+    status: str = _over_solves(_worst)
+
+
+def fold_report(
+    solves: Sequence[SolveReport], *, seeder: str, seeding_seconds: float, solving_seconds: float
+) -> FoldReport:
+    """One fold of these solves, one for each pair of classes."""
+    combined = {
+        f.name: f.metadata["combine"]([getattr(solve, f.name) for solve in solves])
+        for f in fields(FoldReport)
+        if "combine" in f.metadata
+    }
+    return FoldReport(seeder=seeder, seeding_seconds=seeding_seconds, solving_seconds=solving_seconds, **combined)

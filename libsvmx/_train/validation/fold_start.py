@@ -1,0 +1,118 @@
+"""Where the solve of a fold starts: from nothing, from an optimum that is known by a seeder, or from a smaller C."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._solvers.seeding.adjust import adjust
+from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.seeding.registry import SEEDERS
+from libsvmx._train.formulation import build_dual, scaled_start
+
+if TYPE_CHECKING:
+    from libsvmx._kernels.kernel import Kernel, Targets
+    from libsvmx._problem.dual import DualProblem
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """(beta, V) at an optimum of one dual problem; buffers by variable.
+
+    ``left_out`` are the rows that took no part.
+    """
+
+    beta: Buffer
+    scores: Buffer
+    left_out: Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class WarmStart:
+    """A fold's optimum at ``C``, for a larger one, that can be pickled: beta and V as bytes of float64."""
+
+    C: float
+    beta: bytes
+    scores: bytes
+
+
+class Start(NamedTuple):
+    """A feasible beta, V there, and what made it: 'none', 'C', or a seeder."""
+
+    beta: Buffer
+    scores: Buffer
+    seeder: str
+
+
+class FoldStarts:
+    """FoldStarts(kernel, full, param, targets, Cp, Cn)
+
+    Parameters
+    ----------
+    kernel : Kernel                             over the l rows of the problem
+    full : DualProblem                          over all of them
+    targets : buffer of float64, shape (l,)
+    Cp, Cn : float                              upper bounds of the two classes, C-SVC only
+
+    ``fold`` below is the problem with the box of a fold.
+    """
+
+    def __init__(
+        self, kernel: Kernel, full: DualProblem, param: Parameter, targets: Buffer, Cp: float, Cn: float
+    ) -> None:
+        self.kernel, self.full, self.param, self.targets, self.costs = kernel, full, param, targets, (Cp, Cn)
+        self.pool = ThreadPool(1)
+
+    @cached_property
+    def every_row(self) -> Targets:
+        """All rows of the kernel, to move the scores of all variables."""
+        return self.kernel.targets(ramp(self.kernel.n))
+
+    def from_nothing(self, left_out: Buffer) -> Start:
+        """LIBSVM's start for the rows that take part."""
+        gone, n_rows = set(left_out), len(self.targets)
+        present = [i for i in range(n_rows) if i not in gone]
+        part = build_dual(self.param, filled("d", (self.targets[i] for i in present)), *self.costs)
+        start = zeros("d", self.full.size)
+        if any(part.beta):
+            for beta, v in zip(part.beta, [*present, *(n_rows + i for i in present)], strict=False):
+                start[v] = beta
+        nothing = FoldChange(
+            self.kernel, self.full, (0.0, 0.0), zeros("d", self.full.size), self.full.linear, left_out, left_out
+        )
+        return Start(start, moved_scores(nothing, self.every_row, start, self.pool), "none")
+
+    def from_optimum(
+        self, fold: DualProblem, sums: tuple[float, ...], left_out: Buffer, seeder: str, known: Optimum
+    ) -> Start | None:
+        """By a seeder from the optimum of another fold or over all rows; None if it cannot be made feasible."""
+        leaving = self._variables(set(left_out) - set(known.left_out))
+        entering = self._variables(set(known.left_out) - set(left_out))
+        change = FoldChange(self.kernel, fold, sums, known.beta, known.scores, leaving, entering)
+        start = SEEDERS[seeder].seed(change)
+        if not adjust(change, start):
+            return None
+        return Start(start, moved_scores(change, self.every_row, start, self.pool), seeder)
+
+    def from_smaller_C(self, fold: DualProblem, warm: WarmStart) -> Start:
+        """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row."""
+        growth = self.param.C / warm.C if self.param.svm_type.has_cost else 1.0
+        beta, scores = scaled_start(fold, (fold.lower, fold.upper), _doubles(warm.beta), _doubles(warm.scores), growth)
+        return Start(beta, scores, "C")
+
+    def _variables(self, rows: set[int]) -> Buffer:
+        """The variables of these rows: one each, two in a regression."""
+        ordered = sorted(rows)
+        if self.full.size > len(self.targets):
+            ordered += [len(self.targets) + i for i in ordered]
+        return filled("i", ordered)
+
+
+def _doubles(raw: bytes) -> Buffer:
+    return memoryview(raw).cast("d")

@@ -1,0 +1,316 @@
+"""Search of C and gamma by cross-validation: columns and waves of points, and the search itself.
+
+Points of one gamma form a column. In a column C goes up, and what the point (C_j, gamma) leaves is the start of
+(C_j+1, gamma): beta of the smaller box is feasible in the larger one. Alone, columns come one after the other, so that
+kernel rows of one gamma serve all its C. With workers, the columns' next points make a wave of independent tasks.
+Either way the start of a point is the chain of its column below it, never the schedule, so the table is the same.
+Without seeding every point starts from nothing.
+
+    Search -> Pool.run(plan, problem, columns) -> evaluate(point) -> cross_validate, the engine;  then confirm
+
+Nothing here prints or knows files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol
+
+from libsvmx._core.rand import Rand
+from libsvmx._train.checks import check_problem
+from libsvmx._train.metrics import Scores
+from libsvmx._train.observer import Observer
+from libsvmx._train.training import shared_kernels
+from libsvmx._train.validation import cross_validation
+from libsvmx._train.validation.grid import Grid, Key, Point, best_of, param_at
+from libsvmx._train.validation.scheme import Seeding, check_seedable
+from libsvmx.exceptions import ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer
+
+# Points within so many rows of the best rate are confirmed.
+BORDER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one task returns; it travels between processes."""
+
+    key: Key
+    point: Point
+    state: object
+    remarks: tuple[tuple[str, str], ...] = ()
+
+
+class Remarks(Observer):
+    """Collects remarks, each once."""
+
+    def __init__(self) -> None:
+        self.seen: dict[tuple[str, str], None] = {}
+
+    def remark(self, kind: str, detail: str = "") -> None:
+        self.seen[kind, detail] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What an engine makes of one point.
+
+    Attributes
+    ----------
+    predicted : buffer of float64, shape (n,)
+    state : object          picklable; the start of the next larger C of the same gamma
+    iterations : int
+    """
+
+    predicted: Buffer
+    state: object
+    iterations: int
+
+
+def cross_validate(
+    problem: Problem,
+    param: Parameter,
+    n_folds: int,
+    rand: Rand,
+    observer: Observer,
+    seeding: Seeding,
+    start: cross_validation.State | None,
+    kernels: KernelProvider | None = None,
+) -> Evaluation:
+    """The engine of all searches but those of tests. ``kernels``: of all points of this gamma."""
+    found = cross_validation.cross_validate(
+        problem, param, n_folds, rand, observer, seeding, False, kernels, start, seeding.seeder != "none"
+    )
+    return Evaluation(found.predicted, found.state, sum(report.iterations for report in found.solves))
+
+
+Engine = Callable[..., Evaluation]  # those of tests have states of their own
+
+
+def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
+    """``seeding``, with auto made out: none where seeding cannot be."""
+    if seeding.seeder == "auto":
+        try:
+            check_seedable(param)
+        except ParameterError:
+            return Seeding("none")
+        return Seeding("auto")
+    return seeding
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is the same at all points of a search. ``engine`` is ``cross_validate`` but in tests."""
+
+    param: Parameter
+    grid: Grid
+    n_folds: int = 5
+    seeding: Seeding = field(default_factory=Seeding)
+    random_state: int = 1
+    engine: Engine | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_folds < 2:
+            raise ParameterError(f"cross-validation needs at least 2 folds, not {self.n_folds}")
+        if self.seeding.seeder != "none":
+            check_seedable(self.param)
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether rates are errors."""
+        return self.param.svm_type.is_regression
+
+    @property
+    def chained(self) -> bool:
+        """Whether points start from the one below them in their column."""
+        return self.seeding.seeder != "none" and self.grid.c_values is not None
+
+
+def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: KernelProvider | None = None) -> Outcome:
+    """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them."""
+    remarks = Remarks()
+    param = param_at(plan.param, key)
+    begun = perf_counter()
+    engine: Engine = plan.engine or cross_validate
+    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start, kernels)
+    seconds = float(f"{perf_counter() - begun:.6f}")
+    scores = Scores()
+    scores.add(result.predicted, problem.targets)
+    regression = param.svm_type.is_regression
+    # compared as printed, to six digits: that is all grid.py sees
+    rate = float(f"{scores.mean_squared_error if regression else scores.accuracy:g}")
+    scc = float(f"{scores.squared_correlation:g}") if regression else None
+    point = Point(*key, rate, scc, seconds, result.iterations)
+    return Outcome(key, point, result.state if plan.chained else None, tuple(remarks.seen))
+
+
+class Done(Protocol):
+    """What is known before a search starts."""
+
+    def points(self) -> Mapping[Key, Point]:
+        """Points that need no computing."""
+
+    def given(self) -> Collection[Key]:
+        """Those of them that another kind of run computed: no part of the chains."""
+
+    def state(self, g: float | None) -> tuple[Key, object] | None:
+        """A point of column g and what it left, if kept."""
+
+
+class NothingDone:
+    """A search from scratch."""
+
+    def points(self) -> Mapping[Key, Point]:
+        return {}
+
+    def given(self) -> Collection[Key]:
+        return ()
+
+    def state(self, g: float | None) -> tuple[Key, object] | None:
+        return None
+
+
+@dataclass(slots=True)
+class Column:
+    """What is left of a column: points in order, and the start of the first of them."""
+
+    todo: list[Key]
+    start: object = None
+
+
+def remaining(plan: Plan, done: Done) -> list[Column]:
+    """Columns with work left.
+
+    A point whose state is lost is computed once more if a point above it needs it as its start.
+    """
+    known, given = done.points(), set(done.given())
+    columns = []
+    for column in plan.grid.columns:
+        missing = [key for key in column if key not in known]
+        if not missing:
+            continue
+        if not plan.chained:
+            columns += [Column([key]) for key in missing]
+            continue
+        chain = [key for key in column if key not in given]
+        first, last = chain.index(missing[0]), chain.index(missing[-1])
+        known_state = done.state(column[0][1])
+        start = None
+        if known_state is None or known_state[0] not in chain[:first]:
+            first = 0
+        else:
+            first, start = chain.index(known_state[0]) + 1, known_state[1]
+        columns.append(Column(chain[first : last + 1], start))
+    return columns
+
+
+class Pool(Protocol):
+    """Who computes."""
+
+    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
+        """Outcomes as they come; those of one column in its order."""
+
+
+class Alone:
+    """In this process, column by column."""
+
+    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
+        gamma, kernels = None, None
+        for column in columns:
+            state = column.start
+            for key in column.todo:
+                if kernels is None or key[1] != gamma:  # one at a time: they may fill the memory that -m allows
+                    gamma, kernels = key[1], None
+                    kernels = shared_kernels(problem, param_at(plan.param, key))
+                outcome = evaluate(plan, problem, key, state, kernels)
+                state = outcome.state
+                yield outcome
+
+
+class Search:
+    """Search(plan, problem, pool=None, done=None, observer=None): iterate over it once to compute what is not ``done``.
+
+    It yields outcomes as they are ready. What can be checked is checked at once. At the end, the points of a search
+    with auto that may be the best are confirmed.
+
+    Parameters
+    ----------
+    pool : Pool            this process by default
+    done : Done            what is known already
+    observer : Observer    told of each remark once
+
+    Attributes
+    ----------
+    found : dict           points by key: those that are done, and what has come since; complete at the end
+    points : list of Point points off the grid that were done, then the grid in grid.py's order; at the end
+    best : Point           of these
+
+    Raises
+    ------
+    DataError, ParameterError      before any point: data or parameters that no point can use
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        problem: Problem,
+        pool: Pool | None = None,
+        done: Done | None = None,
+        observer: Observer | None = None,
+    ) -> None:
+        done = done or NothingDone()
+        self.plan, self.problem, self.pool = plan, problem, pool or Alone()
+        self.observer = observer or Observer()
+        self.found: dict[Key, Point] = dict(done.points())
+        self.columns = remaining(plan, done)
+        if self.columns:
+            check_problem(problem, param_at(plan.param, self.columns[0].todo[0]))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        known, told = set(self.found), set[tuple[str, str]]()
+        for outcome in self.pool.run(self.plan, self.problem, self.columns):
+            for remark in outcome.remarks:
+                if remark not in told:
+                    told.add(remark)
+                    self.observer.remark(*remark)
+            if outcome.key not in known:
+                self.found[outcome.key] = outcome.point
+                yield outcome
+        self._confirm()
+
+    @cached_property
+    def points(self) -> list[Point]:
+        order = self.plan.grid.order
+        on_grid = set(order)
+        return [*(p for key, p in self.found.items() if key not in on_grid), *(self.found[key] for key in order)]
+
+    @cached_property
+    def best(self) -> Point:
+        return best_of(self.points, self.plan.is_regression)
+
+    def _confirm(self) -> None:
+        """Points of a search with auto that may be the best, once more along LIBSVM's path.
+
+        Seeded rates are those of another optimum to eps, so a row on the border may count otherwise. Points within
+        ``BORDER`` rows of the best rate get svm-train's own, so that the best point is svm-train's, too. Another solver
+        has no such path.
+        """
+        plan = self.plan
+        if not plan.param.solver.follows_libsvm or plan.seeding.seeder != "auto" or plan.is_regression:
+            return
+        on_grid = [self.found[key] for key in plan.grid.order]
+        # rates have six digits
+        bar = max(point.rate for point in on_grid) - BORDER * 100.0 / len(self.problem) - 1e-4
+        keys = {point.key for point in on_grid if point.rate >= bar}
+        columns = [Column([key]) for column in plan.grid.columns for key in column if key in keys]
+        exact = replace(plan, seeding=Seeding("none"))
+        for outcome in Alone().run(exact, self.problem, columns):  # their remarks have been made
+            self.found[outcome.key] = outcome.point

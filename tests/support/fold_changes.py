@@ -1,0 +1,161 @@
+"""Small random problems of every formulation, changes from fold to fold, and NumPy oracles of both."""
+
+import numpy as np
+
+from libsvmx._core.buffers import filled
+from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._solvers.control import Control
+from libsvmx._solvers.seeding.fold_change import FoldChange
+from libsvmx._solvers.smo import smo
+from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
+from libsvmx._train.parameter import Parameter
+from libsvmx.enums import SvmType
+
+from . import data
+from .labels import labels_of
+
+FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
+
+
+class Case:
+    """One dual problem over random rows.
+
+    ``K``: the rounded kernel values over variables; ``beyond``: rows twice, and a linear kernel.
+    """
+
+    def __init__(self, seed, kind, n, C=3.0, weight=1.0, beyond=False, nu=0.35):
+        rng = self.rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 3)).round(1)
+        if beyond:
+            X[n // 2 :] = X[: n - n // 2]
+        self.n, self.C, self.kind = n, C, kind
+        if kind.is_regression:
+            self.targets = (X[:, 0] + 0.3 * rng.normal(size=n)).round(2)
+        else:
+            self.targets = np.where(X[:, 0] + rng.normal(size=n) > 0, 1.0, -1.0)
+            self.targets[:2] = 1.0, -1.0
+        if kind == SvmType.NU_SVC:
+            nu = min(nu, 1.8 * min((self.targets > 0).sum(), (self.targets < 0).sum()) / n)
+        rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in X.tolist()]
+        self.kernel = Kernel(data.from_rows(rows), filled("i", range(n)), 0 if beyond else 2, 0, 0.7, 0.0)
+        self.param = Parameter(svm_type=kind, C=C, nu=nu, p=0.1)
+        self.costs = C, C * weight
+        self.dual = build_dual(self.param, filled("d", self.targets), *self.costs)
+        self.y, self.index = labels_of(self.dual), np.asarray(self.dual.row)
+        self.linear = np.asarray(self.dual.linear)
+        self.K = np.array([self.kernel.row(i) for i in range(n)], dtype=float)[np.ix_(self.index, self.index)]
+        self.every_row, self.pool = self.kernel.targets(filled("i", range(n))), ThreadPool(1)
+
+    def folds(self, k):
+        """The rows in k random folds, which may be of different sizes."""
+        cuts = np.sort(self.rng.choice(np.arange(1, self.n), k - 1, replace=False))
+        return [np.sort(fold) for fold in np.split(self.rng.permutation(self.n), cuts)]
+
+    def variables(self, rows):
+        return np.flatnonzero(np.isin(self.index, rows))
+
+    def scores(self, beta):
+        """V from nothing."""
+        return self.linear - self.K @ beta
+
+    def objective(self, beta):
+        return 0.5 * beta @ self.K @ beta - beta @ self.linear
+
+    def box(self, left_out):
+        """(lower, upper), 0 for the variables of ``left_out``."""
+        return tuple(np.asarray(bound) for bound in held_out(self.dual, filled("i", left_out)))
+
+    def gap(self, beta, left_out):
+        """The largest violation of optimality by a pair, over the variables that take part."""
+        V, (lower, upper) = self.scores(beta), self.box(left_out)
+        worst = -np.inf
+        for g in range(self.dual.groups):
+            own = np.asarray(self.dual.group) == g
+            up, low = own & (beta < upper), own & (beta > lower)
+            if up.any() and low.any():
+                worst = max(worst, V[up].max() - V[low].min())
+        return worst
+
+    def optimum(self, left_out, eps=1e-3):
+        """(beta, V, solution) over all variables, by the cold solver over the rows that take part alone."""
+        present = np.setdiff1d(np.arange(self.n), left_out)
+        part = build_dual(self.param, filled("d", self.targets[present]), *self.costs)
+        kernel = Kernel(self.kernel.matrix, filled("i", present), self.kernel.kind, 0, 0.7, 0.0)
+        solution = smo.solve(part, kernel, 1e6, Control(eps, True, max_iter=300000))
+        beta = np.zeros(len(self.y))
+        beta[self.variables(present)] = solution.beta
+        return beta, self.scores(beta), solution
+
+    def change(self, beta, V, out_before, left_out, sums=None):
+        """The change to the fold without ``left_out``, from the optimum without ``out_before``."""
+        lower, upper = held_out(self.dual, filled("i", left_out))
+        return FoldChange(
+            self.kernel,
+            self.dual.changed(lower=lower, upper=upper),
+            sums or coefficient_sums(self.param, self.n - len(left_out)),
+            filled("d", beta),
+            filled("d", V),
+            filled("i", self.variables(np.setdiff1d(left_out, out_before))),
+            filled("i", self.variables(np.setdiff1d(out_before, left_out))),
+        )
+
+
+def box_of(change):
+    """(lower, upper)"""
+    return np.asarray(change.lower), np.asarray(change.upper)
+
+
+def groups_of(change):
+    """Which variables count in each sum."""
+    return [np.asarray(change.group) == g for g in range(len(change.sums))]
+
+
+def sums_of(change, beta):
+    """What the constraints fix, at beta."""
+    return np.array([np.asarray(beta)[own].sum() for own in groups_of(change)])
+
+
+def extremes(change):
+    """Least and largest values of the sums within the boxes."""
+    lower, upper = box_of(change)
+    own = groups_of(change)
+    return np.array([lower[g].sum() for g in own]), np.array([upper[g].sum() for g in own])
+
+
+def shifted(beta, lower, upper, missing):
+    """beta + theta, clipped, such that its sum grows by ``missing`` or as far as it can; theta by bisection."""
+    least, most = (lower - beta).sum(), (upper - beta).sum()
+    if missing <= least:
+        return lower
+    if missing >= most:
+        return upper
+    left, right = (lower - beta).min(), (upper - beta).max()
+    for _ in range(200):
+        theta = (left + right) / 2
+        if (np.clip(beta + theta, lower, upper) - beta).sum() < missing:
+            left = theta
+        else:
+            right = theta
+    return np.clip(beta + right, lower, upper)
+
+
+def equalised(change, beta, movable):
+    """beta with those of ``movable`` shifted by one amount for each sum, towards the sums of the new fold."""
+    lower, upper = box_of(change)
+    beta = beta.copy()
+    for own, goal in zip(groups_of(change), change.sums, strict=True):
+        chosen = np.array([v for v in movable if own[v]], dtype=int)
+        beta[chosen] = shifted(beta[chosen], lower[chosen], upper[chosen], goal - beta[own].sum())
+    return beta
+
+
+def adjusted(change, start):
+    """AdjustAlpha: T first, then the free rows of S, then all."""
+    (lower, upper), known = box_of(change), np.asarray(change.beta)
+    entering = list(change.entering)
+    free = [v for v in range(len(known)) if v not in entering and lower[v] < known[v] < upper[v]]
+    beta = np.clip(start, lower, upper)
+    for movable in (entering, free, range(len(known))):
+        beta = equalised(change, beta, movable)
+    return beta
