@@ -6,7 +6,7 @@
     path/            exact optima that follow their data: rows join and leave, C changes
     seeding/         starts of a fold from the optimum of another
     control          tolerance, limits, and whom to tell of progress; every solver has one
-    solver           Solver: what it can do, and its settings, declared once;  SMO, Chunked, IRWLS, CRSVM ──inherit──> it
+    solver           Solver: what it can do, and its settings, declared once; SMO, Chunked, IRWLS, CRSVM inherit it
     registry         all of them by name
 
 Arrows between chapters: decomposition ──> smo, path;  path ──> smo/double_smo ──> path/path_state. Each ends in a

@@ -15,8 +15,8 @@ class SolveReport:
     """One solved dual problem.
 
     ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and all
-    kernel values; ``subproblems`` counts the working sets that were solved, ``fallbacks`` how often least squares left one
-    to pair steps; both are 0 along LIBSVM's path. ``quantity`` and ``value`` name what the formulation yields besides:
+    kernel values; ``subproblems`` counts the working sets that were solved, ``fallbacks`` how often least squares left
+    one to pair steps; both are 0 along LIBSVM's path. ``quantity`` and ``value`` name what the formulation yields:
     nu of C-SVC (None when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of
     one-class.
     """
