@@ -78,6 +78,19 @@ def settings_usage() -> str:
 
 
 def seeder_usage() -> str:
+    """The lines of --seeder and --seeder-scheme."""
+    names = ", ".join(["auto", *SEEDERS])
+    return entry(
+        "--seeder METHOD",
+        f"with -v or --loo: start each fold from what is known ({names}), not from nothing (none): the same optimum to "
+        "eps, sooner; path: remove it along the path",
+    ) + entry(
+        "--seeder-scheme SCHEME",
+        "from the fold before (chain), or from the training over all rows (star); as suits the method",
+    )
+
+
+def seeders_usage() -> str:
     """What each seeder does, and its usual scheme."""
     lines = [entry(f"{one.name} ({one.usual_scheme})", one.help) for one in SEEDERS.values()]
     return f"\n--seeder, what becomes of the coefficient of a row that is left out:\n{''.join(lines)}"

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from libsvmx._core.rand import Rand
-from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
@@ -22,6 +21,7 @@ from libsvmx.cli.solveroptions import (
     asked_solvers,
     check_takers,
     seeder_usage,
+    seeders_usage,
     settings_usage,
     solver_grammar,
     solver_usage,
@@ -64,10 +64,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -q          quiet
 
 more:
-  --seeder METHOD          with -v or --loo: start each fold from what is known (auto, {names}),
-                           not from nothing (none): the same optimum to eps, sooner; path: remove it along the path
-  --seeder-scheme SCHEME   from the fold before (chain), or from the training over all rows (star); as suits the method
-  --loo                    leave-one-out from one training: only rows that matter are trained without
+{seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
@@ -80,7 +77,7 @@ more:
 def usage() -> str:
     """USAGE, with all solvers and seeders."""
     return TEMPLATE.format(
-        solver=solver_usage(), settings=settings_usage(), names=", ".join(SEEDERS), seeders=seeder_usage()
+        solver=solver_usage(), settings=settings_usage(), seeder=seeder_usage(), seeders=seeders_usage()
     )
 
 
