@@ -1,12 +1,15 @@
 """Training over rows that one machine does not hold: Dask arrays, or many LIBSVM files, on a distributed cluster.
 
     from distributed import Client
-    import libsvmx.dask as spread
+    import libsvmx.dask
 
     client = Client("tcp://scheduler:8786")
-    data = spread.read_problem("part-*.svm")           # or spread.from_arrays(X, y), X a dask.array
-    model = spread.train(data, C=1.0)                  # a linear model
-    labels = spread.predict(model, X)
+    problem = libsvmx.dask.read_problem("part-*.svm")           # or from_arrays(X, y), X a dask.array
+    model = libsvmx.dask.train(problem, C=1.0)                  # a linear model
+    labels = libsvmx.dask.predict(model, X)
+
+Names and options are those of libsvmx itself. But as the rows stay on the workers, a problem is one object there, not X
+and y; and arrays are dask.arrays.
 
 Needs ``pip install libsvmx[dask]`` here and on the workers.
 """
@@ -20,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._solvers.interior_point.settings import CRSVM
-from libsvmx._train.cluster.low_rank import FactorSource
-from libsvmx._train.cluster.training import Chunk, LinearSource, Spread, spread_out, train_spread
+from libsvmx._train.cluster.features import LinearFeatures
+from libsvmx._train.cluster.low_rank import LowRankFeatures
+from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, problem_of
+from libsvmx._train.cluster.training import train_distributed
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
@@ -35,10 +40,10 @@ if TYPE_CHECKING:
 
     from libsvmx._train.model import Model
 
-__all__ = ["Spread", "decision_values", "from_arrays", "predict", "read_problem", "train"]
+__all__ = ["DistributedProblem", "decision_values", "from_arrays", "predict", "read_problem", "train"]
 
 
-def from_arrays(X: Any, y: Any, client: Any = None) -> Spread:
+def from_arrays(X: Any, y: Any, client: Any = None) -> DistributedProblem:
     """Rows of a dask.array, which are computed and stay on the workers that do it.
 
     Parameters
@@ -66,17 +71,17 @@ def from_arrays(X: Any, y: Any, client: Any = None) -> Spread:
         raise DataError(f"X has {X.shape[0]} rows, but y has {y.shape[0]}")
     y = y.rechunk((X.chunks[0],))
     pairs = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
-    chunks = client.compute([delayed(chunk_of)(rows, targets) for rows, targets in pairs])
-    return spread_out(client, chunks, [f"block {k} of X" for k in range(len(chunks))])
+    blocks = client.compute([delayed(block_of)(rows, targets) for rows, targets in pairs])
+    return problem_of(client, blocks, [f"block {k} of X" for k in range(len(blocks))])
 
 
-def chunk_of(rows: Any, targets: Any) -> Chunk:
+def block_of(rows: Any, targets: Any) -> DataBlock:
     """A block of arrays, on its worker."""
     rows = as_matrix(rows) if hasattr(rows, "tocsr") else np.ascontiguousarray(rows, dtype=np.float64)
-    return Chunk(rows, np.ascontiguousarray(targets, dtype=np.float64))
+    return DataBlock(rows, np.ascontiguousarray(targets, dtype=np.float64))
 
 
-def read_problem(paths: str | Sequence[str], client: Any = None, *, lenient: bool = False) -> Spread:
+def read_problem(paths: str | Sequence[str], client: Any = None, *, lenient: bool = False) -> DistributedProblem:
     """Rows of LIBSVM data files, one block for each file, read by the workers.
 
     Parameters
@@ -92,14 +97,14 @@ def read_problem(paths: str | Sequence[str], client: Any = None, *, lenient: boo
     names = sorted(glob(paths)) if isinstance(paths, str) else list(paths)
     if not names:
         raise FileNotFoundError(f"no file matches {paths!r}")
-    chunks = client.map(read_chunk, names, [lenient] * len(names), pure=False, key="svmx-read")
-    return spread_out(client, chunks, names)
+    blocks = client.map(read_block, names, [lenient] * len(names), pure=False, key="svmx-read")
+    return problem_of(client, blocks, names)
 
 
-def read_chunk(path: str, lenient: bool) -> Chunk:
+def read_block(path: str, lenient: bool) -> DataBlock:
     """A data file, on a worker."""
     data = svmlight.read_data(path, lenient=lenient, threads=1)
-    return Chunk(data.matrix, np.asarray(data.targets))
+    return DataBlock(data.matrix, np.asarray(data.targets))
 
 
 def client_of(client: Any) -> Any:
@@ -116,8 +121,10 @@ def client_of(client: Any) -> Any:
         raise SvmxError("there is no Dask client: make a distributed.Client first, or give one") from None
 
 
-def train(data: Spread, param: Parameter | None = None, *, observer: Observer | None = None, **options: Any) -> Model:
-    """Train C-SVC by the constraint-reduced interior-point solver over the rows of ``data``.
+def train(
+    problem: DistributedProblem, param: Parameter | None = None, *, observer: Observer | None = None, **options: Any
+) -> Model:
+    """Train C-SVC by the constraint-reduced interior-point solver over the rows of ``problem``.
 
     Parameters
     ----------
@@ -145,7 +152,7 @@ def train(data: Spread, param: Parameter | None = None, *, observer: Observer | 
         options = {"solver": CRSVM.name, **usual, **options}
     param = parameter_of(param, options)
     if param.gamma == 0:
-        param = replace(param, gamma=1.0 / max(int(data.features.max(initial=1)), 1))
+        param = replace(param, gamma=1.0 / max(int(problem.features.max(initial=1)), 1))
     observer = observer or Observer()
     solver = param.solver
     if not isinstance(solver, CRSVM):
@@ -158,8 +165,8 @@ def train(data: Spread, param: Parameter | None = None, *, observer: Observer | 
         raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
-    source = FactorSource(data, param, observer) if solver.low_rank else LinearSource(data)
-    model, _ = train_spread(data, source, param, observer)
+    features = LowRankFeatures(problem, param, observer) if solver.low_rank else LinearFeatures(problem)
+    model, _ = train_distributed(problem, features, param, observer)
     return model
 
 

@@ -142,10 +142,11 @@ static SVMX_CLONES void svmx_rotate(int64_t n, double c, double s, double *SVMX_
 
 /* ---- breakpoints of a path ----------------------------------------------------------------------- */
 
-/* The least length at which a variable outside the margin comes within ``sharpness`` of the level, or ``nearest``.
- * side: 1 below the level, -1 above it, 0 for those that do not wait; two variables share a row if ``halves`` is 2.
+/* The least length at which a variable outside the margin comes within ``sharpness`` of the level, V of the
+ * margin (-rho of the problem), or ``nearest``.
+ * side: 1 below the level, -1 above it, 0 for those that do not wait; two variables share a row if ``per_row`` is 2.
  * V = linear - F moves by dlinear - dF, the level by dlevel; speeds up to ``slowest`` are none. */
-SVMX_INLINE double svmx_nearest_of(int64_t n, const int halves, const double *SVMX_RESTRICT side,
+SVMX_INLINE double svmx_nearest_of(int64_t n, const int per_row, const double *SVMX_RESTRICT side,
                                    const double *SVMX_RESTRICT linear, const double *SVMX_RESTRICT F,
                                    const double *SVMX_RESTRICT dlinear, const double *SVMX_RESTRICT dF, double level,
                                    double dlevel, double sharpness, double slowest, double nearest)
@@ -156,7 +157,7 @@ SVMX_INLINE double svmx_nearest_of(int64_t n, const int halves, const double *SV
         least[r] = nearest;
     for (; v + SVMX_SUMS <= n; v += SVMX_SUMS)
         for (int r = 0; r < SVMX_SUMS; ++r) {
-            const int64_t k = v + r, p = k / halves;
+            const int64_t k = v + r, p = k / per_row;
             const double speed = side[k] * (dlinear[k] - dF[p] - dlevel);
             double distance = side[k] * (level - (linear[k] - F[p]));
             distance = distance > 0.0 ? distance : 0.0;
@@ -164,7 +165,7 @@ SVMX_INLINE double svmx_nearest_of(int64_t n, const int halves, const double *SV
             least[r] = length < least[r] ? length : least[r];
         }
     for (; v < n; ++v) {
-        const int64_t p = v / halves;
+        const int64_t p = v / per_row;
         const double speed = side[v] * (dlinear[v] - dF[p] - dlevel);
         double distance = side[v] * (level - (linear[v] - F[p]));
         distance = distance > 0.0 ? distance : 0.0;
@@ -176,24 +177,24 @@ SVMX_INLINE double svmx_nearest_of(int64_t n, const int halves, const double *SV
     return least[0];
 }
 
-static SVMX_CLONES double svmx_nearest(int64_t n, int halves, const double *side, const double *linear, const double *F,
+static SVMX_CLONES double svmx_nearest(int64_t n, int per_row, const double *side, const double *linear, const double *F,
                                        const double *dlinear, const double *dF, double level, double dlevel,
                                        double sharpness, double slowest, double nearest)
 {
-    if (halves == 1)
+    if (per_row == 1)
         return svmx_nearest_of(n, 1, side, linear, F, dlinear, dF, level, dlevel, sharpness, slowest, nearest);
     return svmx_nearest_of(n, 2, side, linear, F, dlinear, dF, level, dlevel, sharpness, slowest, nearest);
 }
 
 /* How many of variables [begin, end) get there within ``nearest``, faster than ``speed``. */
-SVMX_INLINE int64_t svmx_arrivals(int64_t begin, int64_t end, const int halves, const double *SVMX_RESTRICT side,
+SVMX_INLINE int64_t svmx_arrivals(int64_t begin, int64_t end, const int per_row, const double *SVMX_RESTRICT side,
                                   const double *SVMX_RESTRICT linear, const double *SVMX_RESTRICT F,
                                   const double *SVMX_RESTRICT dlinear, const double *SVMX_RESTRICT dF, double level,
                                   double dlevel, double nearest, double speed)
 {
     int64_t count = 0;
     for (int64_t v = begin; v < end; ++v) {
-        const int64_t p = v / halves;
+        const int64_t p = v / per_row;
         const double own = side[v] * (dlinear[v] - dF[p] - dlevel);
         const double distance = side[v] * (level - (linear[v] - F[p]));
         count += (own > speed) & (distance <= nearest * own);
@@ -203,18 +204,18 @@ SVMX_INLINE int64_t svmx_arrivals(int64_t begin, int64_t end, const int halves, 
 
 /* Of the variables that get there within ``nearest``, the one that is fastest, or -1; speeds up to *speed are too slow.
  * Arguments as above; *speed and *length are those of the variable found. Few get there, so whole blocks are passed over. */
-static SVMX_CLONES int64_t svmx_fastest(int64_t n, int halves, const double *side, const double *linear, const double *F,
+static SVMX_CLONES int64_t svmx_fastest(int64_t n, int per_row, const double *side, const double *linear, const double *F,
                                         const double *dlinear, const double *dF, double level, double dlevel,
                                         double nearest, double *speed, double *length)
 {
     int64_t found = -1;
     for (int64_t begin = 0; begin < n; begin += SVMX_BLOCK) {
         const int64_t end = n - begin < SVMX_BLOCK ? n : begin + SVMX_BLOCK;
-        if (!(halves == 1 ? svmx_arrivals(begin, end, 1, side, linear, F, dlinear, dF, level, dlevel, nearest, *speed)
+        if (!(per_row == 1 ? svmx_arrivals(begin, end, 1, side, linear, F, dlinear, dF, level, dlevel, nearest, *speed)
                           : svmx_arrivals(begin, end, 2, side, linear, F, dlinear, dF, level, dlevel, nearest, *speed)))
             continue;
         for (int64_t v = begin; v < end; ++v) {
-            const int64_t p = halves == 1 ? v : v / 2;
+            const int64_t p = per_row == 1 ? v : v / 2;
             const double own = side[v] * (dlinear[v] - dF[p] - dlevel);
             const double distance = side[v] * (level - (linear[v] - F[p]));
             if (own > *speed && distance <= nearest * own) {

@@ -7,9 +7,9 @@ cdef extern from "dense_lanes.h" nogil:
     void svmx_axpy_two(int64_t n, double a, double b, const double *x, double *y, double *z) noexcept
     void svmx_add_rows(int64_t n, int64_t count, const double *coef, const double **rows, double *out) noexcept
     void svmx_rotate(int64_t n, double c, double s, double *column, double *x) noexcept
-    double svmx_nearest(int64_t n, int halves, const double *side, const double *linear, const double *F,
+    double svmx_nearest(int64_t n, int per_row, const double *side, const double *linear, const double *F,
                         const double *dlinear, const double *dF, double level, double dlevel, double sharpness,
                         double slowest, double nearest) noexcept
-    int64_t svmx_fastest(int64_t n, int halves, const double *side, const double *linear, const double *F,
+    int64_t svmx_fastest(int64_t n, int per_row, const double *side, const double *linear, const double *F,
                          const double *dlinear, const double *dF, double level, double dlevel, double nearest,
                          double *speed, double *length) noexcept

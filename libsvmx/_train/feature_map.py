@@ -40,8 +40,8 @@ LARGEST = 1.7e38
 FULL = 1e-15
 
 
-class Explicit:
-    """Explicit(problem, param): the features of a problem's rows, made once for all pairs of classes and all folds.
+class FeatureMap:
+    """FeatureMap(problem, param, observer): features of a problem's rows, made once for all pairs and all folds.
 
     Of the linear kernel they are the data's own, of a polynomial kernel of degree 2 products of two; of any kernel, the
     rows of a low-rank factor of K, which is over all rows of ``problem`` (their labels take no part). Where these

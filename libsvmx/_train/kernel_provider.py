@@ -10,7 +10,7 @@ from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
-    from libsvmx._train.feature_map import Explicit
+    from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -41,11 +41,11 @@ class KernelProvider:
     ----------
     whole : Kernel                    of all the rows, made with the first part
     shared : SharedRows or None
-    explicit : Explicit or None       what solver crsvm has instead of kernel rows
+    feature_map : FeatureMap or None       what solver crsvm has instead of kernel rows
     budget_bytes : float              for the rows of a solve itself
     """
 
-    __slots__ = ("budget_bytes", "explicit", "number", "request", "shared", "whole")
+    __slots__ = ("budget_bytes", "feature_map", "number", "request", "shared", "whole")
 
     def __init__(
         self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
@@ -53,7 +53,7 @@ class KernelProvider:
         self.request = (problem, param, groups, repeated)
         self.whole: Kernel | None = None
         self.shared: SharedRows | None = None
-        self.explicit: Explicit | None = None
+        self.feature_map: FeatureMap | None = None
         self.budget_bytes = param.cache_size * MEGABYTE
 
     def prepare(self) -> Kernel:
@@ -85,14 +85,14 @@ class KernelProvider:
                 return shared if needed <= SMALL_BYTES or shared.value_ns() > EXPENSIVE_NS else None
         return None
 
-    def features(self, observer: Observer) -> Explicit:
+    def features(self, observer: Observer) -> FeatureMap:
         """Explicit features of all the rows, made with the first solve that asks for them."""
-        if self.explicit is None:
-            from libsvmx._train.feature_map import Explicit  # NumPy and SciPy, which the exact solver starts without
+        if self.feature_map is None:
+            from libsvmx._train.feature_map import FeatureMap  # NumPy and SciPy, which the exact solver starts without
 
             problem, param = self.request[:2]
-            self.explicit = Explicit(problem, param, observer)
-        return self.explicit
+            self.feature_map = FeatureMap(problem, param, observer)
+        return self.feature_map
 
     def of(self, problem: Problem) -> tuple[Kernel, float]:
         """The kernel of the rows of ``problem``, which are among those of the whole, and ``budget_bytes``."""

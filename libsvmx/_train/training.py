@@ -143,8 +143,8 @@ def train_classifier(
             statuses.append(found.report.status)
 
     classes = labels, start, order
-    if kernels.explicit and kernels.explicit.predicts:
-        model = kernels.explicit.model(problem, classes, betas, rhos, statuses)
+    if kernels.feature_map and kernels.feature_map.predicts:
+        model = kernels.feature_map.model(problem, classes, betas, rhos, statuses)
     else:
         model = assemble_classifier(problem, param, classes, betas, rhos, statuses)
     observer.total_sv(model.n_sv)

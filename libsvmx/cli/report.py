@@ -85,7 +85,7 @@ class TrainingReport(Observer):
         if line.number == 0:
             self.write(ITERATIONS)
         figures = " ".join(f"{value:9.2e}" for value in (line.mu, line.gap, line.dual, line.primal))
-        self.write(f"{line.number:4d} {figures} {line.patterns:8d} {line.step:6.3f}\n")
+        self.write(f"{line.number:4d} {figures} {line.rows:8d} {line.step:6.3f}\n")
 
     def factorized(self, rank: int, trace_error: float, trace: float) -> None:
         relative = trace_error / trace if trace > 0 else 0.0

@@ -37,7 +37,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
 
 
 def lines(out):
-    """The iteration log: a list for each solve of (number, mu, gap, dual, primal, patterns, step)."""
+    """The iteration log: a list for each solve of (number, mu, gap, dual, primal, rows, step)."""
     solves = []
     for text in out.splitlines():
         if text == HEADER:
@@ -244,7 +244,7 @@ def test_quiet_is_quiet(folder):
 
 @pytest.mark.parametrize("options", [LINEAR, RBF])
 def test_the_same_model_again_for_any_threads(options, folder, monkeypatch):
-    monkeypatch.setattr(row_blocks, "MOST_ROWS", 100)  # else a set as small as this is one part
+    monkeypatch.setattr(row_blocks, "MOST_ROWS", 100)  # else a set as small as this is one block
     models = []
     for threads in (1, 3, 1):
         folder.accepts("svmx-train", "-q", *options, "--threads", threads, HEART, "model")
@@ -371,7 +371,7 @@ def test_limits(limit, remark, options, folder):
 
 
 def test_at_the_optimum_a_limit_is_no_matter(folder):
-    """Crossover finds it some iterations before the walk comes there."""
+    """Crossover finds it some iterations before the interior point comes there."""
     _, out = folder.accepts("svmx-train", *LINEAR, HEART, "usual")
     n = int(numbers(out)["#iter"])
     err, _ = folder.accepts("svmx-train", "-q", *LINEAR, "--max-iter", n - 1, HEART, "model")
@@ -385,9 +385,9 @@ def slow():
     children = []
     before = (
         "import signal, time; from libsvmx._solvers.interior_point import predictor_corrector as crsvm; "
-        "whole = crsvm.Walk.iterate; "
+        "true = crsvm.PredictorCorrector.advance; "
         "signal.signal(signal.SIGHUP, signal.SIG_DFL); "
-        "crsvm.Walk.iterate = lambda walk, tolerance: (time.sleep(0.2), whole(walk, tolerance))[1]"
+        "crsvm.PredictorCorrector.advance = lambda *given: (time.sleep(0.2), true(*given))[1]"
     )
 
     def start(*args):

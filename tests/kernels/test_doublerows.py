@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import Problems, Walk
+from support.exact import PathTwin, Problems
 from support.examples import examples
 
 from libsvmx import Parameter
@@ -21,19 +21,19 @@ KERNELS = {
 BUDGETS = [1.0, 8.0 * 60 * 20, 1e8]
 
 
-def walk_of(seed, name, n, budget_bytes):
+def twin_of(seed, name, n, budget_bytes):
     problem = Problems(seed, "classification", 60, 3.0)
-    walk = Walk(problem.X, KERNELS[name], 1, budget_bytes)
-    walk.append(np.arange(n), *problem.boxes(range(n)))
-    walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
-    return problem, walk
+    twin = PathTwin(problem.X, KERNELS[name], 1, budget_bytes)
+    twin.append(np.arange(n), *problem.boxes(range(n)))
+    twin.path.by_smo(filled("i", []), 0.0, 1e-3, twin.control())
+    return problem, twin
 
 
-def check_sums(walk):
+def check_sums(twin):
     """F = K beta, by row, with no more than rounding between: that of beta up to C = 3 as well, where it is 0 again."""
-    beta, F = np.asarray(walk.path.state.coefficients), np.asarray(walk.path.state.K_beta)
-    K = walk.K[np.ix_(walk.rows, walk.rows)]
-    assert np.all(np.abs(F - K @ beta) <= 256 * ULP * (np.abs(K) @ np.abs(beta) + 3.0 * np.abs(walk.K).max()))
+    beta, F = np.asarray(twin.path.state.coefficients), np.asarray(twin.path.state.K_beta)
+    K = twin.K[np.ix_(twin.rows, twin.rows)]
+    assert np.all(np.abs(F - K @ beta) <= 256 * ULP * (np.abs(K) @ np.abs(beta) + 3.0 * np.abs(twin.K).max()))
 
 
 @pytest.mark.parametrize("budget_bytes", BUDGETS)
@@ -45,29 +45,29 @@ def check_sums(walk):
 @examples(15)
 def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
     """Every row of the margin is kept or pinned while others get new columns and lose old ones."""
-    problem, walk = walk_of(seed, name, 30, budget_bytes)
+    problem, twin = twin_of(seed, name, 30, budget_bytes)
     rng = problem.rng
     for count, share in sizes:
-        come = rng.permutation(np.setdiff1d(np.arange(60), walk.rows))[:count]
-        gone = rng.permutation(len(walk.rows))[: int(share * len(walk.rows))]
-        walk.append(come, *problem.boxes(come))
-        check_sums(walk)
+        come = rng.permutation(np.setdiff1d(np.arange(60), twin.rows))[:count]
+        gone = rng.permutation(len(twin.rows))[: int(share * len(twin.rows))]
+        twin.append(come, *problem.boxes(come))
+        check_sums(twin)
         # SMO reads whole rows, kept ones too, and F is the sum of what it read
-        walk.path.by_smo(filled("i", gone), 0.0, 1e-3, walk.control())
-        check_sums(walk)
-        walk.path.state.discard()
-        check_sums(walk)
+        twin.path.by_smo(filled("i", gone), 0.0, 1e-3, twin.control())
+        check_sums(twin)
+        twin.path.state.discard()
+        check_sums(twin)
 
 
 def test_values_are_not_rounded_to_float():
     """Two rows 1e-9 apart are apart, and their difference is right."""
     X = np.array([[1.0], [1.0 + 1e-9], [0.0]])
-    walk = Walk(X, KERNELS["linear"])
-    walk.append(np.arange(3), [1.0, -1.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 1.0])
-    walk.path.by_smo(filled("i", []), 0.0, 1e-12, walk.control())
-    F = np.asarray(walk.path.state.K_beta)
-    beta = np.asarray(walk.path.state.coefficients)
-    assert pytest.approx(walk.K @ beta, rel=1e-15) == F
+    twin = PathTwin(X, KERNELS["linear"])
+    twin.append(np.arange(3), [1.0, -1.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 1.0])
+    twin.path.by_smo(filled("i", []), 0.0, 1e-12, twin.control())
+    F = np.asarray(twin.path.state.K_beta)
+    beta = np.asarray(twin.path.state.coefficients)
+    assert pytest.approx(twin.K @ beta, rel=1e-15) == F
     assert F[0] == pytest.approx(-1e-9, rel=1e-6)
 
 
@@ -75,13 +75,13 @@ def test_values_are_not_rounded_to_float():
 def test_a_margin_larger_than_the_budget(budget_bytes):
     """Pinned rows fill all slots; the others pass through."""
     problem = Problems(5, "classification", 60, 1e3)
-    walk = Walk(problem.X, Parameter(kernel_type=2, gamma=3.0), 1, budget_bytes)
-    walk.append(np.arange(50), *problem.boxes(range(50)))
-    walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
-    assert walk.path.state.margin_size > 20
-    walk.check()
+    twin = PathTwin(problem.X, Parameter(kernel_type=2, gamma=3.0), 1, budget_bytes)
+    twin.append(np.arange(50), *problem.boxes(range(50)))
+    twin.path.by_smo(filled("i", []), 0.0, 1e-3, twin.control())
+    assert twin.path.state.margin_size > 20
+    twin.check()
     for row in range(50, 60):
-        walk.update([row], problem.boxes([row]), [3, 7])
-        walk.check()
-    walk.bind()
-    assert walk.path.check(walk.control()) <= 1e-10
+        twin.update([row], problem.boxes([row]), [3, 7])
+        twin.check()
+    twin.bind()
+    assert twin.path.check(twin.control()) <= 1e-10

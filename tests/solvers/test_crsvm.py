@@ -1,24 +1,14 @@
-"""Solver crsvm on random and degenerate problems, judged by NumPy: feasible, optimal, and honest about it.
-
-V = y - X w, w = X'Y alpha       gap = max_{I_up} V - min_{I_low} V       primal at the best level >= -(dual)
-"""
-
-from itertools import pairwise
+"""Solver crsvm on random and degenerate problems, judged by NumPy: feasible, optimal, and honest about it."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.crsvm import Case, clouds, sparse
 from support.examples import examples
-from support.labels import labelled
 
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._kernels.sparserows import SparseRows
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point import block_steps, crossover, predictor_corrector, row_blocks
-from libsvmx._solvers.interior_point.crossover import Start, cross_over
-from libsvmx._solvers.interior_point.predictor_corrector import Walk, solve_dual
-from libsvmx._solvers.interior_point.row_blocks import LocalParts
 from libsvmx._solvers.interior_point.settings import CRSVM
 
 VARIANTS = [
@@ -28,85 +18,6 @@ VARIANTS = [
     for balanced in (True, False)
     for upper in (0, 25)
 ] + [CRSVM("none")]
-
-
-def sparse(X):
-    at, columns = np.nonzero(X)
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(at, minlength=len(X)))])
-    return SparseRows(indptr, columns.astype(np.int32), X[at, columns], X.shape[1])
-
-
-class Case:
-    """Rows X with y = +1 or -1 and bounds tau."""
-
-    def __init__(self, X, y, C=1.0, weights=(1.0, 1.0), make=DenseRows):
-        self.X, self.y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)
-        self.tau = C * np.where(self.y > 0, *weights)
-        self.rows = make(self.X)
-        n = len(self.y)
-        self.dual = labelled(self.y, self.y, self.tau, [0.0] * n, range(n))
-        self.lines = []
-
-    def solve(self, reduction=None, threads=1, eps=1e-3, **control):
-        self.lines.clear()
-        control = Control(eps, **control)
-        solution = solve_dual(self.dual, self.rows, reduction or CRSVM(), control, threads, self.lines.append)
-        assert len(self.lines) > solution.iterations or not self.lines
-        return solution
-
-    def scores(self, alpha):
-        """In more digits than the solver has."""
-        X, beta = self.X.astype(np.longdouble), (self.y * alpha).astype(np.longdouble)
-        w = X.T @ beta
-        return self.y - X @ w, float(w @ w / 2) - float(alpha.sum())
-
-    def gap(self, alpha):
-        V, _ = self.scores(alpha)
-        up = np.where(self.y > 0, alpha < self.tau, alpha > 0)
-        low = np.where(self.y > 0, alpha > 0, alpha < self.tau)
-        return float(V[up].max(initial=-np.inf) - V[low].min(initial=np.inf))
-
-    def shortfall(self, alpha):
-        """Primal less dual objective, at the level that suits alpha best; and the dual objective."""
-        V, dual = self.scores(alpha)
-        losses = [float(self.tau @ np.maximum(0, self.y * (V - level))) for level in np.unique(V)]
-        w_squared = 2 * (dual + float(alpha.sum()))
-        return w_squared / 2 + min(losses) + dual, dual
-
-    def check_feasible(self, solution):
-        alpha = self.y * np.asarray(solution.beta)
-        assert np.isfinite(alpha).all()
-        assert np.all((alpha >= 0) & (alpha <= self.tau))
-        assert abs(self.y @ alpha) <= 1e-12 * alpha.sum()
-        V, objective = self.scores(alpha)
-        noise = (
-            64 * 2.0**-52 * (1 + np.abs(self.X).max(initial=0) * np.abs(self.X.T * alpha).sum(axis=1).max(initial=0))
-        )
-        noise *= max(1, self.X.shape[1])
-        np.testing.assert_allclose(np.asarray(solution.scores), V.astype(float), atol=noise)
-        assert solution.objective == pytest.approx(objective, rel=1e-12, abs=noise * alpha.sum())
-        assert np.isfinite(solution.rho)
-        return alpha, noise
-
-    def check(self, solution, gap=1e-7, relative=1e-7):
-        alpha, noise = self.check_feasible(solution)
-        assert solution.status == "converged"
-        assert self.gap(alpha) <= gap + noise, self.gap(alpha)
-        short, dual = self.shortfall(alpha)
-        assert short <= relative * abs(dual) + noise * self.tau.sum(), (short, dual)
-        # rho lies where the conditions have it
-        V, _ = self.scores(alpha)
-        free = (alpha > 0) & (alpha < self.tau)
-        if free.any():
-            np.testing.assert_allclose(np.asarray(V, dtype=float)[free], -solution.rho, atol=gap + noise)
-        return alpha
-
-
-def clouds(seed, m=120, n=4, apart=0.7, share=0.5):
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.random(m) < share, 1.0, -1.0)
-    y[:2] = 1, -1
-    return rng.normal(size=(m, n)) + apart * y[:, None] * rng.normal(size=n), y
 
 
 # ---- variants and costs ------------------------------------------------------------------------------
@@ -143,11 +54,11 @@ def test_one_row_against_many(C, reduction):
 
 @pytest.mark.parametrize("reduction", [CRSVM(), CRSVM("none"), CRSVM("fixed", most_rows=60)], ids=str)
 def test_iterations_of_ordinary_problems(reduction):
-    """Some dozens, whatever C is; and with fewer patterns not many more."""
+    """Some dozens, whatever C is; and with fewer rows not many more."""
     for C in (1e-3, 1.0, 1e3, 1e6):
         case = Case(*clouds(5, 400, 6), C)
         assert case.solve(reduction).iterations <= 35
-        sizes = [line.patterns for line in case.lines]
+        sizes = [line.rows for line in case.lines]
         if reduction.reduction == "adaptive":
             assert min(sizes[1:]) < 200
         elif reduction.reduction == "none":
@@ -156,8 +67,8 @@ def test_iterations_of_ordinary_problems(reduction):
 
 @pytest.mark.parametrize("make", [DenseRows, sparse])
 @pytest.mark.parametrize("upper", [200, 50, 20])
-def test_few_patterns_take_as_many_iterations(upper, make):
-    """What a direction of few patterns lacks is found by conjugate gradients; without, it takes far more."""
+def test_few_rows_take_as_many_iterations(upper, make):
+    """What a direction of few rows lacks is found by conjugate gradients; without, it takes far more."""
     taken = {"none": [], "fixed": [], "adaptive": []}
     for seed in range(6):
         case = Case(*clouds(seed, 400, 15), 1.0, make=make)
@@ -189,8 +100,8 @@ def test_the_log_of_iterations():
     first, last = case.lines[0], case.lines[-1]
     assert [line.number for line in case.lines] == sorted(line.number for line in case.lines)
     assert last.number == solution.iterations
-    assert (first.number, first.patterns, first.step) == (0, 0, 0.0)
-    assert first.mu == pytest.approx(1.0)  # tau/2 = 1/2 times 2
+    assert (first.number, first.rows, first.step) == (0, 0, 0.0)
+    assert first.mu == pytest.approx(1.0)  # upper/2 = 1/2 times 2
     assert first.primal == pytest.approx(1.0)
     assert max(last.gap, last.primal) <= 1e-8
     # gap is 2 m mu over the objective of the primal
@@ -206,7 +117,7 @@ def test_the_scale_of_C_and_of_X_does_not_matter():
         ours, theirs = one.solve(), other.solve()
         assert abs(ours.iterations - theirs.iterations) <= 1
         np.testing.assert_allclose(np.asarray(theirs.beta) * factor**2, np.asarray(ours.beta), atol=1e-9)
-        np.testing.assert_allclose([a.patterns for a in one.lines[:4]], [b.patterns for b in other.lines[:4]], atol=2)
+        np.testing.assert_allclose([a.rows for a in one.lines[:4]], [b.rows for b in other.lines[:4]], atol=2)
 
 
 # ---- degenerate geometries ---------------------------------------------------------------------------
@@ -347,7 +258,7 @@ def test_data_far_out_of_scale(factor, C, monkeypatch):
     solution = case.solve(threads=2)
     alpha = case.y * np.asarray(solution.beta)
     assert np.isfinite(alpha).all()
-    assert np.all((alpha >= 0) & (alpha <= case.tau))
+    assert np.all((alpha >= 0) & (alpha <= case.upper))
     assert abs(y @ alpha) <= 1e-12 * alpha.sum()
     if solution.status == "converged":
         V = np.asarray(solution.scores)
@@ -394,9 +305,9 @@ def test_the_bits_do_not_depend_on_threads(monkeypatch):
         np.testing.assert_allclose(np.asarray(case.solve().beta), whole, atol=1e-9)
 
 
-def test_parts_of_a_problem():
+def test_row_blocks_of_a_problem():
     X, y = clouds(9, 100, 5)
-    with LocalParts(DenseRows(X), y, np.ones(100), 2) as found:
+    with row_blocks.LocalRowBlocks(DenseRows(X), y, np.ones(100), 2) as found:
         assert len(found.blocks) == 1
         assert found.pool is None
     assert row_blocks.MOST_ELEMENTS >= 1 << 20
@@ -410,7 +321,7 @@ def test_an_error_in_a_step_is_raised_and_threads_end(monkeypatch):
 
     with (
         pytest.raises(MemoryError),
-        LocalParts(DenseRows(np.ones((100, 2))), np.ones(100), np.ones(100), 2) as found,
+        row_blocks.LocalRowBlocks(DenseRows(np.ones((100, 2))), np.ones(100), np.ones(100), 2) as found,
     ):
         assert found.pool is not None
         found.run(fails)
@@ -428,7 +339,7 @@ def test_an_iteration_limit(limit):
     case.check_feasible(solution)
     assert solution.iterations <= limit
     enough = case.solve().iterations
-    if solution.status == "converged":  # a corner may be optimal before the walk is there
+    if solution.status == "converged":  # a vertex may be optimal before the iterations are there
         case.check(solution)
     else:
         assert (solution.status, solution.iterations) == ("iteration limit", limit)
@@ -447,7 +358,7 @@ def test_should_stop(stop_at):
     solution = case.solve(should_stop=should_stop)
     case.check_feasible(solution)
     assert solution.iterations == stop_at - 1
-    if solution.status == "converged":  # a corner may be optimal before the walk is there
+    if solution.status == "converged":  # a vertex may be optimal before the iterations are there
         case.check(solution)
     else:
         assert solution.status == "interrupted"
@@ -472,12 +383,12 @@ def test_an_interrupt_is_raised():
 
 
 def test_a_tolerance_that_cannot_be_reached():
-    """The corner is the optimum all the same."""
+    """The vertex is the optimum all the same."""
     case = Case(*clouds(4, 150, 5), 10.0)
     case.check(case.solve(CRSVM(tolerance=1e-14)))
 
 
-def test_a_loose_tolerance_is_made_a_corner():
+def test_a_loose_tolerance_is_made_a_vertex():
     case = Case(*clouds(4, 150, 5), 10.0)
     loose, tight = case.solve(CRSVM(tolerance=1e-3)), case.solve()
     assert loose.iterations <= tight.iterations
@@ -504,188 +415,3 @@ def test_too_many_free_rows_for_a_crossover(monkeypatch):
     assert (solution.status == "converged") == (case.gap(alpha) <= 1e-3)
     short, dual = case.shortfall(alpha)
     assert short <= 1e-6 * abs(dual)
-
-
-# ---- crossover ----------------------------------------------------------------------------------------
-
-
-def start_of(walk):
-    return Start(walk.w, walk.gamma, walk.scale)
-
-
-def walked(case, tolerance):
-    found = LocalParts(case.rows, case.y, case.tau)
-    walk = Walk(found, CRSVM(), lambda line: None, 200)
-    assert walk.run(tolerance) == "converged"
-    return found, walk
-
-
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-8, 1e-11])
-@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
-def test_a_corner(C, tolerance):
-    case = Case(*clouds(6, 150, 5), C)
-    found, walk = walked(case, tolerance)
-    before = found.states
-    crossed = cross_over(found, start_of(walk))
-    assert found.states is not before
-    alpha = np.concatenate([corner.alpha for corner in found.states])
-    assert crossed.gap == pytest.approx(case.gap(alpha), rel=1e-9, abs=1e-11)
-    np.testing.assert_allclose(crossed.w, case.X.T @ (case.y * alpha), atol=1e-12 * max(1, C))
-    assert crossed.objective == pytest.approx(case.scores(alpha)[1], rel=1e-12)
-    assert abs(case.y @ alpha) <= 1e-13 * alpha.sum()
-    if tolerance <= 1e-8:
-        assert crossed.gap <= 1e-9
-        assert crossed.n_free == np.count_nonzero((alpha > 0) & (alpha < case.tau))
-        V, _ = case.scores(alpha)
-        free = (alpha > 0) & (alpha < case.tau)
-        np.testing.assert_allclose(np.asarray(V, dtype=float)[free], -crossed.gamma, atol=1e-9)
-
-
-def test_a_corner_without_free_rows():
-    case = Case(*opposites(np.random.default_rng(0), 20, 3), 2.0)
-    found, walk = walked(case, 1e-8)
-    crossed = cross_over(found, start_of(walk))
-    assert crossed.n_free == 0
-    assert crossed.gap <= 0
-    np.testing.assert_array_equal(found.states[0].alpha, case.tau)
-
-
-def test_rows_told_apart_wrongly_are_put_right(monkeypatch):
-    """Whatever rows are fixed at first, the conditions tell which must be free, and bounds which cannot."""
-    case = Case(*clouds(6, 60, 3), 1.0)
-    found, walk = walked(case, 1e-8)
-    right = cross_over(found, start_of(walk))
-    optimum = found.states[0].alpha
-    for row in range(0, 60, 7):
-
-        def snap(block, state, spread, row=row):
-            corner = crossover.Corner(optimum.copy(), (optimum > 0) & (optimum < block.tau))
-            corner.alpha[row] = 0.0 if optimum[row] > 0 else block.tau[row]
-            corner.free[row] = False
-            return corner, int(corner.free.sum())
-
-        monkeypatch.setattr(crossover, "snap", snap)
-        found.states = [None]
-        crossed = cross_over(found, Start(right.w, right.gamma, walk.scale))
-        assert crossed.gap <= 1e-9
-        np.testing.assert_allclose(found.states[0].alpha, optimum, atol=1e-9)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_balance_out(seed):
-    rng = np.random.default_rng(seed)
-    tau, y = rng.uniform(0.5, 2, size=20), np.where(rng.random(20) < 0.5, 1.0, -1.0)
-    alpha = tau * np.clip(rng.normal(0.5, 0.5, size=20), 0, 1)
-    for missing in (1e-9, 0.3, -0.3, 1e3, -1e3, 0.0):
-        balance = -float(y @ alpha) - missing
-        found = crossover.balance_out(alpha, y, tau, balance)
-        assert np.all((found >= 0) & (found <= tau))
-        if abs(missing) < 1:
-            assert balance + y @ found == pytest.approx(0, abs=1e-14)
-            np.testing.assert_array_equal((found > 0) & (found < tau), (alpha > 0) & (alpha < tau))
-        else:  # as far as there is room
-            assert np.all(found == np.where(y * missing > 0, tau, 0.0))
-
-
-# ---- walks --------------------------------------------------------------------------------------------
-
-
-def test_the_best_point_is_kept(monkeypatch):
-    """Iterations that lead away, or to nan, do not spoil what was found before."""
-    case = Case(*clouds(4, 150, 5), 10.0)
-    found = LocalParts(case.rows, case.y, case.tau)
-    walk = Walk(found, CRSVM(), lambda line: None, 200)
-    true = Walk.iterate
-
-    def iterate(self, tolerance):
-        if self.number < 8:
-            return true(self, tolerance)
-        self.number += 1
-        self.states_before = self.parts.states
-        self.w = self.w * np.nan
-        self.measure(self.parts.run(block_steps.measure, np.nan))
-        return True
-
-    monkeypatch.setattr(Walk, "iterate", iterate)
-    with np.errstate(all="ignore"):
-        assert walk.run(1e-12) == "rounding"
-    assert np.isfinite(walk.w).all()
-    assert np.isfinite(walk.gap)
-    np.testing.assert_allclose(found.states[0].z, case.X @ walk.w, atol=1e-9)
-
-
-def test_a_walk_that_is_lost_begins_again():
-    """Of few patterns, at a large C, directions are poor; then all patterns are taken, from the start."""
-    rng = np.random.default_rng(98)
-    lost = 0
-    for _ in range(40):
-        X = rng.integers(-2, 3, size=(44, 11))
-        y = np.where(rng.random(44) < 0.5, 1.0, -1.0)
-        y[:2] = 1, -1
-        case = Case(X, y, 6.5e5)
-        solution = case.solve(CRSVM("fixed", balanced=False, most_rows=11))
-        case.check(solution)
-        sizes = [line.patterns for line in case.lines]
-        lost += any(b.patterns == 44 and b.mu < 0.1 * a.mu for a, b in pairwise(case.lines[5:]))
-        assert len(sizes) <= 80
-    assert lost
-
-
-@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
-def test_a_model_of_few_iterations_is_better_than_none(C):
-    """Far from the optimum alpha may be much too long."""
-    for limit in (1, 2, 3):
-        case = Case(*clouds(4, 150, 5), C)
-        solution = case.solve(max_iter=limit)
-        case.check_feasible(solution)
-        assert solution.objective < 0
-
-
-def test_poor_directions_take_more_patterns():
-    case = Case(*clouds(4, 150, 5), 10.0)
-    walk = Walk(LocalParts(case.rows, case.y, case.tau), CRSVM(), lambda line: None, 200)
-    walk.patterns, walk.size, walk.gradients = 20, 1.0, 0
-    factor = np.asfortranarray(np.eye(5))
-    for poor, expected in ((True, 40), (False, 20), (False, 10)):
-        walk.poor = poor
-        walk.adapt(factor, np.zeros(5))
-        assert (walk.least, walk.refines) == (expected, False)
-    walk.patterns, walk.poor = 100, True
-    walk.adapt(factor, np.full(5, 0.1))  # whose length is 0.22, more than 0.2
-    assert (walk.least, walk.refines) == (150, True)
-    walk.gradients = 1  # a refined direction tells nothing of what it would have been
-    walk.adapt(factor, np.zeros(5))
-    assert walk.refines
-
-
-def test_the_level_where_no_row_is_free():
-    """Of rows V = 3 may grow, V = 1 may shrink: for more of y'alpha the first is to be free, for less the second."""
-    slack = 1e-3
-    more, less, neither = (crossover.level(3.0, 1.0, missing, slack) for missing in (0.1, -0.1, 0.0))
-    assert 3 + more > slack
-    assert 3 - 2 * slack + more <= slack
-    assert 1 + less < -slack
-    assert 1 + 2 * slack + less >= -slack
-    assert neither == -2.0
-    assert crossover.level(3.0, np.inf, 0.0, slack) == pytest.approx(-3, abs=3 * slack)
-    assert crossover.level(-np.inf, 1.0, 0.0, slack) == pytest.approx(-1, abs=3 * slack)
-
-
-def test_rows_are_told_apart():
-    """alpha / tau against s, u / tau against xi; where both hold, the nearer bound."""
-    tau = np.full(6, 2.0)
-    alpha = np.array([1e-9, 2.0 - 1e-9, 0.7, 1e-9, 2.0 - 1e-9, 1e-9])
-    state = block_steps.State(
-        alpha,
-        tau - alpha,
-        np.array([1e-9, 0.5, 1e-9, 2.0, 0.5, 1e-12]),
-        np.array([0.5, 1e-9, 1e-9, 1.0, 2.0, 1e-10]),
-        alpha,
-    )
-    block = block_steps.Block(DenseRows(np.ones((6, 1))), np.ones(6), tau)
-    corner, n_free = crossover.snap(block, state, 1.0)
-    np.testing.assert_array_equal(corner.alpha, [0.0, 2.0, 0.7, 0.0, 2.0, 1e-9])
-    np.testing.assert_array_equal(corner.free, [False, False, True, False, False, True])
-    assert n_free == 2
-    corner, n_free = crossover.snap(block, state, 1e-2)
-    np.testing.assert_array_equal(corner.free, [False, False, True, False, False, False])

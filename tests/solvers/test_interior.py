@@ -1,7 +1,7 @@
 """One iteration of the interior-point method against dense algebra: the whole KKT system, solved by np.linalg.solve.
 
-dw - X'Y da = -r_w      y'da = -r_alpha      -da - du = -r_u      Y(X dw - e dg) + dxi - ds = -r_s
-s da + a ds = -r_sv     u dxi + xi du = -r_xiu                                unknowns (dw, dg, da, du, dxi, ds)
+dw - X'Y da = -r_w      y'da = -r_alpha      -da - du = -r_u      Y(X dw - e drho) + dxi - ds = -r_s
+s da + a ds = -r_sv     u dxi + xi du = -r_xiu                                unknowns (dw, drho, da, du, dxi, ds)
 """
 
 from dataclasses import fields, replace
@@ -11,9 +11,13 @@ import pytest
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
+from libsvmx._problem.certificate import array_level
 from libsvmx._solvers.interior_point import block_steps
-from libsvmx._solvers.interior_point.block_steps import Block, State
-from libsvmx._solvers.interior_point.predictor_corrector import Walk, feasible, length_of, offset_of
+from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
+from libsvmx._solvers.interior_point.dual_solver import feasible
+from libsvmx._solvers.interior_point.normal_equations import NormalEquations
+from libsvmx._solvers.interior_point.point import point_of
+from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of, total
 from libsvmx._solvers.interior_point.settings import CRSVM
 
 M, N = 13, 4
@@ -30,20 +34,20 @@ def frozen(array):
     return array
 
 
-class FrozenParts:
-    """Blocks in order, as LocalParts, but no array of theirs or of their states can be written to."""
+class FrozenRowBlocks:
+    """Blocks in order, as LocalRowBlocks, but no array of theirs or of their states can be written to."""
 
-    def __init__(self, X, y, tau, bounds=(), make=DenseRows):
+    def __init__(self, X, y, upper, bounds=(), make=DenseRows):
         self.n = X.shape[1]
-        pieces = (np.split(values.copy(), bounds) for values in (X, y, tau))
-        self.blocks = [Block(make(frozen(x)), frozen(y), frozen(tau)) for x, y, tau in zip(*pieces, strict=True)]
+        pieces = (np.split(values.copy(), bounds) for values in (X, y, upper))
+        self.blocks = [RowBlock(make(frozen(x)), frozen(y), frozen(upper)) for x, y, upper in zip(*pieces, strict=True)]
         self.bounds = list(bounds)
         self.states = [None] * len(self.blocks)
 
     def put(self, values):
         """``values``: alpha, u, xi, s, z over all rows."""
         pieces = zip(*(np.split(np.array(v, dtype=float), self.bounds) for v in values), strict=True)
-        self.states = [self.freeze(State(*piece)) for piece in pieces]
+        self.states = [self.freeze(Iterate(*piece)) for piece in pieces]
 
     def freeze(self, state):
         for field in fields(state):
@@ -81,36 +85,47 @@ class Point:
         self.X = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.7)
         self.y = np.where(rng.random(m) < 0.4, 1.0, -1.0)
         self.y[:2] = 1, -1
-        self.tau = rng.uniform(0.5, 3, size=m)
+        self.upper = rng.uniform(0.5, 3, size=m)
         self.alpha, self.u, self.xi, self.s = rng.uniform(0.1, 2, size=(4, m))
-        self.w, self.gamma = rng.normal(size=n), float(rng.normal())
+        self.w, self.rho = rng.normal(size=n), float(rng.normal())
         if is_feasible:
-            self.alpha = 0.3 * self.tau
+            self.alpha = 0.3 * self.upper
             ratio = self.alpha[self.y > 0].sum() / self.alpha[self.y < 0].sum()
             self.alpha[self.y < 0] *= ratio
-            self.alpha *= min(1.0, 0.9 * (self.tau / self.alpha).min())
-            self.u = self.tau - self.alpha
+            self.alpha *= min(1.0, 0.9 * (self.upper / self.alpha).min())
+            self.u = self.upper - self.alpha
             self.w = self.X.T @ (self.y * self.alpha)
-            margin = self.y * (self.X @ self.w - self.gamma) - 1
+            margin = self.y * (self.X @ self.w - self.rho) - 1
             self.xi = np.maximum(0, -margin) + rng.uniform(0.1, 1, size=m)
             self.s = margin + self.xi
-        self.parts = FrozenParts(self.X, self.y, self.tau, bounds, make)
-        self.walk = Walk(self.parts, CRSVM(size, random_state=draw, **settings), lambda line: None, 100)
-        self.parts.put((self.alpha, self.u, self.xi, self.s, self.X @ self.w))
-        self.walk.w, self.walk.gamma = self.w, self.gamma
-        self.walk.measure(self.parts.run(block_steps.measure, self.gamma))
+        self.blocks = FrozenRowBlocks(self.X, self.y, self.upper, bounds, make)
+        self.method = PredictorCorrector(
+            self.blocks, CRSVM(size, random_state=draw, **settings), lambda line: None, 100
+        )
+        self.blocks.put((self.alpha, self.u, self.xi, self.s, self.X @ self.w))
+        self.measured(self.blocks.run(block_steps.measure, self.rho))
+
+    def measured(self, replies):
+        """Have the method stand at (w, rho)."""
+        self.method.point = point_of(self.method.data, self.w, self.rho, replies)
+
+    def equations(self, refines=True):
+        """The normal equations here, of the rows that the method chooses."""
+        found = NormalEquations(self.blocks, self.method.point, self.m, refines)
+        assert found.factorize(self.method.thresholds())
+        return found
 
     def residuals(self):
         YX = self.y[:, None] * self.X
         return (
             self.w - YX.T @ self.alpha,
             self.y @ self.alpha,
-            self.tau - self.alpha - self.u,
-            YX @ self.w - self.gamma * self.y + self.xi - 1 - self.s,
+            self.upper - self.alpha - self.u,
+            YX @ self.w - self.rho * self.y + self.xi - 1 - self.s,
         )
 
     def newton(self, r_sv, r_xiu):
-        """dw, dgamma, d_alpha, d_u, d_xi, d_s by one large solve."""
+        """dw, drho, d_alpha, d_u, d_xi, d_s by one large solve."""
         m, n = self.m, self.n
         at = np.cumsum([0, n, 1, m, m, m, m])
         w, g, a, u, xi, s = (slice(at[k], at[k + 1]) for k in range(6))
@@ -128,17 +143,16 @@ class Point:
         solved = np.linalg.solve(K, right)
         return solved[w], float(solved[g][0]), solved[a], solved[u], solved[xi], solved[s]
 
-    def direction(self, weighted, right):
+    def direction(self, right):
         """The same by the code under test, and its reply."""
-        walk = self.walk
-        dw, dgamma = walk.newton(walk.normal_factor(), weighted, right)
-        reached = self.parts.run(block_steps.direct, dw, dgamma)
-        *rest, d_z = self.parts.over_rows("direction")
+        dw, drho = self.equations().solve(right)
+        reached = self.blocks.run(block_steps.direct, dw, drho)
+        *rest, d_z = self.blocks.over_rows("direction")
         np.testing.assert_allclose(d_z, self.X @ dw, atol=1e-12)
-        return (dw, dgamma, *rest), reached
+        return (dw, drho, *rest), reached
 
     def compare(self, found, expected):
-        for ours, theirs, name in zip(found, expected, ("w", "gamma", "alpha", "u", "xi", "s"), strict=True):
+        for ours, theirs, name in zip(found, expected, ("w", "rho", "alpha", "u", "xi", "s"), strict=True):
             scale = max(1.0, np.abs(theirs).max())
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * scale, err_msg=name)
 
@@ -156,38 +170,34 @@ POINTS = pytest.mark.parametrize(
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
 
-def corrected(point, replies):
-    return sum(reply[0] for reply in replies), sum(reply[1] for reply in replies)
-
-
 @SEEDS
 @POINTS
 def test_measure(seed, is_feasible, bounds, make):
     point = Point(seed, is_feasible, bounds, make)
-    walk = point.walk
+    data, found = point.method.data, point.method.point
     r_w, r_alpha, r_u, r_s = point.residuals()
-    np.testing.assert_allclose(walk.r_w, r_w, atol=1e-12)
-    assert walk.balance == pytest.approx(r_alpha, abs=1e-12)
-    assert walk.r_u == pytest.approx(abs(r_u).max(), abs=1e-12)
-    assert walk.r_s == pytest.approx(abs(r_s).max(), abs=1e-12)
+    np.testing.assert_allclose(found.r_w, r_w, atol=1e-12)
+    assert found.r_alpha == pytest.approx(r_alpha, abs=1e-12)
+    assert found.r_u == pytest.approx(abs(r_u).max(), abs=1e-12)
+    assert found.r_s == pytest.approx(abs(r_s).max(), abs=1e-12)
     if is_feasible:
         assert max(abs(r_w).max(), abs(r_alpha), abs(r_u).max(), abs(r_s).max()) < 1e-12
     else:
         assert min(abs(r_w).max(), abs(r_u).max(), abs(r_s).max()) > 0.1
     products = point.s @ point.alpha + point.xi @ point.u
-    assert walk.mu == pytest.approx(products / (2 * point.m))
-    hinge = point.tau @ np.maximum(0, 1 - point.y * (point.X @ point.w - point.gamma))
-    assert walk.objective == pytest.approx(point.w @ point.w / 2 + hinge)
-    assert walk.gap == pytest.approx(products / (point.w @ point.w / 2 + point.tau @ point.xi))
+    assert found.mu == pytest.approx(products / (2 * point.m))
+    hinge = point.upper @ np.maximum(0, 1 - point.y * (point.X @ point.w - point.rho))
+    assert found.objective == pytest.approx(point.w @ point.w / 2 + hinge)
+    assert found.gap == pytest.approx(products / (point.w @ point.w / 2 + point.upper @ point.xi))
     omega = point.s / point.alpha + point.xi / point.u
-    assert walk.inverse == pytest.approx((1 / omega).sum())
-    np.testing.assert_allclose(walk.ybar, point.X.T @ (1 / omega), atol=1e-12)
+    assert found.inverse == pytest.approx((1 / omega).sum())
+    np.testing.assert_allclose(found.ybar, point.X.T @ (1 / omega), atol=1e-12)
     r_omega = r_s + point.s - point.xi / point.u * (r_u + point.u)
-    assert walk.weighted == pytest.approx((point.y * r_omega / omega).sum(), abs=1e-12)
-    np.testing.assert_allclose(walk.right, point.X.T @ (point.y * r_omega / omega), atol=1e-12)
-    assert walk.members == (np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0))
-    assert walk.scale == pytest.approx((point.X**2).sum() / point.m)
-    assert walk.tau == pytest.approx(point.tau.sum())
+    assert found.predictor.r_omega == pytest.approx((point.y * r_omega / omega).sum(), abs=1e-12)
+    np.testing.assert_allclose(found.predictor.vector, point.X.T @ (point.y * r_omega / omega), atol=1e-12)
+    assert data.class_sizes == (np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0))
+    assert data.mean_square == pytest.approx((point.X**2).sum() / point.m)
+    assert data.upper == pytest.approx(point.upper.sum())
 
 
 @SEEDS
@@ -195,7 +205,7 @@ def test_measure(seed, is_feasible, bounds, make):
 def test_predictor(seed, is_feasible, bounds, make):
     point = Point(seed, is_feasible, bounds, make)
     expected = point.newton(point.s * point.alpha, point.xi * point.u)
-    found, reached = point.direction(point.walk.weighted, point.walk.right)
+    found, reached = point.direction(point.method.point.predictor)
     point.compare(found, expected)
     _, _, da, du, dxi, ds = expected
     pairs = [(point.alpha, da), (point.u, du), (point.xi, dxi), (point.s, ds)]
@@ -206,16 +216,16 @@ def test_predictor(seed, is_feasible, bounds, make):
         moved = (point.s + length * ds) @ (point.alpha + length * da) + (point.xi + length * dxi) @ (
             point.u + length * du
         )
-        before = 2 * point.m * point.walk.mu
+        before = 2 * point.m * point.method.point.mu
         linear, quadratic = (sum(getattr(r, name) for r in reached) for name in ("linear", "quadratic"))
         assert before + length * linear + length**2 * quadratic == pytest.approx(moved, rel=1e-9, abs=1e-9)
     after = ((point.s + step * ds) @ (point.alpha + step * da) + (point.xi + step * dxi) @ (point.u + step * du)) / (
         2 * point.m
     )
-    sigma_mu = max(after / point.walk.mu, 0) ** 3 * point.walk.mu
-    assert point.walk.centring(reached, 1e-12) == pytest.approx(sigma_mu, rel=1e-6)
-    least = 0.1 * 0.9 * point.walk.objective / (2 * point.m)
-    assert point.walk.centring(reached, 0.9) == pytest.approx(max(sigma_mu, least), rel=1e-6)
+    sigma_mu = max(after / point.method.point.mu, 0) ** 3 * point.method.point.mu
+    assert point.method.centring(reached, 1e-12) == pytest.approx(sigma_mu, rel=1e-6)
+    least = 0.1 * 0.9 * point.method.point.objective / (2 * point.m)
+    assert point.method.centring(reached, 0.9) == pytest.approx(max(sigma_mu, least), rel=1e-6)
 
 
 @SEEDS
@@ -223,39 +233,39 @@ def test_predictor(seed, is_feasible, bounds, make):
 def test_corrector_and_a_step(seed, is_feasible, bounds, make):
     point, centre = Point(seed, is_feasible, bounds, make), 0.037
     _, _, da, du, dxi, ds = point.newton(point.s * point.alpha, point.xi * point.u)
-    point.direction(point.walk.weighted, point.walk.right)
-    right = corrected(point, point.parts.run(block_steps.correct, centre))
-    found, reached = point.direction(*right)
+    point.direction(point.method.point.predictor)
+    right = total(point.blocks.run(block_steps.correct, centre))
+    found, reached = point.direction(right)
     r_sv, r_xiu = point.s * point.alpha - centre + ds * da, point.xi * point.u - centre + dxi * du
     expected = point.newton(r_sv, r_xiu)
     point.compare(found, expected)
     # a step along it, and what is measured there
-    step, (dw, dgamma, da, du, dxi, ds) = 0.5 * length_of(reached), expected
-    point.walk.w, point.walk.gamma = point.w + step * dw, point.gamma + step * dgamma
-    point.walk.measure(point.parts.run(block_steps.move, step, point.walk.gamma))
+    step, (dw, drho, da, du, dxi, ds) = 0.5 * length_of(reached), expected
     before = point.residuals()
-    for name, change in (("alpha", da), ("u", du), ("xi", dxi), ("s", ds), ("w", dw), ("gamma", dgamma)):
+    for name, change in (("alpha", da), ("u", du), ("xi", dxi), ("s", ds), ("w", dw), ("rho", drho)):
         setattr(point, name, getattr(point, name) + step * change)
-    for ours, theirs in zip((point.walk.r_w, point.walk.balance, point.walk.r_u, point.walk.r_s), before, strict=True):
+    point.measured(point.blocks.run(block_steps.move, step, point.rho))
+    moved = point.method.point
+    for ours, theirs in zip((moved.r_w, moved.r_alpha, moved.r_u, moved.r_s), before, strict=True):
         size = theirs if np.ndim(theirs) == 0 or len(theirs) == point.n else abs(theirs).max()
         np.testing.assert_allclose(ours, (1 - step) * size, atol=1e-9)
     for name in ("alpha", "u", "xi", "s"):
-        np.testing.assert_allclose(point.parts.over_rows(name), getattr(point, name), atol=1e-9)
-    np.testing.assert_allclose(point.parts.over_rows("z"), point.X @ point.w, atol=1e-9)
+        np.testing.assert_allclose(point.blocks.over_rows(name), getattr(point, name), atol=1e-9)
+    np.testing.assert_allclose(point.blocks.over_rows("z"), point.X @ point.w, atol=1e-9)
 
 
 @SEEDS
 @POINTS
 def test_recentre(seed, is_feasible, bounds, make):
     point, centre, length = Point(seed, is_feasible, bounds, make), 0.05, 0.8
-    point.direction(point.walk.weighted, point.walk.right)
+    point.direction(point.method.point.predictor)
     _, _, pa, pu, pxi, ps = point.newton(point.s * point.alpha, point.xi * point.u)
-    right = corrected(point, point.parts.run(block_steps.correct, centre))
-    point.direction(*right)
+    right = total(point.blocks.run(block_steps.correct, centre))
+    point.direction(right)
     c_sv, c_xiu = ps * pa - centre, pxi * pu - centre
     for _ in range(2):  # a second one adds to the first
         _, _, da, du, dxi, ds = point.newton(point.s * point.alpha + c_sv, point.xi * point.u + c_xiu)
-        right = corrected(point, point.parts.run(block_steps.recentre, length, centre))
+        right = total(point.blocks.run(block_steps.recentre, length, centre))
         outliers = 0
         corrections = []
         for v, dv, w, dw in ((point.s, ds, point.alpha, da), (point.xi, dxi, point.u, du)):
@@ -265,7 +275,7 @@ def test_recentre(seed, is_feasible, bounds, make):
             corrections.append(np.minimum(far, 10 * centre))
         assert outliers
         c_sv, c_xiu = c_sv + corrections[0], c_xiu + corrections[1]
-        found, _ = point.direction(*right)
+        found, _ = point.direction(right)
         point.compare(found, point.newton(point.s * point.alpha + c_sv, point.xi * point.u + c_xiu))
 
 
@@ -275,34 +285,38 @@ def test_blocks_add_up(seed):
     one = Point(seed, False, ())
     for make in (DenseRows, sparse):
         several = Point(seed, False, (4, 9), make)
-        for name in ("r_w", "ybar", "right", "balance", "inverse", "weighted", "mu", "gap", "objective", "r_u", "r_s"):
-            np.testing.assert_allclose(getattr(several.walk, name), getattr(one.walk, name), atol=1e-12)
-        ours, _ = several.direction(several.walk.weighted, several.walk.right)
-        theirs, _ = one.direction(one.walk.weighted, one.walk.right)
-        one.parts.put((one.alpha, one.u, one.xi, one.s, one.X @ one.w))
-        one.walk.measure(one.parts.run(block_steps.measure, one.gamma))
+        ours, theirs = several.method.point, one.method.point
+        for name in ("r_w", "ybar", "r_alpha", "inverse", "mu", "gap", "objective", "r_u", "r_s"):
+            np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), atol=1e-12)
+        for name in ("r_omega", "vector"):
+            np.testing.assert_allclose(getattr(ours.predictor, name), getattr(theirs.predictor, name), atol=1e-12)
+        ours, _ = several.direction(ours.predictor)
+        theirs, _ = one.direction(theirs.predictor)
+        one.blocks.put((one.alpha, one.u, one.xi, one.s, one.X @ one.w))
+        one.measured(one.blocks.run(block_steps.measure, one.rho))
         several.compare(ours, theirs)
 
 
 def test_the_start():
     point = Point(0, False, (5,))
-    begun = point.parts.run(block_steps.begin)
-    np.testing.assert_array_equal(point.parts.over_rows("alpha"), point.tau / 2)
-    np.testing.assert_array_equal(point.parts.over_rows("u"), point.tau / 2)
+    begun = point.blocks.run(block_steps.begin)
+    np.testing.assert_array_equal(point.blocks.over_rows("alpha"), point.upper / 2)
+    np.testing.assert_array_equal(point.blocks.over_rows("u"), point.upper / 2)
     for name in ("xi", "s"):
-        np.testing.assert_array_equal(point.parts.over_rows(name), np.full(M, 2.0))
+        np.testing.assert_array_equal(point.blocks.over_rows(name), np.full(M, 2.0))
     assert sum(reply.entries for reply in begun) == point.X.size
     assert sum(reply.squares for reply in begun) == pytest.approx((point.X**2).sum())
-    assert [sum(reply.members[c] for reply in begun) for c in (0, 1)] == [(point.y > 0).sum(), (point.y < 0).sum()]
+    assert [sum(reply.class_sizes[c] for reply in begun) for c in (0, 1)] == [(point.y > 0).sum(), (point.y < 0).sum()]
 
 
-# ---- which patterns are taken -----------------------------------------------------------------------
+# ---- which rows are taken -----------------------------------------------------------------------
 
 
 def chosen(point):
     """The rows of the next normal matrix, found out by its sums: M - I, and |Q|."""
-    factor = np.triu(point.walk.normal_factor())
-    return factor.T @ factor - np.eye(point.n), point.walk.patterns
+    equations = point.equations()
+    factor = np.triu(equations.factor)
+    return factor.T @ factor - np.eye(point.n), equations.rows
 
 
 @pytest.mark.parametrize("bounds", [(), (20, 33)])
@@ -310,11 +324,11 @@ def chosen(point):
 @pytest.mark.parametrize("balanced", [False, True])
 @pytest.mark.parametrize("upper", [1, 2, 7, 30, 0])
 @SEEDS
-def test_the_normal_matrix_of_chosen_patterns(seed, upper, balanced, rule, bounds):
+def test_the_normal_matrix_of_chosen_rows(seed, upper, balanced, rule, bounds):
     point = Point(seed, False, bounds, size="fixed", reduction_rule=rule, balanced=balanced, most_rows=upper, m=60)
-    point.walk.number = 1
+    point.method.number = 1
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
-    keys = -inverse if rule == "omega" else point.y * (point.X @ point.w - point.gamma) + point.xi - 1
+    keys = -inverse if rule == "omega" else point.y * (point.X @ point.w - point.rho) + point.xi - 1
     order = np.argsort(keys)
     wanted = upper or point.m
     if balanced:
@@ -330,8 +344,8 @@ def test_the_normal_matrix_of_chosen_patterns(seed, upper, balanced, rule, bound
         Q = order[:wanted]
     total = point.X[Q].T @ inverse[Q]
     expected = (point.X[Q].T * inverse[Q]) @ point.X[Q] - np.outer(total, total) / inverse[Q].sum()
-    matrix, patterns = chosen(point)
-    assert patterns == len(Q)
+    matrix, rows = chosen(point)
+    assert rows == len(Q)
     np.testing.assert_allclose(matrix, expected, atol=1e-9)
 
 
@@ -340,15 +354,15 @@ def test_the_normal_matrix_of_chosen_patterns(seed, upper, balanced, rule, bound
 @pytest.mark.parametrize("theta", [1e-3, 0.3, 100.0])
 def test_an_adaptive_size(theta, balanced, rule):
     point = Point(5, False, (20,), size="adaptive", reduction_rule=rule, balanced=balanced, theta=theta, m=60, beta=2.0)
-    walk = point.walk
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     length = np.sqrt((point.X**2).sum() / point.m)
-    root_mu = np.sqrt(walk.mu) / length
+    mu = point.method.point.mu
+    root_mu = np.sqrt(mu) / length
     needed = inverse >= theta * root_mu
     if rule == "distance":
         needed = (point.alpha / point.s >= theta * root_mu) | (point.s <= root_mu)
     least = [np.count_nonzero(needed & (point.y == sign)) for sign in (1, -1)]
-    wanted = max(sum(least), int(np.ceil(np.sqrt(min(1, 4 * walk.mu / point.tau.mean())) * point.m)))
+    wanted = max(sum(least), int(np.ceil(np.sqrt(min(1, 4 * mu / point.upper.mean())) * point.m)))
     members = [np.count_nonzero(point.y == sign) for sign in (1, -1)]
     if balanced:
         half = -(-wanted // 2)
@@ -363,34 +377,38 @@ def test_an_adaptive_size(theta, balanced, rule):
 @SEEDS
 @pytest.mark.parametrize("upper", [10, 30, 55])
 def test_refined_directions(seed, upper):
-    """Of few patterns: conjugate gradients leave 0.2 of M dw = side at most, or the direction is called poor."""
+    """Of few rows: conjugate gradients leave 0.2 of M dw = side at most, or the direction is called poor."""
     point = Point(seed, False, (20, 33), size="fixed", most_rows=upper, m=60)
-    walk = point.walk
-    walk.number, walk.gradients, walk.poor = 1, 0, False
+    point.method.number = 1
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     ybar = point.X.T @ inverse
     M = np.eye(point.n) + (point.X.T * inverse) @ point.X - np.outer(ybar, ybar) / inverse.sum()
     v = point.rng.normal(size=point.n)
-    np.testing.assert_allclose(walk.times(v), M @ v, atol=1e-10)
-    matrix, patterns = chosen(point)
-    assert patterns < 60
+    np.testing.assert_allclose(point.equations().times(v), M @ v, atol=1e-10)
+    matrix, rows = chosen(point)
+    assert rows < 60
     reduced = matrix + np.eye(point.n)
-    factor = walk.normal_factor()
-    side = -(walk.r_w + walk.right) - (walk.balance - walk.weighted) / walk.inverse * walk.ybar
-    left = {}
+    here = point.method.point
+    r_omega, vector = here.predictor
+    side = -(here.r_w + vector) - (here.r_alpha - r_omega) / here.inverse * here.ybar
+    left, of_refining = {}, {}
     for refines in (False, True):
-        walk.refines = refines
-        dw, dgamma = walk.newton(factor, walk.weighted, walk.right)
+        equations = of_refining[refines] = point.equations(refines)
+        dw, drho = equations.solve(here.predictor)
         residual = side - M @ dw
         left[refines] = np.sqrt(residual @ np.linalg.solve(reduced, residual))
-        assert dgamma == pytest.approx((ybar @ dw - (walk.balance - walk.weighted)) / inverse.sum(), abs=1e-9)
+        assert drho == pytest.approx((ybar @ dw - (here.r_alpha - r_omega)) / inverse.sum(), abs=1e-9)
     size = np.sqrt(side @ np.linalg.solve(reduced, side))
-    assert left[True] <= 0.2 * size + 1e-12 or walk.poor
-    assert (walk.gradients == 0) == (left[False] <= 0.2 * size)
+    assert of_refining[False].gradients == 0
+    assert left[True] <= 0.2 * size + 1e-12 or of_refining[True].poor
+    assert (of_refining[True].gradients == 0) == (left[False] <= 0.2 * size)
+    assert of_refining[False].is_too_rough(side - M @ of_refining[False].solve(here.predictor)[0]) == (
+        left[False] > 0.2 * size
+    )
 
 
-def test_patterns_at_random_first():
-    """With q_U, the first matrix has patterns by a seed; without, all."""
+def test_rows_at_random_first():
+    """With q_U, the first matrix has rows by a seed; without, all."""
     found = []
     for draw in (1, 2, 1):
         point = Point(3, False, (), size="fixed", most_rows=10, draw=draw, m=60)
@@ -402,21 +420,23 @@ def test_patterns_at_random_first():
 
 def test_rank_counts_and_keys():
     point = Point(2, False)
-    block, state = point.parts.blocks[0], point.parts.states[0]
+    block, state = point.blocks.blocks[0], point.blocks.states[0]
     new, reply = block_steps.rank(block, state, "omega", 0.5, 1.0, None)
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     np.testing.assert_allclose(new.keys, -inverse)
-    assert [row[0] for row in reply] == [np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0)]
-    assert [row[1] for row in reply] == [np.count_nonzero((inverse >= 0.5) & (point.y == sign)) for sign in (1, -1)]
+    assert [own.sketch[0][-1] for own in reply] == [np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0)]
+    assert [own.q_lower for own in reply] == [
+        np.count_nonzero((inverse >= 0.5) & (point.y == sign)) for sign in (1, -1)
+    ]
     new, _ = block_steps.rank(block, state, "distance", 0.5, 1.0, None)
-    np.testing.assert_allclose(new.keys, point.y * (point.X @ point.w - point.gamma) + point.xi - 1, atol=1e-12)
+    np.testing.assert_allclose(new.keys, point.y * (point.X @ point.w - point.rho) + point.xi - 1, atol=1e-12)
 
 
 def test_an_indefinite_matrix_is_given_up():
     point = Point(2, False, (), sparse)
-    state = point.parts.states[0]
-    point.parts.states = [replace(state, inverse=-1e9 * state.inverse)]
-    assert point.walk.normal_factor() is None
+    state = point.blocks.states[0]
+    point.blocks.states = [replace(state, inverse=-1e9 * state.inverse)]
+    assert not NormalEquations(point.blocks, point.method.point, point.m, True).factorize(None)
 
 
 # ---- from any alpha to a model -----------------------------------------------------------------------
@@ -427,12 +447,12 @@ def test_feasible(seed):
     rng = np.random.default_rng(seed)
     m = int(rng.integers(2, 30))
     y = np.where(rng.random(m) < rng.choice([0.1, 0.5]), 1.0, -1.0)
-    tau = rng.uniform(0.1, 2, size=m)
+    upper = rng.uniform(0.1, 2, size=m)
     alpha = rng.uniform(-0.5, 2.5, size=m) * rng.choice([0.0, 1.0], p=[0.2, 0.8])
-    found = feasible(alpha, y, tau)
-    assert np.all((found >= 0) & (found <= tau))
+    found = feasible(alpha, y, upper)
+    assert np.all((found >= 0) & (found <= upper))
     assert abs(y @ found) <= 1e-13 * (1 + found.sum())
-    own = np.clip(alpha, 0, tau)
+    own = np.clip(alpha, 0, upper)
     smaller = 1 if own[y > 0].sum() < own[y < 0].sum() else -1
     np.testing.assert_array_equal(found[y == smaller], own[y == smaller])
 
@@ -448,6 +468,7 @@ def test_feasible(seed):
         ([1.0, 1.0], [1, -1], [3.0, -2.0], -0.5),
     ],
 )
-def test_offset(alpha, y, scores, expected):
-    found = offset_of(*(np.array(v, dtype=float) for v in (alpha, scores, y)), np.ones(len(y)))
-    assert found == pytest.approx(expected)
+def test_rho(alpha, y, scores, expected):
+    alpha, y, scores = (np.array(v, dtype=float) for v in (alpha, y, scores))
+    level = array_level(scores, np.where(y > 0, alpha < 1, alpha > 0), np.where(y > 0, alpha > 0, alpha < 1))
+    assert -level == pytest.approx(expected)

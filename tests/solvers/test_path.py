@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import Problems, Walk
+from support.exact import PathTwin, Problems
 from support.examples import examples
 
 from libsvmx import Parameter
@@ -31,32 +31,32 @@ problems = st.builds(
 )
 
 
-def walk_of(problem, param, rows, budget_bytes=1e8):
-    """The optimum over ``rows``, by SMO and polished."""
-    walk = Walk(problem.X, param, problem.halves, budget_bytes)
-    walk.append(np.asarray(rows, dtype=int), *problem.boxes(rows))
-    walk.total = problem.total(len(rows))
-    walk.path.by_smo(filled("i", []), walk.total, 1e-3, walk.control())
-    assert not walk.path.state.inexact
-    return walk
+def twin_of(problem, param, rows, budget_bytes=1e8):
+    """The optimum over ``rows``, by SMO and refined."""
+    twin = PathTwin(problem.X, param, problem.per_row, budget_bytes)
+    twin.append(np.asarray(rows, dtype=int), *problem.boxes(rows))
+    twin.total = problem.total(len(rows))
+    twin.path.by_smo(filled("i", []), twin.total, 1e-3, twin.control())
+    assert not twin.path.state.inexact
+    return twin
 
 
-def step(problem, walk, rng):
+def step(problem, twin, rng):
     """Random rows leave, random others join."""
-    outside = np.setdiff1d(np.arange(problem.n), walk.rows)
+    outside = np.setdiff1d(np.arange(problem.n), twin.rows)
     joining = rng.permutation(outside)[: rng.integers(0, len(outside) + 1)]
-    gone = rng.permutation(len(walk.rows))[: rng.integers(0, len(walk.rows) + (len(joining) > 0))]
+    gone = rng.permutation(len(twin.rows))[: rng.integers(0, len(twin.rows) + (len(joining) > 0))]
     if rng.random() < 0.3:
         gone = gone[:1]
-    left = len(walk.rows) + len(joining) - len(gone)
-    walk.update(joining, problem.boxes(joining), gone, problem.total(left))
+    left = len(twin.rows) + len(joining) - len(gone)
+    twin.update(joining, problem.boxes(joining), gone, problem.total(left))
 
 
-def inner_point(walk, rng):
+def inner_point(twin, rng):
     """beta with the right sum and, if any can, all coefficients within their bounds."""
-    _, low, high = walk.boxes.reshape(3, -1)
-    if walk.total:
-        return low + walk.total / (high - low).sum() * (high - low)
+    _, low, high = twin.boxes.reshape(3, -1)
+    if twin.total:
+        return low + twin.total / (high - low).sum() * (high - low)
     up, down = high * rng.uniform(0.1, 0.9, len(high)), low * rng.uniform(0.1, 0.9, len(low))
     sums = up.sum(), -down.sum()
     return up * min(1.0, sums[1] / max(sums[0], 1e-300)) + down * min(1.0, sums[0] / max(sums[1], 1e-300))
@@ -65,11 +65,11 @@ def inner_point(walk, rng):
 @given(problem=problems, param=st.sampled_from(KERNELS), off=st.sampled_from([1e-9, 1e-4, 0.03]))
 @examples(120)
 def test_the_optimum_from_near_it(problem, param, off):
-    """Polishing is a solver by itself: all coefficients free, whatever columns depend on each other."""
-    walk = walk_of(problem, param, range(problem.n))
-    beta = (1 - off) * np.asarray(walk.path.state.coefficients) + off * inner_point(walk, problem.rng)
-    walk.path.start(filled("d", beta), walk.total, walk.control())
-    walk.check()
+    """Refining is a solver by itself: all coefficients free, whatever columns depend on each other."""
+    twin = twin_of(problem, param, range(problem.n))
+    beta = (1 - off) * np.asarray(twin.path.state.coefficients) + off * inner_point(twin, problem.rng)
+    twin.path.start(filled("d", beta), twin.total, twin.control())
+    twin.check()
 
 
 @given(
@@ -80,11 +80,11 @@ def test_the_optimum_from_near_it(problem, param, off):
 )
 @examples(200)
 def test_rows_come_and_go(problem, param, steps, budget_bytes):
-    walk = walk_of(problem, param, problem.rng.permutation(problem.n)[: max(1, problem.n // 2)], budget_bytes)
+    twin = twin_of(problem, param, problem.rng.permutation(problem.n)[: max(1, problem.n // 2)], budget_bytes)
     for _ in range(steps):
-        step(problem, walk, problem.rng)
-        walk.check()
-        if not len(walk.rows):
+        step(problem, twin, problem.rng)
+        twin.check()
+        if not len(twin.rows):
             break
 
 
@@ -92,14 +92,14 @@ def test_rows_come_and_go(problem, param, steps, budget_bytes):
 @examples(100)
 def test_add_then_remove_is_before(problem, param):
     half = problem.n // 2
-    walk = walk_of(problem, param, range(max(1, half)))
-    before = walk.check()
+    twin = twin_of(problem, param, range(max(1, half)))
+    before = twin.check()
     rows = np.arange(max(1, half), problem.n)
-    walk.update(rows, problem.boxes(rows), (), problem.total(problem.n))
-    walk.check()
-    walk.update(gone=np.arange(max(1, half), problem.n), total=problem.total(max(1, half)))
-    after = walk.check()
-    assert walk.rows.tolist() == list(range(max(1, half)))
+    twin.update(rows, problem.boxes(rows), (), problem.total(problem.n))
+    twin.check()
+    twin.update(gone=np.arange(max(1, half), problem.n), total=problem.total(max(1, half)))
+    after = twin.check()
+    assert twin.rows.tolist() == list(range(max(1, half)))
     assert after.objective == pytest.approx(before.objective, rel=1e-9, abs=1e-9 * before.scale + before.noise)
     # K beta is unique, and beta where K is regular
     assert pytest.approx(before.F, abs=1e-6 * before.scale + 1e3 * before.noise) == after.F
@@ -114,12 +114,12 @@ def test_add_then_remove_is_before(problem, param):
 )
 @examples(200)
 def test_other_bounds(problem, param, ratio):
-    walk = walk_of(problem, param, range(problem.n))
-    before = walk.check()
-    walk.rescale(ratio)
-    walk.check()
-    walk.rescale(1 / ratio)
-    after = walk.check()
+    twin = twin_of(problem, param, range(problem.n))
+    before = twin.check()
+    twin.rescale(ratio)
+    twin.check()
+    twin.rescale(1 / ratio)
+    after = twin.check()
     assert after.objective == pytest.approx(before.objective, rel=1e-8, abs=1e-8 * before.scale + before.noise)
 
 
@@ -127,10 +127,10 @@ def test_members_of_the_margin_meet_bounds_that_shrink():
     """Seen: a member on its way down to 0 was overtaken by its upper bound."""
     for seed in range(12):
         problem = Problems(seed, "regression", 20, 5.0)
-        walk = walk_of(problem, KERNELS[2], range(20))
-        assert walk.path.state.margin_size
-        walk.rescale(0.05)
-        walk.check()
+        twin = twin_of(problem, KERNELS[2], range(20))
+        assert twin.path.state.margin_size
+        twin.rescale(0.05)
+        twin.check()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,16 +140,16 @@ def test_dependent_rows_are_exchanged(kind, source):
     exchanges = 0
     for seed in range(12):
         problem = Problems(seed, kind, 36, 10.0, source)
-        walk = walk_of(problem, KERNELS[0], range(12))
-        beta = 0.999 * np.asarray(walk.path.state.coefficients) + 0.001 * inner_point(walk, problem.rng)
-        walk.path.start(filled("d", beta), walk.total, walk.control())
-        exchanges += walk.path.motion.exchanges
-        walk.check()
+        twin = twin_of(problem, KERNELS[0], range(12))
+        beta = 0.999 * np.asarray(twin.path.state.coefficients) + 0.001 * inner_point(twin, problem.rng)
+        twin.path.start(filled("d", beta), twin.total, twin.control())
+        exchanges += twin.path.motion.exchanges
+        twin.check()
         rows = np.arange(12, 36)
-        walk.update(rows, problem.boxes(rows), [0, 5], problem.total(34))
-        walk.check()
+        twin.update(rows, problem.boxes(rows), [0, 5], problem.total(34))
+        twin.check()
         # a linear kernel with d features: at most d + 1 members
-        assert walk.path.state.margin_size <= problem.X.shape[1] + 1
+        assert twin.path.state.margin_size <= problem.X.shape[1] + 1
     assert exchanges > 12 * 3
 
 
@@ -159,19 +159,19 @@ def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
     for seed in range(5):
         problem = Problems(seed, "classification", 120, 1.0)
         rows = np.arange(100, 120)
-        walk = walk_of(problem, KERNELS[2], range(100))
-        walk.update(rows, problem.boxes(rows), range(20))
-        assert walk.path.motion.repairs == 0
-        together += walk.path.motion.breakpoints
-        last = walk.check()
-        walk = walk_of(problem, KERNELS[2], range(100))
+        twin = twin_of(problem, KERNELS[2], range(100))
+        twin.update(rows, problem.boxes(rows), range(20))
+        assert twin.path.motion.repairs == 0
+        together += twin.path.motion.breakpoints
+        last = twin.check()
+        twin = twin_of(problem, KERNELS[2], range(100))
         for row in rows:
-            walk.update([row], problem.boxes([row]))
-            single += walk.path.motion.breakpoints
+            twin.update([row], problem.boxes([row]))
+            single += twin.path.motion.breakpoints
         for row in range(20):
-            walk.update(gone=np.flatnonzero(walk.rows == row))
-            single += walk.path.motion.breakpoints
-        assert walk.check().objective == pytest.approx(last.objective, rel=1e-9)
+            twin.update(gone=np.flatnonzero(twin.rows == row))
+            single += twin.path.motion.breakpoints
+        assert twin.check().objective == pytest.approx(last.objective, rel=1e-9)
     assert 0 < together < 0.6 * single
 
 
@@ -180,42 +180,42 @@ def test_all_at_once_has_fewer_breakpoints_than_one_by_one():
 def test_rollback(problem, param, late):
     """Everything as it was at ``mark``, and good for another path."""
     half = max(1, problem.n // 2)
-    walk = walk_of(problem, param, range(half))
+    twin = twin_of(problem, param, range(half))
     for _ in range(2):
-        before, total = walk.snapshot(), walk.total
-        gap, objective = walk.path.state.gap(), walk.path.state.objective()
-        walk.path.state.mark()
+        before, total = twin.snapshot(), twin.total
+        gap, objective = twin.path.state.gap(), twin.path.state.objective()
+        twin.path.state.mark()
         fresh = np.arange(half, problem.n)
-        walk.append(fresh, *problem.boxes(fresh))
+        twin.append(fresh, *problem.boxes(fresh))
         if late:
-            walk.path.update(len(fresh), filled("i", [0]), problem.total(problem.n - 1), walk.control())
-        walk.path.state.rollback()
-        walk.total = total
-        assert walk.snapshot() == before
-        assert (walk.path.state.gap(), walk.path.state.objective()) == (gap, objective)
-        walk.check()
-        step(problem, walk, problem.rng)
-        walk.check()
-        half = len(walk.rows)
-        if half < 1 or sorted(walk.rows) != list(range(half)):
+            twin.path.update(len(fresh), filled("i", [0]), problem.total(problem.n - 1), twin.control())
+        twin.path.state.rollback()
+        twin.total = total
+        assert twin.snapshot() == before
+        assert (twin.path.state.gap(), twin.path.state.objective()) == (gap, objective)
+        twin.check()
+        step(problem, twin, problem.rng)
+        twin.check()
+        half = len(twin.rows)
+        if half < 1 or sorted(twin.rows) != list(range(half)):
             break
 
 
 def test_a_copy_is_independent():
     problem = Problems(3, "classification", 60)
-    walk = walk_of(problem, KERNELS[2], range(40))
-    before = walk.snapshot()
-    path = walk.path
-    walk.path = path.copy()
-    assert walk.snapshot() == before
+    twin = twin_of(problem, KERNELS[2], range(40))
+    before = twin.snapshot()
+    path = twin.path
+    twin.path = path.copy()
+    assert twin.snapshot() == before
     fresh = np.arange(40, 60)
-    walk.update(fresh, problem.boxes(fresh), range(10))
-    walk.check()
-    assert walk.snapshot() != before
-    walk.path = path
-    assert walk.snapshot() == before
-    walk.update(fresh, problem.boxes(fresh), range(10))
-    walk.check()
+    twin.update(fresh, problem.boxes(fresh), range(10))
+    twin.check()
+    assert twin.snapshot() != before
+    twin.path = path
+    assert twin.snapshot() == before
+    twin.update(fresh, problem.boxes(fresh), range(10))
+    twin.check()
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -223,21 +223,21 @@ def test_by_smo_ends_within_eps(seed):
     """tanh is not positive semidefinite: a path may be lost, SMO is not."""
     problem = Problems(seed, "classification", 40, 10.0)
     param = Parameter(kernel_type=SIGMOID, gamma=1.0, coef0=-0.5, eps=1e-4)
-    walk = Walk(problem.X, param)
-    walk.append(np.arange(40), *problem.boxes(range(40)))
-    assert np.linalg.eigvalsh(walk.K)[0] < -0.1
-    walk.path.by_smo(filled("i", [1, 2]), 0.0, 1e-4, walk.control())
-    walk.path.state.discard()
-    judged = walk.judged
+    twin = PathTwin(problem.X, param)
+    twin.append(np.arange(40), *problem.boxes(range(40)))
+    assert np.linalg.eigvalsh(twin.K)[0] < -0.1
+    twin.path.by_smo(filled("i", [1, 2]), 0.0, 1e-4, twin.control())
+    twin.path.state.discard()
+    judged = twin.judged
     assert judged.gap() <= 1e-4 + judged.noise
     assert abs(judged.beta.sum()) <= 1e-9
 
 
 def test_a_sum_out_of_reach():
     problem = Problems(1, "one-class", 10)
-    walk = walk_of(problem, KERNELS[2], range(10))
+    twin = twin_of(problem, KERNELS[2], range(10))
     with pytest.raises(PathLost, match="no variable can make up for the sum"):
-        walk.path.update(0, filled("i", []), 10.5, walk.control())
+        twin.path.update(0, filled("i", []), 10.5, twin.control())
 
 
 def test_coefficients_that_can_only_be_zero():
@@ -245,25 +245,25 @@ def test_coefficients_that_can_only_be_zero():
     for seed in range(20):
         problem = Problems(seed, "any", 12, 1.0)
         linear, _, _ = problem.boxes(range(12))
-        walk = Walk(problem.X, KERNELS[0])
-        walk.append(np.arange(2), linear[:2], np.zeros(2), [1.0, 0.1])
-        walk.path.by_smo(filled("i", []), 0.0, 1e-3, walk.control())
-        walk.update(np.arange(2, 12), (linear[2:], np.zeros(10), problem.rng.choice([0.1, 1.0, 3.0], 10)))
-        walk.check()
-        assert not np.any(walk.path.state.coefficients)
+        twin = PathTwin(problem.X, KERNELS[0])
+        twin.append(np.arange(2), linear[:2], np.zeros(2), [1.0, 0.1])
+        twin.path.by_smo(filled("i", []), 0.0, 1e-3, twin.control())
+        twin.update(np.arange(2, 12), (linear[2:], np.zeros(10), problem.rng.choice([0.1, 1.0, 3.0], 10)))
+        twin.check()
+        assert not np.any(twin.path.state.coefficients)
 
 
 def test_to_stop_is_an_error():
     """Work enough for the clock to be looked at."""
     problem = Problems(1, "any", 900, 10.0)
-    walk = walk_of(problem, KERNELS[2], range(300))
-    walk.path.state.mark()
-    before = walk.snapshot()
+    twin = twin_of(problem, KERNELS[2], range(300))
+    twin.path.state.mark()
+    before = twin.snapshot()
     fresh = np.arange(300, 900)
-    walk.append(fresh, *problem.boxes(fresh))
+    twin.append(fresh, *problem.boxes(fresh))
     with pytest.raises(TimeoutError, match="interrupted"):
-        walk.path.update(600, filled("i", []), 0.0, walk.control(should_stop=lambda: True))
-    walk.path.state.rollback()
-    assert walk.snapshot() == before
-    walk.update(fresh, problem.boxes(fresh))
-    walk.check()
+        twin.path.update(600, filled("i", []), 0.0, twin.control(should_stop=lambda: True))
+    twin.path.state.rollback()
+    assert twin.snapshot() == before
+    twin.update(fresh, problem.boxes(fresh))
+    twin.check()

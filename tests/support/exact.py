@@ -199,18 +199,18 @@ class Twin:
         assert np.abs(ours - theirs).max(initial=0.0) <= allowed, np.abs(ours - theirs).max()
 
 
-class Walk:
+class PathTwin:
     """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it."""
 
-    def __init__(self, X, param, halves=1, budget_bytes=1e8, total=0.0):
-        self.X, self.param, self.halves, self.total = np.asarray(X, dtype=float), param, halves, total
+    def __init__(self, X, param, per_row=1, budget_bytes=1e8, total=0.0):
+        self.X, self.param, self.per_row, self.total = np.asarray(X, dtype=float), param, per_row, total
         rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in self.X.tolist()]
         kind = param.kernel_type, param.degree, param.gamma, param.coef0
         self.kernel = Kernel(data.from_rows(rows), filled("i", range(len(rows))), *kind)
         self.K = kernel_values(param, self.X, self.X)
-        self.path = Path(halves, budget_bytes)
+        self.path = Path(per_row, budget_bytes)
         self.row_of_tag = np.zeros(0, dtype=int)
-        self.boxes_of_tag = np.zeros((3, 0, halves))
+        self.boxes_of_tag = np.zeros((3, 0, per_row))
 
     def control(self, **options):
         return Control(self.param.eps, **options)
@@ -222,12 +222,12 @@ class Walk:
 
     @property
     def boxes(self):
-        """linear, low and high at each position: shape (3, rows, halves)."""
+        """linear, low and high at each position: shape (3, rows, per_row)."""
         return self.boxes_of_tag[:, np.asarray(self.path.state.tags)]
 
     def append(self, rows, linear, low, high):
-        """Boxes of shape (rows, halves)."""
-        boxes = np.array([np.asarray(b, dtype=float).reshape(-1, self.halves) for b in (linear, low, high)])
+        """Boxes of shape (rows, per_row)."""
+        boxes = np.array([np.asarray(b, dtype=float).reshape(-1, self.per_row) for b in (linear, low, high)])
         tags = range(len(self.row_of_tag), len(self.row_of_tag) + len(rows))
         kernel = self.kernel.part(filled("i", [*self.rows, *rows]))
         self.row_of_tag = np.concatenate([self.row_of_tag, rows])
@@ -253,7 +253,7 @@ class Walk:
 
     @property
     def judged(self):
-        over = np.repeat(self.rows, self.halves)
+        over = np.repeat(self.rows, self.per_row)
         linear, low, high = self.boxes.reshape(3, -1)
         beta = np.asarray(self.path.state.coefficients)
         return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, -self.path.state.rho)
@@ -261,7 +261,7 @@ class Walk:
     def check(self, relative=1e-9):
         judged = self.judged
         judged.check(relative)
-        V, F = np.asarray(self.path.state.scores), np.repeat(self.path.state.K_beta, self.halves)
+        V, F = np.asarray(self.path.state.scores), np.repeat(self.path.state.K_beta, self.per_row)
         assert np.abs(F - judged.F).max() <= 1e-10 * judged.scale + judged.noise
         assert np.abs(V - judged.V).max() <= 1e-10 * judged.scale + judged.noise
         return judged
@@ -286,7 +286,7 @@ class Problems:
         elif source == "same":
             X[:] = X[0]
         self.X, self.kind, self.n, self.C = X, kind, n, C
-        self.halves = 2 if kind == "regression" else 1
+        self.per_row = 2 if kind == "regression" else 1
         sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
         z = (X.sum(axis=1) + rng.normal(size=n)).round(1)
         none = np.zeros(n)

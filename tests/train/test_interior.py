@@ -133,7 +133,7 @@ def test_reductions(reduction, rule, balanced, most_rows):
     plain, _ = train(X, y, C=2.0)
     assert certified(model, X, y, 2.0)[1] <= 1e-7
     np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(plain, X), atol=1e-8)
-    sizes = [line.patterns for line in recorder.lines[1:]]
+    sizes = [line.rows for line in recorder.lines[1:]]
     if reduction == "none":
         assert set(sizes) == {150}
     elif reduction == "fixed" and most_rows:
@@ -387,7 +387,7 @@ def test_few_rows_of_many_products_have_the_full_factor(monkeypatch):
 
 def test_the_rule_distance_does_not_depend_on_the_scale():
     matrix, targets = data.load("heart_scale")
-    patterns = []
+    rows = []
     for scale in (1.0, 1e-3):
         lines = []
         observer = Observer()
@@ -395,6 +395,6 @@ def test_the_rule_distance_does_not_depend_on_the_scale():
         scaled = CsrMatrix(matrix.indptr, matrix.indices, np.asarray(matrix.values) * scale)
         options = {"kernel_type": KernelType.LINEAR, "reduction_rule": "distance", "C": 1 / scale**2}
         libsvmx.train(scaled, targets, solver="crsvm", observer=observer, **options)
-        patterns.append([line.patterns for line in lines])
-    assert patterns[0] == patterns[1]
-    assert min(patterns[0][1:]) < 270
+        rows.append([line.rows for line in lines])
+    assert rows[0] == rows[1]
+    assert min(rows[0][1:]) < 270

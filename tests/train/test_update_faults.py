@@ -194,7 +194,7 @@ class Failure(Exception):
 
 
 class FailingPath(Path):
-    """Fails in the part that is ``countdown`` calls away, after the whole path."""
+    """Fails in the binary problem that is ``countdown`` calls away, after the whole path."""
 
     countdown = -1
 
@@ -217,9 +217,9 @@ class FailingPath(Path):
         return found
 
 
-@pytest.mark.parametrize("part", [1, 2, 3])
-def test_a_failure_in_any_part(part, monkeypatch):
-    """Parts that were done are undone."""
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_a_failure_in_any_binary_problem(nth, monkeypatch):
+    """Those that were done are undone."""
     monkeypatch.setattr(binary_problem, "Path", FailingPath)
     X, y = blobs(4, 90, 3)
     twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
@@ -228,7 +228,7 @@ def test_a_failure_in_any_part(part, monkeypatch):
         lambda: twin.state.set_cost(0.3),
         lambda: twin.state.check(),
     ):
-        FailingPath.countdown = part
+        FailingPath.countdown = nth
         unchanged(twin.state, Failure, call)
         assert FailingPath.countdown == 0
     twin.update(X[60:], y[60:], range(10))

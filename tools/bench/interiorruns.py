@@ -73,26 +73,26 @@ def solved(rows: Any, y: Any, settings: Any) -> tuple[float, Result]:
     from threadpoolctl import threadpool_limits
 
     from libsvmx._solvers.interior_point import predictor_corrector
-    from libsvmx._solvers.interior_point.row_blocks import LocalParts
+    from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
 
     log: list[Any] = []
     C = np.ones(len(y))
     with threadpool_limits(1, "blas"):
         start = time.process_time()
-        with LocalParts(rows, y, C) as parts:
-            found = predictor_corrector.solve(parts, settings, lambda line: log.append(line))
+        with LocalRowBlocks(rows, y, C) as blocks:
+            found = predictor_corrector.solve(blocks, settings, lambda line: log.append(line))
         seconds = time.process_time() - start
-        alpha = np.concatenate([state.alpha for state in parts.states])
+        alpha = np.concatenate([state.alpha for state in blocks.states])
         w = (y * alpha) @ rows.X
     free = (alpha > 0) & (alpha < 1)
     return seconds, {
         "iterations": found.iterations,
         "status": found.status,
         "objective": float(w @ w) / 2 - float(alpha.sum()),
-        "gap": found.crossed.gap if found.crossed else None,
+        "gap": found.vertex.gap if found.vertex else None,
         "n_sv": [int(np.count_nonzero((alpha > 0) & (y * sign > 0))) for sign in (1, -1)],
         "n_free": [int(np.count_nonzero(free & (y * sign > 0))) for sign in (1, -1)],
-        "log": [(line.mu, line.patterns) for line in log],
+        "log": [(line.mu, line.rows) for line in log],
     }
 
 
@@ -286,12 +286,12 @@ def solver_w(dataset: Any, y: Any) -> Any:
     from libsvmx._core.matrix import distinct_features
     from libsvmx._kernels.featurerows import feature_rows
     from libsvmx._solvers.interior_point import predictor_corrector
-    from libsvmx._solvers.interior_point.row_blocks import LocalParts
+    from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
     from libsvmx._solvers.interior_point.settings import CRSVM
 
     matrix = datasets.csr_matrix(dataset)
-    with LocalParts(feature_rows(matrix, ramp(len(y))), y, np.ones(len(y))) as parts:
-        found = predictor_corrector.solve(parts, CRSVM(), lambda line: None)
+    with LocalRowBlocks(feature_rows(matrix, ramp(len(y))), y, np.ones(len(y))) as blocks:
+        found = predictor_corrector.solve(blocks, CRSVM(), lambda line: None)
     w = np.zeros(datasets.scipy_matrix(dataset).shape[1])
     w[np.asarray(distinct_features(matrix)) - 1] = found.w
     return w

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._train.cluster.training import SpreadParts
+from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.observer import Observer
 from tools.bench import datasets
 
@@ -43,7 +43,7 @@ class Cost:
     seconds: float = 0.0
     sent_bytes: int = 0
     received_bytes: int = 0
-    patterns: list[int] = field(default_factory=list)
+    used_rows: list[int] = field(default_factory=list)
     most_gigabytes: dict[str, float] = field(default_factory=dict)
     resting_gigabytes: dict[str, float] = field(default_factory=dict)
 
@@ -53,19 +53,19 @@ class Traffic:
 
     def __enter__(self) -> Traffic:
         self.sent = self.received = 0
-        self.run = SpreadParts.run
+        self.run = DistributedRowBlocks.run
 
-        def counting(parts: SpreadParts, step: Any, *common: Any, **more: Any) -> list[Any]:
+        def counting(parts: DistributedRowBlocks, step: Any, *common: Any, **more: Any) -> list[Any]:
             replies = self.run(parts, step, *common, **more)
             self.sent += len(parts.blocks) * len(pickle.dumps(common)) + len(pickle.dumps(more.get("each", ())))
             self.received += sum(len(pickle.dumps(reply)) for reply in replies)
             return replies
 
-        SpreadParts.run = counting  # type: ignore[method-assign]
+        DistributedRowBlocks.run = counting  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
-        SpreadParts.run = self.run  # type: ignore[method-assign]
+        DistributedRowBlocks.run = self.run  # type: ignore[method-assign]
 
 
 class Watching(Observer):
@@ -95,33 +95,33 @@ def memory_now() -> float:
 
 def rows_of(seed: int, count: int, features: int) -> Any:
     """Generated rows: normal ones, labels by a plane with noise, so that about a tenth is on the wrong side."""
-    from libsvmx._train.cluster.training import Chunk
+    from libsvmx._train.cluster.problem import DataBlock
 
     random = np.random.default_rng(seed)
     X = random.standard_normal((count, features))
     plane = np.random.default_rng(0).standard_normal(features)
     noise = 0.3 * np.sqrt(features) * random.standard_normal(count)
-    return Chunk(X, np.where(X @ plane + noise > 0, 1.0, -1.0))
+    return DataBlock(X, np.where(X @ plane + noise > 0, 1.0, -1.0))
 
 
 def large(client: Any, rows: int, features: int, block: int) -> Cost:
     """Train over rows that the workers generate."""
-    import libsvmx.dask as spread
-    from libsvmx._train.cluster.training import spread_out
+    import libsvmx.dask
+    from libsvmx._train.cluster.problem import problem_of
 
     counts = [min(block, rows - begin) for begin in range(0, rows, block)]
     cost = Cost(rows, features, len(counts), len(client.scheduler_info()["workers"]))
     begun = time.perf_counter()
-    chunks = client.map(rows_of, range(1, len(counts) + 1), counts, [features] * len(counts))
-    data = spread_out(client, chunks, [f"block {k}" for k in range(len(counts))])
+    blocks = client.map(rows_of, range(1, len(counts) + 1), counts, [features] * len(counts))
+    problem = problem_of(client, blocks, [f"block {k}" for k in range(len(counts))])
     cost.loading = time.perf_counter() - begun
     watching = Watching()
     begun = time.perf_counter()
     with Traffic() as traffic:
-        spread.train(data, observer=watching)
+        libsvmx.dask.train(problem, observer=watching)
     cost.seconds = time.perf_counter() - begun
     cost.iterations, cost.status, cost.gap = watching.report.iterations, watching.report.status, watching.report.gap
-    cost.patterns = [line.patterns for line in watching.lines[1:]]
+    cost.used_rows = [line.rows for line in watching.lines[1:]]
     cost.sent_bytes, cost.received_bytes = traffic.sent, traffic.received
     cost.most_gigabytes = memory_of(client, most_memory)
     cost.resting_gigabytes = memory_of(client, memory_now)
@@ -137,7 +137,7 @@ def memory_of(client: Any, measure: Any) -> dict[str, float]:
 def equal(client: Any, folder: Path, cache: Path) -> list[dict[str, Any]]:
     """a9a from six files: w beside that of one process; and the same with a worker killed on the way."""
     import libsvmx
-    import libsvmx.dask as spread
+    import libsvmx.dask
 
     found_at = datasets.find(folder, "a9a")
     if found_at is None:
@@ -152,10 +152,10 @@ def equal(client: Any, folder: Path, cache: Path) -> list[dict[str, Any]]:
     values = libsvmx.decision_values(alone, X)
     found = []
     for killed in (False, True):
-        data = spread.read_problem([str(path) for path in paths], client)
+        problem = libsvmx.dask.read_problem([str(path) for path in paths], client)
         watching = Watching(next(iter(client.run(os.getpid).values())) if killed else 0)
         begun = time.perf_counter()
-        model = spread.train(data, observer=watching)
+        model = libsvmx.dask.train(problem, observer=watching)
         found.append(
             {
                 "killed": killed,
@@ -198,7 +198,7 @@ def row(cost: Cost) -> str:
     *workers, here = cost.most_gigabytes.values()
     return (
         f"| {cost.rows:,} | {cost.features} | {cost.blocks} | {cost.iterations} ({cost.status}, gap {cost.gap:.0e}) "
-        f"| {cost.seconds / n:.2f} | {cost.patterns[-1] if cost.patterns else 0:,} "
+        f"| {cost.seconds / n:.2f} | {cost.used_rows[-1] if cost.used_rows else 0:,} "
         f"| {cost.sent_bytes / n / 1e3:.0f}, {cost.received_bytes / n / 1e3:.0f} "
         f"| {', '.join(f'{worker:.2f}' for worker in workers)}; {here:.2f} |"
     )

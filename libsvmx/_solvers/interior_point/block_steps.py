@@ -1,16 +1,17 @@
 """What an iteration of the interior-point method does with a block of rows (Jung, O'Leary & Tits 2008, section 3).
 
-    min 1/2 |w|^2 + tau'xi   s.t.  Y(Xw - gamma e) + xi - s = e,  xi, s >= 0       multipliers alpha of s, u of xi
+    min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e) + xi - s = e,  xi, s >= 0       multipliers alpha of s, u of xi
 
-Vectors over rows stay where the rows are, so a block may be in another process or on another machine; what is summed
-over blocks has the length of w, or is the normal matrix. Each step takes a block and its state and returns another
-state and a reply. Steps change nothing in place: a step whose block was lost can be done again.
+The paper writes gamma for rho and tau for upper. Vectors over rows stay where the rows are, so a block may be in
+another process or on another machine; what is summed over blocks has the length of w, or is the normal matrix. Each
+step takes a block and its iterate and returns another iterate and a reply. Steps change nothing in place: a step whose
+block was lost can be done again.
 
 Residuals (3.1)-(3.4) and, with r_sv and r_xiu the right-hand sides of complementarity (3.7)-(3.10),
 
-    r_w = w - X'Y alpha,  r_alpha = y'alpha,  r_u = tau - alpha - u,  r_s = Y(Xw - gamma e) + xi - e - s
+    r_w = w - X'Y alpha,  r_alpha = y'alpha,  r_u = upper - alpha - u,  r_s = Y(Xw - rho e) + xi - e - s
     Omega = S/alpha + Xi/u,   rbar_u = r_u + r_xiu/xi,   r_Omega = r_s + r_sv/alpha - (xi/u) rbar_u
-    d_alpha = -(r_Omega + Y(X dw - dgamma e)) / Omega                                                        (3.13)
+    d_alpha = -(r_Omega + Y(X dw - drho e)) / Omega                                                          (3.13)
     d_xi = -(xi/u)(rbar_u - d_alpha),  d_u = -(r_xiu + u d_xi)/xi,  d_s = -(r_sv + s d_alpha)/alpha      (3.14)-(3.16)
 
 r_sv is written s alpha + c_s and r_xiu as xi u + c_u, with c = 0 for the predictor.
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from libsvmx._solvers.interior_point.constraint_reduction import ladder
+from libsvmx._solvers.interior_point.constraint_reduction import RankedClass, quantile_sketch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,24 +33,25 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-# Products s alpha and xi u that centrality correctors leave alone, against the mean wanted.
+# Centrality correctors leave products s alpha and xi u alone that lie in [LOW, HIGH] times the mean wanted.
 LOW, HIGH = 0.1, 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """Rows of the problem: features, y = +1 or -1, shape (m,), and tau > 0, shape (m,), the bound C of each row."""
+class RowBlock:
+    """Rows of the problem: features, y = +1 or -1, shape (m,), and upper > 0, shape (m,), the bound C of each row."""
 
     rows: FeatureRows
     y: FloatArray
-    tau: FloatArray
+    upper: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
-class State:
-    """An iterate over the rows of a block, and of the iteration what the next step needs. All arrays have shape (m,).
+class Iterate:
+    """An iterate over the rows of a block, and what the next step needs of the iteration. All arrays have shape (m,).
 
-    ``z`` = X w. ``correction``: (c_s, c_u) / (alpha, xi); ``direction``: d_alpha, d_u, d_xi, d_s, d_z.
+    ``z`` = X w; ``inverse``: 1 / omega; ``keys``: rows of smallest key enter the normal matrix; ``correction``:
+    (c_s / alpha, c_u / xi); ``direction``: d_alpha, d_u, d_xi, d_s, d_z.
     """
 
     alpha: FloatArray
@@ -65,165 +67,208 @@ class State:
     direction: tuple[FloatArray, ...] | None = None
 
 
-class Begun(NamedTuple):
-    """Reply of ``begin``: sums over the rows."""
+class DataSums(NamedTuple):
+    """Sums over rows that do not change: rows of +1 and of -1, |x|^2, upper bounds, stored entries of X."""
 
-    members: tuple[int, int]
+    class_sizes: tuple[int, int]
     squares: float
-    tau: float
+    upper: float
     entries: int
 
+    @property
+    def m(self) -> int:
+        """Rows."""
+        return sum(self.class_sizes)
 
-class Measured(NamedTuple):
-    """Reply of ``measure``: sums, maxima of |r_u|, |r_s|, and X'Y alpha, X'Omega^-1 e, X'Y Omega^-1 r_Omega."""
+    @property
+    def mean_square(self) -> float:
+        """Mean of |x|^2."""
+        return self.squares / self.m
+
+    @property
+    def length(self) -> float:
+        """|x|, the root of its mean square; 1 if that is 0."""
+        return float(np.sqrt(self.mean_square)) or 1.0
+
+
+class Residuals(NamedTuple):
+    """Sums over the rows of a block.
+
+    Attributes
+    ----------
+    complementarity : float         s'alpha + xi'u
+    r_alpha : float                 y'alpha
+    slack_loss, hinge_loss : float  upper'xi, and upper' max(0, 1 - y (x'w - rho))
+    inverse : float                 e'Omega^-1 e
+    r_omega : float                 y'Omega^-1 r_Omega, of the predictor
+    largest : ndarray, shape (2,)   maxima of |r_u| and |r_s|
+    vectors : ndarray, shape (3, n)      X'Y alpha, ybar = X'Omega^-1 e, X'Y Omega^-1 r_Omega
+    """
 
     complementarity: float
-    balance: float
-    slack_cost: float
-    hinge: float
+    r_alpha: float
+    slack_loss: float
+    hinge_loss: float
     inverse: float
-    weighted: float
+    r_omega: float
     largest: NDArray[np.float64]
     vectors: FloatArray
 
 
-class Normal(NamedTuple):
-    """Reply of ``normal``, over Q: sum of x x' / omega (lower triangle), of x / omega, of 1 / omega, and |Q|."""
+class NormalSums(NamedTuple):
+    """Sums over Q: x x' / omega (lower triangle), x / omega, 1 / omega; and |Q|."""
 
     outer: FloatArray
-    total: FloatArray
+    ybar: FloatArray
     inverse: float
-    patterns: int
+    rows: int
 
 
-class Reached(NamedTuple):
-    """Reply of ``direct``: max of -d/v over all variables, and the sums that give mu after any step."""
+class RightHandSide(NamedTuple):
+    """Sums over rows: y'Omega^-1 r_Omega and X'Y Omega^-1 r_Omega, shape (n,)."""
+
+    r_omega: float
+    vector: FloatArray
+
+
+class RatioTest(NamedTuple):
+    """``ratio``: max of -d/v over all variables, 1 / the longest step; the other two give mu after any step."""
 
     ratio: float
     linear: float
     quadratic: float
 
 
-def begin(block: Block, state: None) -> tuple[State, Begun]:
-    """A start that is the same whatever the scale of C: w = 0, gamma = 0, alpha = u = tau/2, xi = s = 2.
+def begin(block: RowBlock, iterate: object) -> tuple[Iterate, DataSums]:
+    """A start that is the same whatever the scale of C: w = 0, rho = 0, alpha = u = upper/2, xi = s = 2.
 
-    The paper's alpha = u = 2 is this for tau = 4 in all rows; with alpha + u = tau, r_u is 0 from the start.
+    The paper's alpha = u = 2 is this for upper = 4 in all rows; with alpha + u = upper, r_u is 0 from the start.
     """
-    half, two = block.tau / 2, np.full(len(block.y), 2.0)
+    half, two = block.upper / 2, np.full(len(block.y), 2.0)
     positive = int(np.count_nonzero(block.y > 0))
-    members = (positive, len(block.y) - positive)
+    class_sizes = (positive, len(block.y) - positive)
     return (
-        State(half, half, two, two, np.zeros(len(block.y))),
-        Begun(members, block.rows.squares(), float(block.tau.sum()), block.rows.nnz),
+        Iterate(half, half, two, two, np.zeros(len(block.y))),
+        DataSums(class_sizes, block.rows.squares(), float(block.upper.sum()), block.rows.nnz),
     )
 
 
-def measure(block: Block, state: State, gamma: float) -> tuple[State, Measured]:
+def add_data_sums(replies: list[DataSums]) -> DataSums:
+    """The sums over the rows of several blocks."""
+    class_sizes, squares, upper, entries = zip(*replies, strict=True)
+    positive, negative = (sum(sizes) for sizes in zip(*class_sizes, strict=True))
+    return DataSums((positive, negative), sum(squares), sum(upper), sum(entries))
+
+
+def measure(block: RowBlock, iterate: Iterate, rho: float) -> tuple[Iterate, Residuals]:
     """Residuals, Omega^-1, and the right-hand side of the predictor."""
-    y, alpha, u, xi, s = block.y, state.alpha, state.u, state.xi, state.s
-    margin = y * (state.z - gamma)
+    y, alpha, u, xi, s = block.y, iterate.alpha, iterate.u, iterate.xi, iterate.s
+    margin = y * (iterate.z - rho)
     margin -= 1.0
     r_s = margin + xi
     r_s -= s
-    r_u = block.tau - alpha
+    r_u = block.upper - alpha
     r_u -= u
     inverse = s / alpha
     ratio = xi / u
     inverse += ratio
     np.reciprocal(inverse, out=inverse)
-    r_omega = _right(r_s, s, xi, ratio, r_u)
+    r_omega = _predictor_r_omega(r_s, s, xi, ratio, r_u)
     r_omega *= inverse
     signed = y * r_omega
-    reply = Measured(
+    reply = Residuals(
         float(s @ alpha + xi @ u),
         float(y @ alpha),
-        float(block.tau @ xi),
-        float(-(block.tau @ np.minimum(margin, 0.0))),
+        float(block.upper @ xi),
+        float(-(block.upper @ np.minimum(margin, 0.0))),
         float(inverse.sum()),
         float(signed.sum()),
         np.array([abs(r_u).max(), abs(r_s).max()]),
         block.rows.transposed(np.stack([y * alpha, inverse, signed])),
     )
-    state = replace(state, r_s=r_s, r_u=r_u, inverse=inverse, correction=None, direction=None, keys=None)
-    return state, reply
+    return replace(iterate, r_s=r_s, r_u=r_u, inverse=inverse, correction=None, direction=None, keys=None), reply
 
 
-def _right(r_s: FloatArray, s: FloatArray, xi: FloatArray, ratio: FloatArray, r_u: FloatArray) -> FloatArray:
+def _predictor_r_omega(
+    r_s: FloatArray, s: FloatArray, xi: FloatArray, ratio: FloatArray, r_u: FloatArray
+) -> FloatArray:
     """r_Omega of the predictor: r_s + s - (xi/u)(r_u + u)."""
-    right: FloatArray = ratio * r_u
-    np.subtract(r_s, right, out=right)
-    right += s
-    right -= xi
-    return right
+    r_omega: FloatArray = ratio * r_u
+    np.subtract(r_s, r_omega, out=r_omega)
+    r_omega += s
+    r_omega -= xi
+    return r_omega
 
 
 def rank(
-    block: Block, state: State, rule: str, least: float, near: float, draw: int | None
-) -> tuple[State, list[tuple[int, int, tuple[NDArray[np.int64], FloatArray]]]]:
-    """Keys by which rows are chosen, and of either class: rows, q_L, and a ladder of the keys.
+    block: RowBlock, iterate: Iterate, rule: str, least: float, near: float, draw: int | None
+) -> tuple[Iterate, list[RankedClass]]:
+    """Keys by which rows are chosen; replies q_L and a sketch of the keys for the classes +1 and -1.
 
     q_L counts the rows whose Omega^-1 is at least ``least``, theta sqrt(mu) of (3.20); with one-sided distances, those
     whose alpha/s is, or whose s is at most ``near``. ``draw``: random keys of this seed, for the first iteration.
     """
-    assert state.inverse is not None and state.r_s is not None
+    assert iterate.inverse is not None and iterate.r_s is not None
     if rule == "omega":
-        needed = state.inverse >= least
-        keys = -state.inverse
+        needed = iterate.inverse >= least
+        keys = -iterate.inverse
     else:
-        needed = (state.alpha >= least * state.s) | (state.s <= near)
-        keys = state.r_s + state.s
+        needed = (iterate.alpha >= least * iterate.s) | (iterate.s <= near)
+        keys = iterate.r_s + iterate.s
     if draw is not None:
         keys = np.random.default_rng(draw).random(len(block.y))
-    reply = []
-    for sign in (block.y > 0, block.y <= 0):
-        own = keys[sign]
-        reply.append((len(own), int(np.count_nonzero(needed & sign)), ladder(own)))
-    return replace(state, keys=keys), reply
+    reply = [
+        RankedClass(int(np.count_nonzero(needed & members)), quantile_sketch(keys[members]))
+        for members in (block.y > 0, block.y <= 0)
+    ]
+    return replace(iterate, keys=keys), reply
 
 
-def normal(block: Block, state: State, limits: tuple[float, float] | None) -> tuple[State, Normal]:
-    """The sums over the rows Q with keys up to ``limits`` (of +1, of -1; None: all rows)."""
-    assert state.inverse is not None
-    if limits is None:
+def normal_sums(
+    block: RowBlock, iterate: Iterate, thresholds: tuple[float, float] | None
+) -> tuple[Iterate, NormalSums]:
+    """The sums over the rows Q with keys up to ``thresholds`` (of +1, of -1; None: all rows)."""
+    assert iterate.inverse is not None
+    if thresholds is None:
         members = np.arange(len(block.y))
     else:
-        assert state.keys is not None
-        members = np.flatnonzero(state.keys <= np.where(block.y > 0, limits[0], limits[1]))
-    weights = state.inverse if len(members) == len(block.y) else state.inverse[members]
-    outer, total = block.rows.gram(members, weights)
-    return state, Normal(outer, total, float(weights.sum()), len(members))
+        assert iterate.keys is not None
+        members = np.flatnonzero(iterate.keys <= np.where(block.y > 0, thresholds[0], thresholds[1]))
+    weights = iterate.inverse if len(members) == len(block.y) else iterate.inverse[members]
+    outer, ybar = block.rows.gram(members, weights)
+    return iterate, NormalSums(outer, ybar, float(weights.sum()), len(members))
 
 
-def add_normals(replies: list[Normal]) -> Normal:
-    """Their sums, over the rows of several blocks."""
+def add_normal_sums(replies: list[NormalSums]) -> NormalSums:
+    """The sums over the rows of several blocks."""
     first, *others = replies
-    outer, total = first.outer, first.total
+    outer, ybar = first.outer, first.ybar
     for k, reply in enumerate(others):  # replies are not changed
         outer = np.add(outer, reply.outer, out=outer if k else None)
-        total = total + reply.total
-    return Normal(outer, total, sum(reply.inverse for reply in replies), sum(reply.patterns for reply in replies))
+        ybar = ybar + reply.ybar
+    return NormalSums(outer, ybar, sum(reply.inverse for reply in replies), sum(reply.rows for reply in replies))
 
 
-def curvature(block: Block, state: State, v: FloatArray) -> tuple[State, FloatArray]:
+def curvature(block: RowBlock, iterate: Iterate, v: FloatArray) -> tuple[Iterate, FloatArray]:
     """X'Omega^-1 X v over all rows, shape (n,)."""
-    assert state.inverse is not None
-    return state, block.rows.curvature(state.inverse, v)
+    assert iterate.inverse is not None
+    return iterate, block.rows.curvature(iterate.inverse, v)
 
 
-def direct(block: Block, state: State, dw: FloatArray, dgamma: float) -> tuple[State, Reached]:
-    """The direction over the rows that belongs to (dw, dgamma): (3.13) to (3.16)."""
-    assert state.inverse is not None and state.r_s is not None and state.r_u is not None
-    alpha, u, xi, s = state.alpha, state.u, state.xi, state.s
+def direct(block: RowBlock, iterate: Iterate, dw: FloatArray, drho: float) -> tuple[Iterate, RatioTest]:
+    """The direction over the rows that belongs to (dw, drho): (3.13) to (3.16)."""
+    assert iterate.inverse is not None and iterate.r_s is not None and iterate.r_u is not None
+    alpha, u, xi, s, correction = iterate.alpha, iterate.u, iterate.xi, iterate.s, iterate.correction
     # r_sv / alpha and r_xiu / xi
-    of_s, of_u = (s, u) if state.correction is None else (s + state.correction[0], u + state.correction[1])
-    rbar_u = state.r_u + of_u
+    of_s, of_u = (s, u) if correction is None else (s + correction[0], u + correction[1])
+    rbar_u = iterate.r_u + of_u
     ratio = xi / u
     d_z = block.rows.times(dw)
-    d_alpha = block.y * (d_z - dgamma)
-    d_alpha += state.r_s
+    d_alpha = block.y * (d_z - drho)
+    d_alpha += iterate.r_s
     d_alpha += of_s
     d_alpha -= ratio * rbar_u
-    d_alpha *= state.inverse
+    d_alpha *= iterate.inverse
     np.negative(d_alpha, out=d_alpha)
     d_xi = d_alpha - rbar_u
     d_xi *= ratio
@@ -235,62 +280,62 @@ def direct(block: Block, state: State, dw: FloatArray, dgamma: float) -> tuple[S
     d_s += of_s
     np.negative(d_s, out=d_s)
     pairs = ((alpha, d_alpha), (u, d_u), (xi, d_xi), (s, d_s))
-    reply = Reached(
+    reply = RatioTest(
         -min(float((d / v).min()) for v, d in pairs),
         float(s @ d_alpha + alpha @ d_s + xi @ d_u + u @ d_xi),
         float(d_s @ d_alpha + d_xi @ d_u),
     )
-    return replace(state, direction=(d_alpha, d_u, d_xi, d_s, d_z)), reply
+    return replace(iterate, direction=(d_alpha, d_u, d_xi, d_s, d_z)), reply
 
 
-def correct(block: Block, state: State, centre: float) -> tuple[State, tuple[float, FloatArray]]:
-    """The right-hand side of the corrector, ``centre`` = sigma mu: sum of y r_Omega/omega, and X'Y Omega^-1 r_Omega."""
-    assert state.direction is not None and state.inverse is not None
-    assert state.r_s is not None and state.r_u is not None
-    d_alpha, d_u, d_xi, d_s, _ = state.direction
-    c_s = (d_s * d_alpha - centre) / state.alpha
-    c_u = (d_xi * d_u - centre) / state.xi
-    return _corrected(block, state, c_s, c_u)
+def correct(block: RowBlock, iterate: Iterate, sigma_mu: float) -> tuple[Iterate, RightHandSide]:
+    """The right-hand side of the corrector, (3.9) and (3.10)."""
+    assert iterate.direction is not None and iterate.inverse is not None
+    assert iterate.r_s is not None and iterate.r_u is not None
+    d_alpha, d_u, d_xi, d_s, _ = iterate.direction
+    c_s = (d_s * d_alpha - sigma_mu) / iterate.alpha
+    c_u = (d_xi * d_u - sigma_mu) / iterate.xi
+    return _corrected(block, iterate, c_s, c_u)
 
 
-def _corrected(block: Block, state: State, c_s: FloatArray, c_u: FloatArray) -> tuple[State, tuple[float, FloatArray]]:
+def _corrected(block: RowBlock, iterate: Iterate, c_s: FloatArray, c_u: FloatArray) -> tuple[Iterate, RightHandSide]:
     """The right-hand side with c_s / alpha and c_u / xi."""
-    assert state.inverse is not None and state.r_s is not None and state.r_u is not None
-    ratio = state.xi / state.u
-    r_omega = _right(state.r_s, state.s, state.xi, ratio, state.r_u)
+    assert iterate.inverse is not None and iterate.r_s is not None and iterate.r_u is not None
+    ratio = iterate.xi / iterate.u
+    r_omega = _predictor_r_omega(iterate.r_s, iterate.s, iterate.xi, ratio, iterate.r_u)
     r_omega += c_s
     r_omega -= ratio * c_u
-    r_omega *= state.inverse
+    r_omega *= iterate.inverse
     r_omega *= block.y
     vector = block.rows.transposed(r_omega[None, :])[0]
-    return replace(state, correction=(c_s, c_u), direction=None), (float(r_omega.sum()), vector)
+    return replace(iterate, correction=(c_s, c_u), direction=None), RightHandSide(float(r_omega.sum()), vector)
 
 
-def recentre(block: Block, state: State, step: float, target: float) -> tuple[State, tuple[float, FloatArray]]:
+def recentre(block: RowBlock, iterate: Iterate, step: float, target: float) -> tuple[Iterate, RightHandSide]:
     """The right-hand side that brings products far from ``target`` nearer to it (Gondzio 1996, section 3).
 
     A step of length ``step`` would lead to products v = s alpha and xi u, some of them far below or above the others.
     Those are to move to the interval [0.1, 10] target, by no more than 10 target.
     """
-    assert state.direction is not None and state.correction is not None
-    d_alpha, d_u, d_xi, d_s, _ = state.direction
-    c_s, c_u = state.correction
+    assert iterate.direction is not None and iterate.correction is not None
+    d_alpha, d_u, d_xi, d_s, _ = iterate.direction
+    c_s, c_u = iterate.correction
     outliers = []
-    for v, d_v, w, d_w in ((state.s, d_s, state.alpha, d_alpha), (state.xi, d_xi, state.u, d_u)):
+    for v, d_v, w, d_w in ((iterate.s, d_s, iterate.alpha, d_alpha), (iterate.xi, d_xi, iterate.u, d_u)):
         product = (v + step * d_v) * (w + step * d_w)
         outliers.append(np.minimum(product - np.clip(product, LOW * target, HIGH * target), HIGH * target))
-    return _corrected(block, state, c_s + outliers[0] / state.alpha, c_u + outliers[1] / state.xi)
+    return _corrected(block, iterate, c_s + outliers[0] / iterate.alpha, c_u + outliers[1] / iterate.xi)
 
 
-def move(block: Block, state: State, step: float, gamma: float) -> tuple[State, Measured]:
-    """Go so far along the direction, and measure there. ``gamma``: after the step."""
-    assert state.direction is not None
-    d_alpha, d_u, d_xi, d_s, d_z = state.direction
-    moved = State(
-        state.alpha + step * d_alpha,
-        state.u + step * d_u,
-        state.xi + step * d_xi,
-        state.s + step * d_s,
-        state.z + step * d_z,
+def move(block: RowBlock, iterate: Iterate, step: float, rho: float) -> tuple[Iterate, Residuals]:
+    """Go so far along the direction, and measure there. ``rho``: after the step."""
+    assert iterate.direction is not None
+    d_alpha, d_u, d_xi, d_s, d_z = iterate.direction
+    moved = Iterate(
+        iterate.alpha + step * d_alpha,
+        iterate.u + step * d_u,
+        iterate.xi + step * d_xi,
+        iterate.s + step * d_s,
+        iterate.z + step * d_z,
     )
-    return measure(block, moved, gamma)
+    return measure(block, moved, rho)

@@ -1,8 +1,11 @@
-"""Which patterns enter the normal matrix: the constraint reduction of Jung, O'Leary & Tits (2008), section 3.2."""
+"""Which rows enter the normal matrix: the constraint reduction of Jung, O'Leary & Tits (2008), section 3.2.
+
+The paper calls rows patterns, and rho what is ``share`` here.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,7 +22,14 @@ EXACT_RANKS = 1024
 GROWTH = 1.01
 
 
-def ladder(keys: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+class RankedClass(NamedTuple):
+    """Of the rows of one class in a block: q_L, and a quantile sketch of the keys by which they are chosen."""
+
+    q_lower: int
+    sketch: tuple[NDArray[np.int64], FloatArray]
+
+
+def quantile_sketch(keys: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
     """Ranks (from 1) and values of some order statistics of ``keys``, the least and the largest among them."""
     n = len(keys)
     ranks = np.arange(1, min(n, EXACT_RANKS) + 1)
@@ -30,41 +40,73 @@ def ladder(keys: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
     return ranks, np.sort(keys)[ranks - 1]
 
 
-def limit_of(ladders: Sequence[tuple[NDArray[np.int64], FloatArray]], wanted: int) -> float:
+def threshold_of(sketches: Sequence[tuple[NDArray[np.int64], FloatArray]], wanted: int) -> float:
     """A value that at least ``wanted`` keys do not exceed, and hardly more; inf if there are not so many.
 
-    ``ladders``: one for the keys of each block.
+    ``sketches``: one for the keys of each block.
     """
     if wanted <= 0:
         return -np.inf
     # a key of rank r in its block, and the one before of rank r0: at r the block has so many keys more
-    values = np.concatenate([values for _, values in ladders])
-    gained = np.concatenate([np.diff(ranks, prepend=0) for ranks, _ in ladders])
+    values = np.concatenate([values for _, values in sketches])
+    gained = np.concatenate([np.diff(ranks, prepend=0) for ranks, _ in sketches])
     order = np.argsort(values, kind="stable")
     at = int(np.searchsorted(np.cumsum(gained[order]), wanted))
     return float(values[order[at]]) if at < len(values) else np.inf
 
 
-def quotas(settings: CRSVM, share: float, members: tuple[int, int], least: tuple[int, int]) -> tuple[int, int]:
-    """How many patterns of the classes +1 and -1: (3.18), (3.21), (3.22).
+def thresholds(
+    settings: CRSVM,
+    share: float,
+    class_sizes: tuple[int, int],
+    least_rows: int,
+    ranked: Sequence[Sequence[RankedClass]],
+) -> tuple[float, float] | None:
+    """Up to which keys the rows of +1 and of -1 enter the normal matrix; None for all rows.
 
     Parameters
     ----------
-    share : float       rho
-    members : (int, int)     patterns of each class
-    least : (int, int)       q_L of each class, 0 of a fixed size
+    share, class_sizes       as of ``quotas``
+    least_rows : int         of the matrix, whatever ``quotas`` says
+    ranked : sequence        of each block, the classes +1 and -1
     """
-    m = sum(members)
+    of_class = list(zip(*ranked, strict=True))
+    needed = [sum(own.q_lower for own in replies) if settings.reduction == "adaptive" else 0 for replies in of_class]
+    sketches = [[own.sketch for own in replies] for replies in of_class]
+    if settings.balanced:
+        quota = quotas(settings, share, class_sizes, (needed[0], needed[1]))
+        wanted = [max(quota[c], min(least_rows // 2, class_sizes[c])) for c in range(2)]
+        if wanted[0] >= class_sizes[0] and wanted[1] >= class_sizes[1]:
+            return None
+        return threshold_of(sketches[0], wanted[0]), threshold_of(sketches[1], wanted[1])
+    m = sum(class_sizes)
+    wanted_both = max(sum(quotas(settings, share, (m, 0), (sum(needed), 0))), least_rows)
+    if wanted_both >= m:
+        return None
+    threshold = threshold_of([*sketches[0], *sketches[1]], wanted_both)
+    return threshold, threshold
+
+
+def quotas(settings: CRSVM, share: float, class_sizes: tuple[int, int], q_lower: tuple[int, int]) -> tuple[int, int]:
+    """How many rows of the classes +1 and -1: (3.18), (3.21), (3.22).
+
+    Parameters
+    ----------
+    share : float                 of the rows, by mu: the paper's rho, mu^(1/beta)
+    class_sizes : (int, int)      rows of each class
+    q_lower : (int, int)          q_L of each class, 0 of a fixed size
+    """
+    m = sum(class_sizes)
     wanted = min(settings.most_rows or m, m)
     if settings.reduction == "adaptive":
         wanted = min(int(np.ceil(share * m)), wanted)
-        wanted = max(wanted, sum(least))
+        wanted = max(wanted, sum(q_lower))
     half = -(-wanted // 2)
-    positive, negative = (max(least[k], min(half, members[k])) for k in range(2))
+    positive, negative = (max(q_lower[k], min(half, class_sizes[k])) for k in range(2))
     # what one class has not got is taken from the other, up to the size wanted
     if positive + negative < wanted:
-        if positive == members[0]:
-            negative = min(members[1], wanted - positive)
+        if positive == class_sizes[0]:
+            negative = min(class_sizes[1], wanted - positive)
         else:
-            positive = min(members[0], wanted - negative)
+            positive = min(class_sizes[0], wanted - negative)
     return positive, negative

@@ -1,4 +1,4 @@
-"""The rows of a problem in parts, each with a state of its own: in this process, or somewhere else."""
+"""The rows of a problem in blocks, each with a state of its own: in this process, or somewhere else."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from libsvmx._solvers.interior_point.block_steps import Block
+from libsvmx._solvers.interior_point.block_steps import RowBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,73 +16,65 @@ if TYPE_CHECKING:
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._typing import FloatArray
 
-# Rows and elements of a part at most. The parts are the same for any number of threads, and so are the results.
+    # (block, state, ...) -> (state, reply); arguments of each block; several replies -> one
+    Step = Callable[..., tuple[Any, Any]]
+    Each = Sequence[tuple[Any, ...]]
+    Merge = Callable[[list[Any]], Any]
+
+# Rows and elements of a block at most. The blocks are the same for any number of threads, and so are the results.
 MOST_ROWS = 1 << 15
 MOST_ELEMENTS = 1 << 23
 
 
-class Parts(Protocol):
+class RowBlocks(Protocol):
     """What a solver asks of the rows.
 
-    ``states``: one of each block. Steps do not change them, so they may be put aside and brought back.
+    Attributes
+    ----------
+    states : list     one of each block. Steps do not change them, so they may be kept and brought back
+    n : int           features
     """
 
     states: list[Any]
+    n: int
 
-    @property
-    def n(self) -> int:
-        """Features."""
-
-    def run(
-        self,
-        step: Callable[..., tuple[Any, Any]],
-        *common: Any,
-        each: Sequence[tuple[Any, ...]] = (),
-        merge: Callable[[list[Any]], Any] | None = None,
-    ) -> list[Any]:
+    def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         """Do ``step(block, state, *common, *each[k])`` with each block; keep the states, return the replies in order.
 
         ``merge``: makes one reply of several, so that they need not all come here; fewer replies may be returned.
         """
 
 
-class LocalParts:
-    """LocalParts(rows, y, tau, threads): the blocks of rows of this process.
+class LocalRowBlocks(RowBlocks):
+    """LocalRowBlocks(rows, y, upper, threads): the blocks of rows of this process. A context manager.
 
     Parameters
     ----------
     rows : FeatureRows
-    y, tau : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0
+    y, upper : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0
     """
 
-    def __init__(self, rows: FeatureRows, y: FloatArray, tau: FloatArray, threads: int = 1):
+    def __init__(self, rows: FeatureRows, y: FloatArray, upper: FloatArray, threads: int = 1):
         most = max(1, min(MOST_ROWS, MOST_ELEMENTS * rows.m // max(rows.nnz, 1)))
         size = -(-rows.m // max(1, -(-rows.m // most)))  # all alike
-        bounds = range(0, rows.m, size)
         self.n = rows.n
         self.blocks = [
-            Block(rows.part(begin, min(begin + size, rows.m)), y[begin : begin + size], tau[begin : begin + size])
-            for begin in bounds
+            RowBlock(rows.part(begin, min(begin + size, rows.m)), y[begin : begin + size], upper[begin : begin + size])
+            for begin in range(0, rows.m, size)
         ]
         self.states: list[Any] = [None] * len(self.blocks)
         self.pool = ThreadPoolExecutor(min(threads, len(self.blocks))) if min(threads, len(self.blocks)) > 1 else None
 
-    def __enter__(self) -> LocalParts:
+    def __enter__(self) -> LocalRowBlocks:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.pool:
             self.pool.shutdown()
 
-    def run(
-        self,
-        step: Callable[..., tuple[Any, Any]],
-        *common: Any,
-        each: Sequence[tuple[Any, ...]] = (),
-        merge: Callable[[list[Any]], Any] | None = None,
-    ) -> list[Any]:
+    def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         def one(k: int) -> tuple[Any, Any]:
-            with np.errstate(all="ignore"):  # what is not finite is found by the one who adds up the replies
+            with np.errstate(all="ignore"):  # whoever adds up the replies sees what is not finite
                 return step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
 
         numbers = range(len(self.blocks))

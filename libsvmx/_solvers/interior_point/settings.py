@@ -33,7 +33,7 @@ class CRSVM(Solver):
     has_state: ClassVar[bool] = False
     needs_features: ClassVar[bool] = True
 
-    # how many rows make up the normal matrix: |Q| = max(q_L, min(ceil(rho m), q_U)), rho = mu^(1/beta), (3.18)
+    # how many rows make up the normal matrix: |Q| = max(q_L, min(ceil(share m), q_U)), share = mu^(1/beta), (3.18)
     reduction: str = setting(
         "adaptive",
         "how many rows make up the normal matrix: ever fewer as the duality gap falls (adaptive), always most_rows "
@@ -89,7 +89,7 @@ class CRSVM(Solver):
         metavar="WHAT",
         choices=("kernel", "factor"),
     )
-    beta: float = setting(4.0, "of rho, (3.18)", option=None, above=0)
+    beta: float = setting(4.0, "of the share of rows, (3.18)", option=None, above=0)
     theta: float = setting(100.0, "of q_L, (3.20)", option=None, above=0)
 
     def __post_init__(self) -> None:
@@ -113,6 +113,6 @@ class CRSVM(Solver):
         self, dual: DualProblem, rows: FeatureRows, control: Control, threads: int, log: Callable[[Any], object]
     ) -> DualSolution:
         # by its name: that module reads these settings
-        method = import_module("libsvmx._solvers.interior_point.predictor_corrector")
+        method = import_module("libsvmx._solvers.interior_point.dual_solver")
         solution: DualSolution = method.solve_dual(dual, rows, self, control, threads, log)
         return solution

@@ -131,8 +131,7 @@ cdef int empty_margin_if_all_bound(Motion motion) except -1:
     cdef Py_ssize_t k, v
     cdef bint upper
     for k in range(s.factor.size):
-        v = s.member[k]
-        if s.lower[v] + motion.near_bound(v) < s.beta[v] < s.upper[v] - motion.near_bound(v):
+        if motion.is_free(s.member[k]):
             return 0
     for k in range(s.factor.size):
         v = s.member[k]

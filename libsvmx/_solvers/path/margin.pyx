@@ -151,20 +151,19 @@ cdef int gather_margin(Motion motion) except -1:
     """The margin anew: variables within their bounds, exchanged while their columns depend on each other."""
     cdef PathState s = motion.state
     cdef Py_ssize_t v, m = s.per_row * s.n
-    cdef double schur, width
+    cdef double schur
     s.clear_margin()
     for v in range(m):
-        width = motion.near_bound(v)
         if s.where[v] == LEAVING:
             continue
-        if s.beta[v] <= s.lower[v] + width:
+        if motion.is_free(v):
+            s.assign(v, MARGIN)
+        elif s.beta[v] <= s.lower[v] + motion.near_bound(v):
             s.set_beta(v, s.lower[v])
             s.assign(v, AT_LOWER)
-        elif s.beta[v] >= s.upper[v] - width:
+        else:
             s.set_beta(v, s.upper[v])
             s.assign(v, AT_UPPER)
-        else:
-            s.assign(v, MARGIN)
     for v in range(m):
         if s.where[v] == MARGIN and s.place[v] < 0:
             schur = s.border_margin(v)

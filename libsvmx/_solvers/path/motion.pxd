@@ -41,4 +41,5 @@ cdef class Motion:
     cdef int direction(self) except -1
     cdef void advance(self, double step) noexcept
     cdef double near_bound(self, Py_ssize_t v) noexcept
+    cdef bint is_free(self, Py_ssize_t v) noexcept
     cdef double tolerance(self) noexcept nogil

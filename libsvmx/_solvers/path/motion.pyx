@@ -16,6 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._problem.certificate cimport FREE, bound_state
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, PathState
 
@@ -170,6 +171,11 @@ cdef class Motion:
         cdef double width = s.upper[v] - s.lower[v]
         cdef double K = s.diagonal[v // s.per_row]
         return SHARP * min(width, max(self.typical, self.scale / K if K > 0 else width))
+
+    cdef bint is_free(self, Py_ssize_t v) noexcept:
+        """Whether a variable is at no bound, nor near one."""
+        cdef PathState s = self.state
+        return bound_state(s.beta[v], s.lower[v], s.upper[v], self.near_bound(v)) == FREE
 
     cdef double tolerance(self) noexcept nogil:
         """The gap that is none."""

@@ -4,6 +4,8 @@ from libsvmx._solvers.path.path_state import PathLost as PathLost
 from libsvmx._solvers.path.path_state import PathState
 from libsvmx._typing import Buffer
 
+def interleaved(values: Buffer, n: int) -> Buffer: ...
+
 class Path:
     state: PathState
     motion: Motion

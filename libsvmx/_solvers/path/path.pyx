@@ -12,6 +12,7 @@ What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
+from libsvmx._core.buffers import zeros
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport follow
 from libsvmx._solvers.path.motion cimport Motion
@@ -224,3 +225,16 @@ def check_length(Py_ssize_t length, Py_ssize_t expected):
     """Raise ValueError for a buffer of the wrong length."""
     if length != expected:
         raise ValueError(f"a buffer has length {length}, not {expected}")
+
+
+def interleaved(values, Py_ssize_t n):
+    """Values by variable (buffer of float64, shape (per_row * n,)) in the order of a path, both variables of a row
+    together, from that of a DualProblem, where all first ones come before all second ones."""
+    cdef const double[::1] given = values
+    cdef Py_ssize_t p, h, per_row = given.shape[0] // max(n, 1)
+    out_ = zeros("d", given.shape[0])
+    cdef double[::1] out = out_
+    for p in range(n):
+        for h in range(per_row):
+            out[per_row * p + h] = given[h * n + p]
+    return out_

@@ -17,7 +17,6 @@ which is positive definite whenever the bordered matrix is nonsingular and K pos
 also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 """
 
-from libc.math cimport HUGE_VAL
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, realloc
 
@@ -26,6 +25,7 @@ from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._core.dense_lanes cimport svmx_add_rows, svmx_axpy, svmx_dot
 from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 
 from libsvmx._core.buffers import filled
 
@@ -109,19 +109,16 @@ cdef class PathState:
         return value
 
     def gap(self):
-        """max V over beta < upper less min V over beta > lower: the KKT gap; -inf if no two variables can move."""
+        """The KKT gap (_problem/certificate.pyx); -inf if no two variables can move."""
         return self.kkt_gap()
 
     cdef double kkt_gap(self) noexcept nogil:
+        cdef Certificate found
         cdef Py_ssize_t v
-        cdef double top = -HUGE_VAL, bottom = HUGE_VAL, V
+        begin(&found)
         for v in range(self.per_row * self.n):
-            V = self.score(v)
-            if self.beta[v] < self.upper[v]:
-                top = max(top, V)
-            if self.beta[v] > self.lower[v]:
-                bottom = min(bottom, V)
-        return top - bottom
+            add_variable(&found, v, self.score(v), self.beta[v] < self.upper[v], self.beta[v] > self.lower[v], False)
+        return gap_of(&found)
 
     cdef double score(self, Py_ssize_t v) noexcept nogil:
         return self.linear[v] - self.F[v // self.per_row]
@@ -449,16 +446,3 @@ def longer(values, str kind, Py_ssize_t n):
 def copied(values, Py_ssize_t n):
     """The first n of ``values``."""
     return memoryview(bytearray(memoryview(values)[:n])).cast(memoryview(values).format)
-
-
-def interleaved(values, Py_ssize_t n):
-    """Values by variable (buffer of float64, shape (per_row * n,)) in the order of a path, both variables of a row
-    together, from that of a DualProblem, where all first ones come before all second ones."""
-    cdef const double[::1] given = values
-    cdef Py_ssize_t p, h, per_row = given.shape[0] // max(n, 1)
-    out_ = zeros("d", given.shape[0])
-    cdef double[::1] out = out_
-    for p in range(n):
-        for h in range(per_row):
-            out[per_row * p + h] = given[h * n + p]
-    return out_

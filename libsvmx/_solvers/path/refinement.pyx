@@ -13,6 +13,7 @@ from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dense_lanes cimport svmx_axpy, svmx_dot
+from libsvmx._problem.certificate cimport Certificate, add_variable, begin, level_of
 from libsvmx._solvers.path.empty_margin cimport centre_rho, empty_margin_if_all_bound
 from libsvmx._solvers.path.following cimport follow
 from libsvmx._solvers.path.margin cimport gather_margin
@@ -155,20 +156,11 @@ cdef int set_rho_of_margin(Motion motion) except -1:
 
 
 cdef void set_rho_of_free(Motion motion) noexcept:
-    """rho as LIBSVM has it: minus the mean of V over variables within their bounds, or the middle of its interval."""
+    """rho without a margin: minus the mean of V over free variables, or the middle of its interval."""
     cdef PathState s = motion.state
-    cdef Py_ssize_t v, n_free = 0
-    cdef double V, total = 0.0, top = -HUGE_VAL, bottom = HUGE_VAL
+    cdef Certificate found
+    cdef Py_ssize_t v
+    begin(&found)
     for v in range(s.per_row * s.n):
-        V = s.score(v)
-        if s.lower[v] + motion.near_bound(v) < s.beta[v] < s.upper[v] - motion.near_bound(v):
-            total += V
-            n_free += 1
-        if s.beta[v] < s.upper[v]:
-            top = max(top, V)
-        if s.beta[v] > s.lower[v]:
-            bottom = min(bottom, V)
-    if n_free:
-        s.rho = -total / n_free
-    elif top > -HUGE_VAL and bottom < HUGE_VAL:
-        s.rho = -0.5 * (top + bottom)
+        add_variable(&found, v, s.score(v), s.beta[v] < s.upper[v], s.beta[v] > s.lower[v], motion.is_free(v))
+    s.rho = -level_of(&found)

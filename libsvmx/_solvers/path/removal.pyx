@@ -15,7 +15,7 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path cimport Path
 from libsvmx._solvers.path.path_state cimport PathState
 
-from libsvmx._solvers.path.path_state import interleaved
+from libsvmx._solvers.path.path import interleaved
 from libsvmx.enums import SolveStatus
 
 

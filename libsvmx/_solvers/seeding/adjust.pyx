@@ -5,13 +5,14 @@ cannot take to all rows; so a start is found whenever there is one, also where T
 are two sums, each over one class, and each is adjusted by itself.
 """
 
-from libc.math cimport HUGE_VAL, fabs
+from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t
-from libc.stdlib cimport free, malloc, qsort
 
 from libsvmx._solvers.seeding.fold_change cimport FoldChange
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import filled
+from libsvmx._problem.certificate import project
 
 
 def adjust(FoldChange change, start):
@@ -40,30 +41,14 @@ cdef double ROUNDING = 1e-10
 cdef double NOTHING = 1e-13
 
 
-cdef struct Kink:
-    double at
-    int slope
-
-
-cdef int by_place(const void *a, const void *b) noexcept nogil:
-    cdef double left = (<const Kink *>a).at, right = (<const Kink *>b).at
-    return (left > right) - (left < right)
-
-
-cdef bint shift(FoldChange change, start_, movable_, int g) except -1:
-    """One sum, that of group g: towards its goal. True when it is there.
-
-    sum_v clip(beta_v + theta, lower_v, upper_v) grows with theta, linearly between kinks, where a variable meets a
-    bound or leaves it: these are sorted and walked through until the goal is met.
-    """
-    cdef double[::1] beta = start_
+cdef bint shift(FoldChange change, start, movable_, int g) except -1:
+    """One sum, that of group g: towards its goal. True when it is there."""
+    cdef double[::1] beta = start
     cdef const int32_t[::1] movable = movable_
     cdef const double[::1] lower = change.lower, upper = change.upper
     cdef const int8_t[::1] group = change.group
-    cdef Py_ssize_t v, k, n = 0, m = movable.shape[0]
-    cdef double total = 0.0, size = 0.0, least = 0.0, most = 0.0, moved, theta, sum_here, missing
-    cdef int slope = 0
-    cdef Kink *kinks
+    cdef Py_ssize_t v, k, m = movable.shape[0]
+    cdef double total = 0.0, size = 0.0, moved, missing
     for v in range(change.size):
         if group[v] == g:
             total += beta[v]
@@ -79,32 +64,6 @@ cdef bint shift(FoldChange change, start_, movable_, int g) except -1:
                 return True
         if fabs(missing) <= NOTHING * size:
             return True
-    kinks = <Kink *>malloc(max(2 * m, 1) * sizeof(Kink))
-    if kinks == NULL:
-        raise MemoryError("alpha seeding")
-    for k in range(m):
-        v = movable[k]
-        if group[v] != g or lower[v] >= upper[v]:
-            continue
-        kinks[n].at, kinks[n].slope = lower[v] - beta[v], 1
-        kinks[n + 1].at, kinks[n + 1].slope = upper[v] - beta[v], -1
-        n += 2
-        least += lower[v] - beta[v]
-        most += upper[v] - beta[v]
-    theta = -HUGE_VAL if missing <= least else HUGE_VAL
-    if least < missing < most:
-        qsort(kinks, n, sizeof(Kink), by_place)
-        sum_here, theta = least, kinks[0].at
-        for k in range(n):
-            if sum_here + slope * (kinks[k].at - theta) >= missing:
-                break
-            sum_here += slope * (kinks[k].at - theta)
-            theta = kinks[k].at
-            slope += kinks[k].slope
-        theta += (missing - sum_here) / slope
-    free(kinks)
-    for k in range(m):
-        v = movable[k]
-        if group[v] == g and lower[v] < upper[v]:
-            beta[v] = min(max(beta[v] + theta, lower[v]), upper[v])
-    return least <= missing <= most
+    if len(change.sums) > 1:
+        movable_ = filled("i", [v for v in movable_ if group[v] == g])
+    return project(start, change.lower, change.upper, missing, movable_)

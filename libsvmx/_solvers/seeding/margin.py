@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.buffers import filled
+from libsvmx._problem.certificate import array_level
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,7 +31,8 @@ class Margin:
     Attributes
     ----------
     lower, upper, beta, V, group, row : ndarray          of the FoldChange, by variable; not modified
-    free, bounded, entering, leaving : ndarray of int    variables: S on the margin, the rest of S, T, R
+    shared, free, bounded : ndarray of int               variables: S, those of it on the margin, and the others
+    entering, leaving : ndarray of int                   variables: T, R
     levels, sums : ndarray, shape (number of groups,)    V on the margin; the sums of beta in the new fold
     """
 
@@ -41,21 +43,16 @@ class Margin:
         self.free, self.entering, self.leaving = (
             np.asarray(a) for a in (change.shared(True), change.entering, change.leaving)
         )
-        self.bounded = np.setdiff1d(np.asarray(change.shared(False)), self.free)
+        self.shared = np.asarray(change.shared(False))
+        self.bounded = np.setdiff1d(self.shared, self.free)
         self.sums = np.array(change.sums)
         self.levels = np.array([self._level(g) for g in range(len(self.sums))])
 
     def _level(self, g: int) -> float:
-        """Mean of V over the free variables of group ``g``, else the middle of its bounds."""
-        free = self.free[self.group[self.free] == g]
-        if len(free):
-            return float(self.V[free].mean())
-        bounded = self.bounded[self.group[self.bounded] == g]
-        grows = self.beta[bounded] < self.upper[bounded]
-        up, low = self.V[bounded[grows]], self.V[bounded[~grows]]
-        if len(up) and len(low):
-            return float(up.max() + low.min()) / 2
-        return float(up.max() if len(up) else low.min() if len(low) else 0.0)
+        """V on the margin of group ``g``."""
+        own = self.shared[self.group[self.shared] == g]
+        beta = self.beta[own]
+        return array_level(self.V[own], beta < self.upper[own], beta > self.lower[own])
 
     def counted(self, variables: Array) -> Array:
         """Left sides of the constraints: 1 where a variable counts in a sum, shape (groups, len(variables))."""

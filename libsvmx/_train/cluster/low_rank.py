@@ -1,7 +1,7 @@
-"""A low-rank factor of the kernel matrix of rows on a Dask cluster, chunk by chunk from broadcast pivots.
+"""A low-rank factor of the kernel matrix of rows on a Dask cluster, block by block from broadcast pivots.
 
-The steps are those of libsvmx._kernels.pivoting. A chunk keeps its part of the factor and the diagonal of its residual;
-what goes around is candidates, which are rows, and the pivots among them.
+The steps are those of libsvmx._kernels.pivoting. A block keeps its rows of the factor and the diagonal of the
+residual; what goes around is candidates, which are rows, and the pivots among them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_dia
 from libsvmx._kernels.factors import CANDIDATES, INDEFINITE, INDEFINITE_CAUSE, ROUNDING, nystrom_transform
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point.settings import CRSVM
-from libsvmx._train.cluster.training import Chunk, Solved, Source, Spread, SpreadParts
+from libsvmx._train.cluster.features import DistributedFeatures
+from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.feature_map import check_size, model_on_pivots
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from libsvmx._kernels.approximation import Approximation
+    from libsvmx._train.cluster.features import LinearFunction
+    from libsvmx._train.cluster.problem import DataBlock, DistributedProblem
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -38,23 +41,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Growing:
-    """What a chunk of m rows has of the factor, shape (m, r), and the diagonal of the residual, shape (m,)."""
+class PartialFactor:
+    """What a block of m rows has of the factor, shape (m, r), and the diagonal of the residual, shape (m,)."""
 
     factor: FloatArray
     residual: FloatArray
 
 
-def begin(chunk: CsrMatrix, state: None, spec: KernelSpec) -> tuple[Growing, tuple[float, float]]:
+def begin(block: CsrMatrix, state: None, spec: KernelSpec) -> tuple[PartialFactor, tuple[float, float]]:
     """No columns yet; replies sum and largest value of the diagonal of K."""
-    diagonal = kernel_diagonal(chunk, spec)
-    return Growing(np.empty((chunk.n_rows, 0)), diagonal), (
+    diagonal = kernel_diagonal(block, spec)
+    return PartialFactor(np.empty((block.n_rows, 0)), diagonal), (
         float(diagonal.sum()),
         float(abs(diagonal).max(initial=0.0)),
     )
 
 
-def left(chunk: CsrMatrix, state: Growing) -> tuple[Growing, tuple[float, float, float]]:
+def left(block: CsrMatrix, state: PartialFactor) -> tuple[PartialFactor, tuple[float, float, float]]:
     """Replies sum of the residual diagonal above 0, its least, and its largest value."""
     residual = state.residual
     return state, (
@@ -64,47 +67,54 @@ def left(chunk: CsrMatrix, state: Growing) -> tuple[Growing, tuple[float, float,
     )
 
 
-def offer(chunk: CsrMatrix, state: Growing, count: int) -> tuple[Growing, tuple[Places, FloatArray, float]]:
+def offer(block: CsrMatrix, state: PartialFactor, count: int) -> tuple[PartialFactor, tuple[Places, FloatArray, float]]:
     """Replies places and residuals of the largest ones, and the largest of the others."""
     places, bound = pivoting.largest_rows(state.residual, count)
     return state, (places, state.residual[places], bound)
 
 
-def hand_over(chunk: CsrMatrix, state: Growing, places: Places) -> tuple[Growing, Handed]:
+def hand_over(block: CsrMatrix, state: PartialFactor, places: Places) -> tuple[PartialFactor, Handed]:
     """Replies rows, and what they have of the factor."""
-    return state, (chunk.take(places.astype(np.int32)), state.factor[places])
+    return state, (block.take(places.astype(np.int32)), state.factor[places])
 
 
-def hand_drawn(chunk: CsrMatrix, state: Growing, marks: FloatArray) -> tuple[Growing, Handed]:
+def hand_drawn(block: CsrMatrix, state: PartialFactor, marks: FloatArray) -> tuple[PartialFactor, Handed]:
     """Replies the rows in which the marks lie, as ``hand_over`` does."""
-    return hand_over(chunk, state, pivoting.drawn_rows(state.residual, marks))
+    return hand_over(block, state, pivoting.drawn_rows(state.residual, marks))
 
 
 def extend(
-    chunk: CsrMatrix, state: Growing, pivots: CsrMatrix, pivot_factor: FloatArray, lower: FloatArray, spec: KernelSpec
-) -> tuple[Growing, FloatArray]:
+    block: CsrMatrix,
+    state: PartialFactor,
+    pivots: CsrMatrix,
+    pivot_factor: FloatArray,
+    lower: FloatArray,
+    spec: KernelSpec,
+) -> tuple[PartialFactor, FloatArray]:
     """Columns of new pivots, the residual as it was; replies what each of them takes from the trace."""
-    columns = pivoting.new_columns(chunk, state.factor, pivots, pivot_factor, lower, spec)
-    return Growing(np.hstack([state.factor, columns]), state.residual), np.einsum("ij,ij->j", columns, columns)
+    columns = pivoting.new_columns(block, state.factor, pivots, pivot_factor, lower, spec)
+    return PartialFactor(np.hstack([state.factor, columns]), state.residual), np.einsum("ij,ij->j", columns, columns)
 
 
-def eliminate(chunk: CsrMatrix, state: Growing, begin: int, end: int) -> tuple[Growing, tuple[float, float, float]]:
+def eliminate(
+    block: CsrMatrix, state: PartialFactor, begin: int, end: int
+) -> tuple[PartialFactor, tuple[float, float, float]]:
     """Of the new columns, from ``begin`` on, keep those before ``end``; replies as ``left``."""
     factor = np.ascontiguousarray(state.factor[:, :end])
-    return left(chunk, Growing(factor, pivoting.remaining(state.residual, factor[:, begin:])))
+    return left(block, PartialFactor(factor, pivoting.remaining(state.residual, factor[:, begin:])))
 
 
 def project(
-    chunk: CsrMatrix, state: Growing, landmarks: CsrMatrix, transform: FloatArray, spec: KernelSpec
-) -> tuple[Growing, tuple[float, float, float]]:
+    block: CsrMatrix, state: PartialFactor, landmarks: CsrMatrix, transform: FloatArray, spec: KernelSpec
+) -> tuple[PartialFactor, tuple[float, float, float]]:
     """The factor of all landmarks at once; replies as ``left``."""
-    factor = kernel_columns(chunk, landmarks, spec) @ transform
-    return left(chunk, Growing(factor, state.residual - np.einsum("ij,ij->i", factor, factor)))
+    factor = kernel_columns(block, landmarks, spec) @ transform
+    return left(block, PartialFactor(factor, state.residual - np.einsum("ij,ij->i", factor, factor)))
 
 
-def sparse_chunk(chunk: Chunk) -> CsrMatrix:
-    """The rows of a chunk as a CsrMatrix."""
-    rows = chunk.rows
+def sparse_block(block: DataBlock) -> CsrMatrix:
+    """The rows of a block as a CsrMatrix."""
+    rows = block.rows
     if isinstance(rows, CsrMatrix):
         return rows
     at, columns = np.nonzero(rows)
@@ -112,12 +122,12 @@ def sparse_chunk(chunk: Chunk) -> CsrMatrix:
     return CsrMatrix(indptr, (columns + 1).astype(np.int32), rows[at, columns])
 
 
-def factor_rows(result: tuple[Growing, object]) -> DenseRows:
+def factor_rows(result: tuple[PartialFactor, object]) -> DenseRows:
     return DenseRows(result[0].factor)
 
 
-class FactorSource(Source):
-    """FactorSource(data, param, observer): the rows of a low-rank factor, and models whose vectors are its pivots.
+class LowRankFeatures(DistributedFeatures):
+    """LowRankFeatures(problem, param, observer): rows of a low-rank factor, and models whose vectors are its pivots.
 
     Attributes
     ----------
@@ -131,24 +141,24 @@ class FactorSource(Source):
     ParameterError          method 'eigen', whose pivots would be all rows
     """
 
-    def __init__(self, data: Spread, param: Parameter, observer: Observer):
-        super().__init__(data)
+    def __init__(self, problem: DistributedProblem, param: Parameter, observer: Observer):
+        super().__init__(problem)
         assert isinstance(param.solver, CRSVM)
         settings = param.solver.approximation()
         if settings.low_rank == "eigen":
             raise ParameterError(
                 "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
             )
-        check_size(min(settings.rank, data.m))
+        check_size(min(settings.rank, problem.m))
         self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
         self.random = np.random.default_rng(settings.random_state)
-        client = data.client
-        chunks = client.map(sparse_chunk, data.chunks, pure=False, key="svmx-sparse")
-        self.parts = SpreadParts(client, chunks, 0)
-        begun = self.parts.run(begin, self.spec)
+        client = problem.client
+        blocks = client.map(sparse_block, problem.blocks, pure=False, key="svmx-sparse")
+        self.row_blocks = DistributedRowBlocks(client, blocks, 0)
+        begun = self.row_blocks.run(begin, self.spec)
         self.trace = sum(total for total, _ in begun)
         self.largest = max(largest for _, largest in begun)
-        self.limit = min(settings.rank or data.m, data.m)
+        self.limit = min(settings.rank or problem.m, problem.m)
         if settings.low_rank == "nystrom":
             self.nystrom(settings)
         else:
@@ -157,7 +167,7 @@ class FactorSource(Source):
         check_size(self.n)
         if not self.n:
             raise DataError("the kernel matrix is 0: there is nothing to tell classes apart by")
-        self.rows = client.map(factor_rows, self.parts.states, pure=False, key="svmx-factor")
+        self.rows = client.map(factor_rows, self.row_blocks.states, pure=False, key="svmx-factor")
         observer.factorized(self.n, self.trace_error, self.trace)
 
     def cholesky(self, settings: Approximation) -> None:
@@ -165,7 +175,7 @@ class FactorSource(Source):
         target = settings.rank_error * self.trace if settings.rank_error else -np.inf
         pivots: list[CsrMatrix] = []
         lower = np.zeros((0, 0))
-        replies = self.parts.run(left)
+        replies = self.row_blocks.run(left)
         while len(lower) < self.limit and self.remaining(replies) > target:
             floor = max(ROUNDING * self.largest, -min(reply[1] for reply in replies))
             if not max(reply[2] for reply in replies) > floor:
@@ -182,13 +192,13 @@ class FactorSource(Source):
             if not len(chosen):
                 break
             rows = candidates.take(chosen.astype(np.int32))
-            gains = np.cumsum(sum(self.parts.run(extend, rows, factor[chosen], new, self.spec)))
+            gains = np.cumsum(sum(self.row_blocks.run(extend, rows, factor[chosen], new, self.spec)))
             # the error may be met before the last of the new pivots
             used = min(len(chosen), 1 + int(np.searchsorted(-(self.remaining(replies) - gains), -target)))
             pivots.append(rows.take(np.arange(used, dtype=np.int32)))
             begin, new = len(lower), new[:used, :used]
             lower = np.block([[lower, np.zeros((begin, used))], [factor[chosen[:used]], new]])
-            replies = self.parts.run(eliminate, begin, begin + used)
+            replies = self.row_blocks.run(eliminate, begin, begin + used)
         from scipy.linalg import solve_triangular
 
         self.trace_error = self.remaining(replies)
@@ -203,15 +213,15 @@ class FactorSource(Source):
 
     def largest_candidates(self) -> tuple[CsrMatrix, FloatArray, float]:
         """Rows of the largest residuals, what they have of the factor, and the largest residual of the others."""
-        offers = self.parts.run(offer, CANDIDATES)
+        offers = self.row_blocks.run(offer, CANDIDATES)
         chosen, bound = pivoting.largest_of_blocks([(values, least) for _, values, least in offers], CANDIDATES)
         places = [(offered[0][own],) for offered, own in zip(offers, chosen, strict=True)]
-        return *joined(self.parts.run(hand_over, each=places)), bound
+        return *joined(self.row_blocks.run(hand_over, each=places)), bound
 
     def drawn_candidates(self, totals: FloatArray) -> Handed:
         """Rows drawn with probabilities in proportion to their residuals, in random order."""
         marks = pivoting.marks_of_blocks(totals, self.random.random(CANDIDATES))
-        rows, factor = joined(self.parts.run(hand_drawn, each=[(own,) for own in marks]))
+        rows, factor = joined(self.row_blocks.run(hand_drawn, each=[(own,) for own in marks]))
         order = self.random.permutation(rows.n_rows)
         return rows.take(order.astype(np.int32)), factor[order]
 
@@ -219,18 +229,18 @@ class FactorSource(Source):
         """Landmarks drawn without replacement; the rank is given."""
         if not settings.rank:
             raise ParameterError("low_rank 'nystrom' on a cluster needs a rank")
-        ends = np.cumsum([0, *(summary.m for summary in self.data.summaries)])
+        ends = np.cumsum([0, *(summary.m for summary in self.problem.summaries)])
         drawn = np.sort(self.random.choice(ends[-1], self.limit, replace=False))
         places = [(drawn[(drawn >= begin) & (drawn < end)] - begin,) for begin, end in pairwise(ends)]
-        self.pivots, _ = joined(self.parts.run(hand_over, each=places))
+        self.pivots, _ = joined(self.row_blocks.run(hand_over, each=places))
         block = kernel_columns(self.pivots, self.pivots, self.spec)
         self.transform = nystrom_transform(block, self.largest)
-        self.trace_error = self.remaining(self.parts.run(project, self.pivots, self.transform, self.spec))
+        self.trace_error = self.remaining(self.row_blocks.run(project, self.pivots, self.transform, self.spec))
 
-    def model(self, param: Parameter, labels: list[int], solved: list[Solved]) -> Model:
+    def model(self, param: Parameter, labels: list[int], functions: list[LinearFunction]) -> Model:
         """Each function over the pivots."""
-        coefs = [self.transform @ one.w for one in solved]
-        rhos, statuses = [one.rho for one in solved], [one.report.status for one in solved]
+        coefs = [self.transform @ one.w for one in functions]
+        rhos, statuses = [one.rho for one in functions], [one.report.status for one in functions]
         return model_on_pivots(param, self.pivots, labels, coefs, rhos, statuses)
 
 

@@ -16,8 +16,7 @@ import numpy as np
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.path.path import Path, PathLost
-from libsvmx._solvers.path.path_state import PathState, interleaved
+from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
@@ -27,6 +26,7 @@ from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import ParameterError, SvmxError
 
 if TYPE_CHECKING:
+    from libsvmx._solvers.path.path_state import PathState
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem

@@ -1,4 +1,4 @@
-"""Rows on a Dask cluster: the results of one process, whatever the chunks, and after a worker is lost."""
+"""Rows on a Dask cluster: the results of one process, whatever the blocks, and after a worker is lost."""
 
 import os
 import signal
@@ -14,7 +14,7 @@ from libsvmx.io.svmlight import write_data
 
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
-spread = pytest.importorskip("libsvmx.dask")
+pytest.importorskip("libsvmx.dask")
 
 EXACT = 1e-8
 
@@ -95,11 +95,11 @@ def assert_same(model, other, X, within=EXACT):
 @pytest.mark.parametrize("sizes", [(1605,), (5, 800, 800), (401, 401, 401, 402)])
 def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
     X, y = load("a1a.xz")
-    data = spread.read_problem(files_of(tmp_path, X, y, sizes), client)
-    assert (data.m, data.labels) == (1605, [1, -1])
+    problem = libsvmx.dask.read_problem(files_of(tmp_path, X, y, sizes), client)
+    assert (problem.m, problem.labels) == (1605, [1, -1])
     watching = Watching()
     weights = ((1, 3.0), (1, 0.5), (7, 2.0))
-    model = spread.train(data, C=2.0, weights=weights, observer=watching)
+    model = libsvmx.dask.train(problem, C=2.0, weights=weights, observer=watching)
     single = Watching()
     other = alone(X, y, kernel_type=KernelType.LINEAR, C=2.0, weights=weights, observer=single)
     assert watching.remarks == single.remarks == ["weight without class"]
@@ -108,28 +108,28 @@ def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
     assert report.objective == pytest.approx(expected.objective, rel=1e-10)
     assert (report.n_sv, report.n_bsv, report.status) == (expected.n_sv, expected.n_bsv, "converged")
     assert report.gap <= 1e-8
-    assert model.n_sv == len(data.features)
+    assert model.n_sv == len(problem.features)
     assert watching.lines[-1].number == report.iterations
 
 
 def test_a_pattern_of_names(client, tmp_path):
     X, y = load("heart_scale")
     files_of(tmp_path, X, y, (100, 170))
-    data = spread.read_problem(str(tmp_path / "part-*.svm"), client)
-    assert_same(spread.train(data), alone(X, y, kernel_type=KernelType.LINEAR), X)
+    problem = libsvmx.dask.read_problem(str(tmp_path / "part-*.svm"), client)
+    assert_same(libsvmx.dask.train(problem), alone(X, y, kernel_type=KernelType.LINEAR), X)
 
 
 @pytest.mark.parametrize(("n", "chunks"), [(100, (270, 13)), (100, (97, 5)), (25, (1, 13))])
 def test_arrays_of_any_chunks(client, n, chunks):
     X, y = load("heart_scale")
     X, y = dense_of(X)[:n], np.asarray(y)[:n]
-    data = spread.from_arrays(da.from_array(X, chunks=chunks), da.from_array(y, chunks=max(1, n // 3)), client)
-    model, other = spread.train(data, C=0.5), alone(X, y, kernel_type=KernelType.LINEAR, C=0.5)
+    problem = libsvmx.dask.from_arrays(da.from_array(X, chunks=chunks), da.from_array(y, chunks=max(1, n // 3)), client)
+    model, other = libsvmx.dask.train(problem, C=0.5), alone(X, y, kernel_type=KernelType.LINEAR, C=0.5)
     assert_same(model, other, X)
     with client.as_current():
         tests = da.from_array(X, chunks=chunks)
-        np.testing.assert_array_equal(spread.predict(model, tests).compute(), libsvmx.predict(model, X))
-        values = spread.decision_values(model, tests).compute()
+        np.testing.assert_array_equal(libsvmx.dask.predict(model, tests).compute(), libsvmx.predict(model, X))
+        values = libsvmx.dask.decision_values(model, tests).compute()
     np.testing.assert_array_equal(values, libsvmx.decision_values(model, X))
 
 
@@ -137,9 +137,9 @@ def test_huge_indices(client, tmp_path):
     """Of 2^31 - 1 features, those that occur count; some are in one file only."""
     (tmp_path / "0").write_text("1 2:1 2147483647:2\n-1 2:-1 7:1\n")
     (tmp_path / "1").write_text("1 2:0.5 900000000:1\n-1 7:2\n")
-    data = spread.read_problem([str(tmp_path / "0"), str(tmp_path / "1")], client)
-    assert list(data.features) == [2, 7, 900_000_000, 2_147_483_647]
-    model = spread.train(data)
+    problem = libsvmx.dask.read_problem([str(tmp_path / "0"), str(tmp_path / "1")], client)
+    assert list(problem.features) == [2, 7, 900_000_000, 2_147_483_647]
+    model = libsvmx.dask.train(problem)
     (tmp_path / "all").write_text((tmp_path / "0").read_text() + (tmp_path / "1").read_text())
     X, y = libsvmx.read_problem(str(tmp_path / "all"))
     assert_same(model, alone(X, y, kernel_type=KernelType.LINEAR), X)
@@ -150,27 +150,27 @@ def test_sparse_blocks(client):
     X, y = load("a1a.xz", n=300)
     dense = dense_of(X)
     blocks = da.from_array(dense, chunks=(100, -1)).map_blocks(sparse.csr_matrix)
-    data = spread.from_arrays(blocks, np.asarray(y), client)
-    assert_same(spread.train(data), alone(X, y, kernel_type=KernelType.LINEAR), X)
+    problem = libsvmx.dask.from_arrays(blocks, np.asarray(y), client)
+    assert_same(libsvmx.dask.train(problem), alone(X, y, kernel_type=KernelType.LINEAR), X)
 
 
 def test_more_classes(client):
     X, y = load("vowel.scale.xz", n=300)
-    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(150, -1)), np.asarray(y), client)
-    classes = [label for label in data.labels if label < 4]
+    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(150, -1)), np.asarray(y), client)
+    classes = [label for label in problem.labels if label < 4]
     keep = np.isin(y, classes)
     rows = dense_of(X)[keep], np.asarray(y)[keep]
-    data = spread.from_arrays(da.from_array(rows[0], chunks=(40, -1)), rows[1], client)
-    model, other = spread.train(data), alone(*rows, kernel_type=KernelType.LINEAR)
+    problem = libsvmx.dask.from_arrays(da.from_array(rows[0], chunks=(40, -1)), rows[1], client)
+    model, other = libsvmx.dask.train(problem), alone(*rows, kernel_type=KernelType.LINEAR)
     assert_same(model, other, rows[0])
     np.testing.assert_array_equal(libsvmx.predict(model, rows[0]), libsvmx.predict(other, rows[0]))
-    assert model.n_sv == len(data.features) * (len(classes) - 1)
+    assert model.n_sv == len(problem.features) * (len(classes) - 1)
 
 
 def test_the_model_is_a_libsvm_model(client, tmp_path):
     X, y = load("iris.scale")
-    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(60, -1)), np.asarray(y), client)
-    model = spread.train(data)
+    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(60, -1)), np.asarray(y), client)
+    model = libsvmx.dask.train(problem)
     libsvmx.save_model(str(tmp_path / "m"), model)
     again = libsvmx.load_model(str(tmp_path / "m"))
     np.testing.assert_allclose(libsvmx.decision_values(again, X), libsvmx.decision_values(model, X), rtol=1e-12)
@@ -178,11 +178,11 @@ def test_the_model_is_a_libsvm_model(client, tmp_path):
 
 def test_a_lost_worker_changes_nothing(client, tmp_path):
     X, y = load("a1a.xz")
-    data = spread.read_problem(files_of(tmp_path, X, y, (401, 401, 401, 402)), client)
-    undisturbed = spread.train(data)
+    problem = libsvmx.dask.read_problem(files_of(tmp_path, X, y, (401, 401, 401, 402)), client)
+    undisturbed = libsvmx.dask.train(problem)
     before = set(client.run(os.getpid).values())
     watching = Watching(5, lambda: os.kill(min(before), signal.SIGKILL))
-    model = spread.train(data, observer=watching)
+    model = libsvmx.dask.train(problem, observer=watching)
     client.wait_for_workers(2)
     assert set(client.run(os.getpid).values()) != before  # it was killed indeed
     assert watching.reports[0].status == "converged"
@@ -194,12 +194,12 @@ def test_no_process_is_sent_the_rows(client):
     """What steps send and receive is of the length of w, not of the rows."""
     import pickle
 
-    from libsvmx._train.cluster.training import SpreadParts
+    from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 
-    sizes, run = [], SpreadParts.run
+    sizes, run = [], DistributedRowBlocks.run
 
-    def counting(parts, step, *common, **more):
-        replies = run(parts, step, *common, **more)
+    def counting(blocks, step, *common, **more):
+        replies = run(blocks, step, *common, **more)
         sizes.append((step.__name__, len(pickle.dumps((common, more.get("each"), replies)))))
         return replies
 
@@ -207,15 +207,15 @@ def test_no_process_is_sent_the_rows(client):
     random = np.random.default_rng(0)
     X = random.standard_normal((m, n))
     y = np.where(X[:, 0] + 0.1 * random.standard_normal(m) > 0, 1.0, -1.0)
-    data = spread.from_arrays(da.from_array(X, chunks=(5000, -1)), y, client)
-    SpreadParts.run = counting
+    problem = libsvmx.dask.from_arrays(da.from_array(X, chunks=(5000, -1)), y, client)
+    DistributedRowBlocks.run = counting
     try:
-        spread.train(data)
+        libsvmx.dask.train(problem)
     finally:
-        SpreadParts.run = run
+        DistributedRowBlocks.run = run
     largest = max((size, name) for name, size in sizes if name != "rank")
     assert largest[0] < 10_000, largest
-    assert max(size for _, size in sizes) < 8 * m  # keys are sampled, see constraint_reduction.ladder
+    assert max(size for _, size in sizes) < 8 * m  # keys are sampled, see constraint_reduction.quantile_sketch
 
 
 @pytest.mark.each_value
@@ -223,10 +223,10 @@ def test_no_process_is_sent_the_rows(client):
 @pytest.mark.parametrize("chunks", [(1605,), (401, 401, 401, 402)])
 def test_low_rank(client, tmp_path, method, chunks):
     X, y = load("a1a.xz")
-    data = spread.read_problem(files_of(tmp_path, X, y, chunks), client)
+    problem = libsvmx.dask.read_problem(files_of(tmp_path, X, y, chunks), client)
     options = {"low_rank": method, "rank": 60, "gamma": 1 / 123, "C": 4.0, "predict_with": "factor"}
     watching = Watching()
-    model = spread.train(data, observer=watching, **options)
+    model = libsvmx.dask.train(problem, observer=watching, **options)
     ((rank, error, trace),) = watching.factors
     assert trace == pytest.approx(1605)
     assert 0 < rank <= 60
@@ -246,10 +246,10 @@ def test_low_rank(client, tmp_path, method, chunks):
 @pytest.mark.parametrize("method", ["cholesky", "rpcholesky"])
 def test_rank_by_error(client, method, wanted):
     X, y = load("heart_scale")
-    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(90, -1)), np.asarray(y), client)
+    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(90, -1)), np.asarray(y), client)
     watching, single = Watching(), Watching()
     options = {"low_rank": method, "rank_error": wanted, "gamma": 0.1, "predict_with": "factor"}
-    model = spread.train(data, observer=watching, **options)
+    model = libsvmx.dask.train(problem, observer=watching, **options)
     other = alone(X, y, observer=single, **options)
     ((rank, error, trace),), ((single_rank, _, _),) = watching.factors, single.factors
     assert error <= wanted * trace
@@ -267,29 +267,29 @@ def test_duplicates_end_the_factor(client):
     labels[::20] = labels[0]
     if len(set(labels)) < 2:
         labels[1::20] = 99
-    data = spread.from_arrays(da.from_array(rows, chunks=(30, -1)), labels, client)
+    problem = libsvmx.dask.from_arrays(da.from_array(rows, chunks=(30, -1)), labels, client)
     watching = Watching()
-    spread.train(data, low_rank="cholesky", rank=90, gamma=1.0, observer=watching)
+    libsvmx.dask.train(problem, low_rank="cholesky", rank=90, gamma=1.0, observer=watching)
     assert watching.factors[0][0] <= 20
 
 
 def test_limits_and_interrupts(client):
     X, y = load("a1a.xz", n=400)
-    data = spread.from_arrays(da.from_array(dense_of(X), chunks=(200, -1)), np.asarray(y), client)
+    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(200, -1)), np.asarray(y), client)
     best = Watching()
-    spread.train(data, observer=best)
+    libsvmx.dask.train(problem, observer=best)
     watching = Watching()
-    model = spread.train(data, max_iter=3, observer=watching)
+    model = libsvmx.dask.train(problem, max_iter=3, observer=watching)
     assert watching.reports[0].objective < best.reports[0].objective < 0  # minus that of w, which is feasible
     assert watching.reports[0].status == "iteration limit"
     assert model.statuses == ("iteration limit",)
     assert "iteration limit" in watching.remarks
     watching = Watching()
     watching.should_stop = lambda: len(watching.lines) > 2
-    spread.train(data, observer=watching)
+    libsvmx.dask.train(problem, observer=watching)
     assert watching.reports[0].status == "interrupted"
     watching = Watching()
-    spread.train(data, time_limit=1e-6, observer=watching)
+    libsvmx.dask.train(problem, time_limit=1e-6, observer=watching)
     assert watching.reports[0].status == "time limit"
 
 
@@ -297,7 +297,7 @@ def test_errors(client, tmp_path):
     X, y = load("iris.scale")
     X, y = dense_of(X), np.asarray(y)
     rows = da.from_array(X, chunks=(60, -1))
-    data = spread.from_arrays(rows, y, client)
+    problem = libsvmx.dask.from_arrays(rows, y, client)
     for options, text in [
         ({"kernel_type": KernelType.RBF}, "low_rank"),
         ({"solver": "smo"}, "crsvm"),
@@ -309,37 +309,37 @@ def test_errors(client, tmp_path):
         ({"weights": {1: 0.0}}, "leave its rows out"),
     ]:
         with pytest.raises(ParameterError, match=text):
-            spread.train(data, **options)
+            libsvmx.dask.train(problem, **options)
     with pytest.raises(DataError, match="one class"):
-        spread.train(spread.from_arrays(rows, np.ones(150), client))
+        libsvmx.dask.train(libsvmx.dask.from_arrays(rows, np.ones(150), client))
     with pytest.raises(DataError, match="finite"):
-        spread.from_arrays(da.full((10, 2), np.nan), np.ones(10), client)
+        libsvmx.dask.from_arrays(da.full((10, 2), np.nan), np.ones(10), client)
     with pytest.raises(DataError, match="block 1 of X, row 0 from 0: class label"):
-        spread.from_arrays(rows, np.where(np.arange(150) // 60 == 1, 0.5, y), client)
+        libsvmx.dask.from_arrays(rows, np.where(np.arange(150) // 60 == 1, 0.5, y), client)
     with pytest.raises(DataError, match="overflow"):
-        spread.from_arrays(rows * 1e170, y, client)
+        libsvmx.dask.from_arrays(rows * 1e170, y, client)
     with pytest.raises(DataError, match=r"dask\.array"):
-        spread.from_arrays(X, y, client)
+        libsvmx.dask.from_arrays(X, y, client)
     with pytest.raises(DataError, match=r"dask\.array"):
-        spread.predict(spread.train(data), X)
+        libsvmx.dask.predict(libsvmx.dask.train(problem), X)
     with pytest.raises(DataError, match="one label"):
-        spread.from_arrays(rows, y[:, None], client)
+        libsvmx.dask.from_arrays(rows, y[:, None], client)
     with pytest.raises(DataError, match="compute_chunk_sizes"):
-        spread.from_arrays(rows[rows[:, 0] > 0], y, client)
+        libsvmx.dask.from_arrays(rows[rows[:, 0] > 0], y, client)
     (tmp_path / "nothing").write_text("1\n-1\n")
     with pytest.raises(DataError, match="not a single feature"):
-        spread.train(spread.read_problem([str(tmp_path / "nothing")], client))
+        libsvmx.dask.train(libsvmx.dask.read_problem([str(tmp_path / "nothing")], client))
     with pytest.raises(DataError, match="rows"):
-        spread.from_arrays(rows, y[:-1], client)
+        libsvmx.dask.from_arrays(rows, y[:-1], client)
     with pytest.raises(DataError, match="rows and columns"):
-        spread.from_arrays(y, y, client)
+        libsvmx.dask.from_arrays(y, y, client)
     with pytest.raises(FileNotFoundError):
-        spread.read_problem(str(tmp_path / "none-*"), client)
+        libsvmx.dask.read_problem(str(tmp_path / "none-*"), client)
     (tmp_path / "bad").write_text("1 1:2\n1 2:x\n")
     with pytest.raises(FormatError, match="bad:2"):
-        spread.read_problem([str(tmp_path / "bad")], client)
+        libsvmx.dask.read_problem([str(tmp_path / "bad")], client)
     (tmp_path / "empty").write_text("")
     with pytest.raises(DataError, match="no data"):
-        spread.read_problem([str(tmp_path / "empty")], client)
+        libsvmx.dask.read_problem([str(tmp_path / "empty")], client)
     with pytest.raises(SvmxError, match="client"):
-        spread.read_problem([str(tmp_path / "bad")])
+        libsvmx.dask.read_problem([str(tmp_path / "bad")])

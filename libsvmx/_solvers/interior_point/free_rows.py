@@ -1,0 +1,167 @@
+"""The values of the free rows F of a vertex, the others fixed at 0 or upper.
+
+    w = w_fixed + A'beta,   A w - rho e = y_F,   e'beta = -(sum of the fixed y alpha),      A = X_F, beta = Y alpha_F
+
+nearest to where they are: proximal steps, each a linear system of the smaller of n and |F|.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.linalg import lapack
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from libsvmx._solvers.interior_point.vertex_steps import FreeRows
+    from libsvmx._typing import FloatArray
+
+# Proximal weight against the mean of diag(A A'), steps, and the residual of the free rows that ends them.
+PROXIMAL = 1e-9
+MOST_STEPS = 30
+EXACT = 1e-13
+# |y'alpha| against the sum of alpha: rounding, and what is left of a large C and can be given to the free rows.
+BALANCED, NEARLY = 1e-13, 1e-9
+
+
+class FreeSolution(NamedTuple):
+    """Values of the free rows.
+
+    Attributes
+    ----------
+    w, rho : ndarray of shape (n,), float
+    alpha : ndarray, shape (|F|,)        within the bounds
+    missing, total : float     what y'alpha of all rows lacks to 0, and the sum of all alpha
+    n_inside : int             free rows that are at no bound
+    blocking : ndarray of bool, shape (|F|,), or None       as of ``step_to_bound``
+    """
+
+    w: FloatArray
+    rho: float
+    alpha: FloatArray
+    missing: float
+    total: float
+    n_inside: int
+    blocking: NDArray[np.bool_] | None
+
+    @property
+    def is_balanced(self) -> bool:
+        """Whether y'alpha is 0."""
+        return abs(self.missing) <= BALANCED * self.total
+
+
+def solve_free_rows(
+    blocks: Sequence[FreeRows], rho: float, mean_square: float | None, within: bool = False
+) -> FreeSolution | None:
+    """The free rows, nearest to where they are; None if the system cannot be solved.
+
+    Parameters
+    ----------
+    mean_square : float or None      mean of |x|^2; None: leave the free rows as they are
+    within : bool                    stop on the way at the first bound that is met, else cut off what leaves its bounds
+    """
+    A = np.concatenate([block.rows for block in blocks])
+    y, alpha, upper = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("y", "alpha", "upper"))
+    w_fixed, fixed = np.sum([block.w_fixed for block in blocks], axis=0), sum(block.y_alpha_fixed for block in blocks)
+    blocking = None
+    if len(A) and mean_square is not None:
+        solved = proximal_steps(A, y, y * alpha, rho, (w_fixed, fixed, float(upper.sum())), mean_square)
+        if solved is None:
+            return None
+        beta, rho = solved
+        target = y * beta
+        if within:
+            alpha, blocking = step_to_bound(alpha, target, upper)
+        else:
+            alpha = np.clip(target, 0.0, upper)
+    missing = -(fixed + float(y @ alpha))
+    total = sum(block.alpha_fixed for block in blocks) + float(alpha.sum())
+    if abs(missing) > BALANCED * total and (mean_square is None or abs(missing) <= NEARLY * total):
+        alpha = restore_balance(alpha, y, upper, fixed)
+        missing = -(fixed + float(y @ alpha))
+        total = sum(block.alpha_fixed for block in blocks) + float(alpha.sum())
+    n_inside = int(np.count_nonzero((alpha > 0) & (alpha < upper)))
+    return FreeSolution(w_fixed + A.T @ (y * alpha), rho, alpha, missing, total, n_inside, blocking)
+
+
+def step_to_bound(
+    alpha: FloatArray, target: FloatArray, upper: FloatArray
+) -> tuple[FloatArray, NDArray[np.bool_] | None]:
+    """The point on the way to ``target`` at which the first bound is met, and the rows that block; None if none do."""
+    way = target - alpha
+    room = np.where(way > 0, upper - alpha, alpha)
+    lengths = np.full(len(alpha), np.inf)
+    np.divide(room, abs(way), out=lengths, where=abs(way) > room)
+    step = float(lengths.min())
+    if step >= 1:
+        return np.clip(target, 0.0, upper), None
+    blocking = lengths <= step
+    moved = np.clip(alpha + step * way, 0.0, upper)
+    return np.where(blocking, np.where(way > 0, upper, 0.0), moved), blocking
+
+
+def restore_balance(alpha: FloatArray, y: FloatArray, upper: FloatArray, fixed: float) -> FloatArray:
+    """Move alpha, in proportion to the room that each has, until y'alpha = -fixed; as far as there is room."""
+    for _ in range(2):
+        missing = -(fixed + float(y @ alpha))
+        inside = (alpha > 0) & (alpha < upper)
+        room = np.where(y * missing > 0, upper - alpha, alpha)
+        own = np.where(inside, room, 0.0)
+        if own.sum() < abs(missing):
+            own = room
+        if missing == 0 or not own.any():
+            break
+        share = min(1.0, abs(missing) / float(own.sum()))
+        alpha = np.clip(alpha + y * np.sign(missing) * share * own, 0.0, upper)
+    return alpha
+
+
+def proximal_steps(
+    A: FloatArray,
+    y: FloatArray,
+    beta: FloatArray,
+    rho: float,
+    fixed: tuple[FloatArray, float, float],
+    mean_square: float,
+) -> tuple[FloatArray, float] | None:
+    """beta and rho of the free rows, whatever their bounds.
+
+    ``fixed``: what the other rows add to w and to the sum of beta, and the sum of the upper bounds of the free ones.
+    """
+    w_fixed, beta_fixed, upper = fixed
+    epsilon = PROXIMAL * max(float(np.vdot(A, A)) / len(A), mean_square, 1e-300)
+    total = A.sum(axis=0)
+    if A.shape[1] < len(A):
+        matrix = (A.T @ A - np.outer(total, total) / len(A)) / epsilon
+        matrix[np.diag_indices_from(matrix)] += 1.0
+    else:
+        matrix = A @ A.T
+        matrix[np.diag_indices_from(matrix)] += epsilon
+    factor, info = lapack.dpotrf(matrix, lower=1)
+    if info:
+        return None
+    before = np.inf
+    for _ in range(MOST_STEPS):
+        w = w_fixed + A.T @ beta
+        residual = y - A @ w + rho
+        missing = -(beta_fixed + float(beta.sum()))
+        error = max(float(abs(residual).max()), abs(missing) / upper)
+        if error <= EXACT or error > 0.5 * before:
+            break
+        before = error
+        if len(matrix) == len(A):  # (A A' + eps I) d_beta = residual + drho e, e'd_beta = missing
+            sides, _ = lapack.dpotrs(factor, np.stack([residual, np.ones(len(A))], axis=1), lower=1)
+            drho = (missing - sides[:, 0].sum()) / sides[:, 1].sum()
+            d_beta = sides[:, 0] + drho * sides[:, 1]
+        else:  # (I + A'A/eps - h h'/(eps |F|)) dw = (A'residual + h (eps missing - e'residual) / |F|) / eps, h = A'e
+            excess = (epsilon * missing - float(residual.sum())) / len(A)
+            dw, _ = lapack.dpotrs(factor, (A.T @ residual + total * excess) / epsilon, lower=1)
+            drho = excess + float(total @ dw) / len(A)
+            d_beta = (residual - A @ dw + drho) / epsilon
+        beta = beta + d_beta
+        rho += float(drho)
+    return beta, rho

@@ -1,0 +1,78 @@
+"""Blocks of rows on the workers of a Dask cluster, as the interior-point solver asks for them.
+
+A step is a pure function of a block and its state before, so Dask repeats the steps of a worker that is lost, from
+reading the rows on.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._solvers.interior_point.row_blocks import RowBlocks
+from libsvmx._train.cluster.problem import gathered
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.interior_point.row_blocks import Each, Merge, Step
+    from libsvmx._train.cluster.problem import Client, Future
+
+# Replies that a worker adds up before the sum goes on.
+FAN_IN = 8
+
+
+class OneThread:
+    """While entered by anyone in this process, BLAS has one thread: workers may have threads of their own, and sums
+    shall not depend on how many. Whoever adds up the replies sees what is not finite."""
+
+    lock = Lock()
+    inside = 0
+    limits: Any = None
+
+    def __enter__(self) -> None:
+        from threadpoolctl import threadpool_limits
+
+        with OneThread.lock:
+            if OneThread.inside == 0:
+                OneThread.limits = threadpool_limits(1, "blas")
+            OneThread.inside += 1
+        self.quiet = np.errstate(all="ignore")
+        self.quiet.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        self.quiet.__exit__(None, None, None)
+        with OneThread.lock:
+            OneThread.inside -= 1
+            if OneThread.inside == 0:
+                OneThread.limits.restore_original_limits()
+
+
+def perform(step: Step, block: Any, before: Any, common: Any, own: Any) -> Any:
+    """A step, on a worker; ``before`` is what the step before it returned, (state, reply), or None."""
+    with OneThread():
+        return step(block, None if before is None else before[0], *common, *own)
+
+
+class DistributedRowBlocks(RowBlocks):
+    """DistributedRowBlocks(client, blocks, n): blocks and states are futures of them on the workers."""
+
+    def __init__(self, client: Client, blocks: list[Future], n: int):
+        self.client, self.blocks, self.n = client, blocks, n
+        self.states: list[Any] = [None] * len(blocks)
+
+    def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
+        count, client = len(self.blocks), self.client
+        own = list(each) or [()] * count
+        name = f"svmx-{step.__name__}"
+        done = client.map(
+            perform, [step] * count, self.blocks, self.states, [common] * count, own, key=name, pure=False
+        )
+        replies = client.map(itemgetter(1), done, pure=False, key=f"{name}-reply")
+        while merge is not None and len(replies) > FAN_IN:
+            groups = [replies[k : k + FAN_IN] for k in range(0, len(replies), FAN_IN)]
+            replies = client.map(merge, groups, pure=False, key=f"{name}-sum")
+        values = gathered(client, replies)
+        self.states = done
+        return values
