@@ -21,7 +21,7 @@ from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import compacted
-from libsvmx._core.cross_lanes cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances,
+from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances,
                                         svmx_panel_products, svmx_panel_table)
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function,
                                              svmx_kernel_functions, svmx_kernel_value, svmx_n_kernel_functions)

@@ -1,11 +1,13 @@
-/* Hot loops of prediction: a panel of test rows meets one support vector after the other.
+/* Prediction: a panel of 32 test rows meets one support vector after the other.
  *
  * Lanes are test rows, so every sum keeps LIBSVM's order and a wider vector changes no bit. A panel is stored by slots:
  * panel[s][r] is the value of one feature in row r; slot 0 is all zeros, slots 1 ... n_slots hold the features of any
- * of the rows, ascending.
+ * of the rows, ascending. Values are kept by vector: values[v][r], (n, 32), of which lanes without a row are of no use.
+ *
+ * Who calls: _kernels/cross.pyx, and _train/decision.pyx for the weighted sums.
  */
-#ifndef SVMX_CROSS_LANES_H
-#define SVMX_CROSS_LANES_H
+#ifndef SVMX_TEST_PANELS_H
+#define SVMX_TEST_PANELS_H
 
 #include "simd.h"
 

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "cross_lanes.h" nogil:
+cdef extern from "test_panels.h" nogil:
     enum: SVMX_TESTS
     enum: SVMX_VECTORS
     enum: SVMX_LINE
