@@ -9,14 +9,7 @@ Each is drawn from the seed (n, place in SETS), so it is the same at every run a
     dense         twenty normal columns, classes by a smooth function, with noise
 """
 
-from __future__ import annotations
-
-import hashlib
-from pathlib import Path
-
 import numpy as np
-
-from tools.bench.datasets import dense_dataset
 
 SKIN_SHARE = 0.21
 SKIN_COLOUR = (200.0, 150.0, 120.0)
@@ -92,15 +85,3 @@ SETS = {
 def drawn(name, n):
     """(X, y) of a set."""
     return SETS[name](n, np.random.default_rng([n, list(SETS).index(name)]))
-
-
-def prepare(name, n, cache):
-    """The set as arrays in an .npz file in ``cache``, as those of datasets.prepare."""
-    version = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
-    path = cache / f"{name}-{n}-{version}.npz"
-    if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial.npz")  # an interrupted write must not look like a whole file
-        np.savez(partial, **vars(dense_dataset(*drawn(name, n))))
-        partial.replace(path)
-    return path

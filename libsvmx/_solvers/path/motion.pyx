@@ -34,7 +34,7 @@ cdef class Motion:
     Attributes
     ----------
     breakpoints, steps, exchanges, repairs : int      since ``begin``: variables that changed sets, straight lines of
-        length > 0, moves along a null direction, paths that mended what rounding had left
+        length > 0, moves along a null direction, paths that repaired what rounding had left
     """
 
     def __cinit__(self, PathState state):

@@ -1,6 +1,6 @@
 """The solvers that are compared.
 
-Each module of this package has ``Training(dataset, options)``: the constructor prepares everything that is
+Each module of this package has ``Training(dataset, options, **settings)``: the constructor prepares everything that is
 not timed, ``train()`` is what is timed, ``outcome()`` tells what came of it. Whatever cannot run raises Unavailable.
 """
 
@@ -9,35 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-
-class Unavailable(Exception):
-    """A peer that is not installed, or a case that it cannot run; the text says which."""
-
-
-@dataclass(frozen=True)
-class Solver:
-    """A row of the tables: a peer, with one thread or all, and the storage that it is given."""
-
-    name: str
-    module: str
-    label: str
-    all_threads: bool = False
-    dense: bool = False
-
-
-SOLVERS = (
-    Solver("libsvmx", "svmx", "libsvmx"),
-    Solver("libsvmx-all", "svmx", "libsvmx, all threads", all_threads=True),
-    Solver("libsvm", "libsvm", "LIBSVM"),
-    Solver("libsvm-all", "libsvm", "LIBSVM, OpenMP", all_threads=True),
-    Solver("sklearn", "sklearn", "scikit-learn, CSR"),
-    Solver("sklearn-dense", "sklearn", "scikit-learn, dense", dense=True),
-    Solver("sklearnex", "sklearnex", "scikit-learn-intelex, CSR", all_threads=True),
-    Solver("sklearnex-dense", "sklearnex", "scikit-learn-intelex, dense", all_threads=True, dense=True),
-)
+CONVERGED = "converged"
 
 
 @dataclass(frozen=True)
@@ -59,12 +36,24 @@ class Solution:
 
 @dataclass
 class Outcome:
-    """What a training came to; None where a peer does not tell."""
+    """What a training came to; None where a peer does not tell, ``status`` where it is not 'converged'."""
 
     solution: Solution
     iterations: int | None = None
     objective: float | None = None
     rho: list[float] = field(default_factory=list)
     model_hash: str | None = None
-    counts: dict[str, int] = field(default_factory=dict)
+    counts: dict[str, Any] = field(default_factory=dict)
+    status: str = CONVERGED
     note: str = ""
+
+
+def solution_of(model: Any) -> Solution:
+    """Of a model of libsvmx."""
+    classify = model.class_sv is not None
+    return Solution(
+        np.asarray(model.sv_indices) - 1,
+        np.asarray(model.sv_coef),
+        np.asarray(model.labels) if classify else None,
+        np.asarray(model.class_sv) if classify else None,
+    )

@@ -1,14 +1,13 @@
 """scikit-learn's SVC, NuSVC, OneClassSVM, SVR and NuSVR, on CSR or dense data."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import numpy as np
 
-from libsvmx.enums import KernelType, SvmType
+from libsvmx import KernelType, SvmType
 from tools.bench.datasets import parameter, scipy_matrix
-from tools.bench.peers import Outcome, Solution, Unavailable
+from tools.bench.measure import Unavailable
+from tools.bench.peers import Outcome, Solution
 
 ESTIMATORS = {
     SvmType.C_SVC: "SVC",

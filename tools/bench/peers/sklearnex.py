@@ -1,10 +1,9 @@
 """scikit-learn-intelex (oneDAL), which takes as many threads as the machine has."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
-from tools.bench.peers import Unavailable, sklearn
+from tools.bench.measure import Unavailable
+from tools.bench.peers import sklearn
 
 
 def load_module():

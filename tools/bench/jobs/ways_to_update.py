@@ -14,30 +14,62 @@ Rows are in memory and converted before the clock starts, CPU seconds are counte
 there are coefficients), and kernel rows that a trained state has kept are there, as they would be for any later update.
 """
 
-from __future__ import annotations
-
-import math
-import time
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import asdict, dataclass
+from functools import cache, cached_property
 from importlib import import_module
 
 import numpy as np
 
+import libsvmx
 from tools.bench.certificate import certify
-from tools.bench.crossvalidators import timed
 from tools.bench.datasets import csr_matrix, dense_dataset, load, parameter, scipy_matrix
-from tools.bench.peers import Solution
+from tools.bench.measure import limit_cpu, timed
+from tools.bench.peers import Solution, solution_of
 
 MEGABYTES = 500  # of kernel rows, for all: every row of the sets here but a9a
-TIGHT_EPS = 1e-6  # of the retraining that is asked where two predictions differ
 NONE_LEFT = 1e-9  # of C: a sum that rounding alone has left over
 
-# Two classes in the plane with equal priors: one Gaussian, and two on either side of it. All have the same spread;
+# Two classes in the plane with equal priors: one Gaussian, and two on either side of it. All have the same deviation;
 # 1.41 between centres at 0.7 is 2 standard deviations, so about a fifth of the rows is on the wrong side.
 CENTRE = (0.5, 1.0)
 CENTRES = ((-0.5, 0.0), (1.5, 2.0))
-SPREAD = 0.7
+DEVIATION = 0.7
+
+
+def changes(job):
+    """{subject, ways, repeat, max_seconds_once, limit, ...}: every way ``repeat`` times, in turn; ``limit`` is of the
+    CPU seconds of the whole process, None for none.
+
+    Returns
+    -------
+    runs : list of {way, seconds, objective, ...}
+    ratio : of the breakpoints of MID to those of SID as section 3.4 expects it, ||d||_2 / ||d||_1 with the changes d of
+        alpha that are asked for; a median
+    """
+    runs, ratios, before = [], [], None
+    limit_cpu(job["limit"])
+    for repetition in range(job["repeat"]):
+        if before is None or job["subject"] == "artificial":  # the others have one change only
+            before = Before(CHANGES[job["subject"]](job, repetition))
+        # to and fro: the first in a turn finds the processor's caches cold
+        for name in job["ways"][:: -1 if repetition % 2 else 1]:
+            if any(run["way"] == name and run["seconds"] > job["max_seconds_once"] for run in runs):
+                continue
+            work, outcome = way(name, before)
+            run = {"way": name, "seconds": timed(work), **outcome()}
+            joined = run.pop("joined", None)
+            if name == "MID":
+                left = sizes(before.state.model, before.change.n)[before.change.gone]
+                ratios.append(expected(np.concatenate([joined, left])))
+            runs.append(run)
+    ratio = float(np.median(ratios)) if ratios else None
+    return {"seconds": sum(run["seconds"] for run in runs), "runs": runs, "ratio": ratio}
+
+
+def expected(asked):
+    """||d||_2 / ||d||_1 (section 3.4): sqrt(m) / m where all of m alpha go all the way between 0 and C."""
+    total = np.abs(asked).sum()
+    return float(np.linalg.norm(asked) / total) if total else 1.0
 
 
 # ---- data --------------------------------------------------------------------------------------
@@ -63,7 +95,11 @@ class Change:
         return np.setdiff1d(np.arange(len(self.y)), self.gone)
 
     def options(self, eps=1e-3):
-        return f"-s 0 -t 2 -c {self.C!r} -g {self.gamma!r} -e {eps!r} -m {MEGABYTES}"
+        return options_of(self.C, self.gamma, eps)
+
+
+def options_of(C, gamma, eps):
+    return f"-s 0 -t 2 -c {C!r} -g {gamma!r} -e {eps!r} -m {MEGABYTES}"
 
 
 def drawn(n, random):
@@ -71,7 +107,7 @@ def drawn(n, random):
     y = np.where(random.random(n) < 0.5, 1.0, -1.0)
     second = (random.random(n) < 0.5).astype(int)
     centres = np.where((y > 0)[:, None], CENTRE, np.array(CENTRES)[second])
-    return centres + SPREAD * random.standard_normal((n, 2)), y
+    return centres + DEVIATION * random.standard_normal((n, 2)), y
 
 
 def artificial(job, repetition):
@@ -114,12 +150,36 @@ def scaled(dataset):
 CHANGES = {"artificial": artificial, "window": window}
 
 
-# ---- ways --------------------------------------------------------------------------------------
+# ---- ways: (what is timed, what then tells the outcome) ---------------------------------------------
+
+
+class Before:
+    """Before(change): what is known of the optimum before the change, computed when it is asked for, once."""
+
+    def __init__(self, change):
+        self.change = change
+        self.seeded = cache(lambda eps: Seeded(change, eps))
+
+    @cached_property
+    def state(self):
+        change, n = self.change, self.change.n
+        return kept_state(change.X[:n], change.y[:n], change.C, change.gamma)
+
+
+def way(name, before):
+    kind, _, eps = name.partition(" ")
+    change = before.change
+    if kind in ("MID", "SID"):
+        return along_paths(change, before.state, kind == "SID")
+    if kind == "seeded":
+        return before.seeded(float(eps)).work, before.seeded(float(eps)).outcome
+    rows, peer = change.left, {"LIBSVM": "libsvm", "cold": "svmx"}[kind]
+    dataset = dense_dataset(change.X[rows], change.y[rows])
+    training = import_module(f"tools.bench.peers.{peer}").Training(dataset, change.options(float(eps)))
+    return training.train, lambda: certified(change, training.outcome().solution)
 
 
 def kept_state(X, y, C, gamma):
-    import libsvmx
-
     return libsvmx.train(X, y, keep_state=True, C=C, gamma=gamma, cache_size=MEGABYTES, threads=1)
 
 
@@ -130,92 +190,70 @@ def sizes(model, n):
     return alpha
 
 
-def solution_of(model):
-    return Solution(np.asarray(model.sv_indices) - 1, np.asarray(model.sv_coef), model.labels, np.array(model.class_sv))
-
-
 def certified(change, solution):
     """Objective, and KKT gap over all rows, from the data: both of the kernel in double, whatever the solver's was."""
     rows = change.left
     matrix = scipy_matrix(dense_dataset(change.X[rows], change.y[rows]))
-    found = certify(matrix, change.y[rows], parameter(change.options(), matrix.shape[1]), solution)
-    return {"objective": found.objective, "gap": found.gap, "infeasibility": found.infeasibility}
+    return asdict(certify(matrix, change.y[rows], parameter(change.options(), matrix.shape[1]), solution))
 
 
 def along_paths(change, state, single):
-    """(work, outcome) of MID or, one row at a time, SID."""
+    """MID or, one row at a time, SID."""
     state = state.copy()
     state.check()  # a copy has no kernel rows; those of its support vectors are there again
     n, X, y, gone = change.n, change.X, change.y, change.gone
-    reports = []
+    joining, reports = np.arange(n, len(y)), []
 
     def updated(rows, ids):
-        state.update(add=(X[rows], y[rows]) if len(rows) else None, remove=ids)
-        reports.append(state.report)
+        if len(rows) or len(ids):
+            state.update(add=(X[rows], y[rows]) if len(rows) else None, remove=ids)
+            reports.append(state.report)
 
     def work():
-        joining = np.arange(n, len(y))
-        if single:
-            for k in range(max(len(joining), len(gone))):
-                for rows, ids in ((joining[k : k + 1], ()), ((), gone[k : k + 1])):
-                    if len(rows) or len(ids):
-                        updated(rows, ids)
-        else:
+        for k in range(max(len(joining), len(gone)) if single else 0):
+            updated(joining[k : k + 1], ())
+            updated((), gone[k : k + 1])
+        if not single:
             updated(joining, gone)
         _ = state.model
 
     def outcome():
-        told = {name: sum(getattr(r, name) for r in reports) for name in ("breakpoints", "steps", "exchanges")}
-        told["repairs"] = sum(r.repairs + r.retrained for r in reports)
         alpha = sizes(state.model, len(state))
+        told = {"breakpoints": sum(r.breakpoints for r in reports), "joined": alpha[len(alpha) - len(joining) :]}
+        told |= {"repairs": sum(r.repairs + r.retrained for r in reports)}
         free = int(np.sum((alpha > 0) & (alpha < change.C)))
-        joined = alpha[len(alpha) - (len(y) - n) :]
-        return {**certified(change, solution_of(state.model)), "free": free, "joined": joined, **told}
+        return {**certified(change, solution_of(state.model)), "free": free, **told}
 
     return work, outcome
 
 
-def retrained(change, peer, eps):
-    """(work, outcome) of a training of a module in peers."""
-    rows = change.left
-    training = peer.Training(dense_dataset(change.X[rows], change.y[rows]), change.options(eps))
-
-    def outcome():
-        found = training.outcome()
-        return {**certified(change, found.solution), "iterations": found.iterations, "note": found.note}
-
-    return training.train, outcome
-
-
 class Seeded:
-    """Seeded(change, eps): the optimum to ``eps`` before the change, and SMO from there."""
+    """Seeded(change, eps): the optimum to ``eps`` before the change, and SMO from there.
+
+    No face of libsvmx starts SMO from what its caller knows, so here the layers below are called.
+    """
 
     def __init__(self, change, eps):
         from libsvmx._solvers.control import Control
-        from libsvmx._solvers.smo import smo
+        from libsvmx._solvers.smo import smo, warm
+        from libsvmx._train.formulation import build_dual
         from libsvmx._train.problem import Problem
 
-        self.change = change
-        self.param = replace(parameter(change.options(eps), change.X.shape[1]), threads=1)
+        self.change, C = change, change.C
+        param = parameter(change.options(eps), change.X.shape[1])
         self.problem = Problem(csr_matrix(dense_dataset(change.X, change.y)), np.ascontiguousarray(change.y).data)
-        self.limits = lambda: Control(eps)
-        before = np.arange(change.n, dtype=np.int32)
-        self.before = smo.solve(self.posed(before), self.kernel().part(before.data), MEGABYTES << 20, self.limits(), 1)
+        self.dual = lambda rows: build_dual(param, change.y[rows].data, C, C)
+        self.solve = lambda solver, dual, kernel: solver.solve(dual, kernel, MEGABYTES << 20, Control(eps), 1)
+        self.warm, before = warm, np.arange(change.n, dtype=np.int32)
+        self.before = self.solve(smo, self.dual(before), self.kernel().part(before.data))
 
     def kernel(self):
         """Of all rows, before and after."""
         from libsvmx._kernels.kernel import Kernel
 
-        return Kernel(self.problem.features, self.problem.rows, self.param.kernel_type, 3, self.change.gamma, 0.0)
-
-    def posed(self, rows):
-        from libsvmx._train.formulation import build_dual
-
-        return build_dual(self.param, self.change.y[rows].data, self.change.C, self.change.C)
+        return Kernel(self.problem.features, self.problem.rows, libsvmx.KernelType.RBF, 3, self.change.gamma, 0.0)
 
     def work(self):
-        from libsvmx._solvers.smo import warm
-
         change, rows = self.change, self.change.left.astype(np.int32)
         n, y = change.n, change.y
         kernel = self.kernel()
@@ -227,9 +265,8 @@ class Seeded:
         V = np.concatenate([self.before.scores, y[n:]])
         V[rows] -= step[moved] @ values_of(targets, moved)
         V[n:] = y[n:] - values_of(targets, np.arange(n, len(y))) @ beta[rows]
-        dual = self.posed(rows)
-        start = dual.changed(beta=beta[rows].data, scores=V[rows].data)
-        self.solution = warm.solve(start, kernel.part(rows.data), MEGABYTES << 20, self.limits(), 1)
+        start = self.dual(rows).changed(beta=beta[rows].data, scores=V[rows].data)
+        self.solution = self.solve(self.warm, start, kernel.part(rows.data))
 
     def outcome(self):
         beta = np.asarray(self.solution.beta)
@@ -241,10 +278,7 @@ class Seeded:
 
 def values_of(targets, sources):
     """K(source, target): float64, shape (number of sources, number of targets)."""
-    values = np.zeros((len(sources), targets.n))
-    for row, found in zip(values, targets.rows(sources.tolist()), strict=True):
-        row[:] = found
-    return values
+    return np.array([np.asarray(row) for row in targets.rows(sources.tolist())], dtype=float).reshape(-1, targets.n)
 
 
 def handed_on(beta, y, C, gone):
@@ -253,93 +287,17 @@ def handed_on(beta, y, C, gone):
     There is room: the others have minus that sum, and may all fall to 0.
     """
     beta, lost = beta.copy(), beta[gone].sum()
-    low, high = np.minimum(0.0, y * C), np.maximum(0.0, y * C)
-    free = (low < beta) & (beta < high)
+    lower, upper = np.minimum(0.0, y * C), np.maximum(0.0, y * C)
+    free = (lower < beta) & (beta < upper)
     beta[gone], free[gone] = 0.0, False
     others = np.ones(len(y), dtype=bool)
     others[gone] = False
     for group in (free, others):
         while abs(lost) > NONE_LEFT * C:
-            room = group & ((beta < high) if lost > 0 else (beta > low))
+            room = group & ((beta < upper) if lost > 0 else (beta > lower))
             if not room.any():
                 break
-            after = np.clip(beta[room] + lost / room.sum(), low[room], high[room])
+            after = np.clip(beta[room] + lost / room.sum(), lower[room], upper[room])
             lost -= (after - beta[room]).sum()
             beta[room] = after
     return beta
-
-
-class Before:
-    """Before(change): what is known of the optimum before the change, computed when it is asked for, once."""
-
-    def __init__(self, change):
-        self.change = change
-        self.seeded = lru_cache(lambda eps: Seeded(change, eps))
-
-    @cached_property
-    def state(self):
-        change, n = self.change, self.change.n
-        return kept_state(change.X[:n], change.y[:n], change.C, change.gamma)
-
-
-def way(name, before):
-    """(work, outcome) of a way by its name."""
-    kind, _, eps = name.partition(" ")
-    change = before.change
-    if kind in ("MID", "SID"):
-        return along_paths(change, before.state, kind == "SID")
-    if kind == "seeded":
-        seeded = before.seeded(float(eps))
-        return seeded.work, seeded.outcome
-    peer = import_module("tools.bench.peers." + {"LIBSVM": "libsvm", "cold": "svmx"}[kind])
-    return retrained(change, peer, float(eps))
-
-
-# ---- what a child does -------------------------------------------------------------------------
-
-
-def limit_cpu(seconds):
-    """End this process by SIGXCPU after so many CPU seconds, where that can be had."""
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), resource.RLIM_INFINITY))
-
-
-def changes(job):
-    """{subject, ways, repeat, max_seconds_once, limit, ...}: every way ``repeat`` times, in turn; ``limit`` is of the
-    CPU seconds of the whole process, None for none.
-
-    Returns
-    -------
-    runs : list of {way, seconds, objective, ...}
-    ratio : of the breakpoints of MID to those of SID as section 3.4 expects it, ||d||_2 / ||d||_1 with the changes d of
-        alpha that are asked for; a median
-    """
-    runs, ratios = [], []
-    before = None
-    if job["limit"] is not None:
-        limit_cpu(job["limit"])
-    for repetition in range(job["repeat"]):
-        if before is None or job["subject"] == "artificial":  # the others have one change only
-            before = Before(CHANGES[job["subject"]](job, repetition))
-        # to and fro: the first in a turn finds the processor's caches cold
-        for name in job["ways"][:: -1 if repetition % 2 else 1]:
-            if any(run["way"] == name and run["seconds"] > job["max_seconds_once"] for run in runs):
-                continue
-            work, outcome = way(name, before)
-            run = {"way": name, "seconds": timed(work), **outcome()}
-            joined = run.pop("joined", None)
-            if name == "MID":
-                left = sizes(before.state.model, before.change.n)[before.change.gone]
-                ratios.append(expected(np.concatenate([joined, left])))
-            runs.append(run)
-    return {"runs": runs, "ratio": float(np.median(ratios)) if ratios else None}
-
-
-def expected(asked):
-    """||d||_2 / ||d||_1 (section 3.4): sqrt(m) / m where all of m alpha go all the way between 0 and C."""
-    total = np.abs(asked).sum()
-    return float(np.linalg.norm(asked) / total) if total else 1.0
