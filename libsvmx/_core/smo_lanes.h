@@ -130,12 +130,12 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const floa
     return winner;
 }
 
-static SVMX_CLONES int64_t svmx_top(int64_t n, double *V, const float *up, double *lanes, double *maximum)
+static SVMX_CLONES int64_t svmx_max_violator(int64_t n, double *V, const float *up, double *lanes, double *maximum)
 {
     return svmx_move_top(n, V, NULL, NULL, 0.0, 0.0, up, lanes, maximum, 0);
 }
 
-static SVMX_CLONES int64_t svmx_update_top(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
+static SVMX_CLONES int64_t svmx_update_max_violator(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
                                            double dbeta_j, const float *up, double *lanes, double *maximum)
 {
     return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, lanes, maximum, 1);
