@@ -132,7 +132,7 @@ def test_limit_of_cpu_time(tmp_path):
 
 
 def test_unknown_solvers_are_told(tmp_path):
-    found = ran(replace(HEART, ways=(Way("x", "sklearnex"),)), tmp_path)
+    found = ran(replace(HEART, ways=(Way("x", "sklearn", {"library": "sklearnex"}),)), tmp_path)
     assert found.measured() or found.runs[0].cannot == "scikit-learn-intelex is not installed"
 
 
