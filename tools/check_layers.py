@@ -33,6 +33,14 @@ LAYERS = {
         "io",
         "api dask cli compat svmutil __init__",
     ),
+    "tools": (
+        "powers_of_five snapshot check_layers",
+        "bench/__init__ bench/measure bench/cases bench/report bench/generated",
+        "bench/machine bench/datasets bench/figures bench/turns",
+        "bench/certificate bench/mapped bench/roofline bench/peers bench/protocol",
+        "bench/jobs",
+        "bench/__main__",
+    ),
 }
 SOURCES = (".py", ".pyx", ".pxd")
 IMPORT = re.compile(

@@ -5,9 +5,16 @@
     …                                                                   arrays, little-endian, one after the other
     SHA-256 of all bytes before it                                      32 bytes
 
-``arrays`` lists [name, type, length, offset from the first array]. The rows are "indptr", "indices", "values",
-"targets" and "ids"; binary problem k, of the classes binaries[k]["pair"] and with sum of beta binaries[k]["total"], is
-"ids k", "beta k" and "K_beta k". What they mean says libsvmx._train.updating.restore.
+``arrays`` lists [name, type, length, offset from the first array, in bytes]; they come in this order:
+
+    "indptr" int64 (n + 1)   "indices" int32   "values" float64      the rows, as a CsrMatrix
+    "targets" float64 (n)    "ids" int64 (n)                         label or target, and id, of each
+    "ids k" int64 (m)    "beta k" float64 (m, in regression 2 m)    "K_beta k" float64 (m)
+
+The last line is binary problem k: the row at each position of its path, its coefficients and K beta. binaries[k] is
+{"pair": its two labels or null, "total": sum of beta}.
+
+What a record must fulfil is checked in libsvmx._train.updating.restore.
 """
 
 from __future__ import annotations
@@ -51,19 +58,14 @@ def is_state(path: str) -> bool:
 
 
 def save_state(path: str, state: State) -> None:
-    """Write a state file, whole or not at all.
-
-    Raises
-    ------
-    OSError
-    """
+    """Write a state file, whole or not at all. Raises OSError."""
     content = state_bytes(state)
     with atomic_write(path) as file:
         file.write(content)
 
 
 def state_bytes(state: State) -> bytes:
-    """The bytes of the file."""
+    """The bytes of the file. Raises SvmxError if the state is being changed."""
     record = record_of(state)
     matrix = record.problem.matrix
     arrays: dict[str, tuple[str, Any]] = {

@@ -1,6 +1,9 @@
-"""The benchmarks: their table of cases, their certificate beside the solver's own, and a run in small."""
+"""The benchmarks: their cases, their certificate beside the solver's own, and every kind of job in small."""
 
 import json
+import os
+import shutil
+import sys
 from argparse import Namespace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,21 +14,27 @@ from support.data import DATA
 from support.oracle import Oracle
 
 import libsvmx
-from tools.bench import cases, crossvalidators, datasets, searching, seeding, turns
-from tools.bench.__main__ import main
+from tools.bench import datasets, turns
+from tools.bench.__main__ import JOBS, arguments, job_of, main
+from tools.bench.cases import Case
 from tools.bench.certificate import certify
+from tools.bench.jobs import grid, seeding, training, validators
 from tools.bench.measure import measure
-from tools.bench.peers import SOLVERS, Solution, libsvm, svmx
-from tools.bench.training import Settings, run_case
+from tools.bench.peers import Solution, libsvm, svmx
+from tools.bench.protocol import Found
 
-EVERY_CASE = [case for group in cases.GROUPS.values() for case in group]
+HEART = Case("heart_scale", "heart_scale")
 FORMULATIONS = ("-s 0 -c 10", "-s 1 -n 0.5", "-s 2 -n 0.2", "-s 3 -c 3", "-s 4 -c 3 -n 0.4")
 KERNELS = ("-t 0", "-t 1 -g 0.2 -r 1", "-t 2", "-t 3 -g 0.02")
 
 
 def prepared(name, folder, **change):
-    case = cases.Case(name, name, **change)
-    return datasets.load(datasets.prepare(case, datasets.find(DATA, name), folder))
+    return datasets.load(datasets.prepare(Case(name, name, **change), DATA, folder))
+
+
+def options(folder, **change):
+    usual = {"data": DATA, "cache": folder, "repeat": 1, "timeout": 600, "max_seconds_once": 100, "solver": None}
+    return Namespace(**{**usual, **change})
 
 
 def trained(dataset, options, module=svmx):
@@ -39,10 +48,24 @@ def certificate(dataset, options, solution):
     return certify(X, dataset.targets, datasets.parameter(options, X.shape[1]), solution)
 
 
-def test_cases_have_names_of_their_own_and_options_that_are_understood():
-    assert len(set(EVERY_CASE)) == len(cases.named()) == len({case.name for case in EVERY_CASE}) > 50
-    for case in EVERY_CASE:
-        assert datasets.parameter(case.options, 10).gamma > 0, case.name
+@pytest.mark.parametrize("job", JOBS)
+def test_cases_have_names_of_their_own_and_options_that_are_understood(job):
+    _, asked = arguments([job, "--list"])
+    cases = job_of(job).every_case(asked)
+    assert len({(case.part, case.name, getattr(case, "folds", 0)) for case in cases}) == len(cases) > 0
+    for case in cases:
+        assert datasets.parameter(getattr(case, "options", ""), 10).gamma > 0, case.name
+        assert case.part in (job_of(job).parts or ("",))
+        assert case.title().startswith(case.name)
+        assert case.quick().name == case.name
+
+
+def test_every_training_of_the_docs_is_there():
+    names = {case.name for case in job_of("training").every_case(None)}
+    assert len(names) > 50
+    alike = {}
+    for case in job_of("training").every_case(None):  # a case may be in two parts, but then it is the same
+        assert alike.setdefault(case.name, (case.data, case.options)) == (case.data, case.options)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -53,8 +76,8 @@ def test_certificate_agrees_with_the_solver(formulation, kernel, tmp_path):
     dataset = prepared("heart_scale", tmp_path)
     ours, theirs = trained(dataset, options), trained(dataset, options, libsvm)
     (report,) = ours.observer.reports
-    for training in (ours, theirs):
-        found = certificate(dataset, options, training.outcome().solution)
+    for one in (ours, theirs):
+        found = certificate(dataset, options, one.outcome().solution)
         assert found.gap == pytest.approx(report.gap, abs=1e-4)
         assert found.objective == pytest.approx(report.objective, rel=1e-5)
         assert found.infeasibility < 1e-10
@@ -111,58 +134,64 @@ def test_nodes_are_those_of_the_oracle(tmp_path):
 
 
 def test_run_compares_models(tmp_path):
-    solvers = [s for s in SOLVERS if s.name in ("libsvmx", "libsvm")]
-    found = run_case(cases.named()["heart_scale"], solvers, Settings(DATA, tmp_path, repeat=2))
-    ours, oracle = found.entries
-    assert found.equality(ours) == "equal"
+    job = job_of("training")
+    found = job.run(HEART, options(tmp_path, repeat=2, solver=["libsvmx", "libsvm"]))
+    ours, oracle = found.runs
+    assert training.equality(found, "libsvmx") == "equal"
+    assert not job.wrong(found)
     assert len(ours.times) == len(oracle.times) == 2
-    assert ours.result["iterations"] == oracle.result["iterations"] > 0
-    assert ours.certificate is oracle.certificate  # the same coefficients
-    assert 0 < ours.certificate.gap < 0.0011
-    assert found.limit.seconds > 0
-    ours.result["model_hash"] = "another"
-    assert found.equality(ours) == "DIFFER"
+    assert ours.last["iterations"] == oracle.last["iterations"] > 0
+    judged = found.told["judged"]
+    assert judged["libsvmx"] is judged["libsvm"]  # the same coefficients
+    assert 0 < judged["libsvm"]["gap"] < 0.0011
+    assert found.told["limit"]["seconds"] > 0
+    assert 0 <= ours.last["training_bytes"] < ours.last["peak_bytes"]
+    ours.last["model_hash"] = "another"
+    assert job.wrong(found)
+    assert "DIFFER" in job.table(found).text()
 
 
 def test_slow_solvers_run_once(tmp_path):
-    solvers = [s for s in SOLVERS if s.name == "libsvmx"]
-    settings = Settings(DATA, tmp_path, repeat=3, max_seconds_once=0)
-    assert len(run_case(cases.named()["heart_scale"], solvers, settings).entries[0].times) == 1
+    asked = options(tmp_path, repeat=3, max_seconds_once=0, solver=["libsvmx"])
+    assert len(job_of("training").run(HEART, asked).runs[0].times) == 1
 
 
 def test_what_cannot_run_is_said(tmp_path):
-    job = {"task": "train", "module": "sklearn", "dense": False, "arrays": str(tmp_path / "a.npz"), "options": "-b 1"}
-    job["npz"] = str(datasets.prepare(cases.named()["heart_scale"], DATA / "heart_scale", tmp_path))
+    job = {"call": "jobs.trainings:train", "peer": "sklearn", "settings": {}, "options": "-b 1", "clock": "cpu"}
+    job |= {"npz": str(datasets.prepare(HEART, DATA, tmp_path)), "arrays": str(tmp_path / "a.npz"), "limit": None}
     assert measure(job, 1, 100)["cannot"]  # installed or not: its probabilities are not compared
     assert measure(job, 1, 0.01)["cannot"] == "not done after 0.01 s"
-    job["module"] = "nobody"
+    job["peer"] = "nobody"
     assert "ModuleNotFoundError" in measure(job, 1, 100)["cannot"]
 
 
 def test_command(tmp_path, capsys):
     files = {name: Path(tmp_path, name) for name in ("raw.json", "table.md")}
-    options = ["--case", "heart_scale", "madelon", "--solver", "libsvmx", "libsvm", "--repeat", "1"]
+    command = ["--case", "heart_scale", "madelon", "--solver", "libsvmx", "libsvm", "--repeat", "1"]
     folders = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache")]
     output = ["--json", str(files["raw.json"]), "--markdown", str(files["table.md"])]
-    assert main([*options, *folders, *output]) == 0
+    assert main([*command, *folders, *output]) == 0
     text = capsys.readouterr().out
-    assert "libsvmx's model beside LIBSVM's: equal" in text
+    assert "geometric mean" in text
     assert "NOT RUN: madelon is not in" in text
     raw = json.loads(files["raw.json"].read_text())
-    assert [entry["model"] for entry in raw["results"][0]["entries"]] == ["equal", ""]
+    (found,) = (result for result in raw["results"] if not result["cannot"])
+    assert [run["name"] for run in found["runs"]] == ["libsvmx", "libsvm"]
+    assert not found["wrong"]
     assert raw["machine"]["packages"]["libsvm-official"]
     assert "| heart_scale | 270 | `defaults` | 162 | 132 | equal |" in files["table.md"].read_text()
+    assert main(["--case", "madelon", *folders]) == 2
+    with pytest.raises(SystemExit):
+        main(["--case", "nobody"])
 
 
-VALIDATED = (cases.SEEDING, cases.LEAVING, cases.SEARCHING)
-
-
-def validated(validator, dataset, folder, **job):
-    """(result, lines) of a validator in this process."""
-    records = Path(folder, "records")
+def validated(validator, folder, **job):
+    """(result, lines) of a validator in this process, on heart_scale, or its first rows."""
+    records, rows = Path(folder, "records"), job.pop("rows", 0)
     records.write_text("")
+    npz = datasets.prepare(Case("heart", "heart_scale", rows=rows), DATA, folder)
     job = {"records": str(records), "predictions": str(Path(folder, "predictions.npy")), "seconds": 1e9, **job}
-    result = crossvalidators.VALIDATORS[validator](dataset, job)
+    result = getattr(validators, validator)({"npz": str(npz), **job})
     return result, [json.loads(line) for line in records.read_text().splitlines()]
 
 
@@ -170,19 +199,11 @@ def oracle(dataset, options):
     return Oracle(datasets.csr_matrix(dataset), dataset.targets, options)
 
 
-@pytest.mark.parametrize("group", VALIDATED)
-def test_validated_cases_have_names_of_their_own_and_options_that_are_understood(group):
-    assert len({case.name for case in group}) == len(group) >= 2
-    for case in group:
-        assert datasets.parameter(case.options, 10).gamma > 0, case.name
-    assert {name for name, _ in seeding.PAPER} == {case.name for case in cases.SEEDING}
-
-
 @pytest.mark.parametrize("k", [2, 7, 40])
 def test_folds_one_by_one_are_those_of_the_oracle(k, tmp_path):
     dataset = prepared("heart_scale", tmp_path, rows=40)  # 40 folds: leave-one-out, whose folds are not stratified
     job = {"options": "-c 2182 -g 0.2", "folds": k}
-    _, lines = validated("libsvm_folds", dataset, tmp_path, **job)
+    _, lines = validated("libsvm_folds", tmp_path, rows=40, **job)
     reference = oracle(dataset, job["options"])
     np.testing.assert_array_equal(seeding.of_records(lines, 40), reference.cross_validate(k))
     assert sorted(row for line in lines for row in line["rows"]) == list(range(40))
@@ -192,8 +213,8 @@ def test_folds_one_by_one_are_those_of_the_oracle(k, tmp_path):
 
 
 def test_without_time_one_part_stands_for_all(tmp_path):
-    path = datasets.prepare(cases.named()["heart_scale"], DATA / "heart_scale", tmp_path)
-    job = {"task": "cross_validate", "validator": "libsvm_folds", "npz": str(path), "options": "", "folds": 5}
+    path = datasets.prepare(HEART, DATA, tmp_path)
+    job = {"call": "jobs.validators:libsvm_folds", "npz": str(path), "options": "", "folds": 5}
     found = turns.sampled({**job, "seconds": 0}, 5, 100)
     (line,) = found["records"]
     assert found["seconds"] == pytest.approx(5 * line["seconds"]) == pytest.approx(5 * found["spent"])
@@ -212,7 +233,7 @@ def test_what_was_measured_outlives_a_stopped_child(monkeypatch):
     found = turns.sampled({"seconds": 6}, 10, 1)
     assert (found["seconds"], found["iterations"], found["measured"]) == (30, 150, 2)
     run = turns.Run("LIBSVM", lambda: found, [found])
-    assert turns.extrapolation(run, "folds") == [
+    assert turns.extrapolation([run], "folds") == [
         "LIBSVM: 2 of 10 folds measured (not done after 7 s), ~ is extrapolated"
     ]
     monkeypatch.setattr(turns, "measure", lambda *arguments: {"cannot": "broken"})
@@ -222,7 +243,7 @@ def test_what_was_measured_outlives_a_stopped_child(monkeypatch):
 def test_points_are_those_of_the_oracle(tmp_path):
     dataset = prepared("heart_scale", tmp_path)
     points = [(1, -3), (-1, 1)]
-    _, lines = validated("libsvm_points", dataset, tmp_path, options="", folds=5, points=points)
+    _, lines = validated("libsvm_points", tmp_path, options="", folds=5, points=points)
     assert [tuple(line["point"]) for line in lines] == points
     for (log2c, log2g), line in zip(points, lines, strict=True):
         predicted = oracle(dataset, f"-c {2.0**log2c} -g {2.0**log2g}").cross_validate(5)
@@ -231,7 +252,7 @@ def test_points_are_those_of_the_oracle(tmp_path):
 
 
 def fold(**values):
-    record = dict.fromkeys(crossvalidators.SUMMED, 1) | {"objective": -1.0, "rho": 0.5, "n_sv": 3, "seeder": "sir"}
+    record = dict.fromkeys(validators.SUMMED, 1) | {"objective": -1.0, "rho": 0.5, "n_sv": 3, "seeder": "sir"}
     record |= {"gap": 1e-4, "status": "converged"}
     return SimpleNamespace(**record | values)
 
@@ -240,36 +261,35 @@ def test_seeders_are_called_and_their_folds_summed(tmp_path, monkeypatch):
     """What the benchmark makes of the call's result, which is made up here."""
     dataset, asked = prepared("heart_scale", tmp_path), []
 
-    def cross_validate(X, y, n_folds, param, *, seed, seed_from):
-        asked.append((X.n_rows, n_folds, param.C, param.threads, seed, seed_from))
+    def cross_validate(X, y, n_folds, *, seeder, scheme, C, threads, **more):
+        asked.append((X.n_rows, n_folds, C, threads, seeder, scheme))
         folds = (fold(iterations=40), fold(iterations=2, rho=memoryview(b"ab"), seeder="none"))
-        whole = fold(iterations=100, solving_seconds=7) if seed_from == "star" else None
-        return SimpleNamespace(predictions=-y, folds=folds, seeder=seed, scheme=seed_from, whole=whole)
+        whole = fold(iterations=100, solving_seconds=7) if scheme == "star" else None
+        return SimpleNamespace(predictions=-y, folds=folds, seeder=seeder, scheme=scheme, whole=whole)
 
     monkeypatch.setattr(libsvmx, "cross_validate", cross_validate)
     job = {"options": "-c 3", "folds": 4}
-    star, _ = validated("svmx_folds", dataset, tmp_path, seeder="sir", seed_from="star", **job)
+    star, _ = validated("svmx_folds", tmp_path, seeder="sir", scheme="star", **job)
     assert (star["iterations"], star["whole_seconds"]) == (142, 8)
     assert star["seeders"] == {"sir": 1, "none": 1}
     assert json.loads(json.dumps(star))["folds"][1]["rho"] == [97, 98]
     np.testing.assert_array_equal(np.load(tmp_path / "predictions.npy"), -dataset.targets)
-    exact, _ = validated("svmx_folds", dataset, tmp_path, seeder="none", seed_from="", **job)
+    exact, _ = validated("svmx_folds", tmp_path, seeder="none", scheme="", **job)
     assert (exact["iterations"], exact["whole_seconds"]) == (42, None)
     assert asked == [(270, 4, 3, 1, "sir", "star"), (270, 4, 3, 1, "none", "")]
 
 
 def test_leave_one_out_is_called(tmp_path, monkeypatch):
-    dataset = prepared("heart_scale", tmp_path)
-
-    def leave_one_out(X, y, param=None):
+    def leave_one_out(X, y, **more):
         return SimpleNamespace(predictions=y, folds=[fold()] * 101, retrained=np.arange(101))
 
     monkeypatch.setattr(libsvmx, "leave_one_out", leave_one_out, raising=False)
-    result, _ = validated("svmx_leave_one_out", dataset, tmp_path, options="")
+    result, _ = validated("svmx_leave_one_out", tmp_path, options="")
     assert (result["retrained"], result["iterations"], result["folds"]) == (101, 101, [])
 
 
 def test_predictions_are_compared_row_by_row(tmp_path):
+    job = job_of("seeding")
     targets = np.array([1.0, 1, -1, -1])
     records = [{"rows": [3, 0], "predictions": [-1.0, -1.0]}]
     times = {"LIBSVM": 8.0, "none": 4.0, "sir-star": 2.0, "top-chain": None}
@@ -279,25 +299,27 @@ def test_predictions_are_compared_row_by_row(tmp_path):
     runs[3].cannot = "broken"
     np.save(tmp_path / "none.npy", np.array([-1.0, 1, -1, -1]))
     np.save(tmp_path / "sir-star.npy", np.array([1.0, -1, -1, -1]))
-    found = seeding.Comparison(cases.SEEDING[0], 10, "", 4, 2, runs)
-    seeding.judge(found, targets, tmp_path)
-    assert found.found == {
+    found = Found(job_of("seeding").every_case(Namespace(folds=[10]))[0], "", 4, 2, runs=runs)
+    found.told = seeding.judged(runs, targets, tmp_path)
+    disagreed = found.told["disagreed"]
+    assert found.told == {
         "LIBSVM": {"accuracy": None, "accuracy_there": 50, "unlike_exact": 0, "unlike_oracle": 0},
         "none": {"accuracy": 75, "accuracy_there": 50, "unlike_exact": 0, "unlike_oracle": 0},
         "sir-star": {"accuracy": 75, "accuracy_there": 100, "unlike_exact": 2, "unlike_oracle": 1},
+        "disagreed": disagreed,
     }
-    assert found.disagreed == 2
-    assert not found.differs()
-    assert [found.ratio(run) for run in found.runs] == [None, 2, 4, None]
-    told = seeding.table(found)
+    assert disagreed == 2
+    assert not job.wrong(found)
+    assert [found.ratio("LIBSVM", run.name) for run in found.runs] == [1, 2, 4, None]
+    told = job.table(found).text()
     assert "LIBSVM: 1 of 2 folds measured" in told
     assert "top-chain: NOT RUN: broken" in told
     assert "sir-star: 3 rounds did not converge" in told
-    assert "| heart | 10 | ~8.00 | 4.00 (2.0) | 2.00 (4.0) | 0.36 | 0.25 (1.4) |" in seeding.markdown([found])
+    assert "| heart | 10 | ~8.00 | 4.00 (2.0) | 2.00 (4.0) |" in job.tables([found])[0].markdown()
     np.save(tmp_path / "none.npy", targets)
-    seeding.judge(found, targets, tmp_path)
-    assert found.differs()
-    assert "DIFFER" in seeding.table(found)
+    found.told = seeding.judged(runs, targets, tmp_path)
+    assert job.wrong(found)
+    assert "DIFFER" in job.table(found).text()
 
 
 def test_rounds_that_fell_back_are_told():
@@ -311,7 +333,7 @@ def test_rounds_that_fell_back_are_told():
     assert told("none", "", none=4) == {}
 
 
-def test_seeders_stand_for_both_origins():
+def test_seeders_stand_for_both_schemes():
     assert seeding.expanded(["none", "sir", "sir-star", "auto"]) == ["none", "sir-chain", "sir-star", "auto"]
     assert set(seeding.expanded(None)) == set(seeding.CHOICES) - set(seeding.SEEDERS)
 
@@ -333,59 +355,56 @@ def test_slow_runs_have_one_turn():
     assert turns.refusals(runs) == ["broken: NOT RUN: why"]
 
 
-@pytest.mark.parametrize(("n", "m"), [(10, 10), (7, 3), (1, 4), (2, 2)])
-def test_points_are_spread(n, m):
-    rows, columns = list(range(n)), list(range(m))
-    points = searching.spread(rows, columns)
+def test_points_are_all_and_in_an_order_of_their_own():
+    rows, columns = list(range(10)), list(range(7))
+    points = grid.spread(rows, columns)
     assert sorted(points) == [(r, c) for r in rows for c in columns]
-    assert sorted(r for r, _ in points[:n]) == rows
-    if n == m:
-        assert sorted(c for _, c in points[:n]) == columns
+    assert points == grid.spread(rows, columns) != sorted(points)
 
 
 def test_steps_are_those_of_the_grid():
-    assert searching.steps("-5,13,2") == [-5, -3, -1, 1, 3, 5, 7, 9, 11, 13]
-    assert searching.steps("3,-15,-2")[-1] == -15
-    assert len(searching.steps("0,0.3,0.1")) == 4
+    assert grid.steps("-5,13,2") == [-5, -3, -1, 1, 3, 5, 7, 9, 11, 13]
+    assert grid.steps("3,-15,-2")[-1] == -15
+    assert len(grid.steps("0,0.3,0.1")) == 4
     with pytest.raises(ValueError, match="no step"):
-        searching.steps("1,2,-1")
+        grid.steps("1,2,-1")
 
 
-def test_rates_are_read_as_grid_writes_and_prints_them():
-    written = "log2c=-1.0 log2g=-7.0 rate=88.8\nlog2c=5 log2g=3 rate=1e-05\n"
-    printed = "[local] 5 3.5 50.0 (best c=32.0, g=0.0078125, rate=88.8)\n0.5 0.0078125 88.8\n"
-    assert searching.read_rates([written, printed]) == {(-1, -7): 88.8, (5, 3): 1e-05, (5, 3.5): 50}
+def test_rates_are_read_as_grid_writes_them():
+    written = "log2c=-1.0 log2g=-7.0 rate=88.8\n# log2c\nlog2c=5 log2g=3 rate=1e-05\n"
+    assert grid.read_rates(written) == {(-1, -7): 88.8, (5, 3): 1e-05}
 
 
 def test_searches_are_compared_point_by_point():
+    job = job_of("grid")
     runs = [turns.Run(name, dict, [{"seconds": s, "records": []}]) for name, s in (("LIBSVM", 9), ("svmx-grid", 3))]
-    found = searching.Search(cases.SEARCHING[0], [(0, 0), (0, 1), (1, 0)], "", 10, runs)
-    found.right = {"LIBSVM": {(0, 0): 5, (0, 1): 6}, "svmx-grid": {(0, 0): 5, (0, 1): 8, (1, 0): 9}}
-    assert found.unlike("svmx-grid", "LIBSVM") == {"points": 2, "unlike": 1, "rows": 2}
-    assert found.ratio(runs[1]) == 3
-    assert not found.differs()
-    found.right["svmx-grid, none"] = found.right["svmx-grid"]
-    assert found.differs()
-    assert "DIFFER" in searching.table(found)
+    found = Found(Case("splice", "splice"), n_rows=10, runs=runs)
+    seeded = [[0, 0, 5], [0, 1, 8], [1, 0, 9]]
+    found.told["right"] = {"LIBSVM": [[0, 0, 5], [0, 1, 6]], "svmx-grid": seeded}
+    assert grid.unlike(found, "svmx-grid", "LIBSVM") == {"points": 2, "unlike": 1, "rows": 2}
+    assert found.ratio("LIBSVM", "svmx-grid") == 3
+    assert not job.wrong(found)
+    found.told["right"]["svmx-grid, none"] = seeded
+    assert job.wrong(found)
+    assert "DIFFER" in job.table(found).text()
 
 
 def test_grid_of_libsvm(tmp_path):
-    options = Namespace(data=DATA, cache=tmp_path, seconds=1e9, timeout=600, megabytes=100, repeat=1)
-    options.log2c, options.log2g, options.fold, options.max_seconds_once = "-1,1,2", "-1,-3,-2", 3, 100
-    found = searching.search(cases.Case("heart", "heart_scale"), options)
-    assert found.right["LIBSVM"].keys() == {(-1, -1), (-1, -3), (1, -1), (1, -3)}
+    asked = options(tmp_path, seconds=1e9, megabytes=100, log2c="-1,1,2", log2g="-1,-3,-2", fold=3)
+    job = job_of("grid")
+    found = job.run(Case("heart", "heart_scale"), asked)
+    points = {(-1, -1), (-1, -3), (1, -1), (1, -3)}
     for run in found.runs:
-        assert run.results or run.cannot == "this libsvmx has no svmx-grid"
-        assert not run.results or found.right[run.name].keys() == found.right["LIBSVM"].keys()
-    assert not found.differs()
+        assert {(C, gamma) for C, gamma, _ in found.told["right"][run.name]} == points
+    assert not job.wrong(found)
     assert json.loads(json.dumps(found.raw()))["runs"][0]["name"] == "LIBSVM"
 
 
 @pytest.mark.parametrize(
     ("job", "cases_and_more", "heading"),
     [
-        ("seeding", ["--case", "heart", "adult", "--folds", "3", "--seeder", "libsvm", "none", "sir"], "### 3 folds"),
-        ("loo", ["--case", "heart_scale", "a9a-c1"], "### Leave-one-out"),
+        ("seeding", ["--case", "heart", "adult", "--folds", "3", "--seeder", "LIBSVM", "none", "sir"], "3 folds"),
+        ("loo", ["--case", "heart_scale", "a9a-c1"], "leave-one-out"),
     ],
 )
 def test_command_of_validations(job, cases_and_more, heading, tmp_path, capsys):
@@ -396,11 +415,34 @@ def test_command_of_validations(job, cases_and_more, heading, tmp_path, capsys):
     assert "NOT RUN: a9a is not in" in capsys.readouterr().out
     raw = json.loads(files["raw.json"].read_text())
     found = next(result for result in raw["results"] if not result["cannot"])
-    assert found["found"]["LIBSVM"]["accuracy"] > 70
+    assert found["told"]["LIBSVM"]["accuracy"] > 70
     assert "predictions" not in found["runs"][0]["results"][0]["records"][0]
     if job == "seeding":
-        assert found["found"]["none"] == found["found"]["LIBSVM"]
+        assert found["told"]["none"] == found["told"]["LIBSVM"]
         assert [run["name"] for run in found["runs"] if run["median"]] == ["LIBSVM", "none", "sir-chain", "sir-star"]
         assert found["runs"][1]["results"][0]["iterations"] == found["runs"][0]["results"][0]["iterations"] > 0
     assert heading in files["table.md"].read_text()
-    assert "not run: a9a is not in" in files["table.md"].read_text()
+    assert "NOT RUN: a9a is not in" in files["table.md"].read_text()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script takes the place of svm-predict")
+def test_commands_of_readers_and_predictions(tmp_path, capsys):
+    for name in ("a9a.xz", "a9a.t.xz"):
+        shutil.copy(DATA / "a1a.xz", tmp_path / name)
+    fake = tmp_path / "svm-predict"
+    fake.write_text(f'#!/bin/sh\nexec {sys.executable} -P -c "from libsvmx.cli.predict import entry; entry()" "$@"\n')
+    fake.chmod(0o755)
+    common = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "--repeat", "1"]
+    assert main(["predicting", "--case", "a9a.t", "--svm-predict", str(fake), *common]) == 0
+    assert "equal" in capsys.readouterr().out
+    fake.write_text("#!/bin/sh\necho 1 > $3\n")
+    assert main(["predicting", "--case", "a9a.t", "--svm-predict", str(fake), *common]) == 1
+    assert "output files DIFFER" in capsys.readouterr().out
+    fake.write_text("#!/bin/sh\necho 'ERROR: C <= 0' >&2\nexit 1\n")
+    assert main(["reading", "--case", "a9a", "madelon", "--svm-train", str(fake), *common]) == 0
+    told = capsys.readouterr().out
+    assert "madelon is not in" in told
+    assert "LIBSVM: NOT RUN" not in told
+    fake.write_text("#!/bin/sh\necho trained\n")
+    assert main(["reading", "--case", "a9a", "--svm-train", str(fake), *common]) == 0
+    assert "LIBSVM: NOT RUN: exit code 0" in capsys.readouterr().out

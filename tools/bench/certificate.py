@@ -11,18 +11,10 @@ of the parameters. All rows count, support vectors or not. LIBSVM's rows are rou
 eps by about that rounding.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from tools.bench.peers import Solution
 
 C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = range(5)
 LINEAR, POLY, RBF, SIGMOID = range(4)
@@ -40,7 +32,7 @@ class Certificate:
     infeasibility: float
 
 
-def certify(X: Any, targets: NDArray[Any], param: Any, solution: Solution) -> Certificate:
+def certify(X, targets, param, solution):
     """Certificate of one training.
 
     X : scipy.sparse.csr_matrix, shape (n, d)     targets : float64, shape (n,)     param : libsvmx's Parameter
@@ -49,43 +41,29 @@ def certify(X: Any, targets: NDArray[Any], param: Any, solution: Solution) -> Ce
     if param.svm_type > NU_SVC:
         everything = np.arange(len(targets))
         return certify_problem(kernel, everything, targets, solution.rows, solution.coef[0], param, (1.0, 1.0))
-    parts = [
-        certify_problem(kernel, rows, signs, used, beta, param, costs)
-        for rows, signs, used, beta, costs in pairs(targets, param, solution)
-    ]
+    parts = [certify_problem(kernel, *pair[:4], param, pair[4]) for pair in pairs(targets, param, solution)]
     if not parts:
         return Certificate(0.0, 0.0, 0.0)
     return Certificate(max(p.gap for p in parts), sum(p.objective for p in parts), max(p.infeasibility for p in parts))
 
 
-def pairs(targets: NDArray[Any], param: Any, solution: Solution) -> Any:
+def pairs(targets, param, solution):
     """(rows, signs, support vectors, their coefficients, (C+ factor, C- factor)) of each pair of classes."""
     start = np.concatenate([[0], np.cumsum(solution.class_sv)])
-    weights: dict[int, float] = {}
+    weights = {}
     for label, weight in param.weights:
         weights[label] = weights.get(label, 1.0) * weight
     for i, j in combinations(range(len(start) - 1), 2):
         first, second = int(solution.labels[i]), int(solution.labels[j])
         rows = np.flatnonzero((targets == first) | (targets == second))
         a, b = slice(start[i], start[i + 1]), slice(start[j], start[j + 1])
-        yield (
-            rows,
-            np.where(targets[rows] == first, 1.0, -1.0),
-            np.concatenate([solution.rows[a], solution.rows[b]]),
-            np.concatenate([solution.coef[j - 1, a], solution.coef[i, b]]),
-            (weights.get(first, 1.0), weights.get(second, 1.0)),
-        )
+        used = np.concatenate([solution.rows[a], solution.rows[b]])
+        coefficients = np.concatenate([solution.coef[j - 1, a], solution.coef[i, b]])
+        costs = weights.get(first, 1.0), weights.get(second, 1.0)
+        yield rows, np.where(targets[rows] == first, 1.0, -1.0), used, coefficients, costs
 
 
-def certify_problem(
-    kernel: Kernel,
-    rows: NDArray[Any],
-    targets: NDArray[Any],
-    used: NDArray[Any],
-    coefficients: NDArray[Any],
-    param: Any,
-    costs: tuple[float, float],
-) -> Certificate:
+def certify_problem(kernel, rows, targets, used, coefficients, param, costs):
     """One dual problem over ``rows``, of which those in ``used`` have the given coefficients."""
     place = np.full(kernel.n, -1)
     place[rows] = np.arange(len(rows))
@@ -97,9 +75,7 @@ def certify_problem(
     return _signed(beta, f, targets, param, costs)
 
 
-def _signed(
-    beta: NDArray[Any], f: NDArray[Any], targets: NDArray[Any], param: Any, costs: tuple[float, float]
-) -> Certificate:
+def _signed(beta, f, targets, param, costs):
     """Formulations in which the sign of each coefficient is given: C-SVC, nu-SVC, one-class."""
     s, n, size = param.svm_type, len(beta), np.abs(beta)
     sign, groups = targets, [np.ones(n, dtype=bool)]
@@ -119,7 +95,7 @@ def _signed(
     return Certificate(gap, 0.5 * float(beta @ f) + linear, wrong)
 
 
-def _regression(beta: NDArray[Any], f: NDArray[Any], targets: NDArray[Any], param: Any) -> Certificate:
+def _regression(beta, f, targets, param):
     """Formulations over b = alpha - alpha*, of which one is 0: epsilon-SVR, nu-SVR."""
     V, size = targets - f, np.abs(beta)
     C = np.full(len(beta), param.C)
@@ -133,13 +109,13 @@ def _regression(beta: NDArray[Any], f: NDArray[Any], targets: NDArray[Any], para
     return Certificate(gap, objective, max(wrong, float(size.sum()) - param.C * param.nu * len(beta)))
 
 
-def _room(beta: NDArray[Any], C: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+def _room(beta, C):
     """Where beta is below C, above -C, above 0, below 0."""
     near = C * (1 - AT_BOUND)
     return beta < near, beta > -near, beta > AT_BOUND * C, beta < -AT_BOUND * C
 
 
-def _gap(V_up: NDArray[Any], V_down: NDArray[Any], up: NDArray[Any], down: NDArray[Any]) -> float:
+def _gap(V_up, V_down, up, down):
     """-inf where nothing can move."""
     return float(np.max(V_up[up], initial=-np.inf) - np.min(V_down[down], initial=np.inf))
 
@@ -147,7 +123,7 @@ def _gap(V_up: NDArray[Any], V_down: NDArray[Any], up: NDArray[Any], down: NDArr
 class Kernel:
     """Kernel values between rows of X, in float64."""
 
-    def __init__(self, X: Any, param: Any):
+    def __init__(self, X, param):
         if param.kernel_type not in (LINEAR, POLY, RBF, SIGMOID):
             raise ValueError("no certificate for precomputed kernels")
         self.n, self.param = X.shape[0], param
@@ -155,7 +131,7 @@ class Kernel:
         X = X[:, np.unique(X.indices)]  # columns that are never used would only cost time
         self.X = X.toarray() if X.nnz > DENSE_ABOVE * X.shape[0] * X.shape[1] else X
 
-    def block(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    def block(self, a, b):
         """K between rows a and rows b, shape (len(a), len(b))."""
         p, K = self.param, self.X[a] @ self.X[b].T
         if hasattr(K, "toarray"):
@@ -173,7 +149,7 @@ class Kernel:
         K += p.coef0
         return np.tanh(K, out=K) if p.kernel_type == SIGMOID else K**p.degree
 
-    def scores(self, rows: NDArray[Any], used: NDArray[Any], coefficients: NDArray[Any]) -> NDArray[Any]:
+    def scores(self, rows, used, coefficients):
         """f_i = sum_j b_j K_ij for each of ``rows``."""
         step = max(1, BLOCK_VALUES // max(len(used), 1))
         parts = [self.block(rows[i : i + step], used) @ coefficients for i in range(0, len(rows), step)]

@@ -1,22 +1,19 @@
-"""The data of a case: found, read once, cut or scaled as the case says, and kept as arrays in a cache folder."""
-
-from __future__ import annotations
+"""The data of a case: found or made, cut or scaled as the case says, and kept as arrays in a cache folder."""
 
 import hashlib
 import lzma
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import numpy as np
 
-from tools.bench import ROOT
+import libsvmx
+from tools.bench import ROOT, generated
+from tools.bench.measure import Unavailable
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from tools.bench.cases import Case
+# svm-train's options, and what libsvmx.train calls them
+WHOLE = {"-s": "svm_type", "-t": "kernel_type", "-d": "degree", "-h": "shrinking", "-b": "probability"}
+REAL = {"-g": "gamma", "-r": "coef0", "-c": "C", "-n": "nu", "-p": "p", "-m": "cache_size", "-e": "eps"}
 
 
 @dataclass(frozen=True)
@@ -26,64 +23,66 @@ class Dataset:
     indptr : int64, shape (n + 1,)     indices : int32, values : float64, shape (nnz,)     targets : float64, shape (n,)
     """
 
-    indptr: NDArray[Any]
-    indices: NDArray[Any]
-    values: NDArray[Any]
-    targets: NDArray[Any]
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    targets: np.ndarray
 
 
-def find(folder: Path, name: str) -> Path | None:
+def find(folder, name):
     """The file of a set, plain or .xz, in ``folder`` or else among the repository's own small sets."""
     for place in (folder, ROOT / "data"):
         for path in (place / name, place / f"{name}.xz"):
             if path.exists():
                 return path
-    return None
+    raise Unavailable(f"{name} is not in {folder}")
 
 
-def prepare(case: Case, source: Path, cache: Path) -> Path:
-    """The arrays of a case as an .npz file in ``cache``, made if it is not there yet."""
+def prepare(case, folder, cache):
+    """The arrays of a case as an .npz file in ``cache``, made if it is not there yet. Raises Unavailable."""
+    if case.data in generated.SETS:
+        key = _key(Path(generated.__file__).read_bytes())
+        return _kept(cache / f"{case.data}-{case.rows}-{key}.npz", lambda: drawn(case))
+    source = find(folder, case.data)
     change = (case.rows, case.parity, case.factor, case.standard, case.every)
-    path = cache / f"{case.data}-{_key(source, *change)}.npz"
-    if not path.exists():
-        dataset = read(source, case)
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial.npz")  # an interrupted write must not look like a whole file
-        np.savez(partial, **vars(dataset))
-        partial.replace(path)
-    return path
+    return _kept(cache / f"{case.data}-{_key(*_version(source), change)}.npz", lambda: read(source, case))
 
 
-def plain_text(source: Path, cache: Path) -> Path:
+def plain_text(source, cache):
     """The text of a set without compression; a plain file is taken as it is."""
     if source.suffix != ".xz":
         return source
-    path = cache / f"{source.stem}-{_key(source)}.txt"
+    return _kept(cache / f"{source.stem}-{_key(*_version(source))}.txt", lambda: lzma.decompress(source.read_bytes()))
+
+
+def _kept(path, made):
+    """``path``, with what is ``made``, a Dataset or bytes, if it is not there yet."""
     if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        with lzma.open(source) as packed:
-            partial.write_bytes(packed.read())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f"partial-{path.name}")  # an interrupted write must not look like a whole file
+        content = made()
+        if isinstance(content, bytes):
+            partial.write_bytes(content)
+        else:
+            np.savez(partial, **vars(content))
         partial.replace(path)
     return path
 
 
-def _key(source: Path, *change: object) -> str:
-    """Changes with the file and with what is made of it."""
+def _version(source):
     status = source.stat()
-    return hashlib.sha256(repr((source.resolve(), status.st_size, status.st_mtime_ns, change)).encode()).hexdigest()[
-        :16
-    ]
+    return source.resolve(), status.st_size, status.st_mtime_ns
 
 
-def read(source: Path, case: Case) -> Dataset:
-    from libsvmx.io.svmlight import read_data
+def _key(*content):
+    """Changes with what a file is made of."""
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 
-    data = read_data(str(source))
-    matrix = data.matrix
-    dataset = Dataset(*map(np.asarray, (matrix.indptr, matrix.indices, matrix.values, data.targets)))
-    rows = np.arange(0, matrix.n_rows, case.every)[: case.rows or None]
-    dataset = part_of(dataset, rows)
+
+def read(source, case):
+    matrix, targets = libsvmx.read_problem(str(source))
+    dataset = Dataset(*map(np.asarray, (matrix.indptr, matrix.indices, matrix.values, targets)))
+    dataset = part_of(dataset, np.arange(0, len(targets), case.every)[: case.rows or None])
     if case.factor != 1:
         dataset = replace(dataset, values=dataset.values * case.factor)
     if case.parity:
@@ -91,53 +90,62 @@ def read(source: Path, case: Case) -> Dataset:
     return standardized(dataset) if case.standard else dataset
 
 
-def part_of(dataset: Dataset, rows: Any) -> Dataset:
-    """Rows of a Dataset, in the order given."""
-    spans = [slice(dataset.indptr[r], dataset.indptr[r + 1]) for r in rows]
-    indptr = np.concatenate([[0], np.cumsum([span.stop - span.start for span in spans])]).astype(np.int64)
-    indices = np.concatenate([dataset.indices[span] for span in spans])
-    return Dataset(indptr, indices, np.concatenate([dataset.values[span] for span in spans]), dataset.targets[rows])
+def drawn(case):
+    return dense_dataset(*generated.drawn(case.data, case.rows))
 
 
-def standardized(dataset: Dataset) -> Dataset:
+def standardized(dataset):
     """Columns of mean 0 and deviation 1; those that are the same everywhere become 0."""
     X = scipy_matrix(dataset).toarray()
     width = X.std(axis=0)
     return dense_dataset((X - X.mean(axis=0)) / np.where(width > 0, width, 1.0), dataset.targets)
 
 
-def dense_dataset(X: NDArray[Any], targets: NDArray[Any]) -> Dataset:
+def dense_dataset(X, targets):
     """X : float64, shape (n, d); zeros are left out."""
-    from scipy.sparse import csr_matrix as scipy_csr
+    from scipy import sparse
 
-    matrix = scipy_csr(X)
-    return Dataset(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32) + 1, matrix.data, targets)
+    return of_scipy(sparse.csr_matrix(X), targets)
 
 
-def load(path: Path | str) -> Dataset:
+def part_of(dataset, rows):
+    """Rows of a Dataset, in the order given."""
+    return of_scipy(scipy_matrix(dataset)[rows], dataset.targets[rows])
+
+
+def of_scipy(X, targets):
+    return Dataset(X.indptr.astype(np.int64), X.indices.astype(np.int32) + 1, X.data, targets)
+
+
+def scipy_matrix(dataset):
+    """scipy.sparse.csr_matrix, shape (n, largest index): column = LIBSVM's index - 1."""
+    from scipy import sparse
+
+    shape = (len(dataset.targets), int(dataset.indices.max(initial=1)))
+    return sparse.csr_matrix((dataset.values, dataset.indices - 1, dataset.indptr), shape=shape)
+
+
+def csr_matrix(dataset):
+    """libsvmx's own CsrMatrix."""
+    return libsvmx.CsrMatrix(dataset.indptr, dataset.indices, dataset.values)
+
+
+def load(path):
     with np.load(path) as arrays:
         return Dataset(**arrays)
 
 
-def csr_matrix(dataset: Dataset) -> Any:
-    """libsvmx's own CsrMatrix."""
-    from libsvmx._core.matrix import CsrMatrix
-
-    return CsrMatrix(dataset.indptr, dataset.indices, dataset.values)
-
-
-def scipy_matrix(dataset: Dataset) -> Any:
-    """scipy.sparse.csr_matrix, shape (n, largest index): column = LIBSVM's index - 1."""
-    from scipy.sparse import csr_matrix as scipy_csr
-
-    shape = (len(dataset.targets), int(dataset.indices.max(initial=1)))
-    return scipy_csr((dataset.values, dataset.indices - 1, dataset.indptr), shape=shape)
+def keywords(options, max_index):
+    """Keywords of libsvmx.train for svm-train's options, the default gamma filled in."""
+    words = options.split()
+    given = {"gamma": 1 / max_index, "weights": []}
+    for option, value in zip(words[::2], words[1::2], strict=True):
+        if option.startswith("-w"):
+            given["weights"].append((int(option[2:]), float(value)))
+        else:
+            given[(WHOLE | REAL)[option]] = int(value) if option in WHOLE else float(value)
+    return given
 
 
-def parameter(options: str, max_index: int) -> Any:
-    """libsvmx's Parameter of svm-train's options, with the default gamma filled in."""
-    from libsvmx._train.training import default_gamma
-    from libsvmx.cli.train import parse_arguments
-
-    _, param, _, _ = parse_arguments([*options.split(), "data"])
-    return default_gamma(param, max_index)
+def parameter(options, max_index):
+    return libsvmx.Parameter(**keywords(options, max_index))

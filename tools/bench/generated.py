@@ -6,17 +6,9 @@ Each is drawn from the seed (n, place in SETS), so it is the same at every run a
     banana        a look-alike of Raetsch's: two crescents that interlock, blurred, columns of mean 0 and deviation 1
     skin-like     three colours of pixels, as in "skin segmentation": skin around one colour, the rest grey with a tint
     covtype-like  ten continuous columns, one of 4 and one of 40 set to 1, classes by a smooth function, with noise
-    dense         twenty normal columns, classes by a smooth function, with noise
 """
 
-from __future__ import annotations
-
-import hashlib
-from pathlib import Path
-
 import numpy as np
-
-from tools.bench.datasets import dense_dataset
 
 SKIN_SHARE = 0.21
 SKIN_COLOUR = (200.0, 150.0, 120.0)
@@ -58,11 +50,6 @@ def covtype_like(n, random):
     return np.hstack([Z, np.eye(N_AREAS)[area], np.eye(N_SOILS)[soil]]), noisy(level, random)
 
 
-def dense(n, random):
-    X = random.standard_normal((n, 20))
-    return X, noisy(smooth(X, random), random)
-
-
 def signs(positive):
     return np.where(positive, 1.0, -1.0)
 
@@ -80,27 +67,9 @@ def noisy(level, random):
     return signs(level - np.median(level) + 0.4 * random.standard_normal(len(level)) > 0)
 
 
-SETS = {
-    "gauss-m": gauss_m,
-    "banana": banana,
-    "skin-like": skin_like,
-    "covtype-like": covtype_like,
-    "dense": dense,
-}
+SETS = {"gauss-m": gauss_m, "banana": banana, "skin-like": skin_like, "covtype-like": covtype_like}
 
 
 def drawn(name, n):
     """(X, y) of a set."""
     return SETS[name](n, np.random.default_rng([n, list(SETS).index(name)]))
-
-
-def prepare(name, n, cache):
-    """The set as arrays in an .npz file in ``cache``, as those of datasets.prepare."""
-    version = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
-    path = cache / f"{name}-{n}-{version}.npz"
-    if not path.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial.npz")  # an interrupted write must not look like a whole file
-        np.savez(partial, **vars(dense_dataset(*drawn(name, n))))
-        partial.replace(path)
-    return path

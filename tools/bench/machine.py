@@ -1,47 +1,39 @@
 """What the numbers were measured on and with."""
 
-from __future__ import annotations
-
 import os
 import platform
 import re
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from tools.bench.measure import all_threads
 
-PACKAGES = ("libsvmx", "libsvm-official", "numpy", "scipy", "scikit-learn", "scikit-learn-intelex")
+# of packages, what they are imported as
+PACKAGES = {"libsvmx": "libsvmx", "libsvm-official": "libsvm", "numpy": "numpy", "scipy": "scipy"}
+PACKAGES |= {"scikit-learn": "sklearn", "scikit-learn-intelex": "sklearnex"}
 
 
-def description() -> dict[str, Any]:
+def description():
     """Processor, memory, system and versions; a package that is missing has version None."""
+    info = Path("/proc/cpuinfo")
+    found = re.search(r"model name\s*:\s*(.*)", info.read_text()) if info.exists() else None
+    names = getattr(os, "sysconf_names", {})
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if "SC_PHYS_PAGES" in names else None
     return {
-        "processor": processor(),
+        "processor": found[1] if found else platform.processor() or platform.machine(),
         "threads": all_threads(),
-        "memory_bytes": memory_bytes(),
+        "memory_bytes": pages,
         "system": f"{platform.system()} {platform.release()}, {platform.machine()}",
         "python": platform.python_version(),
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
-        "packages": {name: version(name) for name in PACKAGES},
+        "packages": {name: metadata.version(name) if find_spec(m) else None for name, m in PACKAGES.items()},
     }
 
 
-def processor() -> str:
-    info = Path("/proc/cpuinfo")
-    found = re.search(r"model name\s*:\s*(.*)", info.read_text()) if info.exists() else None
-    return found[1] if found else platform.processor() or platform.machine()
-
-
-def memory_bytes() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
-
-
-def version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return None
+def lines(machine):
+    """For people."""
+    versions = ", ".join(f"{name} {version or '(missing)'}" for name, version in machine["packages"].items())
+    load = f"; load {machine['load'][0]:.1f}" if machine["load"] else ""
+    python = f"Python {machine['python']}"
+    return f"{machine['processor']}, {machine['threads']} threads{load}; {machine['system']}; {python}\n{versions}"

@@ -10,47 +10,41 @@ there is one feature less than in the paper.
     isolet-like    generated: the real one cannot be had here
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from libsvmx._kernels.featurerows import DenseRows, second_order_rows
 from tools.bench import datasets
 from tools.bench.cases import Case
-from tools.bench.peers import Unavailable
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 # Classes, rows of each, columns; the deviations of a class's rows fall by rank, and each value has noise of its own.
 ISOLET = (26, 300, 617)
 DIRECTIONS, FAR, NOISE = 120, 0.5, 0.2
 SEED = 617
+FILES = {"mushrooms": ("mushrooms",), "letter": ("letter.scale", "letter.scale.t"), "waveform": ("waveform-noise",)}
+PROBLEMS = (*FILES, "isolet-like")
 
 
-@dataclass(frozen=True)
-class Mapped:
-    """X: float64, shape (m, n), y: +1 or -1, shape (m,); ``inputs`` were mapped, or not."""
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    inputs: int
-    note: str = ""
-
-
-def mushrooms(folder: Path) -> Mapped:
-    X, labels = dense(folder, "mushrooms")
-    codes = categories(X)
-    found = f"{codes.shape[1]} attributes in the set; the paper has 22"
-    return second_order(codes, np.where(labels == 1, 1.0, -1.0), found)
+def load(name: str, folder: Path, rows: int = 0) -> tuple[Any, Any]:
+    """X, float64, shape (m, n), and y of +1 and -1, of a problem, or of its first rows. Raises Unavailable."""
+    if name not in FILES:
+        X, y = isolet()
+    else:
+        X, labels = dense(folder, FILES[name])
+        y = np.where(labels == 1, 1.0, -1.0)
+        X = {"mushrooms": categories, "letter": numbers, "waveform": np.asarray}[name](X)
+        X = second_order(X)
+    return X[: rows or None], y[: rows or None]
 
 
-def categories(X: NDArray[Any]) -> NDArray[Any]:
+def dense(folder: Path, names: tuple[str, ...]) -> tuple[Any, Any]:
+    """Values and labels of sets, one after the other."""
+    found = [datasets.read(datasets.find(folder, name), Case(name, name)) for name in names]
+    return np.vstack([datasets.scipy_matrix(d).toarray() for d in found]), np.concatenate([d.targets for d in found])
+
+
+def categories(X: Any) -> Any:
     """Numbers 1, 2, ... of the categories whose 0/1 columns stand side by side: float64, shape (m, attributes).
 
     Raises
@@ -69,57 +63,27 @@ def categories(X: NDArray[Any]) -> NDArray[Any]:
     return np.column_stack(columns)
 
 
-def letter(folder: Path) -> Mapped:
-    X, labels = dense(folder, "letter.scale", "letter.scale.t")
-    X = np.rint((X + 1) * 7.5)
-    return second_order(X, np.where(labels == 1, 1.0, -1.0), "A against the rest, both parts of the set")
+def numbers(X: Any) -> Any:
+    return np.rint((X + 1) * 7.5)
 
 
-def waveform(folder: Path) -> Mapped:
-    X, labels = dense(folder, "waveform-noise")
-    return second_order(X, np.where(labels == 1, 1.0, -1.0), "the first class against the rest")
-
-
-def isolet(folder: Path) -> Mapped:
+def isolet() -> tuple[Any, Any]:
     """As many classes, rows and columns; a row is the mean of its class and a smooth deviation, in [-1, 1]."""
     classes, each, width = ISOLET
     random = np.random.default_rng(SEED)
     means = random.standard_normal((classes, classes)) @ random.standard_normal((classes, width)) / np.sqrt(classes)
     fall = 1 / np.sqrt(1 + np.arange(DIRECTIONS))
-    spread = fall[:, None] * random.standard_normal((DIRECTIONS, width)) / np.linalg.norm(fall)
+    deviation = fall[:, None] * random.standard_normal((DIRECTIONS, width)) / np.linalg.norm(fall)
     labels = np.repeat(np.arange(classes), each)
-    X = FAR * means[labels] + random.standard_normal((len(labels), DIRECTIONS)) @ spread
+    X = FAR * means[labels] + random.standard_normal((len(labels), DIRECTIONS)) @ deviation
     X += NOISE * random.standard_normal(X.shape)
     low, high = X.min(axis=0), X.max(axis=0)
     order = random.permutation(len(labels))
-    X, labels = (2 * (X - low) / (high - low) - 1)[order], labels[order]
-    return Mapped(X, np.where(labels == 0, 1.0, -1.0), width, "generated; inputs are not mapped, as in the paper")
+    return (2 * (X - low) / (high - low) - 1)[order], np.where(labels[order] == 0, 1.0, -1.0)
 
 
-PROBLEMS = {"mushrooms": mushrooms, "letter": letter, "waveform": waveform, "isolet-like": isolet}
-
-
-def load(name: str, folder: Path, rows: int = 0) -> Mapped:
-    """A problem, or its first rows. Raises Unavailable."""
-    found = PROBLEMS[name](folder)
-    return replace(found, X=found.X[: rows or None], y=found.y[: rows or None])
-
-
-def dense(folder: Path, *names: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Values and labels of sets, one after the other."""
-    X, labels = [], []
-    for name in names:
-        source = datasets.find(folder, name)
-        if source is None:
-            raise Unavailable(f"{name} is not in {folder}")
-        dataset = datasets.read(source, Case(name, name))
-        X.append(datasets.scipy_matrix(dataset).toarray())
-        labels.append(dataset.targets)
-    return np.vstack(X), np.concatenate(labels)
-
-
-def second_order(X: NDArray[Any], y: NDArray[Any], note: str) -> Mapped:
-    rows = second_order_rows(DenseRows(X), 1.0, 1.0)
-    mapped = rows.take(np.arange(rows.m))
-    mapped /= abs(mapped).max()
-    return Mapped(mapped, y, X.shape[1], note)
+def second_order(X: Any) -> Any:
+    """Features whose products are (x'z + 1)^2 - 1: x_i^2 and sqrt(2) x_i x_j, row by row, then sqrt(2) x_i; scaled."""
+    first, second = np.triu_indices(X.shape[1])
+    features = np.hstack([X[:, first] * X[:, second] * np.where(first == second, 1, np.sqrt(2)), np.sqrt(2) * X])
+    return features / abs(features).max()

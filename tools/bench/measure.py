@@ -1,46 +1,117 @@
-"""Starts children: one process for each measurement, so that peak memory and settings are a solver's own."""
+"""One measurement in a process of its own, so that peak memory and settings are a solver's own.
 
-from __future__ import annotations
+``measure`` starts a child, which calls the function that its job names; the rest is for what is called there.
+"""
 
 import json
+import math
 import os
+import re
+import signal
 import subprocess
 import sys
-from typing import Any
+import time
+from importlib import import_module
+from pathlib import Path
 
 from tools.bench import ROOT
 
-START_CHILD = "import sys; sys.path.append(sys.argv[1]); from tools.bench.child import main; main()"
+SIGXCPU = getattr(signal, "SIGXCPU", 0)
+START_CHILD = "import sys; sys.path.append(sys.argv[1]); from tools.bench.measure import child; child()"
 
 
-def all_threads() -> int:
+class Unavailable(Exception):
+    """A peer that is not installed, a set that is not there, a case that cannot be run; the text says which."""
+
+
+def all_threads():
     """Processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def environment(threads: int) -> dict[str, str]:
-    """OpenMP and every BLAS keep to ``threads``."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return {**os.environ, **dict.fromkeys(names, str(threads))}
+def measure(job, threads, timeout):
+    """What the function job["call"], "module:name" below tools.bench, returns in a child, or {"cannot": reason}.
 
-
-def measure(job: dict[str, Any], threads: int, timeout: float) -> dict[str, Any]:
-    """The result of a child, or {"cannot": reason}."""
+    With job["limit"] the function stops itself after so many CPU seconds, see ``limit_cpu``.
+    """
     # -P: never the source folder's libsvmx, see tools/bench/__init__.py
-    command = [sys.executable, "-P", "-c", START_CHILD, str(ROOT)]
+    told = command([sys.executable, "-P", "-c", START_CHILD, ROOT], threads, timeout, given=json.dumps(job))
+    if "cannot" not in told:
+        # a library may print while it is loaded; the result is the last line
+        return json.loads(told["output"].splitlines()[-1])
+    stopped = told.get("exit_code") == -SIGXCPU and job.get("limit")
+    return {"cannot": f"not done after {job['limit']:g} CPU seconds" if stopped else told["cannot"]}
+
+
+def command(arguments, threads, timeout, *, folder=None, given="", fails=False):
+    """A whole command: {seconds, output, errors} by the clock, or {cannot, ...}; one that ``fails`` has to.
+
+    OpenMP and every BLAS keep to ``threads``.
+    """
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    how = {"env": {**os.environ, **dict.fromkeys(names, str(threads))}, "timeout": timeout, "cwd": folder}
+    start = time.perf_counter()
     try:
-        done = subprocess.run(
-            command,
-            input=json.dumps(job),
-            capture_output=True,
-            text=True,
-            env=environment(threads),
-            timeout=timeout,
-        )
+        done = subprocess.run([*map(os.fspath, arguments)], input=given, capture_output=True, text=True, **how)
     except subprocess.TimeoutExpired:
         return {"cannot": f"not done after {timeout:g} s"}
-    if done.returncode:
-        complaint = done.stderr.strip().splitlines() or ["no message"]
-        return {"cannot": f"exit code {done.returncode}: {complaint[-1]}"}
-    # a library may print while it is loaded; the result is the last line
-    return json.loads(done.stdout.splitlines()[-1])
+    except OSError as reason:
+        return {"cannot": str(reason)}
+    seconds = time.perf_counter() - start
+    if bool(done.returncode) == fails:
+        return {"seconds": seconds, "output": done.stdout, "errors": done.stderr}
+    complaint = (done.stderr.strip().splitlines() or ["no message"])[-1]
+    return {"cannot": f"exit code {done.returncode}: {complaint}", "exit_code": done.returncode}
+
+
+# ---- in a child ----------------------------------------------------------------------------------
+
+
+def child():
+    """A job (JSON) from standard input, its result to standard output."""
+    job = json.load(sys.stdin)
+    module, _, name = job["call"].partition(":")
+    try:
+        result = getattr(import_module(f"tools.bench.{module}"), name)(job)
+    except Unavailable as reason:
+        result = {"cannot": str(reason)}
+    json.dump(result, sys.stdout)
+
+
+def timed(work, clock=time.process_time):
+    """Seconds of ``work``; CPU time where it runs on one thread, beside whatever else the machine does."""
+    start = clock()
+    work()
+    return clock() - start
+
+
+def limit_cpu(seconds):
+    """End this process by SIGXCPU after so many more CPU seconds, where that can be had; None: never."""
+    if seconds is not None and SIGXCPU:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), resource.RLIM_INFINITY))
+
+
+def reset_peak():
+    """Begin a new peak: what reading and converting the data took is not the solver's."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return  # not Linux: the peak is that of the whole process
+
+
+def peak_bytes(key="VmHWM"):
+    """Peak resident memory. Not ru_maxrss where /proc is: that one starts at what the parent process had."""
+    status = Path("/proc/self/status")
+    found = re.search(rf"^{key}:\s*(\d+)", status.read_text(), re.M) if status.exists() else None
+    if found:
+        return int(found[1]) * 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def resident_bytes():
+    return peak_bytes("VmRSS")

@@ -1,69 +1,75 @@
 """Runs that take turns, several times; LIBSVM's parts that fit into a time budget stand for the whole."""
 
-from __future__ import annotations
-
 import json
 import statistics
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tools.bench.measure import measure
 
-Result = dict[str, Any]
-
 LONGEST_SECONDS = 1e6  # 11 days: the system's call that waits for a child counts milliseconds in 32 bits
 
 
 @dataclass
 class Run:
-    """One way to do a job: ``once`` does it and returns the result, {"seconds", …} or {"cannot"}."""
+    """One way to do a job: ``once`` does it and returns the result, {"seconds", …} or {"cannot"}; ``about`` it."""
 
     name: str
-    once: Callable[[], Result]
-    results: list[Result] = field(default_factory=list)
+    once: Any
+    results: list = field(default_factory=list)
     cannot: str = ""
+    about: dict = field(default_factory=dict)
 
-    def median(self, key: str) -> float | None:
+    @property
+    def last(self):
+        """What the last time came to, {} if there is none."""
+        return self.results[-1] if self.results else {}
+
+    @property
+    def times(self):
+        return [result["seconds"] for result in self.results]
+
+    def median(self, key):
         """Over all times that it ran; None if it was not told."""
         found = [r[key] for r in self.results if r.get(key) is not None]
         return statistics.median(found) if found else None
 
     @property
-    def seconds(self) -> float | None:
+    def seconds(self):
         return self.median("seconds")
 
-    def raw(self) -> Result:
+    def raw(self):
         """For JSON, without the predictions of every row."""
         results = [{**r, "records": [brief(line) for line in r.get("records", ())]} for r in self.results]
-        return {"name": self.name, "median": self.seconds, "cannot": self.cannot, "results": results}
+        told = {key: getattr(self, key) for key in ("name", "about", "cannot")}
+        return {**told, "median": self.seconds, "results": results}
 
 
-def brief(record: Result) -> Result:
+def brief(record):
     return {key: value for key, value in record.items() if key not in ("rows", "predictions")}
 
 
-def refusals(runs: list[Run]) -> list[str]:
+def refusals(runs):
     """What could not be run, a line for each reason."""
-    reasons: dict[str, list[str]] = {}
+    reasons = {}
     for run in runs:
         if run.cannot:
             reasons.setdefault(f"NOT RUN{' again' if run.results else ''}: {run.cannot}", []).append(run.name)
     return [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
-def extrapolation(run: Run | None, parts: str) -> list[str]:
+def extrapolation(runs, parts):
     """How much of LIBSVM's was measured, where it was not all."""
-    last = run.results[-1] if run else {}
-    if not mark(last):
-        return []
-    ended = f" ({last['stopped']})" if last["stopped"] else ""
-    return [f"LIBSVM: {last['measured']:,} of {last['parts']:,} {parts} measured{ended}, ~ is extrapolated"]
+    lines = []
+    for last in (run.last for run in runs if mark(run.last)):
+        ended = f" ({last['stopped']})" if last["stopped"] else ""
+        lines.append(f"LIBSVM: {last['measured']:,} of {last['parts']:,} {parts} measured{ended}, ~ is extrapolated")
+    return lines
 
 
-def take_turns(runs: list[Run], repeat: int, max_seconds_once: float) -> None:
+def take_turns(runs, repeat, max_seconds_once):
     """Every run ``repeat`` times, in turn; one that took longer than ``max_seconds_once`` not again."""
     for _ in range(repeat):
         for run in runs:
@@ -76,8 +82,8 @@ def take_turns(runs: list[Run], repeat: int, max_seconds_once: float) -> None:
                 run.results.append(result)
 
 
-def sampled(job: Result, parts: int, timeout: float) -> Result:
-    """A child that measures as many of ``parts`` equal parts as fit into ``job["seconds"]``; see crossvalidators.
+def sampled(job, parts, timeout):
+    """A child that measures as many of ``parts`` equal parts as fit into ``job["seconds"]``; see jobs/validators.py.
 
     Returns
     -------
@@ -95,17 +101,12 @@ def sampled(job: Result, parts: int, timeout: float) -> Result:
     if not records:
         return {"cannot": told.get("cannot", "nothing was measured")}
     spent = sum(r["seconds"] for r in records)
-    return {
-        "seconds": spent / len(records) * parts,
-        "iterations": round(sum(r["iterations"] for r in records) / len(records) * parts),
-        "spent": spent,
-        "measured": len(records),
-        "parts": parts,
-        "records": records,
-        "stopped": told.get("cannot", ""),
-    }
+    share = len(records) / parts
+    whole = {"seconds": spent / share, "iterations": round(sum(r["iterations"] for r in records) / share)}
+    sample = {"spent": spent, "measured": len(records), "parts": parts, "records": records}
+    return {**whole, **sample, "stopped": told.get("cannot", "")}
 
 
-def mark(result: Result) -> str:
+def mark(result):
     """'~' before a number that is extrapolated."""
     return "~" if result.get("measured", 0) < result.get("parts", 0) else ""

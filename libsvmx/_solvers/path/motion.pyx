@@ -15,7 +15,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._problem.certificate cimport FREE, bound_state
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, PathState
@@ -34,7 +34,7 @@ cdef class Motion:
     Attributes
     ----------
     breakpoints, steps, exchanges, repairs : int      since ``begin``: variables that changed sets, straight lines of
-        length > 0, moves along a null direction, paths that mended what rounding had left
+        length > 0, moves along a null direction, paths that repaired what rounding had left
     """
 
     def __cinit__(self, PathState state):

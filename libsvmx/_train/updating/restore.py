@@ -1,4 +1,4 @@
-"""States from what was kept of them: a StateRecord is what a state file holds."""
+"""What a state file holds of a state, a StateRecord, and the state that is restored from it."""
 
 from __future__ import annotations
 

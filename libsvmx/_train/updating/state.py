@@ -18,7 +18,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.checks import check_problem
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import assemble_classifier, assemble_single
 from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex, train_binary
@@ -54,7 +54,7 @@ class State:
         self._lock = RLock()
         self._changing = False
 
-    # ---- what it is ----------------------------------------------------------------------------
+    # ---- rows, model, certificate --------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -92,7 +92,7 @@ class State:
         with self._at_rest():
             return sum(binary.state.objective() for binary in self.binaries.values())
 
-    # ---- how it changes ------------------------------------------------------------------------
+    # ---- changes -------------------------------------------------------------------------------
 
     def change(self, matrix: CsrMatrix, targets: Buffer, remove: Iterable[int], observer: Observer) -> Ids:
         """Rows join and others leave along one path.
@@ -164,7 +164,7 @@ class State:
             return max(gaps, default=float("-inf"))
 
     def copy(self) -> Self:
-        """A state of its own: the kernel rows that this one has kept are not copied, but the data are shared."""
+        """A state of its own. The data are shared; cached kernel rows are not copied."""
         with self._at_rest():
             other = type(self)(self.param, self.problem, self._ids, self._next_id)
             other.binaries = {pair: binary.copy() for pair, binary in self.binaries.items()}
@@ -179,7 +179,7 @@ class State:
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError("a State cannot be pickled: save it to a file, or take its model")
 
-    # ---- its insides ---------------------------------------------------------------------------
+    # ---- internals -----------------------------------------------------------------------------
 
     @contextmanager
     def _at_rest(self) -> Iterator[None]:
@@ -191,7 +191,7 @@ class State:
 
     @contextmanager
     def _change(self) -> Iterator[None]:
-        """As ``_at_rest``, for one who changes."""
+        """As ``_at_rest``, for a change: nobody else comes in before it is made or taken back."""
         with self._at_rest():
             self._changing = True
             try:
@@ -200,7 +200,7 @@ class State:
                 self._changing = False
 
     def _rows_of(self, ids: Iterable[int]) -> Ids:
-        """Rows of ids. Raises DataError for those that are unknown or come twice."""
+        """Positions of ids among the rows. Raises DataError for those that are unknown or come twice."""
         try:
             wanted = np.array([whole_number(i) for i in ids], dtype=np.int64)
         except (TypeError, OverflowError) as error:
@@ -254,7 +254,8 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
 
     Raises
     ------
-    DataError, ParameterError
+    DataError, ParameterError      rows that cannot be trained, or a training of which no state is kept
+    SvmxError                      a time limit, or a stop
     """
     check_kept(param)
     check_problem(problem, param)
@@ -263,7 +264,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     state = kind(param, problem, ids, len(problem))
     index = PairIndex(param, problem, observer)
     if not index.members:
-        observer.remark("one class")
+        observer.remark(Remark.ONE_CLASS)
     state.binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
     state.report = report_of(state.binaries.values(), state.binaries)
     for binary in state.binaries.values():
@@ -288,7 +289,7 @@ def check_kept(param: Parameter) -> None:
 
 
 def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
-    """The rows of a, then those of b."""
+    """The rows of a, then those of b; b's columns may be new."""
     if not b.n_rows:
         return a
     indptr = np.concatenate([np.asarray(a.indptr), np.asarray(b.indptr)[1:] + a.nnz])
@@ -297,4 +298,5 @@ def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
 
 
 def stacked_floats(a: Buffer, b: Buffer) -> Buffer:
+    """The values of a, then those of b: buffers of float64."""
     return np.concatenate([np.asarray(a), np.asarray(b)]).data

@@ -39,7 +39,7 @@ class UpdateReport:
     breakpoints : int      times that a variable changed between margin, bounds and the rows on their way
     steps : int            straight lines between breakpoints, those of length 0 left out
     exchanges : int        moves along a null direction of the kernel matrix, because of dependent rows
-    repairs : int          paths that mended what rounding had left
+    repairs : int          paths that repaired what rounding had left
     retrained : int        binary problems that were trained anew: those of a new class, and where no path led on
     gap : float            largest KKT gap of any binary problem, over all its rows
     """

@@ -3,8 +3,6 @@
 Problems are built as svm-train builds them, one block of nodes for all rows, explicit zeros included.
 """
 
-from __future__ import annotations
-
 import ctypes
 import hashlib
 import os
@@ -15,7 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.bench.peers import Outcome, Solution, Unavailable
+from tools.bench.measure import Unavailable
+from tools.bench.peers import CONVERGED, Outcome, Solution
 
 if find_spec("libsvm") is None:
     raise Unavailable("libsvm-official is not installed")
@@ -76,7 +75,7 @@ class Training:
             sum(float(found) for found in re.findall(r"obj = ([^,]+),", text)),
             model.rho[: k * (k - 1) // 2],
             hashlib.sha256(model_bytes(model)).hexdigest(),
-            note="reached the iteration limit" if "reaching max number" in text else "",
+            status="reached the iteration limit" if "reaching max number" in text else CONVERGED,
         )
 
     def part(self, dataset, rows):

@@ -1,0 +1,191 @@
+/* Pair steps in float on a small problem whose kernel matrix stands in cache: the innermost subproblem of decomposition.
+ *
+ * V is kept as its difference to a level near the optimum, so that its rounding is relative to what is left to do; the
+ * coefficients found, in double, are applied to scores in double outside. Arrays are IN and of length n, a multiple of
+ * SVMX_LEAF_PAD, padded with variables that belong to neither side; V is IN and OUT, inverse is OUT. up and low are 0 on
+ * their side and -inf, inf off it.
+ *
+ * Who calls: _solvers/decomposition/subproblem.pyx; svmx_add_float_rows also chunked.pyx.
+ */
+#ifndef SVMX_SUBPROBLEM_STEPS_H
+#define SVMX_SUBPROBLEM_STEPS_H
+
+#include "dot_products.h"
+#include "simd.h"
+
+#define SVMX_LEAF_PAD 32
+
+/* inverse[k] = 1 / (K_ii + K_kk - 2 K_ik), at least 1e-12 below: a selection is without divisions. */
+static SVMX_CLONES void svmx_leaf_inverse(int64_t n, const float *SVMX_RESTRICT row, const double *SVMX_RESTRICT diagonal,
+                                          double own, float *SVMX_RESTRICT inverse)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        const double curvature = own + diagonal[k] - 2.0 * row[k];
+        inverse[k] = (float)(1.0 / (curvature > 1e-12 ? curvature : 1e-12));
+    }
+}
+
+#if defined(__GNUC__)
+typedef float svmx_floats __attribute__((vector_size(64), aligned(4), may_alias));
+typedef int32_t svmx_ints __attribute__((vector_size(64), aligned(4), may_alias));
+#define SVMX_FLOATS(p) (*(const svmx_floats *)(p))
+#define SVMX_CHOOSE(m, a, b) ((svmx_floats)(((m) & (svmx_ints)(a)) | (~(m) & (svmx_ints)(b))))
+#define SVMX_CHOOSE_INTS(m, a, b) (((m) & (a)) | (~(m) & (b)))
+
+/* The first lane of the largest value; value[0] and place[0] come in as vectors of two accumulators. */
+SVMX_INLINE int64_t svmx_leaf_winner(const svmx_floats *value, const svmx_ints *place, float *largest)
+{
+    const svmx_ints m = value[1] > value[0];
+    float v[16];
+    int32_t p[16];
+    *(svmx_floats *)v = SVMX_CHOOSE(m, value[1], value[0]);
+    *(svmx_ints *)p = SVMX_CHOOSE_INTS(m, place[1], place[0]);
+    float best = v[0];
+    for (int r = 1; r < 16; ++r)
+        best = v[r] > best ? v[r] : best;
+    *largest = best;
+    for (int r = 0; r < 16; ++r)
+        if (v[r] == best)
+            return p[r];
+    return -1;
+}
+
+/* V -= step (K_i - K_j), and the place of the largest V + up afterwards; -1 if up is -inf throughout. */
+static SVMX_CLONES int64_t svmx_leaf_move(int64_t n, float *SVMX_RESTRICT V, const float *Ki, const float *Kj, float step,
+                                          const float *SVMX_RESTRICT up, float *top)
+{
+    const svmx_ints ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    svmx_floats best[2];
+    svmx_ints at[2], here = ramp;
+    best[0] = best[1] = (svmx_floats){0} - HUGE_VALF;
+    at[0] = at[1] = (svmx_ints){0};
+    for (int64_t k = 0; k < n; k += 32) {
+        SVMX_UNROLL
+        for (int u = 0; u < 2; ++u) {
+            const int64_t p = k + 16 * u;
+            svmx_floats v = SVMX_FLOATS(V + p) - step * (SVMX_FLOATS(Ki + p) - SVMX_FLOATS(Kj + p));
+            *(svmx_floats *)(V + p) = v;
+            v += SVMX_FLOATS(up + p);
+            const svmx_ints m = v > best[u];
+            best[u] = SVMX_CHOOSE(m, v, best[u]);
+            at[u] = SVMX_CHOOSE_INTS(m, here, at[u]);
+            here += 16;
+        }
+    }
+    const int64_t winner = svmx_leaf_winner(best, at, top);
+    return *top == -HUGE_VALF ? -1 : winner;
+}
+
+SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
+                                   const float *SVMX_RESTRICT inverse, const float *SVMX_RESTRICT row,
+                                   const float *SVMX_RESTRICT diagonal, float own, float top, float *gain, float *widest)
+{
+    const svmx_ints ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    svmx_floats best[2], wide[2];
+    svmx_ints at[2], here = ramp;
+    best[0] = best[1] = wide[0] = wide[1] = (svmx_floats){0};
+    at[0] = at[1] = (svmx_ints){0};
+    for (int64_t k = 0; k < n; k += 32) {
+        SVMX_UNROLL
+        for (int u = 0; u < 2; ++u) {
+            const int64_t p = k + 16 * u;
+            svmx_floats gap = top - (SVMX_FLOATS(V + p) + SVMX_FLOATS(low + p));
+            svmx_ints m = gap > wide[u];
+            wide[u] = SVMX_CHOOSE(m, gap, wide[u]);
+            gap = SVMX_CHOOSE(gap > 0, gap, (svmx_floats){0});
+            svmx_floats g = gap * gap;
+            if (row == NULL) {
+                g *= SVMX_FLOATS(inverse + p);
+            } else {
+                const svmx_floats curvature = own + SVMX_FLOATS(diagonal + p) - 2.0f * SVMX_FLOATS(row + p);
+                const svmx_floats floor = (svmx_floats){0} + 1e-12f;
+                g /= SVMX_CHOOSE(curvature > floor, curvature, floor);
+            }
+            m = g > best[u];
+            best[u] = SVMX_CHOOSE(m, g, best[u]);
+            at[u] = SVMX_CHOOSE_INTS(m, here, at[u]);
+            here += 16;
+        }
+    }
+    svmx_leaf_winner(wide, at, widest);
+    const int64_t winner = svmx_leaf_winner(best, at, gain);
+    return *gain > 0 ? winner : -1;
+}
+
+#else
+
+static int64_t svmx_leaf_move(int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top)
+{
+    int64_t winner = -1;
+    *top = -HUGE_VALF;
+    for (int64_t k = 0; k < n; ++k) {
+        V[k] -= step * (Ki[k] - Kj[k]);
+        if (V[k] + up[k] > *top) {
+            *top = V[k] + up[k];
+            winner = k;
+        }
+    }
+    return winner;
+}
+
+static inline int64_t svmx_leaf_best(int64_t n, const float *V, const float *low, const float *inverse, const float *row,
+                                     const float *diagonal, float own, float top, float *gain, float *widest)
+{
+    int64_t winner = -1;
+    *gain = *widest = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        const float gap = top - (V[k] + low[k]);
+        const float curvature = row == NULL ? 0.0f : own + diagonal[k] - 2.0f * row[k];
+        const float g = row == NULL ? gap * gap * inverse[k] : gap * gap / (curvature > 1e-12f ? curvature : 1e-12f);
+        *widest = gap > *widest ? gap : *widest;
+        if (gap > 0 && g > *gain) {
+            *gain = g;
+            winner = k;
+        }
+    }
+    return winner;
+}
+
+#endif
+
+/* The place of the largest gain (top - V)^2 / (K_ii + K_kk - 2 K_ik) over low, given the inverse curvatures; -1 if there is
+ * none. *widest: the largest top - V. */
+static SVMX_CLONES int64_t svmx_leaf_partner(int64_t n, const float *V, const float *low, const float *inverse, float top,
+                                             float *gain, float *widest)
+{
+    return svmx_leaf_best(n, V, low, inverse, NULL, NULL, 0, top, gain, widest);
+}
+
+/* The same from row K_i: dividing takes less time than fetching the inverse from beyond the second-level cache. */
+static SVMX_CLONES int64_t svmx_leaf_partner_of(int64_t n, const float *V, const float *low, const float *row,
+                                                const float *diagonal, float own, float top, float *gain, float *widest)
+{
+    return svmx_leaf_best(n, V, low, NULL, row, diagonal, own, top, gain, widest);
+}
+
+/* V[k] += sum_s coef[s] rows[s][begin + k] over count rows, eight at a time. */
+SVMX_INLINE void svmx_add_eight_floats(int64_t n, const double *coef, const float *const *rows, int64_t begin,
+                                       double *SVMX_RESTRICT V)
+{
+    const float *a = rows[0] + begin, *b = rows[1] + begin, *c = rows[2] + begin, *d = rows[3] + begin;
+    const float *e = rows[4] + begin, *f = rows[5] + begin, *g = rows[6] + begin, *h = rows[7] + begin;
+    for (int64_t k = 0; k < n; ++k)
+        V[k] += ((coef[0] * a[k] + coef[1] * b[k]) + (coef[2] * c[k] + coef[3] * d[k])) +
+                ((coef[4] * e[k] + coef[5] * f[k]) + (coef[6] * g[k] + coef[7] * h[k]));
+}
+
+static SVMX_CLONES void svmx_add_float_rows(int64_t n, int64_t count, const double *coef, const float *const *rows,
+                                            int64_t begin, double *SVMX_RESTRICT V)
+{
+    int64_t r = 0;
+    for (; r + 8 <= count; r += 8)
+        svmx_add_eight_floats(n, coef + r, rows + r, begin, V);
+    for (; r < count; ++r) {
+        const float *x = rows[r] + begin;
+        const double a = coef[r];
+        for (int64_t k = 0; k < n; ++k)
+            V[k] += a * x[k];
+    }
+}
+
+#endif

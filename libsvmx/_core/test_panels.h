@@ -1,0 +1,163 @@
+/* Prediction: a panel of 32 test rows meets one support vector after the other.
+ *
+ * Lanes are test rows, so every sum keeps LIBSVM's order and a wider vector changes no bit. A panel is stored by slots:
+ * panel[s][r] is the value of one feature in row r; slot 0 is all zeros, slots 1 ... n_slots hold the features of any
+ * of the rows, ascending. Values are kept by vector: values[v][r], (n, 32), of which lanes without a row are of no use.
+ *
+ * Who calls: _kernels/cross.pyx, and _train/decision.pyx for the weighted sums.
+ */
+#ifndef SVMX_TEST_PANELS_H
+#define SVMX_TEST_PANELS_H
+
+#include "simd.h"
+
+/* Test rows per panel. */
+#define SVMX_TESTS 32
+/* Sums stand in two arrays of this size: GCC keeps those in registers, but not one of 32 (4 times slower). */
+#define SVMX_HALF 16
+/* Support vectors per block: its kernel values, 32 x 32 doubles, stay in the L1 cache. */
+#define SVMX_VECTORS 32
+
+/* Hides from the compiler how a pointer moves: GCC 12 would vectorise over the vectors, with transposes, instead of over
+ * the lanes (8 times slower). */
+#if defined(__GNUC__)
+#define SVMX_OPAQUE(pointer) __asm__("" : "+r"(pointer))
+#else
+#define SVMX_OPAQUE(pointer)
+#endif
+
+/* The first multiple of a cache line from p on; panels that begin elsewhere cost 1.6 times as much on AVX-512. */
+SVMX_INLINE double *svmx_aligned(double *p)
+{
+    return p + (64 - (uintptr_t)p % 64) % 64 / sizeof(double);
+}
+#define SVMX_LINE 8 /* doubles */
+
+/* Support vectors: entries ptr[v] <= k < ptr[v + 1] are those of vector v, index ascending. */
+typedef struct {
+    const int64_t *ptr;
+    const int32_t *index;
+    const double *value;
+} svmx_vectors;
+
+/* Doubles that are added at once, said explicitly where GCC 12 makes scalars of an array: in two loops that share sums.
+ * Four even on AVX-512, where the sums wait for each other and not for units (44 ns a value against 40 with eight, and
+ * 91 as an array; 446 slots, 151 entries), since without it eight would be kept in memory (280 ns). */
+#if defined(__GNUC__) && (defined(SVMX_FMV) || defined(__AVX__))
+#define SVMX_PACK 4
+#elif defined(__GNUC__)
+#define SVMX_PACK 2
+#else
+#define SVMX_PACK 1
+#endif
+#if SVMX_PACK > 1
+typedef double svmx_pack __attribute__((vector_size(SVMX_PACK * sizeof(double)), aligned(sizeof(double)), may_alias));
+#else
+typedef double svmx_pack;
+#endif
+#define SVMX_PACKS (SVMX_TESTS / SVMX_PACK)
+
+/* out[v - begin][r] = squared distance in LIBSVM's prediction form, the sum of (x_f - z_f)^2 over the features of
+ * either, ascending.
+ * slot_feature: (n_slots + 2,) feature of each slot, INT32_MAX behind the last;
+ * squares: the panel's, for features that the vector lacks. */
+static SVMX_CLONES void svmx_panel_distances(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
+                                             const int32_t *slot_feature, const double *SVMX_RESTRICT panel,
+                                             const double *SVMX_RESTRICT squares, double *SVMX_RESTRICT out)
+{
+    for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
+        const int64_t last = vectors->ptr[v + 1];
+        svmx_pack sum[SVMX_PACKS];
+        int64_t s = 1;
+        for (int r = 0; r < SVMX_PACKS; ++r)
+            sum[r] = (svmx_pack){0.0};
+        for (int64_t k = vectors->ptr[v];; ++k) {
+            const int32_t f = k < last ? vectors->index[k] : INT32_MAX;
+            for (; slot_feature[s] < f; ++s) {
+                const svmx_pack *square = (const svmx_pack *)(squares + s * SVMX_TESTS);
+                for (int r = 0; r < SVMX_PACKS; ++r)
+                    sum[r] += square[r];
+            }
+            if (k == last)
+                break;
+            const int64_t met = s <= n_slots && slot_feature[s] == f;
+            const svmx_pack *x = (const svmx_pack *)(panel + (met ? s : 0) * SVMX_TESTS);
+            const double z = vectors->value[k];
+            for (int r = 0; r < SVMX_PACKS; ++r)
+                sum[r] += (x[r] - z) * (x[r] - z);
+            s += met;
+        }
+        for (int r = 0; r < SVMX_PACKS; ++r)
+            ((svmx_pack *)out)[r] = sum[r];
+    }
+}
+
+/* out[v - begin][r] = dot product, features ascending; or, where square_z is not NULL, |x|^2 + |z|^2 - 2 <x, z>, which
+ * rounding may put below 0: square_z: of each vector, square_x: (32,), of each row.
+ * slot_of: by feature, 0 for those outside the panel: its zeros add +-0, which changes no bit. */
+static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t begin, int64_t end,
+                                            const int32_t *slot_of, const double *SVMX_RESTRICT panel,
+                                            const double *square_z, const double *SVMX_RESTRICT square_x,
+                                            double *SVMX_RESTRICT out)
+{
+    for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
+        double low[SVMX_HALF], high[SVMX_HALF];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            low[r] = high[r] = 0.0;
+        for (int64_t k = vectors->ptr[v]; k < vectors->ptr[v + 1]; ++k) {
+            const double *x = panel + (int64_t)slot_of[vectors->index[k]] * SVMX_TESTS;
+            const double z = vectors->value[k];
+            for (int r = 0; r < SVMX_HALF; ++r)
+                low[r] += x[r] * z;
+            for (int r = 0; r < SVMX_HALF; ++r)
+                high[r] += x[SVMX_HALF + r] * z;
+        }
+        if (square_z != NULL) {
+            for (int r = 0; r < SVMX_HALF; ++r)
+                low[r] = square_x[r] + square_z[v] - 2.0 * low[r];
+            for (int r = 0; r < SVMX_HALF; ++r)
+                high[r] = square_x[SVMX_HALF + r] + square_z[v] - 2.0 * high[r];
+        }
+        for (int r = 0; r < SVMX_HALF; ++r)
+            out[r] = low[r];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            out[SVMX_HALF + r] = high[r];
+    }
+}
+
+/* values: (n, 32), IN squared distances, which are integers, OUT the entries of the table at these. */
+static SVMX_CLONES void svmx_panel_table(int64_t n, const double *SVMX_RESTRICT table, double *SVMX_RESTRICT values)
+{
+    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
+        int32_t distance[SVMX_TESTS];
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            distance[r] = (int32_t)values[r];
+        for (int r = 0; r < SVMX_TESTS; ++r)
+            values[r] = table[distance[r]];
+    }
+}
+
+/* sum[r] += coef[v] * values[v][r] for v in [0, n), n > 0, in the order of v. */
+static SVMX_CLONES void svmx_weighted_sum(int64_t n, const double *coef, const double *SVMX_RESTRICT values,
+                                          double *SVMX_RESTRICT sum)
+{
+    double low[SVMX_HALF], high[SVMX_HALF];
+    for (int r = 0; r < SVMX_HALF; ++r)
+        low[r] = sum[r] + coef[0] * values[r];
+    for (int r = 0; r < SVMX_HALF; ++r)
+        high[r] = sum[SVMX_HALF + r] + coef[0] * values[SVMX_HALF + r];
+    for (int64_t v = 1; v < n; ++v) {
+        values += SVMX_TESTS;
+        SVMX_OPAQUE(values);
+        for (int r = 0; r < SVMX_HALF; ++r)
+            low[r] += coef[v] * values[r];
+        for (int r = 0; r < SVMX_HALF; ++r)
+            high[r] += coef[v] * values[SVMX_HALF + r];
+    }
+    for (int r = 0; r < SVMX_HALF; ++r)
+        sum[r] = low[r];
+    for (int r = 0; r < SVMX_HALF; ++r)
+        sum[SVMX_HALF + r] = high[r];
+}
+
+#endif

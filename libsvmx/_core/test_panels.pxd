@@ -1,0 +1,21 @@
+from libc.stdint cimport int32_t, int64_t
+
+cdef extern from "test_panels.h" nogil:
+    enum: SVMX_TESTS
+    enum: SVMX_VECTORS
+    enum: SVMX_LINE
+
+    double *svmx_aligned(double *p) noexcept
+
+    ctypedef struct svmx_vectors:
+        const int64_t *ptr
+        const int32_t *index
+        const double *value
+
+    void svmx_panel_distances(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
+                              const int32_t *slot_feature, const double *panel, const double *squares,
+                              double *out) noexcept
+    void svmx_panel_products(const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of,
+                             const double *panel, const double *square_z, const double *square_x, double *out) noexcept
+    void svmx_panel_table(int64_t n, const double *table, double *values) noexcept
+    void svmx_weighted_sum(int64_t n, const double *coef, const double *values, double *sum) noexcept

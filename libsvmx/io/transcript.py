@@ -1,0 +1,139 @@
+"""What LIBSVM's programs print, character for character, since scripts parse it; and the wording of remarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isnan
+from typing import TYPE_CHECKING
+
+from libsvmx._train.metrics import Scores
+from libsvmx._train.observer import Observer, Remark, SolveReport
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+
+# of the interior-point method; widths as in TrainingReport.iterated
+ITERATIONS = "iter        mu       gap      dual    primal      |Q|   step\n"
+
+MARKS = {".": ".", "*": "*", "few free": "\nWARNING: using -h 0 may be faster\n"}
+
+# on standard error, as "warning: …"
+REMARKS = {
+    Remark.ITERATION_LIMIT: "the iteration limit was reached before the tolerance: the model is feasible, not optimal",
+    Remark.TIME_LIMIT: "the time limit was reached before the tolerance: the model is feasible, not optimal",
+    Remark.INTERRUPTED: "interrupted before the tolerance was reached: the model is feasible, not optimal",
+    Remark.ROUNDING: "rounding hides what is left before the tolerance is reached: the model is feasible, not optimal",
+    Remark.DEGENERATE: "a solution degenerates: its coefficients are not finite, and predictions from it mean nothing",
+    Remark.ONE_CLASS: "the training data has only one class, so there is nothing to tell apart",
+    Remark.WEIGHT_WITHOUT_CLASS: "a weight is given for class {detail}, which does not occur in the data",
+    Remark.CLASS_DROPPED: "class {detail} has weight 0 and is left out",
+    Remark.NOT_SYMMETRIC: "the precomputed kernel is not symmetric: see rows {detail}",
+    Remark.FEW_DENSITY_VALUES: (
+        "fewer than 5 positive or negative decision values: too few for one-class probability estimates"
+    ),
+    Remark.FEW_ROWS_FOR_PROBABILITY: "too few rows for reliable probability estimates of class {detail}",
+    Remark.CLASS_SMALLER_THAN_FOLDS: "there are fewer rows than folds in class {detail}",
+    Remark.MORE_FOLDS_THAN_ROWS: "more folds than rows ({detail}): every row becomes a fold of its own",
+    Remark.PROBABILITY_DROPPED: "the model's probability estimates are dropped: they come from cross-validation",
+    Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
+}
+
+# in LIBSVM these are part of the transcript
+TRANSCRIPT_REMARKS = {
+    Remark.LINE_SEARCH: "Line search fails in two-class probability estimates\n",
+    Remark.NEWTON_LIMIT: "Reaching maximal iterations in two-class probability estimates\n",
+}
+
+LAPLACE = (
+    "Prob. model for test data: target value = predicted value + z,\n"
+    "z: Laplace distribution e^(-|z|/sigma)/(2sigma),sigma={space}{sigma:g}\n"
+)
+
+
+class TrainingReport(Observer):
+    """LIBSVM's transcript of a training.
+
+    Parameters
+    ----------
+    write : callable(str)       takes text for standard output
+    warn : callable(str)        takes remarks, one line each without its end; by default they are dropped
+    """
+
+    def __init__(self, write: Callable[[str], object], warn: Callable[[str], object] | None = None):
+        self.write = write
+        self.warn = warn
+        self.warned: set[tuple[Remark, str]] = set()
+        self.last: Iteration | None = None
+
+    def mark(self, mark: str) -> None:
+        self.write(MARKS[mark])
+
+    def solved(self, report: SolveReport) -> None:
+        self.write(f"\noptimization finished, #iter = {report.iterations}\n")
+        if report.quantity:
+            self.write(f"{report.quantity} = {fixed(report.value)}\n")
+        self.write(f"obj = {fixed(report.objective)}, rho = {fixed(report.rho)}\n")
+        self.write(f"nSV = {report.n_sv}, nBSV = {report.n_bsv}\n")
+
+    def iterated(self, line: Iteration) -> None:
+        if line == self.last:  # where it goes on to a tighter tolerance
+            return
+        self.last = line
+        if line.number == 0:
+            self.write(ITERATIONS)
+        figures = " ".join(f"{value:9.2e}" for value in (line.mu, line.gap, line.dual, line.primal))
+        self.write(f"{line.number:4d} {figures} {line.rows:8d} {line.step:6.3f}\n")
+
+    def factorized(self, rank: int, trace_error: float, trace: float) -> None:
+        relative = trace_error / trace if trace > 0 else 0.0
+        self.write(f"low-rank kernel: rank = {rank}, relative trace error = {relative:g}\n")
+
+    def total_sv(self, n_sv: int) -> None:
+        self.write(f"Total nSV = {n_sv}\n")
+
+    def laplace_scale(self, sigma: float) -> None:
+        self.write(LAPLACE.format(space=" ", sigma=sigma))
+
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        if kind == Remark.COUPLING_LIMIT:  # in LIBSVM, a line for each row
+            self.write("Exceeds max_iter in multiclass_prob\n" * int(detail))
+        elif kind in TRANSCRIPT_REMARKS:
+            self.write(TRANSCRIPT_REMARKS[kind])
+        elif self.warn and (kind, detail) not in self.warned:  # once, not once for every pair and fold
+            self.warned.add((kind, detail))
+            self.warn(REMARKS[kind].format(detail=detail))
+
+
+def fixed(value: float) -> str:
+    """%f"""
+    return "-nan" if isnan(value) else f"{value:f}"
+
+
+def general(value: float) -> str:
+    """%g; x86 machines make 0/0 a negative nan, and C prints its sign."""
+    return "-nan" if isnan(value) else f"{value:g}"
+
+
+def cross_validation(scores: Scores, regression: bool) -> str:
+    """Result lines of ``-v``."""
+    if not regression:
+        return f"Cross Validation Accuracy = {general(scores.accuracy)}%\n"
+    return (
+        f"Cross Validation Mean squared error = {general(scores.mean_squared_error)}\n"
+        f"Cross Validation Squared correlation coefficient = {general(scores.squared_correlation)}\n"
+    )
+
+
+def prediction(scores: Scores, regression: bool) -> str:
+    """Result lines of a prediction."""
+    if not regression:
+        # LIBSVM divides first here
+        percent = scores.correct / scores.total * 100 if scores.total else 0.0
+        return f"Accuracy = {general(percent)}% ({scores.correct}/{scores.total}) (classification)\n"
+    return (
+        f"Mean squared error = {general(scores.mean_squared_error)} (regression)\n"
+        f"Squared correlation coefficient = {general(scores.squared_correlation)} (regression)\n"
+    )
+
+
+PROBABILITY_UNUSED = "Model supports probability estimates, but disabled in prediction.\n"

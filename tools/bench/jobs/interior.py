@@ -1,0 +1,303 @@
+"""The interior-point method beside itself unreduced, LIBSVM and LIBLINEAR.
+
+Figures and tables are after those of Jung, O'Leary & Tits, "Adaptive constraint reduction for training support vector
+machines" (ETNA 31, 2008).
+"""
+
+import warnings
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from tools.bench import datasets, mapped
+from tools.bench.cases import QUICK_ROWS, Case, Way
+from tools.bench.jobs.trainings import excess, judged, trained
+from tools.bench.measure import Unavailable, limit_cpu, measure, timed
+from tools.bench.peers import CONVERGED
+from tools.bench.protocol import TIMES, Found, Job, remarks, rows_of
+from tools.bench.report import Table, text
+from tools.bench.turns import Run, take_turns
+
+WRONG = 1e-6  # so far may an objective be above the best one found, relatively, of a run that says it has converged
+CRSVM = Way("crsvm", settings={"solver": "crsvm"})
+LOOSE = Way("crsvm, 1e-2", settings={"solver": "crsvm", "tolerance": 1e-2})
+LIBSVM, SMO, LIBLINEAR = Way("LIBSVM", "libsvm"), Way("smo"), "LIBLINEAR"
+
+# Most rows q_U of the normal matrix, as a share of all; 0: unreduced.
+SHARES = (0.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
+# Rows of Adult; the sets that are not there are cut from the last one.
+ADULT = {"a1a": 1605, "a2a": 2265, "a3a": 3185, "a4a": 4781, "a5a": 6414, "a6a": 11_220, "a7a": 16_100, "a8a": 22_696}
+LARGEST = "a9a"
+LINEAR = "-s 0 -t 0 -c 1 -m 1000"
+RBF = f"-s 0 -t 2 -c 1 -g {1 / 123!r} -m 1000"
+ACCURACIES = (1e-3, 1e-4, 1e-6)
+MOST_DOUBLINGS, SETTLED = 22, 1e-8  # passes of LIBLINEAR that are tried: 1, 2, 4, ...
+FACTORS = (("eigen", 64), ("cholesky", 300), ("rpcholesky", 300), ("nystrom", 300))
+BY_FACTOR = ", by the factor"
+CASES = (
+    *(Case(name, name, part="variants") for name in mapped.PROBLEMS),
+    *(Case(name, name, LINEAR, rows, part="linear", ways=(CRSVM, LIBSVM)) for name, rows in ADULT.items()),
+    Case(LARGEST, LARGEST, LINEAR, part="linear", ways=(CRSVM, LOOSE, LIBSVM)),
+    # LIBSVM to a tight tolerance, whose optimum ours is to be
+    *(
+        Case(n, n, f"{LINEAR} -e 1e-7", part="tight", ways=(CRSVM, LIBSVM))
+        for n in ("a1a", "w7a", "mushrooms", "splice")
+    ),
+    Case(LARGEST, LARGEST, RBF, part="lowrank"),
+)
+COLUMNS = {
+    **TIMES,
+    "iterations": lambda found, run: f"{run.last['iterations']:,}",
+    "/ crsvm": lambda found, run: text(found.ratio(run.name, CRSVM.name), ".1f"),
+    "objective": lambda found, run: f"{judged(found, run.name)['objective']:.9g}",
+    "above crsvm": lambda found, run: text(excess(found, run.name, CRSVM.name), ".1e"),
+    "gap": lambda found, run: f"{judged(found, run.name)['gap']:.1e}",
+    "infeasibility": lambda found, run: f"{judged(found, run.name)['infeasibility']:.1e}",
+}
+LOW_RANK = {
+    **TIMES,
+    "of the factor": lambda found, run: text(run.last.get("factor_seconds"), ".3f"),
+    "trace error": lambda found, run: text(run.last["counts"].get("trace_error"), ".2e"),
+    "iterations": lambda found, run: f"{run.last['iterations']:,}",
+    "SV": lambda found, run: f"{run.last['n_sv']:,}",
+    "accuracy": lambda found, run: text(run.last.get("accuracy"), ".3%") or same_model(found),
+}
+
+
+class Interior(Job):
+    name = "interior"
+    explained = """\
+One thread; medians of CPU time. Variants of the reduction: of the solve alone, all in one process that takes them in
+turn; times as fast as unreduced in the same round. Sets: of the whole training, one process for each, data in memory
+before. Objectives and gaps are computed from data and coefficients; above crsvm: relatively."""
+    parts: ClassVar = {
+        "variants": "Adaptive constraint reduction, at most q_U rows",
+        "linear": "Linear kernel, C = 1",
+        "tight": "Linear kernel, C = 1, LIBSVM to 1e-7",
+        "lowrank": "RBF kernel, gamma = 1/123, C = 1",
+    }
+    limit, max_seconds_once = 600.0, 20.0
+
+    def every_case(self, options):
+        return list(CASES)
+
+    def run(self, case, options):
+        return {"variants": variants, "lowrank": lowrank}.get(case.part, linear)(case, options)
+
+    def table(self, found):
+        part, notes = found.case.part, remarks(self, found)
+        if part == "variants":
+            return Table(found.title(), [("", *variant_heads()), variant_row(found)], notes)
+        curve = found.told.get("curve")
+        if curve:
+            told = (f"{accuracy:.0e} in {reached(curve, accuracy):.3f} s" for accuracy in ACCURACIES)
+            notes.append(f"{LIBLINEAR}, whose bias is regularized, above its own best: {', '.join(told)}")
+        return Table(found.title(), rows_of(found, LOW_RANK if part == "lowrank" else COLUMNS), notes)
+
+    def tables(self, results):
+        if not results or results[0].case.part in ("variants", "lowrank"):
+            return []
+        rows = [("", "m", "crsvm s", "iterations", "LIBSVM s", "LIBSVM's objective above ours")]
+        for found in results:
+            times = [f"{run.seconds:.3f}" if (run := found.run(way.name)) else "-" for way in (CRSVM, LIBSVM)]
+            above = text(excess(found, LIBSVM.name, CRSVM.name), ".1e")
+            ours = str(found.last(CRSVM.name).get("iterations", ""))
+            rows.append((found.case.name, f"{found.n_rows:,}", times[0], ours, times[1], above))
+        powers = {way.name: exponent(results, way.name) for way in (CRSVM, LIBSVM)}
+        told = ", ".join(f"{name} m^{power:.2f}" for name, power in powers.items() if power is not None)
+        return [Table("Sets", rows, [f"time grows as {told}"] if told else [])]
+
+    def wrong(self, found):
+        """Runs of the interior-point method that say they have converged, and are not at the optimum."""
+        if found.case.part == "variants":
+            tried = {
+                heads: (r["status"], r["objective"])
+                for heads, r in zip(variant_heads(), of_variants(found), strict=False)
+            }
+        else:
+            tried = {run.name: (run.last.get("status"), judged(found, run.name)["objective"])
+                     for run in found.runs if judged(found, run.name)}  # fmt: skip
+        best = min((objective for _, objective in tried.values()), default=0.0)
+        return [
+            f"NOT OPTIMAL: {name}"
+            for name, (status, objective) in tried.items()
+            if name != LIBSVM.name and status == CONVERGED and objective - best > WRONG * max(abs(best), 1e-300)
+        ]
+
+
+# ---- variants of the reduction -------------------------------------------------------------------------------
+
+
+def variants(case, options):
+    """All in one process, in turn, so that what else runs on the machine slows them alike."""
+    job = {"call": "jobs.interior:solve_variants", "problem": case.name, "data": str(options.data)}
+    job |= {"rows": QUICK_ROWS if options.quick else 0, "repeat": options.repeat, "limit": options.limit}
+    found = Found(case)
+    found.runs = [Run(CRSVM.name, partial(measure, job, 1, options.timeout))]
+    take_turns(found.runs, 1, options.max_seconds_once)
+    if not found.measured():
+        raise Unavailable(found.runs[0].cannot)
+    found.n_rows, found.n_columns = found.runs[0].last["rows"], found.runs[0].last["features"]
+    return found
+
+
+def solve_variants(job):
+    """In a child: {problem, data, rows, repeat, limit}: with each of SHARES so many times, in turn.
+
+    Returns
+    -------
+    rows, features : int      of the problem
+    runs : list of {seconds, iterations, status, objective, sizes}; ``seconds``: all CPU times; ``sizes``: |Q| by
+        iteration
+    """
+    from libsvmx._solvers.interior_point.settings import CRSVM as Settings
+
+    X, y = mapped.load(job["problem"], Path(job["data"]), job["rows"])
+    most = [int(np.ceil(share * len(y))) if share < 1 else 0 for share in SHARES]
+    kinds = ["adaptive" if share else "none" for share in SHARES]
+    settings = [Settings(reduction=kind, most_rows=q) for kind, q in zip(kinds, most, strict=True)]
+    runs = [{"seconds": []} for _ in SHARES]
+    limit_cpu(job["limit"])
+    solved(X, y, settings[0])  # what is done once in a process: libraries, pages of memory
+    for _ in range(job["repeat"]):
+        for run, chosen in zip(runs, settings, strict=True):
+            seconds, told = solved(X, y, chosen)
+            run["seconds"].append(seconds)
+            run.update(told)
+    return {"seconds": sum(sum(run["seconds"]) for run in runs), "rows": len(y), "features": X.shape[1], "runs": runs}
+
+
+def solved(X, y, settings):
+    """CPU seconds of one solve with C = 1, and what it came to."""
+    from threadpoolctl import threadpool_limits
+
+    from libsvmx._kernels.featurerows import DenseRows
+    from libsvmx._solvers.interior_point import predictor_corrector
+    from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
+
+    lines, found = [], []
+    rows, C = DenseRows(X), np.ones(len(y))
+
+    def solve():
+        with LocalRowBlocks(rows, y, C) as blocks:
+            found[:] = predictor_corrector.solve(blocks, settings, lines.append), blocks.states
+
+    with threadpool_limits(1, "blas"):
+        seconds = timed(solve)
+        answer, states = found
+        alpha = np.concatenate([state.alpha for state in states])
+        w = (y * alpha) @ X
+    told = {
+        "iterations": answer.iterations,
+        "status": str(answer.status),
+        "sizes": [line.rows for line in lines[1:]],
+    }
+    return seconds, {**told, "objective": float(w @ w) / 2 - float(alpha.sum())}
+
+
+def of_variants(found):
+    return found.last(CRSVM.name).get("runs", ())
+
+
+def variant_heads():
+    return ["unreduced", *(f"q_U = m/{1 / share:g}" for share in SHARES[1:])]
+
+
+def variant_row(found):
+    """'0.52 s x 1.9, 24': median seconds, times as fast as unreduced in the same round, iterations."""
+    runs = of_variants(found)
+    cells = []
+    for run in runs:
+        ratio = np.median(np.divide(runs[0]["seconds"], run["seconds"]))
+        mark = "" if run["status"] == CONVERGED else f" {run['status']}"
+        cells.append(f"{np.median(run['seconds']):.2f} s x {ratio:.2f}, {run['iterations']}{mark}")
+    return (found.case.name, *cells)
+
+
+# ---- sets ------------------------------------------------------------------------------------------------------
+
+
+def linear(case, options):
+    """On the largest set with the times that LIBLINEAR takes to looser objectives."""
+    try:
+        found, _ = trained(case, case.ways, options)
+    except Unavailable:
+        if case.name not in ADULT:
+            raise
+        found, _ = trained(replace(case, data=LARGEST), case.ways, options)
+        found.note = f"the first rows of {LARGEST}"
+    if LOOSE in case.ways:
+        npz = datasets.prepare(case, options.data, options.cache)
+        job = {"call": "jobs.interior:by_passes", "npz": str(npz), "limit": options.limit}
+        told = measure(job, 1, options.timeout)
+        found.told["curve"] = told.get("curve")
+        found.note = f"{LIBLINEAR}: NOT RUN: {told['cannot']}" if "cannot" in told else ""
+    return found
+
+
+def by_passes(job):
+    """In a child: {npz, limit}: curve of (seconds, primal objective) of LIBLINEAR by its number of passes.
+
+    Dual coordinate descent for 1, 2, 4, ... passes until nothing changes any more, or the limit is near. Its problem
+    has a column of ones in place of the bias b, whose weight it regularizes with the others:
+    1/2 |w|^2 + 1/2 b^2 + the sum of the hinge losses, C = 1.
+    """
+    try:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.svm import LinearSVC
+    except ImportError:
+        raise Unavailable("scikit-learn is not installed") from None
+    dataset, curve = datasets.load(job["npz"]), []
+    X = datasets.scipy_matrix(dataset)
+    y = np.where(dataset.targets == dataset.targets.max(), 1.0, -1.0)
+    for k in range(MOST_DOUBLINGS):
+        estimator = LinearSVC(C=1.0, loss="hinge", dual=True, tol=1e-12, max_iter=1 << k, random_state=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            seconds = timed(partial(estimator.fit, X, y))
+        w, bias = estimator.coef_[0], float(estimator.intercept_[0])
+        losses = np.maximum(0.0, 1 - y * (X @ w + bias))
+        curve.append((seconds, float(w @ w + bias**2) / 2 + float(losses.sum())))
+        best, spent = min(primal for _, primal in curve), sum(seconds for seconds, _ in curve)
+        settled = k > 5 and max(primal for _, primal in curve[-3:]) <= best * (1 + SETTLED)
+        if settled or 2 * seconds + spent > job["limit"]:
+            break
+    return {"seconds": spent, "curve": curve}
+
+
+def reached(curve, accuracy):
+    """The least seconds of a curve's points at or below (1 + accuracy) times its best objective."""
+    best = min(primal for _, primal in curve)
+    return min(s for s, primal in curve if primal <= best * (1 + accuracy))
+
+
+def exponent(results, way):
+    """p of the least-squares fit of log seconds by p log m + q; None for fewer than 3 sets."""
+    points = [(found.n_rows, found.run(way).seconds) for found in results if found.run(way)]
+    if len({m for m, _ in points}) < 3:
+        return None
+    m, times = np.log(np.array(points)).T
+    return float(np.polyfit(m, times, 1)[0])
+
+
+def lowrank(case, options):
+    """Factors of the kernel matrix; what their models predict of the test set, by the kernel and by the factor."""
+    test = datasets.prepare(replace(case, data=f"{case.data}.t"), options.data, options.cache)
+    ways = []
+    for method, rank in FACTORS:
+        settings = {**CRSVM.settings, "low_rank": method, "rank": min(rank, case.rows or rank)}
+        ways.append(Way(f"{method}, rank {rank}", settings=settings))
+        ways.append(Way(f"{method}, rank {rank}{BY_FACTOR}", settings={**settings, "predict_with": "factor"}))
+    return trained(case, (*ways, SMO, LIBSVM), options, test=str(test), certified=False)[0]
+
+
+def same_model(found):
+    """Of LIBSVM, which predicts as smo does if its model is the same."""
+    same = found.last(SMO.name).get("model_hash") == found.last(LIBSVM.name).get("model_hash")
+    return "as smo" if same else "smo has ANOTHER model"
+
+
+JOBS = {"interior": Interior()}

@@ -1,0 +1,97 @@
+"""A case trained by several ways, which take turns, each time in a process of its own; then all are certified alike."""
+
+import tempfile
+import time
+from dataclasses import asdict
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+import libsvmx
+from tools.bench import datasets
+from tools.bench.certificate import AT_BOUND, certify
+from tools.bench.measure import all_threads, limit_cpu, measure, peak_bytes, reset_peak, resident_bytes
+from tools.bench.peers import Solution
+from tools.bench.protocol import Found
+from tools.bench.turns import Run, take_turns
+
+
+def trained(case, ways, options, svm_options=None, clock="cpu", certified=True, **more):
+    """(Found, solutions by way). ``clock``: what is told of one thread; of several it is the time by the clock.
+
+    told["judged"] : of each way gap, objective, infeasibility, n_sv, and n_bounded of two classes
+    """
+    text = case.options if svm_options is None else svm_options
+    npz = datasets.prepare(case, options.data, options.cache)
+    dataset = datasets.load(npz)
+    X = datasets.scipy_matrix(dataset)
+    param = datasets.parameter(text, X.shape[1])
+    found = Found(case, "", *X.shape)
+    solutions, known = {}, {}
+    told = found.told["judged"] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for k, way in enumerate(ways):
+            threads = way.threads or all_threads()
+            job = {"call": "jobs.trainings:train", "npz": str(npz), "options": text, "peer": way.peer, **more}
+            job |= {"settings": way.settings, "clock": clock if threads == 1 else "wall"}
+            job |= {"limit": getattr(options, "limit", None), "arrays": str(Path(folder, f"{k}.npz"))}
+            about = {"settings": way.settings, "threads": way.threads}
+            found.runs.append(Run(way.name, partial(measure, job, threads, options.timeout), about=about))
+        take_turns(found.runs, options.repeat, options.max_seconds_once)
+        for k, run in enumerate(found.runs):
+            if run.results and certified:
+                with np.load(Path(folder, f"{k}.npz")) as arrays:
+                    solutions[run.name] = solution = Solution(**arrays)
+                key = solution.rows.tobytes() + solution.coef.tobytes()
+                if key not in known:
+                    known[key] = asdict(certify(X, dataset.targets, param, solution))
+                    known[key]["n_sv"] = len(solution.rows)
+                    known[key]["n_bounded"] = int(np.sum(abs(solution.coef) >= param.C * (1 - AT_BOUND)))
+                told[run.name] = known[key]
+    return found, solutions
+
+
+def judged(found, name):
+    """What was certified of a way, {} if it was not."""
+    return found.told.get("judged", {}).get(name, {})
+
+
+def excess(found, name, best):
+    """Objective of a way above that of another, relatively; None if there are not both."""
+    own, other = (judged(found, way).get("objective") for way in (name, best))
+    return None if own is None or other is None else (own - other) / max(abs(other), 1e-300)
+
+
+def train(job):
+    """In a child: {npz, options, peer, settings, clock, limit, arrays}; the solution goes into the .npz ``arrays``.
+
+    Returns
+    -------
+    seconds : float           by job["clock"], 'cpu' or 'wall'; of the training alone, data in memory
+    peak_bytes, training_bytes : int      at most, and what the training added to its data
+    n_sv, iterations, objective, rho, model_hash, counts, status, note : see peers.Outcome
+    factor_seconds : float    of a low-rank factor, if there is one
+    accuracy : float          share of the rows of the set job["test"] that the model of libsvmx predicts right
+    """
+    dataset = datasets.load(job["npz"])
+    training = import_module(f"tools.bench.peers.{job['peer']}").Training(dataset, job["options"], **job["settings"])
+    loaded = resident_bytes()
+    reset_peak()
+    limit_cpu(job["limit"])
+    wall, cpu = time.perf_counter(), time.process_time()
+    training.train()
+    seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    peak = peak_bytes()
+    outcome = training.outcome()
+    np.savez(job["arrays"], **{key: value for key, value in vars(outcome.solution).items() if value is not None})
+    told = {key: value for key, value in vars(outcome).items() if key != "solution"}
+    if "factor_at" in outcome.counts:
+        told["factor_seconds"] = outcome.counts.pop("factor_at") - cpu
+    if job.get("test") and job["peer"] == "svmx":
+        test = datasets.load(job["test"])
+        labels = libsvmx.predict(training.model, datasets.csr_matrix(test))
+        told["accuracy"] = float(np.mean(np.asarray(labels) == test.targets))
+    sizes = {"n_sv": len(outcome.solution.rows), "peak_bytes": peak, "training_bytes": max(0, peak - loaded)}
+    return {"seconds": seconds[job["clock"]], **seconds, **sizes, **told}
