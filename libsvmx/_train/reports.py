@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._problem.certificate import kkt_gap
 from libsvmx._train.formulation import recover_coefficients
-from libsvmx._train.observer import SolveReport
+from libsvmx._train.observer import Remark, SolveReport
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def recover(
 def announced(report: SolveReport, observer: Observer) -> SolveReport:
     """Tell the observer of a solve. Returns its report, whose status is DEGENERATE where numbers are not finite."""
     if report.status != SolveStatus.CONVERGED:
-        observer.remark(report.status)
+        observer.remark(Remark(report.status))
     if not (isfinite(report.rho) and isfinite(report.objective)):
         report = replace(report, status=SolveStatus.DEGENERATE)
-        observer.remark(report.status)
+        observer.remark(Remark(report.status))
     observer.solved(report)
     return report

@@ -258,11 +258,11 @@ def test_seeders_are_called_and_their_folds_summed(tmp_path, monkeypatch):
     """What the benchmark makes of the call's result, which is made up here."""
     dataset, asked = prepared("heart_scale", tmp_path), []
 
-    def cross_validate(X, y, n_folds, *, seed, seed_from, C, threads, **more):
-        asked.append((X.n_rows, n_folds, C, threads, seed, seed_from))
+    def cross_validate(X, y, n_folds, *, seeder, scheme, C, threads, **more):
+        asked.append((X.n_rows, n_folds, C, threads, seeder, scheme))
         folds = (fold(iterations=40), fold(iterations=2, rho=memoryview(b"ab"), seeder="none"))
-        whole = fold(iterations=100, solving_seconds=7) if seed_from == "star" else None
-        return SimpleNamespace(predictions=-y, folds=folds, seeder=seed, scheme=seed_from, whole=whole)
+        whole = fold(iterations=100, solving_seconds=7) if scheme == "star" else None
+        return SimpleNamespace(predictions=-y, folds=folds, seeder=seeder, scheme=scheme, whole=whole)
 
     monkeypatch.setattr(libsvmx, "cross_validate", cross_validate)
     job = {"options": "-c 3", "folds": 4}

@@ -10,6 +10,7 @@ from support import data
 from support.crossvalidation import SETS, posed, setting, table, unseeded, validated
 from support.oracle import Oracle
 from support.oracle import predict as libsvm_predicts
+from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core.rand import Rand
@@ -37,17 +38,6 @@ EPS = 1e-5
 # Decision values of two optima to eps differ by some eps; nu-SVC divides them by r < 1.
 NEAR = {SvmType.NU_SVC: 200}
 USUALLY_NEAR = 100
-
-
-class Recorder(Observer):
-    def __init__(self):
-        self.reports, self.remarks = [], []
-
-    def solved(self, report):
-        self.reports.append(report)
-
-    def remark(self, kind, detail=""):
-        self.remarks.append(kind)
 
 
 def solved_by(problem, param, solver, **options):
@@ -320,14 +310,14 @@ def test_a_grid(solver, seed):
     matrix, y = data.load("heart_scale")
     axes = {"log2c": (-1, 3, 2), "log2g": (-3, -7, -2)}
     exact, found = (
-        libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, **chosen)
+        libsvmx.grid_search(matrix, y, **axes, seeder=seed, eps=EPS, **chosen)
         for chosen in ({}, {"solver": solver, **SMALL})
     )
     assert np.abs(found.rate - exact.rate).max() <= 100 * 1.5 / len(y)
     assert abs(found.best_rate - exact.best_rate) <= 100 * 1.5 / len(y)
     assert found.param.solver.name == solver
     assert list(found.iterations) != list(exact.iterations)
-    again = libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, solver=solver, **SMALL)
+    again = libsvmx.grid_search(matrix, y, **axes, seeder=seed, eps=EPS, solver=solver, **SMALL)
     assert list(again.rate) == list(found.rate)
     assert list(again.iterations) == list(found.iterations)
 
