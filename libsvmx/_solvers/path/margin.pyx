@@ -8,7 +8,7 @@ bound and makes way, or the variable itself does (``exchange``). So no ridge is 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
-from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._solvers.path.margin_factor cimport (
     add_margin_rows, append_to_margin, border_margin, clear_margin, remove_from_margin)
 from libsvmx._solvers.path.motion cimport Motion

@@ -11,7 +11,7 @@ also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 
 from libc.stdint cimport int32_t
 
-from libsvmx._core.dense_lanes cimport svmx_add_rows, svmx_axpy
+from libsvmx._core.vectors cimport svmx_add_rows, svmx_axpy
 from libsvmx._solvers.path.path_state cimport MARGIN, PathState
 
 cdef double ULP = 2.0 ** -52
