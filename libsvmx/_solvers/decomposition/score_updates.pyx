@@ -11,8 +11,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
-from libsvmx._core.dense_lanes cimport svmx_axpy
-from libsvmx._core.float_lanes cimport svmx_add_float_rows
+from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.subproblem_steps cimport svmx_add_float_rows
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel

@@ -12,9 +12,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
 from libsvmx._core.buffers import table, zeros
-from libsvmx._core.float_lanes cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
-                                       svmx_leaf_partner, svmx_leaf_partner_of)
-from libsvmx._core.smo_lanes cimport SVMX_TAU, svmx_gather
+from libsvmx._core.subproblem_steps cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
+                                            svmx_leaf_partner, svmx_leaf_partner_of)
+from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_gather
 from libsvmx._problem.certificate cimport Certificate, certify, gap_of, level_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.decomposition.working_set cimport Selection

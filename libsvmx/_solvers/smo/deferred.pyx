@@ -16,7 +16,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
+from libsvmx._core.smo_steps cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control

@@ -7,8 +7,8 @@ path uses, which the rows of smo.pyx, rounded to float, are not.
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.dense_lanes cimport svmx_axpy
-from libsvmx._core.smo_lanes cimport SVMX_TAU
+from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.smo_steps cimport SVMX_TAU
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState

@@ -22,7 +22,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import table, zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.smo_lanes cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
+from libsvmx._core.smo_steps cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
                                       svmx_max_violator, svmx_update_max_violator)
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "smo_lanes.h" nogil:
+cdef extern from "smo_steps.h" nogil:
     enum: SVMX_LANES
     enum: SVMX_SPAN
     enum: SVMX_REPLAY
