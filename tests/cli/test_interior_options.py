@@ -115,9 +115,9 @@ def test_easy_refuses_before_it_writes(folder):
     ("options", "message"),
     [
         (["--loo"], "solver crsvm cannot start from what is known, as seeding and leave-one-out do"),
-        (["-v", "5", "--seed-alpha", "auto"], "solver crsvm cannot start from what is known, as seeding"),
-        (["-v", "5", "--seed-alpha", "sir"], "solver crsvm cannot start from what is known, as seeding"),
-        (["-v", "5", "--seed-from", "star"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seeder", "auto"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seeder", "sir"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seeder-scheme", "star"], "solver crsvm cannot start from what is known, as seeding"),
     ],
 )
 def test_nothing_can_be_seeded(options, message, folder):
@@ -127,7 +127,7 @@ def test_nothing_can_be_seeded(options, message, folder):
 
 def test_seeding_with_none_is_no_seeding(folder):
     _, plain = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", HEART)
-    _, none = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", "--seed-alpha", "none", HEART)
+    _, none = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", "--seeder", "none", HEART)
     assert none == plain
 
 
@@ -511,7 +511,7 @@ def test_a_grid(folder):
         rates.append([float(line.split()[2]) for line in out.splitlines() if line.startswith("[local]")])
     assert len(rates[0]) == 3
     assert sorted(rates[1]) == pytest.approx(sorted(rates[0]), abs=100 * 1.5 / 270)
-    assert b'"seed-alpha": "none"' in folder.get("results")
+    assert b'"seeder": "none"' in folder.get("results")
     assert b'"solver": "crsvm"' in folder.get("results")
     assert b"working_set" not in folder.get("results")
     resume = ["-out", "results", "-resume", "results"]
@@ -519,7 +519,7 @@ def test_a_grid(folder):
     assert again.count("[resumed]") == 3
     err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, "-e", "1e-5", *resume, *CRSVM, "--unbalanced", HEART)
     assert "balanced was True, now False" in err
-    err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, *CRSVM, "--seed-alpha", "sir", HEART)
+    err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, *CRSVM, "--seeder", "sir", HEART)
     assert "solver crsvm cannot start from what is known" in err
 
 

@@ -23,7 +23,7 @@ def hard(C=1e4):
 
 
 def bits(solution):
-    return bytes(solution.beta), bytes(solution.scores), solution.iterations, solution.chunks, solution.rho
+    return bytes(solution.beta), bytes(solution.scores), solution.iterations, solution.subproblems, solution.rho
 
 
 @contextmanager
@@ -36,19 +36,6 @@ def alarm(seconds):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
-
-
-@pytest.mark.parametrize("max_iter", [1, 7, 200])
-@pytest.mark.parametrize("kind", FORMULATIONS)
-def test_iteration_limit(kind, max_iter):
-    X, y = classes(12, 200)
-    case = posed(kind, X, y, C=100.0)
-    solution = case.solve(control=Control(1e-10, True, max_iter=max_iter), working_set=20)
-    alpha, V = case.alpha(solution), np.asarray(solution.scores)
-    assert (solution.status, solution.iterations) == ("iteration limit", max_iter)
-    case.check_feasible(alpha)
-    assert np.abs(V - case.scores(alpha, case.K_float)).max() <= 1e-9 * (1 + alpha.sum())
-    assert solution.objective <= case.objective(case.start) + 1e-9 * (1 + alpha.sum())
 
 
 def test_no_limit_stops_what_needs_fewer_iterations():

@@ -21,7 +21,7 @@ def without(case, rows):
     held = np.isin(case.index, rows)
     C = np.where(held, 0.0, case.C)
     start = np.zeros(len(C))
-    for side in case.sides:
+    for side in case.judge().groups:
         if not case.start[side].any():
             continue
         missing = min(case.start[side].sum(), C[side].sum())
@@ -76,7 +76,7 @@ def test_a_row_removed(kind, shrinking, engine):
     support = case.index[np.argsort(-alpha)[:3]]
     C = np.where(np.isin(case.index, support), 0.0, case.C)
     start = np.minimum(alpha, C)
-    for side in case.sides:
+    for side in case.judge().groups:
         missing = case.y[side] @ (alpha - start)[side]
         for v in np.flatnonzero(side):
             room = C[v] - start[v] if missing * case.y[v] > 0 else start[v]
@@ -104,7 +104,7 @@ def test_any_start(engine, seed, kind, n, C, working_set, shrinking):
     case = posed(kind, X, y, C=C)
     rng = np.random.default_rng(seed)
     start = case.start.copy()
-    for side in case.sides:
+    for side in case.judge().groups:
         for i, j in rng.choice(np.flatnonzero(side), (2 * n, 2)) if side.any() else ():
             up = case.C[i] - start[i] if case.y[i] > 0 else start[i]
             down = start[j] if case.y[j] > 0 else case.C[j] - start[j]

@@ -1,7 +1,4 @@
-"""Problems for the solver of explicit features, and the judge of its solutions: feasible, optimal, honest about it.
-
-V = y - X w, w = X'Y alpha       gap = max_{I_up} V - min_{I_low} V       primal at the best level >= -(dual)
-"""
+"""Problems for the solver of explicit features, whose solutions must be feasible, optimal, and honest about it."""
 
 import numpy as np
 import pytest
@@ -11,6 +8,7 @@ from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point.dual_solver import solve_dual
 from libsvmx._solvers.interior_point.settings import CRSVM
+from support.judge import Factor, Judge
 from support.labels import labelled
 
 
@@ -29,7 +27,7 @@ class Case:
         self.rows = make(self.X)
         n = len(self.y)
         self.dual = labelled(self.y, self.y, self.upper, [0.0] * n, range(n))
-        self.lines = []
+        self.judge, self.lines = Judge.of(self.dual, Factor(self.X)), []
 
     def solve(self, reduction=None, threads=1, eps=1e-3, **control):
         self.lines.clear()
@@ -39,23 +37,15 @@ class Case:
         return solution
 
     def scores(self, alpha):
-        """In more digits than the solver has."""
-        X, beta = self.X.astype(np.longdouble), (self.y * alpha).astype(np.longdouble)
-        w = X.T @ beta
-        return self.y - X @ w, float(w @ w / 2) - float(alpha.sum())
+        """(V, objective), in more digits than the solver has."""
+        return self.judge.scores(self.y * alpha), self.judge.objective(self.y * alpha)
 
     def gap(self, alpha):
-        V, _ = self.scores(alpha)
-        up = np.where(self.y > 0, alpha < self.upper, alpha > 0)
-        low = np.where(self.y > 0, alpha > 0, alpha < self.upper)
-        return float(V[up].max(initial=-np.inf) - V[low].min(initial=np.inf))
+        return self.judge.gap(self.y * alpha)
 
     def shortfall(self, alpha):
         """Primal less dual objective, at the level that suits alpha best; and the dual objective."""
-        V, dual = self.scores(alpha)
-        losses = [float(self.upper @ np.maximum(0, self.y * (V - level))) for level in np.unique(V)]
-        w_squared = 2 * (dual + float(alpha.sum()))
-        return w_squared / 2 + min(losses) + dual, dual
+        return self.judge.duality_gap(self.y * alpha), self.judge.objective(self.y * alpha)
 
     def check_feasible(self, solution):
         alpha = self.y * np.asarray(solution.beta)

@@ -1,26 +1,19 @@
-"""Exact optima, judged by NumPy from the rows themselves, and a twin that says what rows a state should have.
-
-Dual problem of a pair of classes, of regression or of one-class, with K in float64 by NumPy:
-
-    min 1/2 beta'K beta - linear'beta,   sum beta = total,   low <= beta <= high,      V = linear - K beta
-
-``Judged.shortfall``, primal less dual, bounds what any optimum could gain, whatever found beta.
-"""
+"""Exact optima, judged by NumPy from the rows themselves, and a twin that says what rows a state should have."""
 
 from itertools import combinations
 
 import numpy as np
 
 import libsvmx
-from libsvmx import KernelType, SvmType
+from libsvmx import SvmType
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path
 
 from . import data
+from .judge import ULP, Judge, kernel_values
 
-ULP = 2.0**-52
 # Of a box: a coefficient so near a bound is there.
 SHARP = 1e-11
 
@@ -40,65 +33,33 @@ def load(*arguments):
     return dense(matrix), np.array(targets)
 
 
-def kernel_values(param, X, Z):
-    dots = X @ Z.T
-    if param.kernel_type == KernelType.LINEAR:
-        return dots
-    if param.kernel_type == KernelType.POLY:
-        return (param.gamma * dots + param.coef0) ** param.degree
-    if param.kernel_type == KernelType.SIGMOID:
-        return np.tanh(param.gamma * dots + param.coef0)
-    return np.exp(-param.gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+class Judged(Judge):
+    """One dual problem and its answer, beta and rho; ``reached``: its objective."""
 
-
-class Judged:
-    """One dual problem and its answer: beta and the level (= -rho)."""
-
-    def __init__(self, K, linear, low, high, total, beta, level):
-        self.K, self.linear, self.low, self.high = K, linear, low, high
-        self.total, self.beta, self.level = total, beta, level
-        self.F = K @ beta
-        self.V = linear - self.F
+    def __init__(self, K, linear, lower, upper, total, beta, rho):
+        super().__init__(K, linear, lower, upper, width=SHARP)
+        self.total, self.beta, self.level = total, beta, -rho
+        self.F, self.V, self.reached = K @ beta, self.scores(beta), self.objective(beta)
         # rounding of V, here and there
         self.noise = 64 * ULP * (max(np.abs(K).max(), 1.0) * (np.abs(beta).sum() + 1) + np.abs(linear).max())
         # as large as V of one-class may be
         self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise)
 
-    @property
-    def objective(self):
-        return self.beta @ (self.F / 2 - self.linear)
-
-    def interval(self):
-        """(max V of what could grow, min V of what could shrink): the level lies between."""
-        width = SHARP * (self.high - self.low)
-        up, down = self.beta < self.high - width, self.beta > self.low + width
-        return self.V[up].max(initial=-np.inf), self.V[down].min(initial=np.inf)
-
-    def gap(self):
-        top, bottom = self.interval()
-        return top - bottom
-
-    def shortfall(self):
-        """1/2 w'w + the loss at this level, less the dual: no other beta is better by more."""
-        slack = self.V - self.level
-        loss = np.where(slack > 0, self.high * slack, self.low * slack).sum()
-        return self.beta @ self.F + loss - self.beta @ self.linear + self.level * self.total
-
     def check(self, relative=1e-9):
-        """Feasible, optimal, and the level where LIBSVM has it."""
-        box = np.maximum(np.abs(self.low), np.abs(self.high))
-        assert np.isfinite(self.beta).all()
-        assert np.all(self.beta >= self.low - SHARP * box)
-        assert np.all(self.beta <= self.high + SHARP * box)
+        """Feasible, optimal, and rho where LIBSVM has it."""
+        box = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        self.check_feasible(self.beta, self.beta, share=SHARP)
         assert abs(self.beta.sum() - self.total) <= 1e-11 * (np.abs(self.beta).sum() + box.max())
         allowed = relative * self.scale + 16 * self.noise
-        assert self.gap() <= allowed, (self.gap(), allowed)
-        top, bottom = self.interval()
+        gap = self.gap(self.beta)
+        assert gap <= allowed, (gap, allowed)
+        ((top, bottom),) = self.intervals(self.beta)
         if bottom - top > 4 * allowed and np.isfinite(bottom - top):
             assert abs(self.level - (top + bottom) / 2) <= allowed, (self.level, top, bottom)
         elif np.isfinite([top, bottom]).any():
             assert top - 4 * allowed <= self.level <= bottom + 4 * allowed, (self.level, top, bottom)
-        assert self.shortfall() <= allowed * (box.sum() + np.abs(self.beta).sum()), self.shortfall()
+        left = self.duality_gap(self.beta, self.level)
+        assert left <= allowed * (box.sum() + np.abs(self.beta).sum()), left
 
 
 def judge(model, X, y):
@@ -115,13 +76,13 @@ def judge(model, X, y):
     if param.svm_type == SvmType.ONE_CLASS:
         K = kernel_values(param, X, X)
         one = np.ones(n)
-        return [Judged(K, 0 * one, 0 * one, one, param.nu * n, spread(model.sv_coef[0]), -model.rho[0])]
+        return [Judged(K, 0 * one, 0 * one, one, param.nu * n, spread(model.sv_coef[0]), model.rho[0])]
     if param.svm_type == SvmType.EPSILON_SVR:
         K = np.tile(kernel_values(param, X, X), (2, 2))
         beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
         linear = np.concatenate([y - param.p, y + param.p])
         both = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
-        return [Judged(K, linear, np.concatenate([none, -C]), np.concatenate([C, none]), 0.0, both, -model.rho[0])]
+        return [Judged(K, linear, np.concatenate([none, -C]), np.concatenate([C, none]), 0.0, both, model.rho[0])]
     labels, weights, found = list(model.labels), dict(param.weights), []
     assert sorted(labels) == sorted(set(y.astype(int)))
     owner = y[rows]
@@ -132,7 +93,7 @@ def judge(model, X, y):
         C = np.array([param.C * weights.get(int(label), 1.0) for label in y[own]])
         K = kernel_values(param, X[own], X[own])
         low, high = np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0)
-        found.append(Judged(K, sign, low, high, 0.0, beta[own], -model.rho[function]))
+        found.append(Judged(K, sign, low, high, 0.0, beta[own], model.rho[function]))
     return found
 
 
@@ -175,13 +136,13 @@ class Twin:
         for part in judged:
             part.check(relative)
         noise = sum(part.noise * np.abs(part.beta).sum() for part in judged)
-        objective = sum(part.objective for part in judged)
+        objective = sum(part.objective(part.beta) for part in judged)
         assert abs(state.objective - objective) <= 1e-9 * abs(objective) + 16 * noise, (state.objective, objective)
         if judged:
             worst = max(relative * part.scale + 16 * part.noise for part in judged)
             assert state.gap <= worst
             # loosely: what counts as its own gap may be smaller than that from nothing
-            assert max(part.gap() for part in judged) <= state.gap + worst or state.gap == -np.inf
+            assert max(part.gap(part.beta) for part in judged) <= state.gap + worst or state.gap == -np.inf
 
     def check_against_fresh(self, relative=1e-6):
         """As a training of these rows from nothing: order of classes, objective, decision values."""
@@ -256,7 +217,7 @@ class PathTwin:
         over = np.repeat(self.rows, self.per_row)
         linear, low, high = self.boxes.reshape(3, -1)
         beta = np.asarray(self.path.state.coefficients)
-        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, -self.path.state.rho)
+        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, self.path.state.rho)
 
     def check(self, relative=1e-9):
         judged = self.judged

@@ -1,5 +1,7 @@
 """Small random problems of every formulation, changes from fold to fold, and NumPy oracles of both."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from libsvmx._core.buffers import filled
@@ -13,6 +15,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SvmType
 
 from . import data
+from .judge import Judge
 from .labels import labels_of
 
 FORMULATIONS = [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR, SvmType.NU_SVR]
@@ -45,6 +48,7 @@ class Case:
         self.y, self.index = labels_of(self.dual), np.asarray(self.dual.row)
         self.linear = np.asarray(self.dual.linear)
         self.K = np.array([self.kernel.row(i) for i in range(n)], dtype=float)[np.ix_(self.index, self.index)]
+        self.judge = Judge.of(self.dual, self.K)
         self.every_row, self.pool = self.kernel.targets(filled("i", range(n))), ThreadPool(1)
 
     def folds(self, k):
@@ -57,10 +61,10 @@ class Case:
 
     def scores(self, beta):
         """V from nothing."""
-        return self.linear - self.K @ beta
+        return self.judge.scores(beta)
 
     def objective(self, beta):
-        return 0.5 * beta @ self.K @ beta - beta @ self.linear
+        return self.judge.objective(beta)
 
     def box(self, left_out):
         """(lower, upper), 0 for the variables of ``left_out``."""
@@ -68,14 +72,8 @@ class Case:
 
     def gap(self, beta, left_out):
         """The largest violation of optimality by a pair, over the variables that take part."""
-        V, (lower, upper) = self.scores(beta), self.box(left_out)
-        worst = -np.inf
-        for g in range(self.dual.groups):
-            own = np.asarray(self.dual.group) == g
-            up, low = own & (beta < upper), own & (beta > lower)
-            if up.any() and low.any():
-                worst = max(worst, V[up].max() - V[low].min())
-        return worst
+        lower, upper = self.box(left_out)
+        return replace(self.judge, lower=lower, upper=upper).gap(beta)
 
     def optimum(self, left_out, eps=1e-3):
         """(beta, V, solution) over all variables, by the cold solver over the rows that take part alone."""

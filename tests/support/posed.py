@@ -18,10 +18,9 @@ from libsvmx._solvers.smo import smo
 from libsvmx._train.formulation import build_dual
 
 from . import data
-from .exact import kernel_values
+from .judge import FLOAT_ULP, ULP, Judge, kernel_values
 from .labels import alpha_of, costs_of, labelled, labels_of
 
-ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
 # Shifts of V by kernel rows round it so often, at the most.
 SHIFTS = 4096
 
@@ -33,7 +32,7 @@ class Posed:
 
     Attributes
     ----------
-    y, linear, C, start, index, sides : over variables; ``sides``: the groups whose sums are fixed, as masks
+    y, linear, C, start, index : over variables
     K, K_float : ndarray, over variables
     """
 
@@ -61,8 +60,13 @@ class Posed:
         self.K = self.values[over]
         rounded = [self.kernel.row(i) for i in range(self.n)]
         self.K_float = np.array(rounded, dtype=float).reshape(self.n, self.n)[over]
-        self.sides = [self.y > 0, self.y < 0] if dual.groups == 2 else [np.ones(len(self.y), dtype=bool)]
         return self
+
+    def judge(self, C=None, K=None):
+        """Of this problem, with another C or another K."""
+        beta_max = self.C if C is None else C
+        lower, upper = np.where(self.y > 0, 0.0, -beta_max), np.where(self.y > 0, beta_max, 0.0)
+        return Judge(self.K if K is None else K, self.linear, lower, upper, np.asarray(self.dual.group))
 
     def changed(self, C=None, start=None, V=None):
         """The DualProblem with other bounds or another start, whose scores may be given."""
@@ -83,21 +87,14 @@ class Posed:
         return smo.solve(problem or self.dual, self.kernel, 1e8, Control(eps, **options))
 
     def scores(self, alpha, K=None):
-        return self.linear - (self.K if K is None else K) @ (self.y * alpha)
+        return self.judge(K=K).scores(self.y * alpha)
 
     def objective(self, alpha, K=None):
-        beta = self.y * alpha
-        return 0.5 * beta @ (self.K if K is None else K) @ beta - beta @ self.linear
+        return self.judge(K=K).objective(self.y * alpha)
 
     def gap(self, alpha, C=None, K=None):
         """The largest violation of optimality by a pair of variables that take part."""
-        V, C, worst = self.scores(alpha, K), self.C if C is None else C, -np.inf
-        for side in self.sides:
-            up = side & (C > 0) & np.where(self.y > 0, alpha < C, alpha > 0)
-            low = side & (C > 0) & np.where(self.y > 0, alpha > 0, alpha < C)
-            if up.any() and low.any():
-                worst = max(worst, V[up].max() - V[low].min())
-        return worst
+        return self.judge(C, K).gap(self.y * alpha)
 
     def noise(self, alpha, ulp=ULP):
         """Of V, if its terms have so much rounding."""
@@ -105,13 +102,7 @@ class Posed:
         return ulp * terms.max(initial=0.0)
 
     def check_feasible(self, alpha, C=None, start=None):
-        C, start = self.C if C is None else C, self.start if start is None else start
-        assert np.isfinite(alpha).all()
-        assert np.all(alpha >= 0)
-        assert np.all(alpha <= C)
-        for side in self.sides:
-            before, now = self.y[side] @ start[side], self.y[side] @ alpha[side]
-            assert now == pytest.approx(before, abs=SHIFTS * ULP * (alpha.sum() + start.sum() + C.max(initial=0.0)))
+        self.judge(C).check_feasible(self.y * alpha, self.y * (self.start if start is None else start))
 
     def check(self, solution, eps, C=None, start=None, precision="auto"):
         """Feasible, optimal to eps as NumPy judges it in the given precision, and V right for every variable."""

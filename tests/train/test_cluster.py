@@ -6,10 +6,10 @@ import signal
 import numpy as np
 import pytest
 from support.data import load
+from support.recorder import Recorder
 
 import libsvmx
 from libsvmx import DataError, FormatError, KernelType, ParameterError, SvmxError
-from libsvmx._train.observer import Observer
 from libsvmx.io.svmlight import write_data
 
 distributed = pytest.importorskip("distributed")
@@ -27,28 +27,6 @@ def client():
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
-
-
-class Watching(Observer):
-    """Keeps what it is told; does something at an iteration."""
-
-    def __init__(self, at=-1, act=lambda: None):
-        self.at, self.act = at, act
-        self.lines, self.reports, self.remarks, self.factors = [], [], [], []
-
-    def iterated(self, line):
-        self.lines.append(line)
-        if line.number == self.at:
-            self.act()
-
-    def solved(self, report):
-        self.reports.append(report)
-
-    def factorized(self, rank, trace_error, trace):
-        self.factors.append((rank, trace_error, trace))
-
-    def remark(self, kind, detail=""):
-        self.remarks.append(kind)
 
 
 def files_of(folder, matrix, targets, sizes):
@@ -97,19 +75,19 @@ def test_files_give_the_model_of_one_process(client, tmp_path, sizes):
     X, y = load("a1a.xz")
     problem = libsvmx.dask.read_problem(files_of(tmp_path, X, y, sizes), client)
     assert (problem.m, problem.labels) == (1605, [1, -1])
-    watching = Watching()
+    recorder = Recorder()
     weights = ((1, 3.0), (1, 0.5), (7, 2.0))
-    model = libsvmx.dask.train(problem, C=2.0, weights=weights, observer=watching)
-    single = Watching()
+    model = libsvmx.dask.train(problem, C=2.0, weights=weights, observer=recorder)
+    single = Recorder()
     other = alone(X, y, kernel_type=KernelType.LINEAR, C=2.0, weights=weights, observer=single)
-    assert watching.remarks == single.remarks == ["weight without class"]
+    assert recorder.remarks == single.remarks == ["weight without class"]
     assert_same(model, other, X)
-    (report,), (expected,) = watching.reports, single.reports
+    (report,), (expected,) = recorder.reports, single.reports
     assert report.objective == pytest.approx(expected.objective, rel=1e-10)
     assert (report.n_sv, report.n_bsv, report.status) == (expected.n_sv, expected.n_bsv, "converged")
     assert report.gap <= 1e-8
     assert model.n_sv == len(problem.features)
-    assert watching.lines[-1].number == report.iterations
+    assert recorder.lines[-1].number == report.iterations
 
 
 def test_a_pattern_of_names(client, tmp_path):
@@ -181,11 +159,11 @@ def test_a_lost_worker_changes_nothing(client, tmp_path):
     problem = libsvmx.dask.read_problem(files_of(tmp_path, X, y, (401, 401, 401, 402)), client)
     undisturbed = libsvmx.dask.train(problem)
     before = set(client.run(os.getpid).values())
-    watching = Watching(5, lambda: os.kill(min(before), signal.SIGKILL))
-    model = libsvmx.dask.train(problem, observer=watching)
+    recorder = Recorder(5, lambda: os.kill(min(before), signal.SIGKILL))
+    model = libsvmx.dask.train(problem, observer=recorder)
     client.wait_for_workers(2)
     assert set(client.run(os.getpid).values()) != before  # it was killed indeed
-    assert watching.reports[0].status == "converged"
+    assert recorder.reports[0].status == "converged"
     assert_same(model, undisturbed, X)
     assert_same(model, alone(X, y, kernel_type=KernelType.LINEAR), X)
 
@@ -225,15 +203,15 @@ def test_low_rank(client, tmp_path, method, chunks):
     X, y = load("a1a.xz")
     problem = libsvmx.dask.read_problem(files_of(tmp_path, X, y, chunks), client)
     options = {"low_rank": method, "rank": 60, "gamma": 1 / 123, "C": 4.0, "predict_with": "factor"}
-    watching = Watching()
-    model = libsvmx.dask.train(problem, observer=watching, **options)
-    ((rank, error, trace),) = watching.factors
+    recorder = Recorder()
+    model = libsvmx.dask.train(problem, observer=recorder, **options)
+    ((rank, error, trace),) = recorder.factors
     assert trace == pytest.approx(1605)
     assert 0 < rank <= 60
     assert error == pytest.approx(trace_left(dense_of(X), dense_of(model.vectors), 1 / 123), rel=1e-6)
     assert model.n_sv == rank or method == "nystrom"
     if method == "cholesky":  # the others draw other pivots
-        single = Watching()
+        single = Recorder()
         assert_same(model, alone(X, y, observer=single, **options), X, 1e-7)
         assert error == pytest.approx(single.factors[0][1], rel=1e-9)
     accuracy = np.mean(libsvmx.predict(model, X) == np.asarray(y))
@@ -247,11 +225,11 @@ def test_low_rank(client, tmp_path, method, chunks):
 def test_rank_by_error(client, method, wanted):
     X, y = load("heart_scale")
     problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(90, -1)), np.asarray(y), client)
-    watching, single = Watching(), Watching()
+    recorder, single = Recorder(), Recorder()
     options = {"low_rank": method, "rank_error": wanted, "gamma": 0.1, "predict_with": "factor"}
-    model = libsvmx.dask.train(problem, observer=watching, **options)
+    model = libsvmx.dask.train(problem, observer=recorder, **options)
     other = alone(X, y, observer=single, **options)
-    ((rank, error, trace),), ((single_rank, _, _),) = watching.factors, single.factors
+    ((rank, error, trace),), ((single_rank, _, _),) = recorder.factors, single.factors
     assert error <= wanted * trace
     if method == "cholesky":
         assert rank == single_rank
@@ -268,29 +246,29 @@ def test_duplicates_end_the_factor(client):
     if len(set(labels)) < 2:
         labels[1::20] = 99
     problem = libsvmx.dask.from_arrays(da.from_array(rows, chunks=(30, -1)), labels, client)
-    watching = Watching()
-    libsvmx.dask.train(problem, low_rank="cholesky", rank=90, gamma=1.0, observer=watching)
-    assert watching.factors[0][0] <= 20
+    recorder = Recorder()
+    libsvmx.dask.train(problem, low_rank="cholesky", rank=90, gamma=1.0, observer=recorder)
+    assert recorder.factors[0][0] <= 20
 
 
 def test_limits_and_interrupts(client):
     X, y = load("a1a.xz", n=400)
     problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(200, -1)), np.asarray(y), client)
-    best = Watching()
+    best = Recorder()
     libsvmx.dask.train(problem, observer=best)
-    watching = Watching()
-    model = libsvmx.dask.train(problem, max_iter=3, observer=watching)
-    assert watching.reports[0].objective < best.reports[0].objective < 0  # minus that of w, which is feasible
-    assert watching.reports[0].status == "iteration limit"
+    recorder = Recorder()
+    model = libsvmx.dask.train(problem, max_iter=3, observer=recorder)
+    assert recorder.reports[0].objective < best.reports[0].objective < 0  # minus that of w, which is feasible
+    assert recorder.reports[0].status == "iteration limit"
     assert model.statuses == ("iteration limit",)
-    assert "iteration limit" in watching.remarks
-    watching = Watching()
-    watching.should_stop = lambda: len(watching.lines) > 2
-    libsvmx.dask.train(problem, observer=watching)
-    assert watching.reports[0].status == "interrupted"
-    watching = Watching()
-    libsvmx.dask.train(problem, time_limit=1e-6, observer=watching)
-    assert watching.reports[0].status == "time limit"
+    assert "iteration limit" in recorder.remarks
+    recorder = Recorder()
+    recorder.should_stop = lambda: len(recorder.lines) > 2
+    libsvmx.dask.train(problem, observer=recorder)
+    assert recorder.reports[0].status == "interrupted"
+    recorder = Recorder()
+    libsvmx.dask.train(problem, time_limit=1e-6, observer=recorder)
+    assert recorder.reports[0].status == "time limit"
 
 
 def test_errors(client, tmp_path):

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from support import data, exact
+from support.judge import Factor, Judge
 from support.oracle import Oracle
+from support.recorder import Recorder
 
 import libsvmx
 from libsvmx import KernelType, Observer, ParameterError
@@ -22,23 +24,6 @@ SETS = {
     "wine.scale": (178, 2.0),
     "glass.scale": (214, 1.0),
 }
-
-
-class Recorder(Observer):
-    def __init__(self):
-        self.reports, self.lines, self.remarks, self.factors = [], [], [], []
-
-    def solved(self, report):
-        self.reports.append(report)
-
-    def iterated(self, line):
-        self.lines.append(line)
-
-    def remark(self, kind, detail=""):
-        self.remarks.append(kind)
-
-    def factorized(self, rank, trace_error, trace):
-        self.factors.append((rank, trace_error, trace))
 
 
 def two_classes(name):
@@ -64,15 +49,11 @@ def certified(model, X, y, C, weights=(1.0, 1.0), K=None):
     """Of a model of two classes over dense X: objective, KKT gap from the data; feasible, or it fails."""
     beta = np.zeros(len(y))
     beta[np.asarray(model.sv_indices) - 1] = np.asarray(model.sv_coef).ravel()
-    first = y == model.labels[0]
-    alpha = np.where(first, beta, -beta)
-    tau = C * np.where(y > 0, *weights)
-    assert np.all((alpha >= 0) & (alpha <= tau))
+    sign, upper = np.where(y == model.labels[0], 1.0, -1.0), C * np.where(y > 0, *weights)
+    judge = Judge(Factor(X) if K is None else K, sign, np.minimum(sign, 0) * upper, np.maximum(sign, 0) * upper)
+    assert np.all((beta >= judge.lower) & (beta <= judge.upper))
     assert abs(beta.sum()) <= 1e-12 * abs(beta).sum()
-    F = X @ (X.T @ beta) if K is None else K @ beta
-    V = np.where(first, 1.0, -1.0) - F
-    up, low = np.where(first, alpha < tau, alpha > 0), np.where(first, alpha > 0, alpha < tau)
-    return float(beta @ F / 2 - alpha.sum()), float(V[up].max() - V[low].min())
+    return judge.objective(beta), judge.gap(beta)
 
 
 @pytest.mark.parametrize("C", [1e-3, 0.1, 1.0, 10.0])

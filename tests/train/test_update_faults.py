@@ -325,7 +325,7 @@ def test_kernels_that_are_not_positive_semidefinite(options, kind):
             except ParameterError:
                 assert fingerprint(twin.state) == before
             (judged,) = twin.judged()
-            assert judged.gap() <= eps + judged.noise
+            assert judged.gap(judged.beta) <= eps + judged.noise
             assert twin.state.gap <= eps
             assert abs(judged.beta.sum() - judged.total) <= 1e-9
 

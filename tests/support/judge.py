@@ -1,0 +1,130 @@
+"""The judge of all solvers: what NumPy says, from the data, of an answer to the dual problem.
+
+    min 1/2 beta'K beta - linear'beta    s.t.  lower <= beta <= upper,  the sum of beta over group g is total_g
+
+    V = linear - K beta                                                 scores: minus the gradient
+    gap = max over groups of (max V of what can grow - min V of what can fall), at most eps at an optimum to eps
+    duality gap = sum_i max(upper_i s_i, lower_i s_i) - s_i beta_i,   s = V - level of its group: primal less dual,
+                  so that no beta has an objective lower by more
+
+Nothing here is computed by the package: not kernel values, not certificates. ``K`` is an array over variables, or
+anything with ``K @ beta``, see ``Factor``.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from libsvmx.enums import KernelType
+
+ULP, FLOAT_ULP = 2.0**-52, 2.0**-23
+
+
+def kernel_values(param, X, Z):
+    """K(X, Z) of a Parameter in double; of the precomputed kernel, X and Z hold rows whose products it is."""
+    dots = X @ Z.T
+    if param.kernel_type in (KernelType.LINEAR, KernelType.PRECOMPUTED):
+        return dots
+    if param.kernel_type == KernelType.POLY:
+        return (param.gamma * dots + param.coef0) ** param.degree
+    if param.kernel_type == KernelType.SIGMOID:
+        return np.tanh(param.gamma * dots + param.coef0)
+    return np.exp(-param.gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(axis=2))
+
+
+class Factor:
+    """X X' of explicit features, with more digits than a solver has."""
+
+    def __init__(self, X):
+        self.X = np.asarray(X, dtype=np.longdouble)
+
+    def __matmul__(self, beta):
+        return self.X @ (self.X.T @ np.asarray(beta, dtype=np.longdouble))
+
+
+@dataclass
+class Judge:
+    """One dual problem.
+
+    Attributes
+    ----------
+    K, linear, lower, upper : over variables
+    group : array of int, None for one group
+    width : float       a coefficient so near a bound, in parts of its box, is there
+    """
+
+    K: object
+    linear: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    group: np.ndarray | None = None
+    width: float = 0.0
+    takes_part: np.ndarray = field(init=False)
+    groups: list = field(init=False)
+
+    def __post_init__(self):
+        self.linear, self.lower, self.upper = (np.asarray(a, float) for a in (self.linear, self.lower, self.upper))
+        self.group = np.zeros(len(self.linear), int) if self.group is None else np.asarray(self.group)
+        self.takes_part = self.lower < self.upper
+        self.groups = [self.group == g for g in np.unique(self.group)]
+
+    @classmethod
+    def of(cls, dual, K, **options):
+        """Of a DualProblem; ``K`` over variables."""
+        return cls(K, dual.linear, dual.lower, dual.upper, np.asarray(dual.group), **options)
+
+    # ---- the definitions ---------------------------------------------------------------------------------
+
+    def scores(self, beta):
+        """V."""
+        return self.linear - self.K @ beta
+
+    def objective(self, beta):
+        return float(-(self.linear + self.scores(beta)) @ beta / 2)
+
+    def sums(self, beta):
+        """Of each group."""
+        return np.array([np.sum(np.asarray(beta)[own]) for own in self.groups])
+
+    def sides(self, beta):
+        """(what can grow, what can fall), of the variables that take part."""
+        near = self.width * (self.upper - self.lower)
+        return self.takes_part & (beta < self.upper - near), self.takes_part & (beta > self.lower + near)
+
+    def free(self, beta):
+        return np.logical_and(*self.sides(beta))
+
+    def intervals(self, beta):
+        """For each group (max V of what can grow, min V of what can fall): at an optimum its level lies between."""
+        V, (grow, fall) = self.scores(beta), self.sides(beta)
+        return [(V[own & grow].max(initial=-np.inf), V[own & fall].min(initial=np.inf)) for own in self.groups]
+
+    def gap(self, beta):
+        """The largest violation of optimality by a pair of one group; -inf where there is no pair."""
+        return float(max((top - bottom for top, bottom in self.intervals(beta)), default=-np.inf))
+
+    def slack(self, beta, own, level):
+        """Primal less dual, of one group at one level."""
+        s = (self.scores(beta) - level)[own]
+        return np.sum(np.maximum(self.upper[own] * s, self.lower[own] * s) - s * np.asarray(beta)[own])
+
+    def duality_gap(self, beta, level=None):
+        """Primal less dual, at the level given or, for each group, at that which suits beta best: a score."""
+        V = self.scores(beta)
+        found = 0.0
+        for own in self.groups:
+            levels = np.unique(V[own & self.takes_part]) if level is None else [level]
+            found += min((self.slack(beta, own, one) for one in levels), default=0.0)
+        return float(found)
+
+    # ---- what an answer must be --------------------------------------------------------------------------
+
+    def check_feasible(self, beta, start, share=0.0, rounding=4096 * ULP):
+        """Within the box but for a ``share`` of it, and with the sums of ``start`` but for rounding."""
+        beta, start = np.asarray(beta), np.asarray(start)
+        box = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        assert np.isfinite(beta).all()
+        assert np.all(beta >= self.lower - share * box)
+        assert np.all(beta <= self.upper + share * box)
+        size = np.abs(beta).sum() + np.abs(start).sum() + box.max(initial=0.0)
+        np.testing.assert_allclose(self.sums(beta), self.sums(start), rtol=0, atol=rounding * size)

@@ -1,0 +1,25 @@
+"""An observer that keeps what it is told."""
+
+from libsvmx._train.observer import Observer
+
+
+class Recorder(Observer):
+    """Reports, remarks, iterations and factors in order; ``act`` is done when iteration ``at`` is told."""
+
+    def __init__(self, at=-1, act=lambda: None):
+        self.at, self.act = at, act
+        self.reports, self.remarks, self.lines, self.factors = [], [], [], []
+
+    def solved(self, report):
+        self.reports.append(report)
+
+    def remark(self, kind, detail=""):
+        self.remarks.append(kind)
+
+    def iterated(self, line):
+        self.lines.append(line)
+        if line.number == self.at:
+            self.act()
+
+    def factorized(self, rank, trace_error, trace):
+        self.factors.append((rank, trace_error, trace))
