@@ -118,9 +118,7 @@ def leave_one_out(
             for at, value in changed.items():
                 own[at] = value
         predicted[row] = problem_folds.prediction(row, own, ranking)
-        if exact and any(
-            not abs(v) > max(DOUBT * param.eps, w) for v, w in zip(own, problem_folds.rho_widths(), strict=True)
-        ):
+        if exact and is_doubtful(own, problem_folds.rho_widths(), param.eps):
             predicted[row] = libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
     return LeftOneOut(
         predicted=predicted,
@@ -141,6 +139,11 @@ def checked_seeding(problem: Problem, param: Parameter, seeder: str) -> Seeding:
     if seeder == "none":
         raise ParameterError("leave-one-out starts from the training over all rows: choose a seeding method")
     return seeding
+
+
+def is_doubtful(values: Buffer, rho_widths: list[float], eps: float) -> bool:
+    """Whether two optima to eps might disagree on the sign of one of these decision values, or one is nan."""
+    return any(not abs(value) > max(DOUBT * eps, width) for value, width in zip(values, rho_widths, strict=True))
 
 
 def libsvms_prediction(
