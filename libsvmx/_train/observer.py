@@ -37,11 +37,11 @@ class Remark(StrEnum):
 class SolveReport:
     """One solved dual problem.
 
-    ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and
-    all kernel values; ``chunks`` counts the working sets that were solved, ``fallbacks`` how often least squares left
-    one to pair steps; both are 0 along LIBSVM's path. ``quantity`` and ``value`` name what the formulation yields
-    besides: nu of C-SVC (None when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing
-    of one-class.
+    ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and all
+    kernel values; ``subproblems`` counts the working sets that were solved, ``fallbacks`` how often least squares left
+    one to pair steps; both are 0 along LIBSVM's path. ``quantity`` and ``value`` name what the formulation yields:
+    nu of C-SVC (None when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of
+    one-class.
     """
 
     iterations: int
@@ -55,7 +55,7 @@ class SolveReport:
     rows_computed: int = 0
     values_computed: int = 0
     gap: float
-    chunks: int = 0
+    subproblems: int = 0
     fallbacks: int = 0
 
 

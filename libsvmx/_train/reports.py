@@ -50,7 +50,7 @@ def recover(
         rows_computed=solution.rows_computed,
         values_computed=solution.values_computed if values_computed is None else values_computed,
         gap=kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
-        chunks=solution.chunks,
+        subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
     )
     return Recovered(coefficients, announced(report, observer))

@@ -8,7 +8,7 @@ bound and makes way, or the variable itself does (``exchange``). So no ridge is 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
-from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
 

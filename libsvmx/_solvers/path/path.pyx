@@ -18,7 +18,7 @@ from libsvmx._solvers.path.following cimport follow
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
 from libsvmx._solvers.path.refinement cimport recompute_F, refine, repair, set_rho_of_free
-from libsvmx._solvers.smo.double_smo cimport exact_smo, restore_sum
+from libsvmx._solvers.smo.double_smo cimport smo_in_double, restore_sum
 
 from libsvmx._solvers.path.path_state import PathLost
 
@@ -188,7 +188,7 @@ cdef class Path:
         for v in range(m):
             s.beta[v] = min(max(s.beta[v], s.lower[v]), s.upper[v])
         self.restore_sum_at(total)
-        exact_smo(s, eps, control)
+        smo_in_double(s, eps, control)
         recompute_F(motion, True)
         try:
             refine(motion)
@@ -199,7 +199,7 @@ cdef class Path:
                     s.assign_bound(v)
             s.active = s.n  # the path may have been lost with rows shrunk
             self.restore_sum_at(total)
-            exact_smo(s, eps, control)
+            smo_in_double(s, eps, control)
             set_rho_of_free(motion)
             s.inexact = True
             if s.kkt_gap() > eps:

@@ -22,7 +22,7 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._core.dense_lanes cimport svmx_add_rows, svmx_axpy, svmx_dot
+from libsvmx._core.vectors cimport svmx_add_rows, svmx_axpy, svmx_dot
 from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
