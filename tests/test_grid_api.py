@@ -39,7 +39,7 @@ def test_table_is_that_of_the_command(heart, folder: Folder):
 
 def test_rates_are_those_of_cross_validate(heart):
     X, y = heart
-    found = libsvmx.grid_search(X, y, seed=None, n_folds=3, random_state=7, eps=0.01, **AXES)
+    found = libsvmx.grid_search(X, y, seeder=None, n_folds=3, random_state=7, eps=0.01, **AXES)
     for C, gamma, rate in zip(found.C, found.gamma, found.rate, strict=True):
         single = libsvmx.cross_validate(X, y, 3, random_state=7, eps=0.01, C=C, gamma=gamma)
         assert rate == float(f"{single.accuracy:g}")
@@ -52,7 +52,7 @@ def test_rates_are_those_of_cross_validate(heart):
 def test_regression():
     X, y = libsvmx.read_problem(str(data.DATA / "mpg"))
     found = libsvmx.grid_search(
-        X, y, seed=None, svm_type=libsvmx.SvmType.EPSILON_SVR, log2c=(-1, 3, 2), log2g=(-9, -5, 2)
+        X, y, seeder=None, svm_type=libsvmx.SvmType.EPSILON_SVR, log2c=(-1, 3, 2), log2g=(-9, -5, 2)
     )
     single = libsvmx.cross_validate(
         X, y, 5, svm_type=libsvmx.SvmType.EPSILON_SVR, C=found.best_C, gamma=found.best_gamma
@@ -111,8 +111,8 @@ def test_progress_is_told(heart):
         ({"log2c": None, "log2g": None}, libsvmx.ParameterError),
         ({"log2c": (1, 0, 1)}, libsvmx.ParameterError),
         ({"n_folds": 1}, libsvmx.ParameterError),
-        ({"seed": "guess"}, libsvmx.ParameterError),
-        ({"seed": "sir", "probability": True}, libsvmx.ParameterError),
+        ({"seeder": "guess"}, libsvmx.ParameterError),
+        ({"seeder": "sir", "probability": True}, libsvmx.ParameterError),
         ({"workers": 0}, libsvmx.ParameterError),
         ({"C": float("nan")}, libsvmx.ParameterError),
     ],
@@ -124,7 +124,7 @@ def test_what_it_refuses(options, error, heart):
 
 def test_seeding_that_cannot_be_is_none_for_auto(heart):
     axes = {"log2c": (0, 0, 1), "log2g": (-3, -3, 1), "probability": True}
-    same(libsvmx.grid_search(*heart, **axes), libsvmx.grid_search(*heart, seed=None, **axes))
+    same(libsvmx.grid_search(*heart, **axes), libsvmx.grid_search(*heart, seeder=None, **axes))
 
 
 def test_the_result_is_frozen(heart):

@@ -73,12 +73,12 @@ def validations():
     yield from itertools.product(products(["-v 5", "-v 10 -c 20"], KERNELS[::2]), TWO[:1] + MANY)
     yield from itertools.product(["-v 4 -s 1 -n 0.2", "-v 3 -b 1", "-v 5 -s 2", "-v 6 -w1 3"], TWO[:1] + MANY[:1])
     yield from itertools.product(["-s 3 -v 5", "-s 4 -v 5"], TARGETS)
-    chosen = [f"--seed-alpha {name}" for name in SEEDERS]
-    chosen += [f"--seed-alpha {name} --seed-from {scheme}" for name in ("sir", "mir") for scheme in ("chain", "star")]
+    chosen = [f"--seeder {name}" for name in SEEDERS]
+    chosen += [f"--seeder {name} --seeder-scheme {scheme}" for name in ("sir", "mir") for scheme in ("chain", "star")]
     yield from itertools.product(products(["-v 5 -c 10", "-v 10 -s 2 -n 0.3"], chosen), TWO[:1])
     yield from itertools.product(products(["-v 5 -c 10"], chosen), MANY)
     yield from itertools.product(products(["-v 5 -s 3 -c 10"], chosen), TARGETS[1:])
-    yield from itertools.product(["--loo", "--loo -c 10", "--loo --seed-alpha path", "-v 150 -q"], ["heart", "iris"])
+    yield from itertools.product(["--loo", "--loo -c 10", "--loo --seeder path", "-v 150 -q"], ["heart", "iris"])
     yield "--loo -s 3 -c 5", "pyrim"
     yield from itertools.product(products(["-v 5"], ["--solver chunked", "--solver irwls", "--solver crsvm -t 0"]), TWO)
 
@@ -97,8 +97,8 @@ def updates():
 OTHERS = (
     "svmx-scale -l 0 heart",
     "svmx-scale -y -1 1 mpg",
-    "svmx-subset -s 0 --seed 1 heart 50",
-    "svmx-subset -s 1 --seed 1 mpg 40",
+    "svmx-subset -s 0 --random-state 1 heart 50",
+    "svmx-subset -s 1 --random-state 1 mpg 40",
     "svmx-checkdata heart",
     "svmx-grid -log2c -1,5,2 -log2g -5,1,2 -v 5 -out null heart",
     "svmx-grid -log2c 0,4,2 -log2g null -v 4 -t 0 -out null iris",

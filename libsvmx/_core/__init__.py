@@ -1,0 +1,19 @@
+"""Buffers, sparse rows, factors, random numbers, threads, and the hot loops in C.
+
+    CsrMatrix (matrix)              the one form in which data enters the package; open this first
+    buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
+    Cholesky (cholesky)             a triangular factor whose rows come and go
+    ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
+    Rand (rand)                     glibc's rand()
+
+C headers; each names its callers, states its arrays, and neither allocates nor fails, but for slab.h:
+
+    simd.h                          what all others include
+    dot_products.h  bits.h          one row, or sixteen, with many rows
+    kernel_functions.h  .c          K(t) of a dot product or a distance: all kernels   <- rbf.c  exp.h
+    test_panels.h                   test rows with support vectors
+    smo_steps.h                     scores and working set of SMO
+    subproblem_steps.h              the same in float, for small problems in cache
+    vectors.h  breakpoints.h        doubles: sums of rows, and the next breakpoint of a path
+    thread_pool.h  slab.h  clock.h  threads, memory, time
+"""

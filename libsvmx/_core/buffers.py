@@ -21,6 +21,11 @@ def zeros(kind: str, n: int) -> Buffer:
     return memoryview(bytearray(n * SIZE_OF[kind])).cast(kind)  # type: ignore[call-overload]
 
 
+def table(kind: str, rows: int, columns: int) -> Buffer:
+    """Writable memoryview of zeros of shape (rows, columns), both positive."""
+    return zeros(kind, rows * columns).cast("B").cast(kind, [rows, columns])
+
+
 def filled(kind: str, values: Iterable[float]) -> Buffer:
     """Writable memoryview holding ``values``."""
     items = list(values)

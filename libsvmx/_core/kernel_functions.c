@@ -15,11 +15,6 @@
 
 /* ---- LINEAR: K = t = <u, v>; PRECOMPUTED: K = t ------------------------------------------------------- */
 
-static void linear_values(int64_t n, const svmx_kernel *kernel, double *t)
-{
-    (void)n, (void)kernel, (void)t;
-}
-
 static SVMX_CLONES void linear_row(int64_t n, const svmx_kernel *kernel, const double *SVMX_RESTRICT dots,
                                    const double *squares, double square, float *SVMX_RESTRICT out)
 {
@@ -30,26 +25,37 @@ static SVMX_CLONES void linear_row(int64_t n, const svmx_kernel *kernel, const d
 
 /* ---- POLY: K = (gamma t + coef0)^degree, t = <u, v> ------------------------------------------------------ */
 
+/* Values that go through all multiplications together: GCC 12 keeps so many in vectors (0.13 ns a value for degree 3 on
+ * AVX-512), makes scalars of fewer (0.8 ns), and passes over the array for each multiplication with more (0.27 ns). */
+#define SVMX_POWERS 32
+
 /* Power by squaring, in LIBSVM's order of multiplications. */
-static SVMX_CLONES void poly_values(int64_t n, const svmx_kernel *kernel, double *t)
+SVMX_INLINE void poly_block(const int n, const svmx_kernel *kernel, double *t)
 {
     const double gamma = kernel->gamma, coef0 = kernel->coef0;
-    double square[SVMX_BLOCK];
-    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
-        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
-        double *result = t + start;
-        for (int64_t k = 0; k < m; ++k) {
-            square[k] = gamma * result[k] + coef0;
-            result[k] = 1.0;
-        }
-        for (int power = kernel->degree; power > 0; power /= 2) {
-            if (power % 2 == 1)
-                for (int64_t k = 0; k < m; ++k)
-                    result[k] *= square[k];
-            for (int64_t k = 0; k < m; ++k)
-                square[k] *= square[k];
-        }
+    double square[SVMX_POWERS], result[SVMX_POWERS];
+    for (int k = 0; k < n; ++k) {
+        square[k] = gamma * t[k] + coef0;
+        result[k] = 1.0;
     }
+    for (int power = kernel->degree; power > 0; power /= 2) {
+        if (power % 2 == 1)
+            for (int k = 0; k < n; ++k)
+                result[k] *= square[k];
+        for (int k = 0; k < n; ++k)
+            square[k] *= square[k];
+    }
+    for (int k = 0; k < n; ++k)
+        t[k] = result[k];
+}
+
+static SVMX_CLONES void poly_values(int64_t n, const svmx_kernel *kernel, double *t)
+{
+    int64_t start = 0;
+    for (; start + SVMX_POWERS <= n; start += SVMX_POWERS)
+        poly_block(SVMX_POWERS, kernel, t + start);
+    if (start < n)
+        poly_block((int)(n - start), kernel, t + start);
 }
 
 /* ---- RBF: K = exp(-gamma t), t = |u - v|^2 ------------------------------------------------------------------ */
@@ -134,12 +140,12 @@ static double sigmoid_about_error(double m, const svmx_kernel *kernel, double re
 /* ---- the table, in the order of KernelType ----------------------------------------------------------------------- */
 
 const svmx_kernel_function svmx_kernel_functions[] = {
-    {"LINEAR", SVMX_PRODUCT, linear_values, .row = linear_row},
-    {"POLY", SVMX_PRODUCT, poly_values},
+    {"LINEAR", SVMX_PRODUCT, .row = linear_row},
+    {"POLY", SVMX_PRODUCT, poly_values, .in_lanes = 1},
     {"RBF", SVMX_DISTANCE, rbf_values, .doubles = rbf_doubles, .row = rbf_row, .fused = 1, .about = rbf_about,
      .about_error = rbf_about_error},
     {"SIGMOID", SVMX_PRODUCT, sigmoid_values, .about = sigmoid_about, .about_error = sigmoid_about_error},
-    {"PRECOMPUTED", SVMX_GIVEN, linear_values, .row = linear_row},
+    {"PRECOMPUTED", SVMX_GIVEN, .row = linear_row},
 };
 const int svmx_n_kernel_functions = sizeof(svmx_kernel_functions) / sizeof(svmx_kernel_functions[0]);
 
@@ -147,7 +153,8 @@ const int svmx_n_kernel_functions = sizeof(svmx_kernel_functions) / sizeof(svmx_
 
 double svmx_kernel_value(const svmx_kernel *kernel, double t)
 {
-    kernel->function->values(1, kernel, &t);
+    if (kernel->function->values != NULL)
+        kernel->function->values(1, kernel, &t);
     return t;
 }
 
@@ -187,5 +194,8 @@ void svmx_kernel_doubles(int64_t n, const svmx_kernel *kernel, const double *dot
 {
     const svmx_kernel_function *function = kernel->function;
     arguments(n, function->argument, dots, squares, square, out);
-    (function->doubles != NULL ? function->doubles : function->values)(n, kernel, out);
+    if (function->doubles != NULL)
+        function->doubles(n, kernel, out);
+    else if (function->values != NULL)
+        function->values(n, kernel, out);
 }

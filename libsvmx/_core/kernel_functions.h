@@ -32,10 +32,11 @@ typedef struct svmx_kernel_function {
     const char *name; /* of the member of KernelType whose value is the place in the table */
     int argument;     /* what t is */
 
-    /* K(t) in double, in LIBSVM's order of operations. This one is all that a kernel needs. */
+    /* K(t) in double, in LIBSVM's order of operations. This one is all that a kernel needs; NULL if K = t. */
     void (*values)(int64_t n, const svmx_kernel *kernel, double *t);
+    int in_lanes; /* whether it is vectorised, so that 32 values cost hardly more than one */
 
-    /* The rest is NULL where there is nothing faster than ``values``. */
+    /* The rest is NULL where there is nothing faster than ``values``; ``row`` is there if that is NULL. */
 
     /* K(t) to about 1 ulp, the same on every machine. t >= 0 if it is a distance. */
     void (*doubles)(int64_t n, const svmx_kernel *kernel, double *t);

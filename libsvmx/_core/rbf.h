@@ -1,4 +1,7 @@
-/* Rows of the RBF kernel; see rbf.c for what makes them LIBSVM's although the code is not. */
+/* Rows of the RBF kernel; see rbf.c for what makes them LIBSVM's although the code is not.
+ *
+ * Who calls: kernel_functions.c, _kernels/kernel.pyx for fused rows, _kernels/products.pyx for their dot products.
+ */
 #ifndef SVMX_RBF_H
 #define SVMX_RBF_H
 

@@ -1,4 +1,7 @@
-/* Large blocks of memory that cost little to touch for the first time. */
+/* Large blocks of memory that cost little to touch for the first time: the one header that allocates.
+ *
+ * Who calls: _kernels/rowstore.pyx and _kernels/sharedrows.pyx. What was taken is theirs until they give it back.
+ */
 #ifndef SVMX_SLAB_H
 #define SVMX_SLAB_H
 

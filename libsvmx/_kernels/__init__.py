@@ -1,0 +1,18 @@
+"""Kernel values: rows of training, where they are kept, panels of prediction, low-rank factors.
+
+Kernel <- SharedKernel          K of a problem's rows, without labels; open kernel.pyx first
+Targets                         rows that a row of K is computed against, chosen by Kernel.targets
+  <- DotTargets                 holds Products and applies the kernel function (_core/kernel_functions.c)
+  <- BitTargets                 rows of 0 and 1, looked up by shared ones
+  <- SharedTargets              gathered from SharedRows
+Products                        dot products of one row with many, chosen by density
+  <- PanelProducts, PostingProducts, ColumnProducts, GivenValues
+
+RowStore                        holds Targets: rows over the active variables, kept by cost
+SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
+DoubleRows                      holds Targets: rows in double, for paths
+CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
+
+lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings
+FeatureRows (featurerows) <- DenseRows, SparseRows (sparserows)           rows of explicit features
+"""

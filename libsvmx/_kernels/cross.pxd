@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.cross_lanes cimport SVMX_TESTS, svmx_vectors
+from libsvmx._core.test_panels cimport SVMX_TESTS, svmx_vectors
 from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
 

@@ -21,8 +21,8 @@ from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import compacted
-from libsvmx._core.cross_lanes cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products,
-                                        svmx_panel_squares, svmx_panel_table)
+from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances,
+                                        svmx_panel_products, svmx_panel_table)
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function,
                                              svmx_kernel_functions, svmx_kernel_value, svmx_n_kernel_functions)
 from libsvmx._core.matrix cimport CsrMatrix
@@ -207,22 +207,22 @@ cdef class CrossKernel:
                                  self.squares, out)
             self.apply(end - begin, out)
             return 0
-        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel, out)
+        svmx_panel_products(&self.entries, begin, end, &self.slot_of[0], self.panel,
+                            &self.square_z[0] if self.of_distance else NULL, self.square_x, out)
         if self.of_distance and self.distances == INTEGERS:
-            svmx_panel_table(end - begin, &self.square_z[begin], self.square_x, &self.table[0], out)
-            return 0
-        if self.of_distance:
-            svmx_panel_squares(end - begin, &self.square_z[begin], self.square_x, out)
-        if self.approximate:
+            svmx_panel_table(end - begin, &self.table[0], out)
+        elif self.approximate:
             self.formula.function.about((end - begin) * SVMX_TESTS, &self.formula, out)
         else:
             self.apply(end - begin, out)
         return 0
 
     cdef void apply(self, Py_ssize_t n_vectors, double *values) noexcept nogil:
-        """The kernel function of the lanes that have a row, in place: it may take long, so not of the others."""
+        """The kernel function, in place; only of lanes that have a row, if each costs as much as the first."""
         cdef Py_ssize_t v
-        if self.n == SVMX_TESTS:
+        if self.formula.function.values == NULL:
+            return
+        if self.n == SVMX_TESTS or self.formula.function.in_lanes:
             self.formula.function.values(n_vectors * SVMX_TESTS, &self.formula, values)
             return
         for v in range(n_vectors):

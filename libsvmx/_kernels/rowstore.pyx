@@ -24,7 +24,7 @@ from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
-from libsvmx._core.smo_lanes cimport svmx_gather
+from libsvmx._core.smo_steps cimport svmx_gather
 
 
 # Rows are allocated in slabs: no malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB

@@ -21,7 +21,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
-from libsvmx._core.smo_lanes cimport svmx_gather
+from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 from libsvmx._kernels.kernel import check_members

@@ -1,0 +1,10 @@
+"""The problem that all solvers have in common, and what proves an answer.
+
+    dual.pyx          DualProblem    min 1/2 beta'K beta - linear'beta in a box, with one or two fixed sums
+                      DualSolution   beta, scores V = linear - K beta, rho, how the solve ended
+    certificate.pyx   the KKT gap, the level of V (= -rho), the state of a bound, projection onto box and sum:
+                      functions over buffers, and in the .pxd inline ones for compiled loops
+
+Open first: dual.pyx, whose first lines are the mathematics of the whole package. LIBSVM's alpha, y and C are made in
+libsvmx/_solvers/smo/alpha_form.pyx alone. Formulations become dual problems in libsvmx/_train/formulation.pyx.
+"""

@@ -22,6 +22,6 @@ cdef class DualSolution:
     cdef readonly int64_t iterations
     cdef readonly int64_t rows_computed
     cdef readonly int64_t values_computed
-    cdef readonly int64_t chunks
+    cdef readonly int64_t subproblems
     cdef readonly int64_t fallbacks
     cdef readonly object status

@@ -39,7 +39,7 @@ class DualSolution:
     iterations: int
     rows_computed: int
     values_computed: int
-    chunks: int
+    subproblems: int
     fallbacks: int
     status: SolveStatus
     def __init__(
@@ -53,7 +53,7 @@ class DualSolution:
         iterations: int,
         rows_computed: int = 0,
         values_computed: int = 0,
-        chunks: int = 0,
+        subproblems: int = 0,
         fallbacks: int = 0,
         status: SolveStatus,
     ) -> None: ...

@@ -68,13 +68,13 @@ cdef class DualSolution:
     r : float             (V1 - V0)/2 with two groups, else 0
     objective : float     1/2 beta'K beta - linear'beta
     iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
-    chunks, fallbacks : int      subproblems of the chunked solver, and how often IRWLS left one to pair steps; 0 of others
+    subproblems, fallbacks : int      of decomposition: working sets solved, and those that IRWLS left to pair steps; else 0
     status : SolveStatus
     """
 
     def __init__(self, *, beta, scores, double rho, double r=0.0, double objective, int64_t iterations,
-                 int64_t rows_computed=0, int64_t values_computed=0, int64_t chunks=0, int64_t fallbacks=0, status):
+                 int64_t rows_computed=0, int64_t values_computed=0, int64_t subproblems=0, int64_t fallbacks=0, status):
         self.beta, self.scores, self.rho, self.r, self.objective = beta, scores, rho, r, objective
         self.iterations, self.status = iterations, status
         self.rows_computed, self.values_computed = rows_computed, values_computed
-        self.chunks, self.fallbacks = chunks, fallbacks
+        self.subproblems, self.fallbacks = subproblems, fallbacks

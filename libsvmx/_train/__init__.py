@@ -1,0 +1,18 @@
+"""Training: from rows, targets and a Parameter to a Model. Prints nothing; an Observer is told.
+
+    training          train_problem: checks, pairs of classes, one dual each (solve_binary), a Model of them
+        formulation   build_dual: the five formulations as dual problems; recover_coefficients: and back
+        kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
+        solvers       the dispatch: Parameter.solver solves; limits: the Control of a solve
+        reports       recover: coefficients and the SolveReport of a solution; observer: Observer, SolveReport
+        probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes
+    parameter, problem, model     what goes in and what comes out; checks, rowchecks: what cannot be trained
+    prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)
+    metrics           accuracy, mean squared error, correlation
+
+    validation/       folds of one dual and of pairs, cross-validation, leave-one-out, grid search
+    updating/         State: a model that rows join and leave
+    cluster/          rows on the workers of a Dask cluster
+
+Open first: training.py, ``solve_binary``; then formulation.pyx. LIBSVM's names: svm_train, solve_c_svc, ...
+"""

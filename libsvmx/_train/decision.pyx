@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.cross_lanes cimport SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_sum
+from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.cross cimport CrossKernel
 

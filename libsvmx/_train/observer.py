@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,15 +11,37 @@ if TYPE_CHECKING:
     from libsvmx.enums import SolveStatus
 
 
+class Remark(StrEnum):
+    """Something the user should know; the first five are how a solve may end, as of SolveStatus."""
+
+    ITERATION_LIMIT = "iteration limit"
+    TIME_LIMIT = "time limit"
+    INTERRUPTED = "interrupted"
+    ROUNDING = "rounding"
+    DEGENERATE = "degenerate"
+    ONE_CLASS = "one class"
+    WEIGHT_WITHOUT_CLASS = "weight without class"
+    CLASS_DROPPED = "class dropped"
+    NOT_SYMMETRIC = "not symmetric"
+    FEW_DENSITY_VALUES = "few density values"
+    FEW_ROWS_FOR_PROBABILITY = "few rows for probability"
+    CLASS_SMALLER_THAN_FOLDS = "class smaller than folds"
+    MORE_FOLDS_THAN_ROWS = "more folds than rows"
+    PROBABILITY_DROPPED = "probability dropped"
+    COUPLING_LIMIT = "coupling limit"
+    LINE_SEARCH = "line search"
+    NEWTON_LIMIT = "newton limit"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolveReport:
     """One solved dual problem.
 
-    ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and
-    all kernel values; ``chunks`` counts the working sets that were solved, ``fallbacks`` how often least squares left
-    one to pair steps; both are 0 along LIBSVM's path. ``quantity`` and ``value`` name what the formulation yields
-    besides: nu of C-SVC (None when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing
-    of one-class.
+    ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and all
+    kernel values; ``subproblems`` counts the working sets that were solved, ``fallbacks`` how often least squares left
+    one to pair steps; both are 0 along LIBSVM's path. ``quantity`` and ``value`` name what the formulation yields:
+    nu of C-SVC (None when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of
+    one-class.
     """
 
     iterations: int
@@ -32,7 +55,7 @@ class SolveReport:
     rows_computed: int = 0
     values_computed: int = 0
     gap: float
-    chunks: int = 0
+    subproblems: int = 0
     fallbacks: int = 0
 
 
@@ -61,5 +84,15 @@ class Observer:
     def laplace_scale(self, sigma: float) -> None:
         """The noise scale of a regression with probability estimates."""
 
-    def remark(self, kind: str, detail: str = "") -> None:
-        """Something the user should know; kinds are the keys of libsvmx.cli.report.REMARKS."""
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        """Something the user should know: ``detail`` names the class, the rows or the number it is about."""
+
+
+class Forwarding(Observer):
+    """Forwarding(observer): tells another observer all that the subclass does not override."""
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+        for name in vars(Observer):
+            if not name.startswith("_") and getattr(type(self), name) is getattr(Observer, name):
+                setattr(self, name, getattr(observer, name))

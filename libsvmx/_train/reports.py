@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._problem.certificate import kkt_gap
 from libsvmx._train.formulation import recover_coefficients
-from libsvmx._train.observer import SolveReport
+from libsvmx._train.observer import Remark, SolveReport
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def recover(
         rows_computed=solution.rows_computed,
         values_computed=solution.values_computed if values_computed is None else values_computed,
         gap=kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
-        chunks=solution.chunks,
+        subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
     )
     return Recovered(coefficients, announced(report, observer))
@@ -59,9 +59,9 @@ def recover(
 def announced(report: SolveReport, observer: Observer) -> SolveReport:
     """Tell the observer of a solve. Returns its report, whose status is DEGENERATE where numbers are not finite."""
     if report.status != SolveStatus.CONVERGED:
-        observer.remark(report.status)
+        observer.remark(Remark(report.status))
     if not (isfinite(report.rho) and isfinite(report.objective)):
         report = replace(report, status=SolveStatus.DEGENERATE)
-        observer.remark(report.status)
+        observer.remark(Remark(report.status))
     observer.solved(report)
     return report

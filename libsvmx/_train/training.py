@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._solvers.control import Control
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import assemble_coefficients, build_dual
 from libsvmx._train.kernel_provider import KernelProvider
+from libsvmx._train.limits import control_of
 from libsvmx._train.model import Model, vectors_of
+from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.reports import Recovered, recover
@@ -50,7 +51,7 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
     if param.kernel_type == KernelType.PRECOMPUTED:
         pair = first_asymmetry(problem.matrix, problem.rows)
         if pair:
-            observer.remark("not symmetric", f"{pair[0] + 1} and {pair[1] + 1}")
+            observer.remark(Remark.NOT_SYMMETRIC, f"{pair[0] + 1} and {pair[1] + 1}")
     train = train_classifier if param.svm_type.is_classification else train_single
     model = train(problem, param, rand, observer)
     numbers = (*(model.sigmoid_a or ()), *(model.sigmoid_b or ()))
@@ -67,7 +68,7 @@ def solve_binary(
     problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: KernelProvider
 ) -> Recovered:
     """One dual problem, for one-class and regression or for a pair of classes."""
-    control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
+    control = control_of(param, observer)
     dual = build_dual(param, problem.targets, Cp, Cn)
     if param.solver.needs_features:
         solution = kernels.features(observer).solve(dual, problem, control, observer)
@@ -89,7 +90,7 @@ def train_single(
     if param.svm_type == SvmType.ONE_CLASS:
         marks = probability.density_marks(prediction.decision_values(model, problem.matrix, problem.rows))
         if marks is None:
-            observer.remark("few density values")
+            observer.remark(Remark.FEW_DENSITY_VALUES)
         return replace(model, marks=marks)
     inner = replace(param, probability=False)
     predicted = cross_validate_problem(problem, inner, INNER_FOLDS, rand, observer, kernels)
@@ -122,11 +123,11 @@ def train_classifier(
     if weightless and param.svm_type == SvmType.C_SVC:  # nu-SVC has no C to weight
         return train_without(problem, param, weightless, rand, observer, kernels)
     if k == 1:
-        observer.remark("one class")
+        observer.remark(Remark.ONE_CLASS)
     if param.probability:
         rare = [str(labels[c]) for c in range(k) if start[c + 1] - start[c] < INNER_FOLDS]
         if rare:
-            observer.remark("few rows for probability", ", ".join(rare))
+            observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
@@ -190,7 +191,7 @@ def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list
         if label in labels:
             costs[labels.index(label)] *= weight
         else:
-            observer.remark("weight without class", str(label))
+            observer.remark(Remark.WEIGHT_WITHOUT_CLASS, str(label))
     return costs
 
 
@@ -207,7 +208,7 @@ def train_without(
     if not len(kept):
         raise DataError("every class has weight 0")
     for label in sorted(weightless):
-        observer.remark("class dropped", str(label))
+        observer.remark(Remark.CLASS_DROPPED, str(label))
     rest = replace(param, weights=tuple(w for w in param.weights if w[0] not in weightless))
     model = train_classifier(problem.take(kept), rest, rand, observer, kernels)
     return replace(model, param=param, row_numbers=filled("i", (kept[r - 1] + 1 for r in model.row_numbers or ())))
@@ -253,7 +254,7 @@ def sigmoid_of_pair(
                 values[p] = constant
     a, b, trouble = probability.fit_sigmoid(values, pair.targets)
     if trouble:
-        observer.remark(trouble)
+        observer.remark(Remark(trouble))
     return a, b
 
 
@@ -302,7 +303,7 @@ def draw_folds(
     if n_folds < 2:
         raise ParameterError(f"cross-validation needs at least 2 folds, not {n_folds}")
     if n_folds > n:
-        observer.remark("more folds than rows", f"{n_folds} {n}")
+        observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{n_folds} {n}")
         n_folds = n
     if n < 2:
         raise DataError("cross-validation needs at least 2 rows")
@@ -311,7 +312,7 @@ def draw_folds(
     labels, start, _ = folds.group_classes(problem.targets)
     rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < n_folds]
     if rare:
-        observer.remark("class smaller than folds", ", ".join(rare))
+        observer.remark(Remark.CLASS_SMALLER_THAN_FOLDS, ", ".join(rare))
     order, bounds = folds.stratified_folds(problem.targets, n_folds, rand)
     if any(end - begin == n for begin, end in pairwise(bounds)):
         raise DataError(
@@ -342,5 +343,5 @@ def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:
         return prediction.predict_labels(model, held_out.matrix, held_out.rows)
     values, _, unfinished = prediction.predict_probability(model, held_out.matrix, held_out.rows)
     if unfinished:
-        observer.remark("coupling limit", str(unfinished))
+        observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
     return values

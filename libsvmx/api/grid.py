@@ -78,7 +78,7 @@ def grid_search(
     n_folds: int = 5,
     param: Parameter | None = None,
     *,
-    seed: str | None = "auto",
+    seeder: str | None = "auto",
     random_state: int | None = None,
     workers: int = 1,
     dask: Any = None,
@@ -94,7 +94,7 @@ def grid_search(
     log2c, log2g : (begin, end, step) or None
         Exponents of C and gamma; None leaves C or gamma to ``param``.
     n_folds : int
-    seed : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
+    seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
                               seeding cannot be (probability estimates, classes of weight 0, solver crsvm)
     random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that
@@ -114,7 +114,7 @@ def grid_search(
     problem, param = problem_of(X, y, parameter_of(param, options, random_state))
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     state = USUAL_STATE if random_state is None else random_state
-    plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seed or "none"), param), state)
+    plan = Plan(param, Grid(*axes), n_folds, usual_seeding(Seeding(seeder or "none"), param), state)
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     with workers_pool or nullcontext():
         search = Search(plan, problem, workers_pool, observer=observer)

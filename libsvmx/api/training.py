@@ -141,21 +141,22 @@ def cross_validate(
     n_folds: int,
     param: Parameter | None = None,
     *,
-    seed: str | None = None,
-    seed_from: str = "",
+    seeder: str | None = None,
+    scheme: str = "",
     random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
 ) -> CrossValidation:
     """Cross-validate with LIBSVM's folds; arguments as of ``train``, and:
 
-    seed : str or None
-        None or 'none': every round from nothing along LIBSVM's path. 'auto', 'sir', 'mir', 'ato', 'avg', 'top' or
-        'near': rounds start from a known optimum (alpha seeding), which as a rule saves iterations. The optimum is the
-        same to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``. 'path': a fold leaves
-        the optimum over all rows along the exact path, whose breakpoints are counted as ``iterations``.
-    seed_from : str
-        'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
+    seeder : str or None
+        None or 'none': every fold from nothing along LIBSVM's path. 'auto', or a name of ``libsvmx.SEEDERS``, where
+        each has a line of ``help``: folds start from a known optimum (alpha seeding), which as a rule saves iterations.
+        The optimum is the same to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
+        'path': a fold leaves the optimum over all rows along the exact path, whose breakpoints are counted as
+        ``iterations``.
+    scheme : str
+        'chain': a fold starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
     random_state : int
         Of what is drawn: the folds, by default those of svm-train, and by solvers that draw.
 
@@ -171,7 +172,7 @@ def cross_validate(
         n_folds,
         Rand(USUAL_STATE if random_state is None else random_state),
         observer or Observer(),
-        Seeding(seed or "none", seed_from),
+        Seeding(seeder or "none", scheme),
     )
     return _cross_validation(found, problem)
 
@@ -226,7 +227,7 @@ def leave_one_out(
     y: Any,
     param: Parameter | None = None,
     *,
-    seed: str = "auto",
+    seeder: str = "auto",
     values: bool = True,
     random_state: int | None = None,
     observer: Observer | None = None,
@@ -234,8 +235,8 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
 
-    seed : str           how the coefficient of a row is handed on: 'sir', 'mir', 'ato', 'avg', 'top' or 'near'; 'path':
-        the row leaves along the exact path; 'auto': what is expected to be the fastest
+    seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
+        leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
         out, and their ``decision_values`` are those of the training over all rows
 
@@ -250,7 +251,7 @@ def leave_one_out(
         param,
         Rand(USUAL_STATE if random_state is None else random_state),
         observer or Observer(),
-        seed,
+        seeder,
         values,
     )
     scores = Scores()

@@ -32,7 +32,7 @@ trains a model with the best, and scales and predicts the testing file. Files go
 options:
   --workers N          processes that share the search, needs joblib
   --dask ADDRESS       share the search among the workers of a Dask scheduler
-  --seed-alpha METHOD  as of svmx-grid
+  --seeder METHOD      as of svmx-grid
   --threads N          threads to use
   --solver NAME        and its options, as of svmx-train, for the search and the model; crsvm needs --rank N
   --resume             go on with the search in <training_file>.scale.out, if it is there
@@ -50,7 +50,7 @@ def main(argv: list[str]) -> int:
     names = {
         "--threads": names["--threads"],
         **solver_names,
-        "--seed-alpha": names["--seed-alpha"],
+        "--seeder": names["--seeder"],
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }

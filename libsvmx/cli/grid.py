@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
@@ -19,7 +19,7 @@ from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Best, Grid, Point, ex
 from libsvmx._train.validation.grid_pool import Workers, need
 from libsvmx._train.validation.grid_search import Outcome, Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.cli import gridplot, report
+from libsvmx.cli import gridplot
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.options import UsageError, count, parse, real
 from libsvmx.cli.process import run, tidy_end, warn, write
@@ -29,6 +29,7 @@ from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.svmlight import DataFile, read_data
 
@@ -54,7 +55,7 @@ more:
   --csv FILE, --json FILE  table of all points
   --workers N              processes that share the points, needs joblib
   --dask ADDRESS           share the points among the workers of a Dask scheduler
-  --seed-alpha METHOD      as of svmx-train, and points start from the result for the next smaller C (auto);
+  --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
                            none is LIBSVM's own path, with exactly the rates of svm-train
   --help, --version
 """
@@ -219,7 +220,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     found = {
         "data": data_digest(data.matrix, data.targets),
         "folds": plan.n_folds,
-        "seed-alpha": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
+        "seeder": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
         "parameters": parameters,
         "chain": sorted(plan.grid.c_values or ()) if plan.chained else None,
         "version": VERSION,
@@ -263,9 +264,9 @@ class Remarks(Observer):
     """Remarks of trainings as warnings."""
 
     def __init__(self) -> None:
-        self.reporter = report.TrainingReport(lambda text: None, warn)
+        self.reporter = transcript.TrainingReport(lambda text: None, warn)
 
-    def remark(self, kind: str, detail: str = "") -> None:
+    def remark(self, kind: Remark, detail: str = "") -> None:
         self.reporter.remark(kind, detail)
 
 
@@ -377,7 +378,7 @@ def write_tables(job: Job, search: Search) -> None:
         content = {
             "dataset": job.dataset,
             "folds": search.plan.n_folds,
-            "seed_alpha": search.plan.seeding.seeder,
+            "seeder": search.plan.seeding.seeder,
             "parameters": flat_fields(search.plan.param),
             "best": finite(best),
             "points": [finite(row) for row in rows],

@@ -41,7 +41,7 @@ POINT = re.compile(rf"(?:log2c={NUMBER}\s+)?(?:log2g={NUMBER}\s+)?rate={NUMBER}\
 DETAIL = re.compile(rf"(iterations|seconds|scc)={NUMBER}(?:\s|$)")
 
 # Identity of the points; the rest of a run's description only tells whether chains can be continued.
-MUST_AGREE = ("data", "folds", "seed-alpha", "parameters")
+MUST_AGREE = ("data", "folds", "seeder", "parameters")
 
 Description = Mapping[str, Any]
 

@@ -11,12 +11,13 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.threads import thread_count
 from libsvmx._train.metrics import Scores
+from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
-from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, count, parse, switch
 from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, SvmxError
+from libsvmx.io import transcript
 from libsvmx.io.batches import BatchReader
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.modelfile import load_model
@@ -94,9 +95,9 @@ def main(argv: list[str]) -> int:
     first = next(batches)  # what is wrong with a small file shows before anything is printed or written
     info = (lambda text: None) if job.quiet else write
     if model.has_probability and not job.probability:
-        info(report.PROBABILITY_UNUSED)
+        info(transcript.PROBABILITY_UNUSED)
     elif job.probability and model.param.svm_type.is_regression:
-        info(report.LAPLACE.format(space="", sigma=model.sigmoid_a[0]))  # type: ignore[index]
+        info(transcript.LAPLACE.format(space="", sigma=model.sigmoid_a[0]))  # type: ignore[index]
     predictions = Predictions(model, job)
     scores = Scores()
     with tidy_end(), atomic_write(output_file) as output:
@@ -113,9 +114,9 @@ def main(argv: list[str]) -> int:
     for remark in reader.remarks:
         warn(remark)
     if predictions.unfinished:
-        warn(report.REMARKS["coupling limit"].format(detail=predictions.unfinished))
+        warn(transcript.REMARKS[Remark.COUPLING_LIMIT].format(detail=predictions.unfinished))
     if not job.unlabeled:
-        info(report.prediction(scores, model.param.svm_type.is_regression))
+        info(transcript.prediction(scores, model.param.svm_type.is_regression))
     return 0
 
 

@@ -25,7 +25,7 @@ options, subset.py's:
   -s 0|1    0 stratified: every class keeps its share, and has at least one line (default); 1 plain
 
 more:
-  --seed N  draw the same lines every time
+  --random-state N  draw the same lines every time
   --help, --version
 """
 
@@ -39,21 +39,22 @@ class Job:
     """What the command line asks for."""
 
     stratified: bool = True
-    seed: int | None = None
+    random_state: int | None = None
 
     def set_method(self, option: str, text: str) -> None:
         if text not in ("0", "1"):
             raise UsageError(f"option {option}: unknown method {text!r}; 0 is stratified, 1 plain")
         self.stratified = text == "0"
 
-    def set_seed(self, option: str, text: str) -> None:
-        self.seed = integer(option, text)
+    def set_random_state(self, option: str, text: str) -> None:
+        self.random_state = integer(option, text)
 
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
-    files = parse(argv, {"s": job.set_method}, {}, {"--seed": job.set_seed}, {}, USAGE, version_text("svmx-subset"))
+    names = {"--random-state": job.set_random_state}
+    files = parse(argv, {"s": job.set_method}, {}, names, {}, USAGE, version_text("svmx-subset"))
     if not 2 <= len(files) <= 4:
         raise UsageError("a data set and a subset size, then at most two output files, are needed" if argv else "")
     path, targets = files[0], files[2:]
@@ -68,7 +69,7 @@ def main(argv: list[str]) -> int:
     lines = data_lines(path, name)
     if not 1 <= size <= len(lines):
         raise ParameterError(f"subset_size {size} is not between 1 and {len(lines)}, the number of lines of {name}")
-    random = Random(job.seed)
+    random = Random(job.random_state)
     chosen = stratified(lines, size, random, name) if job.stratified else random.sample(range(len(lines)), size)
     write_parts(lines, set(chosen), targets)
     return 0

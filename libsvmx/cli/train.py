@@ -9,19 +9,27 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.rand import Rand
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.cli import report
 from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
-from libsvmx.cli.solveroptions import asked_solvers, check_takers, settings_usage, solver_grammar, solver_usage
+from libsvmx.cli.solveroptions import (
+    asked_solvers,
+    check_takers,
+    seeder_usage,
+    seeders_usage,
+    settings_usage,
+    solver_grammar,
+    solver_usage,
+)
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx.io import transcript
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
@@ -56,22 +64,21 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -q          quiet
 
 more:
-  --seed-alpha METHOD      with -v or --loo: start each fold from what is known (auto, sir, mir, ato, avg, top, near),
-                           not from nothing (none): the same optimum to eps, sooner; path: remove it along the path
-  --seed-from chain|star   start a fold from the fold before, or from the training over all rows (as suits the method)
-  --loo                    leave-one-out from one training: only rows that matter are trained without
+{seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
 {solver}  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
   --help, --version
-{settings}"""
+{settings}{seeders}"""
 
 
 def usage() -> str:
-    """USAGE, with all solvers."""
-    return TEMPLATE.format(solver=solver_usage(), settings=settings_usage())
+    """USAGE, with all solvers and seeders."""
+    return TEMPLATE.format(
+        solver=solver_usage(), settings=settings_usage(), seeder=seeder_usage(), seeders=seeders_usage()
+    )
 
 
 def __getattr__(name: str) -> str:
@@ -108,7 +115,7 @@ class Job:
         return self.folds > 0 or self.leave_one_out
 
     def set_seeding(self, option: str, text: str) -> None:
-        part = "seeder" if option == "--seed-alpha" else "scheme"
+        part = "seeder" if option == "--seeder" else "scheme"
         try:
             self.seeding = replace(self.seeding or Seeding("auto"), **{part: text})
         except ParameterError as error:
@@ -171,8 +178,8 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
         "--threads": lambda option, text: job.values.__setitem__("threads", count(option, text)),
-        "--seed-alpha": job.set_seeding,
-        "--seed-from": job.set_seeding,
+        "--seeder": job.set_seeding,
+        "--seeder-scheme": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
         **solver_names,
     }
@@ -196,7 +203,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     if job.leave_one_out and job.seeding and job.seeding.seeder == "none":
         raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
     if job.seeding and not job.validates:
-        raise UsageError("options --seed-alpha and --seed-from need -v or --loo")
+        raise UsageError("options --seeder and --seeder-scheme need -v or --loo")
     param = job.parameter()
     if job.leave_one_out or (job.seeding and job.seeding.seeder != "none"):
         try:
@@ -219,7 +226,7 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
         return leave_one_out(problem, param, Rand(1), observer, seeder, with_values=False).predicted
     if not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
         if job.folds > len(problem):
-            observer.remark("more folds than rows", f"{job.folds} {len(problem)}")
+            observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{job.folds} {len(problem)}")
         return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True).predicted
     seeding = job.seeding or Seeding()
     return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False).predicted
@@ -239,7 +246,7 @@ def main(argv: list[str]) -> int:
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
     problem = Problem(data.matrix, data.targets)
     param = default_gamma(param, data.matrix.max_index)
-    observer: Observer = report.TrainingReport((lambda text: None) if job.quiet else write, warn)
+    observer: Observer = transcript.TrainingReport((lambda text: None) if job.quiet else write, warn)
     if job.save_on_interrupt:
         flag = StopFlag()
         flag.listen()
@@ -252,7 +259,7 @@ def main(argv: list[str]) -> int:
             scores = Scores()
             scores.add(predicted, data.targets)
             # one-class counts as classification, as in LIBSVM
-            write(report.cross_validation(scores, param.svm_type.is_regression))
+            write(transcript.cross_validation(scores, param.svm_type.is_regression))
             return 0
         model = train_problem(problem, param, Rand(1), observer)
     except DataError as error:

@@ -14,7 +14,6 @@ from libsvmx._train.metrics import Scores
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
-from libsvmx.cli import report
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
@@ -22,6 +21,7 @@ from libsvmx.cli.train import Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
+from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_INPUT, check_target, held, read_bytes, same_file, write_files
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.svmlight import DataFile, read_data
@@ -397,14 +397,14 @@ def slide(
         state.change(data.matrix.take(rows), problem.take(rows).targets, state.ids[: len(rows)].tolist(), observer)
         observer.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
     observer.total_sv(state.model.n_sv)
-    observer.write(report.prediction(scores, param.svm_type.is_regression))
+    observer.write(transcript.prediction(scores, param.svm_type.is_regression))
     write_all(state, [model_file, state_file, predictions_file], b"".join(lines))
 
 
 # ---- what comes out ----------------------------------------------------------------------------
 
 
-class Remarks(report.TrainingReport):
+class Remarks(transcript.TrainingReport):
     """Remarks, and a line for each change."""
 
     def mark(self, mark: str) -> None:

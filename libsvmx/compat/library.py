@@ -13,12 +13,12 @@ from libsvmx._core.rand import Rand
 from libsvmx._train.checks import check_problem
 from libsvmx._train.prediction import predict, predict_probability
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
-from libsvmx.cli.report import TrainingReport
 from libsvmx.compat.options import PRINT_STRING_FUN, svm_parameter
 from libsvmx.compat.rows import matrix_of
 from libsvmx.compat.svm import all_rows, svm_model, svm_node, svm_problem, toPyModel
 from libsvmx.enums import KernelType
 from libsvmx.io.modelfile import load_model, save_model
+from libsvmx.io.transcript import TrainingReport
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model

@@ -41,7 +41,7 @@ def without_pictures(folder):
 
 
 def test_lines_and_files_are_those_of_easy_py(cars):
-    err, out = cars.accepts("svmx-easy", "--seed-alpha", "none", "in/train", "in/test")
+    err, out = cars.accepts("svmx-easy", "--seeder", "none", "in/train", "in/test")
     best = re.search(r"^Best c=(\S+), g=(\S+) CV rate=(\S+)$", out, re.M)
     correct = re.search(r"\((\d+)/196\)", out)
     assert err == ""
@@ -63,7 +63,7 @@ def test_lines_and_files_are_those_of_easy_py(cars):
     _, scaled = cars.accepts("svmx-scale", "-s", "range", "in/train")
     assert scaled.encode() == made["train.scale"]
     assert cars.get("range") == made["train.range"]
-    _, grid = cars.accepts("svmx-grid", "--seed-alpha", "none", "-png", "null", "-out", "grid", "train.scale")
+    _, grid = cars.accepts("svmx-grid", "--seeder", "none", "-png", "null", "-out", "grid", "train.scale")
     c, g, rate = map(float, grid.splitlines()[-1].split())
     assert best.groups() == (str(c), str(g), str(rate))
     assert sorted(without_times(cars.get("grid"))) == sorted(without_times(made["train.scale.out"]))

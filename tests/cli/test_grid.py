@@ -64,7 +64,7 @@ def points_of(content):
 
 
 def test_lines_and_results_are_those_of_grid_py(folder):
-    err, out = folder.accepts("svmx-grid", *SMALL, "--seed-alpha", "none", HEART)
+    err, out = folder.accepts("svmx-grid", *SMALL, "--seeder", "none", HEART)
     lines, expected = out.splitlines(), GRID_PY.splitlines()
     assert err == ""
     assert lines[-1] == expected[-1]
@@ -111,7 +111,7 @@ def test_lines_of_one_axis(folder):
 )
 def test_rates_without_seeding_are_svm_trains(path, options, folds, folder):
     axes = ["-log2c", "-1,1,2", "-log2g", "-7,-4,3", "-png", "null", "-v", folds]
-    folder.accepts("svmx-grid", *axes, *options.split(), "--seed-alpha", "none", "--csv", "table", path)
+    folder.accepts("svmx-grid", *axes, *options.split(), "--seeder", "none", "--csv", "table", path)
     file = read_data(path)
     rows = list(csv.DictReader(io.StringIO(folder.get("table").decode())))
     assert len(rows) == 4
@@ -130,7 +130,7 @@ def test_rates_without_seeding_are_svm_trains(path, options, folds, folder):
 
 def test_regression_has_the_smallest_error(folder):
     """grid.py takes the largest mean squared error, less its last digit."""
-    _, out = folder.accepts("svmx-grid", *SMALL, "-s", "3", "--seed-alpha", "none", "--csv", "t", MPG)
+    _, out = folder.accepts("svmx-grid", *SMALL, "-s", "3", "--seeder", "none", "--csv", "t", MPG)
     rows = list(csv.DictReader(io.StringIO(folder.get("t").decode())))
     best = min(rows, key=lambda row: float(row["mse"]))
     assert out.splitlines()[-1] == f"{best['C']} {best['gamma']} {best['mse']}"
@@ -156,7 +156,7 @@ def test_regression_has_the_smallest_error(folder):
         (["-log2c", HEART], "-log2c needs a value"),
         (["-x", "1", HEART], "unknown option -x"),
         (["--on-interrupt", "save", HEART], "unknown option --on-interrupt"),
-        (["--seed-alpha", "guess", HEART], "'guess'"),
+        (["--seeder", "guess", HEART], "'guess'"),
         (["--workers", "0", HEART], "--workers"),
         (["other", HEART], "unexpected argument 'other'"),
         (["-q"], "no data set"),
@@ -369,7 +369,7 @@ def test_standard_input_and_compressed_data(folder):
     assert sorted(folder.snapshot()) == ["breast-cancer.xz.out"]
     (folder.path / "breast-cancer.xz.out").unlink()
     with open(HEART, "rb") as file:
-        done = process("svmx-grid", *SMALL, "--seed-alpha", "none", "-", stdin=file)
+        done = process("svmx-grid", *SMALL, "--seeder", "none", "-", stdin=file)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.splitlines()[-1] == b"0.5 0.03125 83.7037"
     assert sorted(folder.snapshot()) == ["stdin.out"]

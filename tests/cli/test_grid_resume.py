@@ -169,7 +169,7 @@ def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls
         (["-e", "0.1", HEART], "eps was 0.001, now 0.1"),
         (["-t", "1", "-s", "1", HEART], "svm_type was 0, now 1, kernel_type was 2, now 1"),
         (["-w1", "2", HEART], "weights was [], now [[1, 2.0]]"),
-        (["--seed-alpha", "none", HEART], "seed-alpha was auto, now none"),
+        (["--seeder", "none", HEART], "seeder was auto, now none"),
         (["-log2c", "null", HEART], "C was searched, now 1.0"),
         (["-log2g", "null", HEART], "gamma was searched, now 0.07"),
     ],
@@ -220,7 +220,7 @@ log2c=-1.0 log2g=-5.0 rate=83.7037
 def test_results_of_grid_py_are_taken_as_they_are(folder):
     folder.put("theirs", GRID_PY_OUT)
     err, out = folder.accepts(
-        "svmx-grid", *SMALL, "--seed-alpha", "none", "-resume", "theirs", "-out", "theirs", "--csv", "t", HEART
+        "svmx-grid", *SMALL, "--seeder", "none", "-resume", "theirs", "-out", "theirs", "--csv", "t", HEART
     )
     assert err == "warning: theirs does not say of which data and options its points are; they are believed\n"
     assert out.splitlines()[:4] == [
@@ -278,7 +278,7 @@ def test_what_a_kill_leaves_of_grid_py(folder):
     """A torn line that grid.py has gone on writing to joins two points; only ours is not misled by it."""
     joined = "log2c=1.0 log2g=-5.0 ralog2c=-1.0 log2g=-5.0 rate=11\n"
     folder.put("results", GRID_PY_OUT.splitlines(True)[0] + joined)
-    err, out = folder.accepts("svmx-grid", *SMALL, "--seed-alpha", "none", "-resume", "results", HEART)
+    err, out = folder.accepts("svmx-grid", *SMALL, "--seeder", "none", "-resume", "results", HEART)
     assert "results:2: 1 line(s) that are no results are skipped" in err
     assert out.count("[resumed]") == 1
     assert out.splitlines()[-1] == "0.5 0.03125 83.7037"
@@ -359,7 +359,7 @@ def test_results_to_a_full_disk(folder):
 
 
 def test_a_disk_that_fills_up_leaves_whole_lines(folder):
-    folder.accepts("svmx-grid", *SMALL, "--seed-alpha", "none", "-out", "whole", HEART)
+    folder.accepts("svmx-grid", *SMALL, "--seeder", "none", "-out", "whole", HEART)
     size = len(folder.get("whole"))
     header = folder.get("whole").index(b"\n") + 1
     for limit in (header + 10, (header + size) // 2, size - 5):
@@ -368,15 +368,13 @@ def test_a_disk_that_fills_up_leaves_whole_lines(folder):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-        done = process("svmx-grid", *SMALL, "--seed-alpha", "none", "-out", "results", HEART, preexec_fn=limited)
+        done = process("svmx-grid", *SMALL, "--seeder", "none", "-out", "results", HEART, preexec_fn=limited)
         assert (done.returncode, done.stderr) == (1, b"svmx-grid: error: results: File too large\n")
         content = folder.get("results")
         assert content.endswith(b"\n")
         assert header <= len(content) <= limit
         assert set(result_lines(content)) < set(result_lines(folder.get("whole")))
-        _, out = folder.accepts(
-            "svmx-grid", *SMALL, "--seed-alpha", "none", "-out", "results", "-resume", "results", HEART
-        )
+        _, out = folder.accepts("svmx-grid", *SMALL, "--seeder", "none", "-out", "results", "-resume", "results", HEART)
         assert out.count("[resumed]") == len(result_lines(content))
         assert sorted(result_lines(folder.get("results"))) == sorted(result_lines(folder.get("whole")))
 

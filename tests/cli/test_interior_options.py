@@ -114,9 +114,9 @@ def test_easy_refuses_before_it_writes(folder):
     ("options", "message"),
     [
         (["--loo"], "solver crsvm cannot start from what is known, as seeding and leave-one-out do"),
-        (["-v", "5", "--seed-alpha", "auto"], "solver crsvm cannot start from what is known, as seeding"),
-        (["-v", "5", "--seed-alpha", "sir"], "solver crsvm cannot start from what is known, as seeding"),
-        (["-v", "5", "--seed-from", "star"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seeder", "auto"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seeder", "sir"], "solver crsvm cannot start from what is known, as seeding"),
+        (["-v", "5", "--seeder-scheme", "star"], "solver crsvm cannot start from what is known, as seeding"),
     ],
 )
 def test_nothing_can_be_seeded(options, message, folder):
@@ -126,7 +126,7 @@ def test_nothing_can_be_seeded(options, message, folder):
 
 def test_seeding_with_none_is_no_seeding(folder):
     _, plain = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", HEART)
-    _, none = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", "--seed-alpha", "none", HEART)
+    _, none = folder.accepts("svmx-train", "-q", *LINEAR, "-v", "5", "--seeder", "none", HEART)
     assert none == plain
 
 
@@ -474,7 +474,7 @@ def test_extreme_costs(cost, options, folder):
     """An optimum, a warning or an error; never a traceback or a remark of NumPy's."""
     code, out, err = folder.call("svmx-train", *options, "-c", cost, HEART, "model")
     assert code in (0, 1)
-    result = out.partition("optimization finished")[2]  # the log may tell how the walk ended
+    result = out.partition("optimization finished")[2]  # the log may tell how the iterations ended
     assert "nan" not in result if code == 0 else "the solution degenerates" in err
     assert all(line.startswith(("warning: ", "svmx-train: error: ")) for line in err.splitlines())
     if cost in ("1e-10", "1e10"):
@@ -508,7 +508,7 @@ def test_a_grid(folder):
         rates.append([float(line.split()[2]) for line in out.splitlines() if line.startswith("[local]")])
     assert len(rates[0]) == 3
     assert sorted(rates[1]) == pytest.approx(sorted(rates[0]), abs=100 * 1.5 / 270)
-    assert b'"seed-alpha": "none"' in folder.get("results")
+    assert b'"seeder": "none"' in folder.get("results")
     assert b'"solver": "crsvm"' in folder.get("results")
     assert b"working_set" not in folder.get("results")
     resume = ["-out", "results", "-resume", "results"]
@@ -516,7 +516,7 @@ def test_a_grid(folder):
     assert again.count("[resumed]") == 3
     err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, "-e", "1e-5", *resume, *CRSVM, "--unbalanced", HEART)
     assert "balanced was True, now False" in err
-    err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, *CRSVM, "--seed-alpha", "sir", HEART)
+    err, _ = folder.refuses("svmx-grid", "-t", "0", *AXES, *CRSVM, "--seeder", "sir", HEART)
     assert "solver crsvm cannot start from what is known" in err
 
 

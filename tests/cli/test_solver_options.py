@@ -190,11 +190,11 @@ def rates(text):
     "asked",
     [
         ["-v", "5"],
-        ["-v", "5", "--seed-alpha", "auto"],
-        ["-v", "5", "--seed-alpha", "sir", "--seed-from", "chain"],
+        ["-v", "5", "--seeder", "auto"],
+        ["-v", "5", "--seeder", "sir", "--seeder-scheme", "chain"],
         ["-v", "270"],
         ["--loo"],
-        ["--loo", "--seed-alpha", "top"],
+        ["--loo", "--seeder", "top"],
     ],
 )
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -34,7 +34,7 @@ def numbers(subset, whole):
 )
 def test_draws_what_subset_py_draws(method, name, size, expected, folder):
     path = str(data.DATA / name)
-    folder.accepts("svmx-subset", "-s", method, "--seed", "0", path, size, "part", "rest")
+    folder.accepts("svmx-subset", "-s", method, "--random-state", "0", path, size, "part", "rest")
     whole = lines_of(path)
     part, rest = folder.get("part").splitlines(True), folder.get("rest").splitlines(True)
     assert [i for i, line in enumerate(whole, 1) if line in part] == expected
@@ -72,7 +72,7 @@ def test_plain_and_order(folder):
 
 
 def test_seeds(folder):
-    drawn = [folder.accepts("svmx-subset", "--seed", seed, GLASS, 40)[1] for seed in (1, 1, 2, -5)]
+    drawn = [folder.accepts("svmx-subset", "--random-state", seed, GLASS, 40)[1] for seed in (1, 1, 2, -5)]
     assert drawn[0] == drawn[1]
     assert len(set(drawn)) == 3
     assert len({folder.accepts("svmx-subset", GLASS, 40)[1] for _ in range(3)}) > 1

@@ -1,4 +1,4 @@
-"""svmx-train -v with --seed-alpha and --seed-from, and --loo: the lines they print and what they refuse."""
+"""svmx-train -v with --seeder and --seeder-scheme, and --loo: the lines they print and what they refuse."""
 
 import pytest
 from support import data
@@ -24,9 +24,9 @@ def accuracy(name, options, n_folds):
     [(m, s) for m in CHOICES for s in ["", *SCHEMES] if (m, s) != ("path", "chain")],
 )
 def test_seeded_folds_print_libsvms_line(method, scheme, folder):
-    options = ["--seed-from", scheme] if scheme else []
+    options = ["--seeder-scheme", scheme] if scheme else []
     expected = accuracy("iris.scale", "-c 8 -g 0.5", 5)
-    seeded = ["-v", "5", "-c", "8", "-g", "0.5", "--seed-alpha", method, *options, IRIS]
+    seeded = ["-v", "5", "-c", "8", "-g", "0.5", "--seeder", method, *options, IRIS]
     assert folder.accepts("svmx-train", "-q", *seeded) == ("", expected)
     assert folder.snapshot() == {}
     _, out = folder.accepts("svmx-train", *seeded)
@@ -36,14 +36,14 @@ def test_seeded_folds_print_libsvms_line(method, scheme, folder):
 
 
 def test_a_scheme_alone_is_of_auto(folder):
-    _, out = folder.accepts("svmx-train", "-v", "3", "--seed-from", "star", HEART)
+    _, out = folder.accepts("svmx-train", "-v", "3", "--seeder-scheme", "star", HEART)
     assert out.count("optimization finished") == 4
     assert out.endswith(accuracy("heart_scale", "", 3))
 
 
 def test_regression(folder):
     rates = []
-    for options in (["-v", "74"], ["-v", "74", "--seed-alpha", "sir"], ["--loo"]):
+    for options in (["-v", "74"], ["-v", "74", "--seeder", "sir"], ["--loo"]):
         _, out = folder.accepts("svmx-train", "-q", "-s", "3", "-e", "1e-7", *options, PYRIM)
         assert out.startswith("Cross Validation Mean squared error = ")
         assert out.count("\n") == 2
@@ -55,7 +55,7 @@ def test_regression(folder):
 @pytest.mark.parametrize("options", ["-c 4", "-c 4 -w1 2", "-s 1 -n 0.4137", "-s 2 -n 0.3137"])
 def test_leave_one_out_prints_libsvms_line(options, folder):
     expected = accuracy("heart_scale", options, None)
-    for asked in (["--loo"], ["--loo", "--seed-alpha", "top"], ["-v", "270"]):
+    for asked in (["--loo"], ["--loo", "--seeder", "top"], ["-v", "270"]):
         assert folder.accepts("svmx-train", "-q", *options.split(), *asked, HEART) == ("", expected)
     assert folder.snapshot() == {}
 
@@ -72,19 +72,22 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
     ("options", "message"),
     [
         (
-            ["-v", "5", "--seed-alpha", "guess"],
-            "option --seed-alpha: unknown seeding method 'guess': choose one of none",
+            ["-v", "5", "--seeder", "guess"],
+            "option --seeder: unknown seeding method 'guess': choose one of none",
         ),
-        (["-v", "5", "--seed-from", "ring"], "option --seed-from: unknown seeding scheme 'ring': choose chain or star"),
-        (["--loo", "--seed-alpha", "guess"], "option --seed-alpha: unknown seeding method 'guess'"),
-        (["--seed-alpha", "sir"], "options --seed-alpha and --seed-from need -v or --loo"),
-        (["--seed-from", "star"], "options --seed-alpha and --seed-from need -v or --loo"),
+        (
+            ["-v", "5", "--seeder-scheme", "ring"],
+            "option --seeder-scheme: unknown seeding scheme 'ring': choose chain or star",
+        ),
+        (["--loo", "--seeder", "guess"], "option --seeder: unknown seeding method 'guess'"),
+        (["--seeder", "sir"], "options --seeder and --seeder-scheme need -v or --loo"),
+        (["--seeder-scheme", "star"], "options --seeder and --seeder-scheme need -v or --loo"),
         (["--loo", "-v", "5"], "options -v and --loo exclude each other"),
-        (["--loo", "--seed-alpha", "none"], "--loo goes on from one training; from nothing it is -v"),
-        (["-v", "1", "--seed-alpha", "sir"], "cross-validation needs at least 2 folds, not 1"),
-        (["-v", "5", "--seed-alpha", "sir", "-b", "1"], "alpha seeding gives no probability estimates"),
+        (["--loo", "--seeder", "none"], "--loo goes on from one training; from nothing it is -v"),
+        (["-v", "1", "--seeder", "sir"], "cross-validation needs at least 2 folds, not 1"),
+        (["-v", "5", "--seeder", "sir", "-b", "1"], "alpha seeding gives no probability estimates"),
         (["--loo", "-b", "1"], "alpha seeding gives no probability estimates"),
-        (["-v", "5", "--seed-alpha", "sir", "-w1", "0"], "alpha seeding needs positive class weights"),
+        (["-v", "5", "--seeder", "sir", "-w1", "0"], "alpha seeding needs positive class weights"),
         (["--loo", "-w1", "0"], "alpha seeding needs positive class weights"),
     ],
 )

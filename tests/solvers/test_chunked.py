@@ -139,7 +139,7 @@ def test_chunks_of_chunks(kind):
     case = posed(kind, X, y, C=10.0, nu=0.8, gamma=1.0)
     for working_set in (0, 500):
         solution = case.solve(working_set=working_set)
-        assert solution.chunks > 1
+        assert solution.subproblems > 1
         case.check(solution, 1e-3)
 
 

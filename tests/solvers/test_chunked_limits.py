@@ -23,7 +23,7 @@ def hard(C=1e4):
 
 
 def bits(solution):
-    return bytes(solution.beta), bytes(solution.scores), solution.iterations, solution.chunks, solution.rho
+    return bytes(solution.beta), bytes(solution.scores), solution.iterations, solution.subproblems, solution.rho
 
 
 @contextmanager

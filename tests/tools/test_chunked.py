@@ -90,12 +90,12 @@ def test_every_rule_ends_at_the_same_optimum(solver, rule, tmp_path):
         assert told["gap"] < 1.05e-3
         assert told["infeasibility"] < 1e-9
         assert abs(excess(found, way.name, "smo")) < 1e-5
-        assert last["counts"]["chunks"] > 1
+        assert last["counts"]["subproblems"] > 1
         assert last["status"] == "converged"
         assert last["counts"]["own_gap"] < 1e-3
     assert judged(found, "smo") == judged(found, "LIBSVM")
     assert judged(found, "smo")["n_sv"] > judged(found, "smo")["n_bounded"] > 0
-    assert found.last("smo")["counts"]["chunks"] == 0
+    assert found.last("smo")["counts"]["subproblems"] == 0
 
 
 def test_what_is_not_optimal_is_told(tmp_path):
@@ -132,7 +132,7 @@ def test_limit_of_cpu_time(tmp_path):
 
 
 def test_unknown_solvers_are_told(tmp_path):
-    found = ran(replace(HEART, ways=(Way("x", "sklearnex"),)), tmp_path)
+    found = ran(replace(HEART, ways=(Way("x", "sklearn", {"library": "sklearnex"}),)), tmp_path)
     assert found.measured() or found.runs[0].cannot == "scikit-learn-intelex is not installed"
 
 

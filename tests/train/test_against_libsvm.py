@@ -9,8 +9,8 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict, predict_labels, predict_probability
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
-from libsvmx.cli.report import TrainingReport
 from libsvmx.io.modelfile import load_model, model_text, save_model
+from libsvmx.io.transcript import TrainingReport
 
 # name -> (arguments of support.data.load, class labels for -w)
 CLASSIFICATION = {

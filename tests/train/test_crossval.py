@@ -172,11 +172,11 @@ def test_api():
     options = {"C": 8.0, "gamma": 0.5}
     expected = Oracle(matrix, y, "-c 8 -g 0.5").cross_validate(5)
     for seed in (None, "none"):
-        plain = libsvmx.cross_validate(matrix, y, 5, seed=seed, **options)
+        plain = libsvmx.cross_validate(matrix, y, 5, seeder=seed, **options)
         assert list(plain.predictions) == expected
         assert (plain.seeder, plain.scheme, plain.full) == ("none", "", None)
         assert plain.iterations == sum(report.iterations for report in plain.folds)
-    found = libsvmx.cross_validate(matrix, y, 5, seed="top", seed_from="star", **options)
+    found = libsvmx.cross_validate(matrix, y, 5, seeder="top", scheme="star", **options)
     assert (found.seeder, found.scheme) == ("top", "star")
     assert list(found.predictions) == expected
     assert found.accuracy == 100 * np.mean(np.array(expected) == y)
@@ -188,7 +188,7 @@ def test_api():
     order, bounds = stratified_folds(data.filled("d", y), 5, Rand(1))
     for f, (begin, end) in enumerate(pairwise(bounds)):
         assert set(np.flatnonzero(found.fold_of == f)) == set(order[begin:end])
-    usual = libsvmx.cross_validate(matrix, y, 5, seed="avg", **options)
+    usual = libsvmx.cross_validate(matrix, y, 5, seeder="avg", **options)
     assert (usual.seeder, usual.scheme) == ("avg", "star")
 
 
@@ -238,7 +238,7 @@ GAPS = {
 @pytest.mark.parametrize("seeder", ["none", "auto", "mir", "avg"])
 @pytest.mark.parametrize("name", GAPS)
 def test_values_are_those_of_libsvms_models_fold_by_fold(name, seeder, scheme):
-    """Pairs in the order of all the classes, whatever their order in a round; nan where a fold lacks one."""
+    """Pairs in the order of all the classes, whatever their order in a fold; nan where a fold lacks one."""
     make, n_folds = GAPS[name]
     matrix, y = make()
     # with these weights no coefficients at their bounds add up to 0, so one is free, and rho unique
@@ -278,7 +278,7 @@ def test_a_chain_of_paths_is_refused():
 def test_probability_estimates_are_refused(seeder):
     matrix, y = data.load("heart_scale", 60)
     with pytest.raises(ParameterError, match="no probability estimates: leave out -b 1"):
-        libsvmx.cross_validate(matrix, y, 3, seed=seeder, probability=True)
+        libsvmx.cross_validate(matrix, y, 3, seeder=seeder, probability=True)
     plain = libsvmx.cross_validate(matrix, y, 3, probability=True)
     assert list(plain.predictions) == Oracle(matrix, y, "-b 1").cross_validate(3)
 
@@ -286,26 +286,26 @@ def test_probability_estimates_are_refused(seeder):
 def test_weight_zero_is_refused():
     matrix, y = data.load("iris.scale", 60)
     with pytest.raises(ParameterError, match="needs positive class weights"):
-        libsvmx.cross_validate(matrix, y, 3, seed="auto", weights={1: 0.0})
+        libsvmx.cross_validate(matrix, y, 3, seeder="auto", weights={1: 0.0})
     libsvmx.cross_validate(matrix, y, 3, weights={1: 0.0})
     # nu-SVC has no C to weight
-    libsvmx.cross_validate(matrix, y, 3, seed="auto", weights={1: 0.0}, svm_type=1, nu=0.2)
+    libsvmx.cross_validate(matrix, y, 3, seeder="auto", weights={1: 0.0}, svm_type=1, nu=0.2)
 
 
 def test_unknown_names_are_refused():
     matrix, y = data.load("heart_scale", 60)
     with pytest.raises(ParameterError, match="unknown seeding method 'guess': choose one of none, auto, sir"):
-        libsvmx.cross_validate(matrix, y, 3, seed="guess")
+        libsvmx.cross_validate(matrix, y, 3, seeder="guess")
     with pytest.raises(ParameterError, match="unknown seeding scheme 'ring': choose chain or star"):
-        libsvmx.cross_validate(matrix, y, 3, seed="sir", seed_from="ring")
+        libsvmx.cross_validate(matrix, y, 3, seeder="sir", scheme="ring")
     with pytest.raises(ParameterError, match="at least 2 folds, not 1"):
-        libsvmx.cross_validate(matrix, y, 1, seed="sir")
+        libsvmx.cross_validate(matrix, y, 1, seeder="sir")
 
 
 def test_more_folds_than_rows():
     matrix, y = data.load("heart_scale", 40)
     recorder = Recorder()
-    found = libsvmx.cross_validate(matrix, y, 100, seed="auto", observer=recorder)
+    found = libsvmx.cross_validate(matrix, y, 100, seeder="auto", observer=recorder)
     assert recorder.remarks == ["more folds than rows"]
     assert len(found.folds) == 40
     assert sorted(found.fold_of) == list(range(40))

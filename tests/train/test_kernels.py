@@ -15,8 +15,8 @@ from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
-from libsvmx.cli.report import TrainingReport
 from libsvmx.exceptions import DataError
+from libsvmx.io.transcript import TrainingReport
 
 
 def problem_of(arguments, options):

@@ -129,7 +129,7 @@ def test_api():
     assert found.accuracy == 100 * np.mean(np.array(expected) == y)
     assert found.decision_values.shape == (90, 1)
     assert found.labels == (1, -1)
-    fewer = libsvmx.leave_one_out(matrix, y, C=4.0, gamma=0.08, values=False, seed="top")
+    fewer = libsvmx.leave_one_out(matrix, y, C=4.0, gamma=0.08, values=False, seeder="top")
     assert list(fewer.predictions) == expected
     assert len(fewer.retrained) < len(found.retrained)
     assert {report.seeder for report in fewer.folds} == {"top"}
@@ -138,9 +138,9 @@ def test_api():
 def test_refusals():
     matrix, y = data.load("heart_scale", 60)
     with pytest.raises(ParameterError, match="choose a seeding method"):
-        libsvmx.leave_one_out(matrix, y, seed="none")
+        libsvmx.leave_one_out(matrix, y, seeder="none")
     with pytest.raises(ParameterError, match="unknown seeding method 'guess'"):
-        libsvmx.leave_one_out(matrix, y, seed="guess")
+        libsvmx.leave_one_out(matrix, y, seeder="guess")
     with pytest.raises(ParameterError, match="leave out -b 1"):
         libsvmx.leave_one_out(matrix, y, probability=True)
     with pytest.raises(ParameterError, match="positive class weights"):

@@ -248,7 +248,7 @@ def test_what_a_solver_cannot_do_is_refused_in_one_wording(solver, ability):
     X, y = data.load("heart_scale", 60)
     calls = {
         "may_be_seeded": [
-            lambda: libsvmx.cross_validate(X, y, 3, solver=solver(), kernel_type=0, seed="sir"),
+            lambda: libsvmx.cross_validate(X, y, 3, solver=solver(), kernel_type=0, seeder="sir"),
             lambda: libsvmx.leave_one_out(X, y, solver=solver(), kernel_type=0),
         ],
         "has_state": [lambda: libsvmx.train(X, y, solver=solver(), kernel_type=0, keep_state=True)],

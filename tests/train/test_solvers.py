@@ -165,7 +165,7 @@ def test_models_decide_as_libsvms(name, solver, rule):
     for one in reports:
         assert one.status in told
         assert one.gap <= EPS * (1 + 1e-6) or one.status == "rounding"
-    assert max(one.chunks for one in reports) > 1
+    assert max(one.subproblems for one in reports) > 1
     found = libsvmx.decision_values(model, problem.matrix)
     if param.svm_type.is_regression:
         values = [[label] for label in labels]
@@ -180,7 +180,7 @@ def test_models_decide_as_libsvms(name, solver, rule):
     reference = Recorder()
     train_problem(problem, param, Rand(1), reference)
     for one, exact in zip(reports, reference.reports, strict=True):
-        assert exact.chunks == 0
+        assert exact.subproblems == 0
         within = near(param) if one.status == "converged" else 1e-6
         assert abs(one.objective - exact.objective) <= within * (1 + abs(exact.objective))
         assert one.quantity == exact.quantity
@@ -288,7 +288,7 @@ def test_every_seeding_ends_where_libsvms_folds_do(name, method, scheme, solver)
         turned = np.any((table(found) > 0) != (table(plain) > 0), axis=1)
         assert not np.any((np.asarray(found.predicted) != np.asarray(plain.predicted)) & ~turned)
     assert all(report.status == "converged" and report.gap <= EPS * (1 + 1e-6) for report in found.solves)
-    assert any(one.chunks for one in recorder.reports)
+    assert any(one.subproblems for one in recorder.reports)
 
 
 @pytest.mark.parametrize("method", ["auto", "sir", "top", "path"])
@@ -301,9 +301,9 @@ def test_leave_one_out(solver, method):
     recorder = Recorder()
     found = leave_one_out(problem, other, Rand(1), recorder, method)
     np.testing.assert_allclose(table(found), table(expected), rtol=0, atol=near(param))
-    assert recorder.reports[0].chunks > 0
+    assert recorder.reports[0].subproblems > 0
     if method in ("sir", "top"):
-        assert all(one.chunks > 0 or one.iterations == 0 for one in recorder.reports)
+        assert all(one.subproblems > 0 or one.iterations == 0 for one in recorder.reports)
 
 
 def test_only_along_libsvms_path_leave_one_out_replaces_n_folds():
@@ -318,14 +318,14 @@ def test_a_grid(solver, seed):
     matrix, y = data.load("heart_scale")
     axes = {"log2c": (-1, 3, 2), "log2g": (-3, -7, -2)}
     exact, found = (
-        libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, **chosen)
+        libsvmx.grid_search(matrix, y, **axes, seeder=seed, eps=EPS, **chosen)
         for chosen in ({}, {"solver": solver, **SMALL})
     )
     assert np.abs(found.rate - exact.rate).max() <= 100 * 1.5 / len(y)
     assert abs(found.best_rate - exact.best_rate) <= 100 * 1.5 / len(y)
     assert found.param.solver.name == solver
     assert list(found.iterations) != list(exact.iterations)
-    again = libsvmx.grid_search(matrix, y, **axes, seed=seed, eps=EPS, solver=solver, **SMALL)
+    again = libsvmx.grid_search(matrix, y, **axes, seeder=seed, eps=EPS, solver=solver, **SMALL)
     assert list(again.rate) == list(found.rate)
     assert list(again.iterations) == list(found.iterations)
 

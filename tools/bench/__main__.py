@@ -23,47 +23,39 @@ from tools.bench import ROOT, machine
 from tools.bench.measure import Unavailable
 from tools.bench.protocol import Found
 
-# modules of tools.bench.jobs; each has its job in JOBS
-USUAL = "training"
-JOBS = (USUAL, "predicting", "reading", "seeding", "loo", "grid", "updating", "chunked", "interior", "distributed")
-MODULES = {"loo": "seeding"}
+# modules of tools.bench.jobs, each of which has JOBS; the first is the usual one
+JOBS = ("training", "predicting", "reading", "seeding", "loo", "grid", "updating", "chunked", "interior", "distributed")
 
 
 def job_of(name):
-    return import_module(f"tools.bench.jobs.{MODULES.get(name, name)}").JOBS[name]
+    return import_module(f"tools.bench.jobs.{'seeding' if name == 'loo' else name}").JOBS[name]
 
 
 def arguments(argv):
     """The job, and its options."""
-    job = job_of(argv[0] if argv and argv[0] in JOBS else USUAL)
+    job = job_of(argv[0] if argv and argv[0] in JOBS else JOBS[0])
     parser = ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RawDescriptionHelpFormatter)
-    parser.add_argument("job", nargs="?", choices=JOBS, default=USUAL, metavar="JOB", help=f"({USUAL})")
-    if job.parts:
-        usual = " ".join(job.usual) or "all"
-        parser.add_argument("--part", nargs="+", choices=job.parts, help=f"({usual})")
-    else:
-        parser.set_defaults(part=None)
-    parser.add_argument("--case", nargs="+", default=(), metavar="NAME", help="only these, of any part; see --list")
-    parser.add_argument("--list", action="store_true", help="cases, part by part")
-    parser.add_argument("--quick", action="store_true", help="the same with few rows")
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="LIBSVM sets, plain or .xz")
-    parser.add_argument("--cache", type=Path, default=ROOT / "build" / "bench", help="prepared data and models")
-    parser.add_argument("--repeat", type=int, default=job.repeat, metavar="K", help=f"of each, in turn ({job.repeat})")
-    once = job.max_seconds_once
-    parser.add_argument(
-        "--max-seconds-once", type=float, default=once, metavar="S", help=f"slower ones run once ({once:g})"
-    )
-    parser.add_argument("--timeout", type=float, default=7200, metavar="S", help="of a single process (7200)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="everything raw: single times, versions, machine")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="the tables")
-    parser.add_argument("--figures", type=Path, metavar="FOLDER", help="where figures are drawn")
+    add = parser.add_argument
+    add("job", nargs="?", choices=JOBS, default=JOBS[0], metavar="JOB", help=f"({JOBS[0]})")
+    add("--part", nargs="+", choices=job.parts, help=f"{' '.join(job.parts)} ({' '.join(job.usual) or 'all'})")
+    add("--case", nargs="+", default=(), metavar="NAME", help="only these, of any part; see --list")
+    add("--list", action="store_true", help="cases, part by part")
+    add("--quick", action="store_true", help="the same with few rows")
+    add("--data", type=Path, default=ROOT.parent / "shared" / "data", help="LIBSVM sets, plain or .xz")
+    add("--cache", type=Path, default=ROOT / "build" / "bench", help="prepared data and models")
+    add("--repeat", type=int, default=job.repeat, metavar="K", help=f"of each, in turn ({job.repeat})")
+    add("--json", type=Path, metavar="FILE", help="everything raw: single times, versions, machine")
+    add("--markdown", type=Path, metavar="FILE", help="the tables")
+    add("--figures", type=Path, metavar="FOLDER", help="where figures are drawn")
     for flag, value, told in (
+        ("--max-seconds-once", job.max_seconds_once, "slower ones run once"),
+        ("--timeout", 7200, "seconds of a single process"),
         ("--limit", job.limit, "CPU seconds of a single process"),
         ("--megabytes", job.megabytes, "of kernel rows"),
         ("--seconds", job.seconds, "for LIBSVM in each case; the rest is extrapolated"),
     ):
         if value is not None:
-            parser.add_argument(flag, type=float, default=value, metavar="X", help=f"{told} ({value:g})")
+            add(flag, type=float, default=value, metavar="X", help=f"{told} ({value:g})")
     job.options(parser)
     options = parser.parse_args(argv)
     unknown = set(options.case) - {case.name for case in job.every_case(options)}
@@ -78,24 +70,21 @@ def run(job, options):
     print(f"{machine.lines(here)}\n{job.explained}", flush=True)
     results = []
     for part, cases in groupby(job.cases(options), key=lambda case: case.part):
-        if part in job.parts:
-            print(f"\n{job.parts[part]}")
+        print(f"\n{job.parts.get(part, '')}".rstrip())
         for case in cases:
             try:
-                found = job.run(case, options)
+                results.append(job.run(case, options))
             except Unavailable as reason:
-                found = Found(case, str(reason))
-            results.append(found)
-            print("\n" + (f"{case.title()}\n  NOT RUN: {found.cannot}" if found.cannot else job.table(found).text()))
-            sys.stdout.flush()
+                results.append(Found(case, str(reason)))
+            print(job.table(results[-1]).text() if not results[-1].cannot else not_run(results[-1]), flush=True)
             # after each case, so that a long run that is stopped leaves what it has
             if options.json:
-                raw = {"machine": here, "results": [{**f.raw(), "wrong": job.wrong(f)} for f in results]}
+                raw = {"machine": here, "results": [{**found.raw(), "wrong": job.wrong(found)} for found in results]}
                 options.json.write_text(json.dumps(raw, indent=1) + "\n", encoding="utf-8")
             if options.markdown:
                 options.markdown.write_text(markdown(job, results), encoding="utf-8")
         for table in job.tables([found for found in results if found.case.part == part and not found.cannot]):
-            print("\n" + table.text(), flush=True)
+            print(table.text(), flush=True)
     if options.figures:
         options.figures.mkdir(parents=True, exist_ok=True)
         print(job.draw(options.figures, results))
@@ -104,17 +93,20 @@ def run(job, options):
     return 0 if any(found.measured() for found in results) else 2
 
 
+def not_run(found):
+    return f"{found.case.title()}: NOT RUN: {found.cannot}\n"
+
+
 def markdown(job, results):
     """Of each part the cases side by side, then one by one."""
     lines = []
     for part, group in groupby(results, key=lambda found: found.case.part):
         of_part = list(group)
         done = [found for found in of_part if not found.cannot]
-        lines += [f"## {job.parts[part]}", ""] if part in job.parts else []
-        for table in [*job.tables(done), *(job.table(found) for found in done)]:
-            lines.append(table.markdown())
-        lines += [f"- {found.case.title()}: not run: {found.cannot}" for found in of_part if found.cannot]
-    return "\n".join(lines) + "\n"
+        lines += [f"## {job.parts.get(part, job.name)}", ""]
+        lines += [table.markdown() for table in (*job.tables(done), *map(job.table, done))]
+        lines += [f"- {not_run(found)}" for found in of_part if found.cannot]
+    return "\n".join(lines)
 
 
 def main(argv):

@@ -13,7 +13,6 @@ class Way:
     peer: str = "svmx"  # module of tools.bench.peers
     settings: dict = field(default_factory=dict)  # keywords of its Training
     threads: int = 1  # 0 for all
-    label: str = ""  # of the tables that have room for it
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ import hashlib
 import lzma
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,10 +23,10 @@ class Dataset:
     indptr : int64, shape (n + 1,)     indices : int32, values : float64, shape (nnz,)     targets : float64, shape (n,)
     """
 
-    indptr: Any
-    indices: Any
-    values: Any
-    targets: Any
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    targets: np.ndarray
 
 
 def find(folder, name):
@@ -43,7 +42,7 @@ def prepare(case, folder, cache):
     """The arrays of a case as an .npz file in ``cache``, made if it is not there yet. Raises Unavailable."""
     if case.data in generated.SETS:
         key = _key(Path(generated.__file__).read_bytes())
-        return _kept(cache / f"{case.data}-{case.rows}-{key}.npz", lambda: drawn(case.data, case.rows))
+        return _kept(cache / f"{case.data}-{case.rows}-{key}.npz", lambda: drawn(case))
     source = find(folder, case.data)
     change = (case.rows, case.parity, case.factor, case.standard, case.every)
     return _kept(cache / f"{case.data}-{_key(*_version(source), change)}.npz", lambda: read(source, case))
@@ -53,8 +52,7 @@ def plain_text(source, cache):
     """The text of a set without compression; a plain file is taken as it is."""
     if source.suffix != ".xz":
         return source
-    with lzma.open(source) as packed:
-        return _kept(cache / f"{source.stem}-{_key(*_version(source))}.txt", packed.read)
+    return _kept(cache / f"{source.stem}-{_key(*_version(source))}.txt", lambda: lzma.decompress(source.read_bytes()))
 
 
 def _kept(path, made):
@@ -92,16 +90,8 @@ def read(source, case):
     return standardized(dataset) if case.standard else dataset
 
 
-def drawn(name, n):
-    return dense_dataset(*generated.drawn(name, n))
-
-
-def part_of(dataset, rows):
-    """Rows of a Dataset, in the order given."""
-    spans = [slice(dataset.indptr[r], dataset.indptr[r + 1]) for r in rows]
-    indptr = np.concatenate([[0], np.cumsum([span.stop - span.start for span in spans])]).astype(np.int64)
-    indices = np.concatenate([dataset.indices[span] for span in spans])
-    return Dataset(indptr, indices, np.concatenate([dataset.values[span] for span in spans]), dataset.targets[rows])
+def drawn(case):
+    return dense_dataset(*generated.drawn(case.data, case.rows))
 
 
 def standardized(dataset):
@@ -113,15 +103,26 @@ def standardized(dataset):
 
 def dense_dataset(X, targets):
     """X : float64, shape (n, d); zeros are left out."""
-    from scipy.sparse import csr_matrix as scipy_csr
+    from scipy import sparse
 
-    matrix = scipy_csr(X)
-    return Dataset(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32) + 1, matrix.data, targets)
+    return of_scipy(sparse.csr_matrix(X), targets)
 
 
-def load(path):
-    with np.load(path) as arrays:
-        return Dataset(**arrays)
+def part_of(dataset, rows):
+    """Rows of a Dataset, in the order given."""
+    return of_scipy(scipy_matrix(dataset)[rows], dataset.targets[rows])
+
+
+def of_scipy(X, targets):
+    return Dataset(X.indptr.astype(np.int64), X.indices.astype(np.int32) + 1, X.data, targets)
+
+
+def scipy_matrix(dataset):
+    """scipy.sparse.csr_matrix, shape (n, largest index): column = LIBSVM's index - 1."""
+    from scipy import sparse
+
+    shape = (len(dataset.targets), int(dataset.indices.max(initial=1)))
+    return sparse.csr_matrix((dataset.values, dataset.indices - 1, dataset.indptr), shape=shape)
 
 
 def csr_matrix(dataset):
@@ -129,20 +130,9 @@ def csr_matrix(dataset):
     return libsvmx.CsrMatrix(dataset.indptr, dataset.indices, dataset.values)
 
 
-def scipy_matrix(dataset):
-    """scipy.sparse.csr_matrix, shape (n, largest index): column = LIBSVM's index - 1."""
-    from scipy.sparse import csr_matrix as scipy_csr
-
-    shape = (len(dataset.targets), int(dataset.indices.max(initial=1)))
-    return scipy_csr((dataset.values, dataset.indices - 1, dataset.indptr), shape=shape)
-
-
-def lines_of(dataset):
-    """Rows as LIBSVM's text, numbers with all their digits."""
-    for row, target in enumerate(dataset.targets):
-        span = slice(dataset.indptr[row], dataset.indptr[row + 1])
-        pairs = zip(dataset.indices[span].tolist(), dataset.values[span].tolist(), strict=True)
-        yield " ".join([f"{target:.17g}", *(f"{index}:{value:.17g}" for index, value in pairs)]) + "\n"
+def load(path):
+    with np.load(path) as arrays:
+        return Dataset(**arrays)
 
 
 def keywords(options, max_index):

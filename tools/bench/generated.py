@@ -6,7 +6,6 @@ Each is drawn from the seed (n, place in SETS), so it is the same at every run a
     banana        a look-alike of Raetsch's: two crescents that interlock, blurred, columns of mean 0 and deviation 1
     skin-like     three colours of pixels, as in "skin segmentation": skin around one colour, the rest grey with a tint
     covtype-like  ten continuous columns, one of 4 and one of 40 set to 1, classes by a smooth function, with noise
-    dense         twenty normal columns, classes by a smooth function, with noise
 """
 
 import numpy as np
@@ -51,11 +50,6 @@ def covtype_like(n, random):
     return np.hstack([Z, np.eye(N_AREAS)[area], np.eye(N_SOILS)[soil]]), noisy(level, random)
 
 
-def dense(n, random):
-    X = random.standard_normal((n, 20))
-    return X, noisy(smooth(X, random), random)
-
-
 def signs(positive):
     return np.where(positive, 1.0, -1.0)
 
@@ -73,13 +67,7 @@ def noisy(level, random):
     return signs(level - np.median(level) + 0.4 * random.standard_normal(len(level)) > 0)
 
 
-SETS = {
-    "gauss-m": gauss_m,
-    "banana": banana,
-    "skin-like": skin_like,
-    "covtype-like": covtype_like,
-    "dense": dense,
-}
+SETS = {"gauss-m": gauss_m, "banana": banana, "skin-like": skin_like, "covtype-like": covtype_like}
 
 
 def drawn(name, n):

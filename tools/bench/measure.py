@@ -6,6 +6,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,6 @@ from pathlib import Path
 
 from tools.bench import ROOT
 
-KILOBYTE = 1024
 SIGXCPU = getattr(signal, "SIGXCPU", 0)
 START_CHILD = "import sys; sys.path.append(sys.argv[1]); from tools.bench.measure import child; child()"
 
@@ -29,47 +29,37 @@ def all_threads():
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def environment(threads):
-    """OpenMP and every BLAS keep to ``threads``."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return {**os.environ, **dict.fromkeys(names, str(threads))}
-
-
 def measure(job, threads, timeout):
     """What the function job["call"], "module:name" below tools.bench, returns in a child, or {"cannot": reason}.
 
     With job["limit"] the function stops itself after so many CPU seconds, see ``limit_cpu``.
     """
     # -P: never the source folder's libsvmx, see tools/bench/__init__.py
-    told = command([sys.executable, "-P", "-c", START_CHILD, str(ROOT)], threads, timeout, given=json.dumps(job))
-    if "cannot" in told:
-        if told.get("exit_code") == -SIGXCPU and job.get("limit"):
-            return {"cannot": f"not done after {job['limit']:g} CPU seconds"}
-        return {"cannot": told["cannot"]}
-    # a library may print while it is loaded; the result is the last line
-    return json.loads(told["output"].splitlines()[-1])
+    told = command([sys.executable, "-P", "-c", START_CHILD, ROOT], threads, timeout, given=json.dumps(job))
+    if "cannot" not in told:
+        # a library may print while it is loaded; the result is the last line
+        return json.loads(told["output"].splitlines()[-1])
+    stopped = told.get("exit_code") == -SIGXCPU and job.get("limit")
+    return {"cannot": f"not done after {job['limit']:g} CPU seconds" if stopped else told["cannot"]}
 
 
 def command(arguments, threads, timeout, *, folder=None, given="", fails=False):
-    """A whole command: {seconds, output, errors} by the clock, or {cannot, ...}; one that ``fails`` has to."""
+    """A whole command: {seconds, output, errors} by the clock, or {cannot, ...}; one that ``fails`` has to.
+
+    OpenMP and every BLAS keep to ``threads``.
+    """
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    how = {"env": {**os.environ, **dict.fromkeys(names, str(threads))}, "timeout": timeout, "cwd": folder}
     start = time.perf_counter()
     try:
-        done = subprocess.run(
-            [os.fspath(argument) for argument in arguments],
-            input=given,
-            capture_output=True,
-            text=True,
-            env=environment(threads),
-            timeout=timeout,
-            cwd=folder,
-        )
+        done = subprocess.run([*map(os.fspath, arguments)], input=given, capture_output=True, text=True, **how)
     except subprocess.TimeoutExpired:
         return {"cannot": f"not done after {timeout:g} s"}
     except OSError as reason:
         return {"cannot": str(reason)}
-    told = {"seconds": time.perf_counter() - start, "output": done.stdout, "errors": done.stderr}
+    seconds = time.perf_counter() - start
     if bool(done.returncode) == fails:
-        return told
+        return {"seconds": seconds, "output": done.stdout, "errors": done.stderr}
     complaint = (done.stderr.strip().splitlines() or ["no message"])[-1]
     return {"cannot": f"exit code {done.returncode}: {complaint}", "exit_code": done.returncode}
 
@@ -97,11 +87,9 @@ def timed(work, clock=time.process_time):
 
 def limit_cpu(seconds):
     """End this process by SIGXCPU after so many more CPU seconds, where that can be had; None: never."""
-    try:
+    if seconds is not None and SIGXCPU:
         import resource
-    except ImportError:
-        return
-    if seconds is not None:
+
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
         resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), resource.RLIM_INFINITY))
 
@@ -114,26 +102,16 @@ def reset_peak():
         return  # not Linux: the peak is that of the whole process
 
 
-def peak_bytes():
+def peak_bytes(key="VmHWM"):
     """Peak resident memory. Not ru_maxrss where /proc is: that one starts at what the parent process had."""
-    found = status_bytes("VmHWM")
-    if found is None:
-        import resource
+    status = Path("/proc/self/status")
+    found = re.search(rf"^{key}:\s*(\d+)", status.read_text(), re.M) if status.exists() else None
+    if found:
+        return int(found[1]) * 1024
+    import resource
 
-        found = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else KILOBYTE)
-    return found
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def resident_bytes():
-    found = status_bytes("VmRSS")
-    return peak_bytes() if found is None else found
-
-
-def status_bytes(key):
-    """A line of /proc/self/status, or None where there is none."""
-    status = Path("/proc/self/status")
-    if status.exists():
-        for line in status.read_text(encoding="utf-8").splitlines():
-            if line.startswith(key + ":"):
-                return int(line.split()[1]) * KILOBYTE
-    return None
+    return peak_bytes("VmRSS")

@@ -14,7 +14,7 @@ class Table:
     notes: list = field(default_factory=list)
 
     def text(self):
-        return "\n".join([self.title, *aligned(self.rows), *(f"  {note}" for note in self.notes)])
+        return "\n".join([self.title, *aligned(self.rows), *(f"  {note}" for note in self.notes), ""])
 
     def markdown(self):
         lines = ["| " + " | ".join(row) + " |" for row in self.rows]

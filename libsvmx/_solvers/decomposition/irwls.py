@@ -23,7 +23,7 @@ The plain iteration cycles or diverges on many problems. Four things make it con
 * The best point between the present beta and the one found is taken, so the dual objective never rises.
 * A round begins with some pair steps, which is all that easy working sets need. Where rounds do not bring the gap down,
   which is what a cycle looks like now, the next begins with many: they converge from any feasible point
-  (``Chunk.fallbacks`` counts how often).
+  (``Subproblem.fallbacks`` counts how often).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from libsvmx._problem.certificate import array_level
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from libsvmx._solvers.decomposition.subproblem import Chunk
+    from libsvmx._solvers.decomposition.subproblem import Subproblem
     from libsvmx._typing import FloatArray
 
     Places = NDArray[np.intp]
@@ -60,15 +60,15 @@ MOST_FACES = 30
 BISECTIONS = 80
 
 
-def solve(chunk: Chunk, eps: float, limit: int) -> None:
-    """Bring the gap of ``chunk`` below ``eps``, or make about ``limit`` pair steps."""
-    last = chunk.steps + limit
+def solve(subproblem: Subproblem, eps: float, limit: int) -> None:
+    """Bring the gap of ``subproblem`` below ``eps``, or make about ``limit`` pair steps."""
+    last = subproblem.steps + limit
     best, waited, fallbacks = np.inf, 0, 0
-    n_steps = usual = STEPS + int(STEPS_PER_VARIABLE * chunk.size)
+    n_steps = usual = STEPS + int(STEPS_PER_VARIABLE * subproblem.size)
     while True:
-        chunk.sweep(eps, min(last - chunk.steps, n_steps))
-        gap = chunk.kkt_gap()
-        if gap < eps or chunk.steps >= last or chunk.told_to_stop():
+        subproblem.sweep(eps, min(last - subproblem.steps, n_steps))
+        gap = subproblem.kkt_gap()
+        if gap < eps or subproblem.steps >= last or subproblem.told_to_stop():
             return
         n_steps = usual
         waited = 0 if gap <= 0.5 * best else waited + 1
@@ -76,21 +76,21 @@ def solve(chunk: Chunk, eps: float, limit: int) -> None:
             best, fallbacks = gap, 0
         if fallbacks > MOST_FALLBACKS:
             return  # the rest is for the next working set
-        if waited > PATIENCE * (fallbacks + 1) or not least_squares(chunk):
-            chunk.fallbacks += 1
+        if waited > PATIENCE * (fallbacks + 1) or not least_squares(subproblem):
+            subproblem.fallbacks += 1
             fallbacks += 1
-            n_steps = FALLBACK_STEPS * chunk.size
+            n_steps = FALLBACK_STEPS * subproblem.size
 
 
-def least_squares(chunk: Chunk) -> bool:
+def least_squares(subproblem: Subproblem) -> bool:
     """One round: weighted least squares, and the best point on the way to its solution. False if it leads nowhere."""
-    K, V, beta, least, most, group = (np.asarray(view) for view in chunk.views())
-    K = K[:, : chunk.size]
+    K, V, beta, lower, upper, group = (np.asarray(view) for view in subproblem.views())
+    K = K[:, : subproblem.size]
     found = beta.copy()
-    for g in range(chunk.groups):
-        members = np.flatnonzero((group == g) & (most > least))
+    for g in range(subproblem.groups):
+        members = np.flatnonzero((group == g) & (upper > lower))
         if len(members) > 1:
-            face_optimum(K, V, found, least, most, members)
+            face_optimum(K, V, found, lower, upper, members)
     direction = found - beta
     slope = float(V @ direction)
     if not slope > 0:  # also nan
@@ -99,24 +99,24 @@ def least_squares(chunk: Chunk) -> bool:
     along = direction[changed] @ K[changed].astype(np.float64)
     curvature = float(along @ direction)
     step = min(1.0, slope / curvature) if curvature > 0 else 1.0
-    chunk.replace(found if step == 1.0 else np.clip(beta + step * direction, least, most), V - step * along)
+    subproblem.replace(found if step == 1.0 else np.clip(beta + step * direction, lower, upper), V - step * along)
     return True
 
 
 def face_optimum(
-    K: FloatArray, V: FloatArray, beta: FloatArray, least: FloatArray, most: FloatArray, members: Places
+    K: FloatArray, V: FloatArray, beta: FloatArray, lower: FloatArray, upper: FloatArray, members: Places
 ) -> None:
     """Move ``beta`` of one group, ``members``, to the solution of Table 1, step 1, clipped and solved again until it is
     feasible; ``V`` is that of the beta that comes in."""
-    low, high, now = least[members], most[members], beta[members]
-    free = (now > low) & (now < high)
+    own_lower, own_upper, now = lower[members], upper[members], beta[members]
+    free = (now > own_lower) & (now < own_upper)
     scores = V[members]
-    sign = np.where(high > 0, 1.0, -1.0)
-    error = sign * (scores - array_level(scores, now < high, now > low))
+    sign = np.where(own_upper > 0, 1.0, -1.0)
+    error = sign * (scores - array_level(scores, now < own_upper, now > own_lower))
     at_zero = now == 0
     inside = free | np.where(at_zero, error > 0, error < 0)
-    weights = np.where(free, 0.0, np.maximum(error, 0.0) / (high - low))
-    damping = DAMPING * float(np.ptp(scores[free])) / float((high - low).max()) if free.any() else 0.0
+    weights = np.where(free, 0.0, np.maximum(error, 0.0) / (own_upper - own_lower))
+    damping = DAMPING * float(np.ptp(scores[free])) / float((own_upper - own_lower).max()) if free.any() else 0.0
     S1, weights, total = members[inside], weights[inside], float(now.sum())
     right = V.copy()
     for _ in range(MOST_FACES):
@@ -124,7 +124,7 @@ def face_optimum(
             break
         rest = float(beta[members].sum() - beta[S1].sum())
         x = bordered_solution(K, right, beta, S1, total - rest, weights, damping)
-        clipped = np.clip(x, least[S1], most[S1])
+        clipped = np.clip(x, lower[S1], upper[S1])
         out = clipped != x
         gone = S1[out]
         if not len(gone):
@@ -133,7 +133,7 @@ def face_optimum(
         right -= (clipped[out] - beta[gone]) @ K[gone].astype(np.float64)
         beta[gone] = clipped[out]
         S1, weights = S1[~out], weights[~out]
-    beta[members] = feasible(beta[members], total, low, high)
+    beta[members] = feasible(beta[members], total, own_lower, own_upper)
 
 
 def bordered_solution(
@@ -159,20 +159,20 @@ def bordered_solution(
     return solution
 
 
-def feasible(point: FloatArray, total: float, least: FloatArray, most: FloatArray) -> FloatArray:
-    """The nearest point within the bounds whose sum is ``total``: clip(point - t, least, most)."""
-    if np.clip(point, least, most).sum() == total:
-        return np.clip(point, least, most)
-    low, high = float((point - most).min()), float((point - least).max())
+def feasible(point: FloatArray, total: float, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """The nearest point within the bounds whose sum is ``total``: clip(point - t, lower, upper)."""
+    if np.clip(point, lower, upper).sum() == total:
+        return np.clip(point, lower, upper)
+    low, high = float((point - upper).min()), float((point - lower).max())
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        if np.clip(point - middle, least, most).sum() > total:
+        if np.clip(point - middle, lower, upper).sum() > total:
             low = middle
         else:
             high = middle
-    nearest = np.clip(point - high, least, most)
-    inside = (nearest > least) & (nearest < most)
+    nearest = np.clip(point - high, lower, upper)
+    inside = (nearest > lower) & (nearest < upper)
     if inside.any():  # what rounding leaves
         nearest[inside] += (total - nearest.sum()) / inside.sum()
-    clipped: FloatArray = np.clip(nearest, least, most)
+    clipped: FloatArray = np.clip(nearest, lower, upper)
     return clipped

@@ -4,18 +4,18 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.decomposition.working_set cimport Selection
 
 
-cdef class Chunk:
+cdef class Subproblem:
     cdef readonly Py_ssize_t room
     cdef readonly Py_ssize_t stride
     cdef readonly Py_ssize_t size
     cdef readonly int groups
     cdef readonly int64_t steps
-    cdef readonly int64_t chunks
+    cdef readonly int64_t subproblems
     cdef public int64_t fallbacks
     cdef readonly double gained
     cdef int64_t rounds
     cdef readonly object engine
-    cdef Chunk inner
+    cdef Subproblem inner
     cdef Selection selection
     cdef Control control
     cdef float[::1] K
@@ -23,8 +23,8 @@ cdef class Chunk:
     cdef float[::1] nearby
     cdef double[::1] V
     cdef double[::1] beta
-    cdef double[::1] least
-    cdef double[::1] most
+    cdef double[::1] lower
+    cdef double[::1] upper
     cdef double[::1] diagonal
     cdef int8_t[::1] group
     cdef float[:, ::1] up
@@ -36,8 +36,8 @@ cdef class Chunk:
     cdef double[::1] falls
     cdef const float **rows
     cdef void begin(self, Py_ssize_t size) noexcept nogil
-    cdef void put(self, Py_ssize_t v, double V, double beta, double least, double most, double diagonal, int group) noexcept nogil
-    cdef void set_sides(self, Py_ssize_t v) noexcept nogil
+    cdef void put(self, Py_ssize_t v, double V, double beta, double lower, double upper, double diagonal, int group) noexcept nogil
+    cdef void update_status(self, Py_ssize_t v) noexcept nogil
     cdef bint crowded(self) noexcept nogil
     cdef double gap(self) noexcept nogil
     cdef int solve(self, double eps, int64_t limit) except -1 nogil
@@ -45,5 +45,5 @@ cdef class Chunk:
     cdef bint renew_scores(self) noexcept nogil
     cdef bint many_steps(self, double eps, int64_t limit) noexcept nogil
     cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil
-    cdef void load(self, Chunk whole, Py_ssize_t n) noexcept nogil
+    cdef void load(self, Subproblem full, Py_ssize_t n) noexcept nogil
     cdef bint absorb(self) noexcept nogil

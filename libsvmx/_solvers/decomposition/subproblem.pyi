@@ -4,19 +4,19 @@ from typing import Any
 from libsvmx._solvers.control import Control
 from libsvmx._typing import Buffer
 
-class Chunk:
+class Subproblem:
     room: int
     size: int
     groups: int
     steps: int
-    chunks: int
+    subproblems: int
     fallbacks: int
     def __init__(
         self,
         room: int,
         groups: int,
         leaf: int = 0,
-        engine: Callable[[Chunk, float, int], Any] | None = None,
+        engine: Callable[[Subproblem, float, int], Any] | None = None,
         selection: tuple[str, float, int] = ("random", 0.0, 1),
         control: Control | None = None,
     ) -> None: ...

@@ -1,50 +1,50 @@
-"""A part of a dual problem, small enough for its kernel matrix to be at hand, and what solves it.
+"""A dual problem over a working set, small enough for its kernel matrix to be at hand, and what solves it.
 
-    min  1/2 beta'K beta - V_0'beta  over the part,   least <= beta <= most,   the sum of beta of each group as it is
+    min  1/2 beta'K beta - V_0'beta  over W,   lower <= beta <= upper,   the sum of beta of each group as it is
 
 with V the scores, which are right whenever ``solve`` returns. It is solved by second-order pair steps (Fan, Chen & Lin
-2005), or by an engine given. As soon as the variables that may still move are few, they become a smaller chunk, whose rows
-are copied from the matrix and stay in cache.
+2005), or by an engine given. As soon as the variables that may still move are few, they become a smaller subproblem, whose
+rows are copied from the matrix and stay in cache.
 """
 
 from libc.math cimport HUGE_VAL, HUGE_VALF
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-from libsvmx._core.buffers import zeros
-from libsvmx._core.float_lanes cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
-                                       svmx_leaf_partner, svmx_leaf_partner_of)
-from libsvmx._core.smo_lanes cimport SVMX_TAU, svmx_gather
+from libsvmx._core.buffers import table, zeros
+from libsvmx._core.subproblem_steps cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
+                                            svmx_leaf_partner, svmx_leaf_partner_of)
+from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_gather
 from libsvmx._problem.certificate cimport Certificate, certify, gap_of, level_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.decomposition.working_set cimport Selection
 
-# A working set is solved until its gap is this share of what the chunk had.
+# The smaller one is solved until its gap is this share of what the subproblem had.
 cdef double TIGHTNESS = 0.1
 # Pair steps between two computations of V in double, for each variable.
 cdef int64_t STEPS_PER_VARIABLE = 32
 # Rounds in which the gap does not fall by a tenth.
 cdef int PATIENCE = 20
-# Variables of the smaller chunk: its matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
+# Variables of the smaller one: its matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
 cdef Py_ssize_t LEAF = 352
 
 
-cdef class Chunk:
-    """Chunk(room, groups, leaf=0, engine=None, selection=(...), control=None): for up to ``room`` variables.
+cdef class Subproblem:
+    """Subproblem(room, groups, leaf=0, engine=None, selection=(...), control=None): for up to ``room`` variables.
 
     Parameters
     ----------
     groups : int                         2 where the sums of two groups are fixed by themselves, else 1
-    leaf : int                           variables of the smaller chunk
-    engine : callable(Chunk, eps, limit)     solves a chunk of that size; pair steps if None
-    selection : (rule, kept, seed)       of the smaller chunk
+    leaf : int                           variables of the smaller one
+    engine : callable(Subproblem, eps, limit)     solves a subproblem of that size; pair steps if None
+    selection : (rule, kept, seed)       of the smaller one
     control : Control                    told of work, and asked whether to stop
 
     Attributes
     ----------
-    steps, chunks : int      pair steps, and working sets solved, here and below
+    steps, subproblems : int      pair steps, and working sets solved, here and below
     gained : float           by how much the objective has fallen, if K is what it is taken for
-    fallbacks : int          times that the engine left a chunk to pair steps
+    fallbacks : int          times that the engine left a subproblem to pair steps
     """
 
     def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("random", 0.0, 1),
@@ -54,18 +54,18 @@ cdef class Chunk:
         self.stride = (room + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
         leaf = min(leaf or LEAF, room)
         self.K = zeros("f", room * self.stride)
-        self.V, self.beta, self.least, self.most, self.diagonal = (zeros("d", self.stride) for _ in range(5))
+        self.V, self.beta, self.lower, self.upper, self.diagonal = (zeros("d", self.stride) for _ in range(5))
         self.group = zeros("b", self.stride)
-        self.up, self.low = table(groups, self.stride), table(groups, self.stride)
+        self.up, self.low = table("f", groups, self.stride), table("f", groups, self.stride)
         self.before = zeros("d", self.stride)
         self.coef, self.falls, self.working, self.last = zeros("d", room), zeros("d", room), zeros("i", room), zeros("i", room)
         self.rows = <const float **>malloc(room * sizeof(float *))
         if self.rows == NULL:
-            raise MemoryError("rows of a chunk")
+            raise MemoryError("rows of a subproblem")
         self.nearby, self.inverse = zeros("f", self.stride), zeros("f", self.stride if leaf < room else room * self.stride)
         self.selection = Selection(room, *selection)
         if leaf < room:
-            self.inner = Chunk(leaf, groups, leaf, engine, selection, control)
+            self.inner = Subproblem(leaf, groups, leaf, engine, selection, control)
 
     def __dealloc__(self):
         free(self.rows)
@@ -83,16 +83,16 @@ cdef class Chunk:
             self.last[v] = 0
         self.rounds = 1
 
-    cdef void put(self, Py_ssize_t v, double V, double beta, double least, double most, double diagonal, int group) noexcept nogil:
-        self.V[v], self.beta[v], self.least[v], self.most[v] = V, beta, least, most
+    cdef void put(self, Py_ssize_t v, double V, double beta, double lower, double upper, double diagonal, int group) noexcept nogil:
+        self.V[v], self.beta[v], self.lower[v], self.upper[v] = V, beta, lower, upper
         self.diagonal[v], self.group[v] = diagonal, <int8_t>group
-        self.set_sides(v)
+        self.update_status(v)
 
-    cdef void set_sides(self, Py_ssize_t v) noexcept nogil:
+    cdef void update_status(self, Py_ssize_t v) noexcept nogil:
         cdef int g
         for g in range(self.groups):
-            self.up[g, v] = 0 if self.group[v] == g and self.beta[v] < self.most[v] else -HUGE_VALF
-            self.low[g, v] = 0 if self.group[v] == g and self.beta[v] > self.least[v] else HUGE_VALF
+            self.up[g, v] = 0 if self.group[v] == g and self.beta[v] < self.upper[v] else -HUGE_VALF
+            self.low[g, v] = 0 if self.group[v] == g and self.beta[v] > self.lower[v] else HUGE_VALF
 
     cdef double gap(self) noexcept nogil:
         """The KKT gap."""
@@ -106,32 +106,32 @@ cdef class Chunk:
 
     cdef int solve(self, double eps, int64_t limit) except -1 nogil:
         """Bring the gap below ``eps``, or make about ``limit`` steps."""
-        cdef int64_t most = self.steps + limit, before
+        cdef int64_t last_step = self.steps + limit, before
         cdef double gap = self.gap(), best = HUGE_VAL
         cdef Py_ssize_t n
         cdef int since = 0
         if self.inner is None and self.engine is not None:
-            self.chunks += 1
+            self.subproblems += 1
             with gil:
                 self.engine(self, eps, limit)
             return 0
-        while gap >= eps and self.steps < most and since < PATIENCE:
+        while gap >= eps and self.steps < last_step and since < PATIENCE:
             since = 0 if gap < 0.9 * best else since + 1
             best = min(best, gap)
             before = self.steps
             self.rounds += 1
             if self.inner is None or self.crowded():
-                self.chunks += 1
-                if not self.many_steps(eps, min(most - self.steps, STEPS_PER_VARIABLE * self.size)):
+                self.subproblems += 1
+                if not self.many_steps(eps, min(last_step - self.steps, STEPS_PER_VARIABLE * self.size)):
                     break
             else:
                 n = self.selection.choose(self.size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.stride,
                                           &self.last[0], <int32_t>self.rounds, self.inner.room, &self.working[0])
                 self.inner.load(self, n)
-                self.inner.steps = self.inner.chunks = 0
-                self.inner.solve(max(0.5 * eps, TIGHTNESS * gap), most - self.steps)
+                self.inner.steps = self.inner.subproblems = 0
+                self.inner.solve(max(0.5 * eps, TIGHTNESS * gap), last_step - self.steps)
                 self.steps += self.inner.steps
-                self.chunks += self.inner.chunks
+                self.subproblems += self.inner.subproblems
                 self.gained += self.inner.gained
                 self.inner.gained = 0
                 if not self.absorb():
@@ -149,7 +149,7 @@ cdef class Chunk:
         return self.control.expired
 
     cdef bint crowded(self) noexcept nogil:
-        """Whether more variables may move than go into the smaller chunk."""
+        """Whether more variables may move than go into the smaller one."""
         cdef Py_ssize_t v, n = 0
         cdef Certificate found
         cdef int g
@@ -164,14 +164,14 @@ cdef class Chunk:
                     n += 1
         return n > self.inner.room
 
-    cdef void load(self, Chunk whole, Py_ssize_t n) noexcept nogil:
-        """The first n of the working set of ``whole`` become this problem."""
+    cdef void load(self, Subproblem full, Py_ssize_t n) noexcept nogil:
+        """The first n of the working set of ``full`` become this problem."""
         cdef Py_ssize_t k, v
         self.begin(n)
         for k in range(n):
-            v = whole.working[k]
-            self.put(k, whole.V[v], whole.beta[v], whole.least[v], whole.most[v], whole.diagonal[v], whole.group[v])
-            svmx_gather(n, &whole.K[v * whole.stride], &whole.working[0], &self.K[k * self.stride])
+            v = full.working[k]
+            self.put(k, full.V[v], full.beta[v], full.lower[v], full.upper[v], full.diagonal[v], full.group[v])
+            svmx_gather(n, &full.K[v * full.stride], &full.working[0], &self.K[k * self.stride])
 
     cdef bint absorb(self) noexcept nogil:
         """Take over what the working set has become; False if nothing has changed."""
@@ -182,7 +182,7 @@ cdef class Chunk:
                 self.coef[n] = self.beta[v] - self.inner.beta[k]
                 self.rows[n] = &self.K[v * self.stride]
                 self.beta[v] = self.inner.beta[k]
-                self.set_sides(v)
+                self.update_status(v)
                 n += 1
         svmx_add_float_rows(self.size, n, &self.coef[0], self.rows, 0, &self.V[0])
         return n > 0
@@ -190,10 +190,10 @@ cdef class Chunk:
     cdef bint many_steps(self, double eps, int64_t limit) noexcept nogil:
         """Up to ``limit`` pair steps; False if nothing has changed. V is computed in double every so often, and more often where
         steps in float lead astray."""
-        cdef int64_t most = self.steps + limit, together = STEPS_PER_VARIABLE * self.size
+        cdef int64_t last_step = self.steps + limit, together = STEPS_PER_VARIABLE * self.size
         cdef bint changed = False
-        while self.steps < most and together > 0 and self.gap() >= eps:
-            if self.pair_steps(eps, min(together, most - self.steps)):
+        while self.steps < last_step and together > 0 and self.gap() >= eps:
+            if self.pair_steps(eps, min(together, last_step - self.steps)):
                 changed = True
             else:
                 together //= 16
@@ -205,7 +205,7 @@ cdef class Chunk:
         In float, relative to the level of each group, which the scores that matter are near.
         """
         cdef Py_ssize_t n = self.size, v, i, j, candidate, size
-        cdef Py_ssize_t top[2]
+        cdef Py_ssize_t violator[2]
         cdef Certificate found
         cdef double level[2]
         cdef float highest[2]
@@ -230,35 +230,35 @@ cdef class Chunk:
         for v in range(n, size):
             V[v] = 0
         for g in range(self.groups):
-            top[g] = svmx_leaf_move(size, V, &self.K[0], &self.K[0], 0, &self.up[g, 0], &highest[g])
+            violator[g] = svmx_leaf_move(size, V, &self.K[0], &self.K[0], 0, &self.up[g, 0], &highest[g])
         for t in range(limit):
             best, gap, i, j = 0, -1, -1, -1
             for g in range(self.groups):
-                if top[g] < 0:
+                if violator[g] < 0:
                     continue
                 if stored:
-                    candidate = svmx_leaf_partner(size, V, &self.low[g, 0], &self.inverse[top[g] * self.stride],
+                    candidate = svmx_leaf_partner(size, V, &self.low[g, 0], &self.inverse[violator[g] * self.stride],
                                                   highest[g], &gain, &widest)
                 else:
-                    candidate = svmx_leaf_partner_of(size, V, &self.low[g, 0], &self.K[top[g] * self.stride],
-                                                     &self.inverse[0], <float>self.diagonal[top[g]], highest[g], &gain, &widest)
+                    candidate = svmx_leaf_partner_of(size, V, &self.low[g, 0], &self.K[violator[g] * self.stride],
+                                                     &self.inverse[0], <float>self.diagonal[violator[g]], highest[g], &gain, &widest)
                 gap = max(gap, widest)
                 if candidate >= 0 and gain > best:
-                    best, i, j = gain, top[g], candidate
+                    best, i, j = gain, violator[g], candidate
             if gap < eps or j < 0:
                 break
             self.steps += 1
             curvature = max(self.diagonal[i] + self.diagonal[j] - 2.0 * self.K[i * self.stride + j], SVMX_TAU)
             step = (<double>V[i] - V[j]) / curvature
-            room_i, room_j = self.most[i] - self.beta[i], self.beta[j] - self.least[j]
+            room_i, room_j = self.upper[i] - self.beta[i], self.beta[j] - self.lower[j]
             step = min(step, room_i, room_j)
             # at a bound exactly, or the pair would be chosen again for what rounding left
-            self.beta[i] = self.most[i] if step == room_i else self.beta[i] + step
-            self.beta[j] = self.least[j] if step == room_j else self.beta[j] - step
-            self.set_sides(i)
-            self.set_sides(j)
+            self.beta[i] = self.upper[i] if step == room_i else self.beta[i] + step
+            self.beta[j] = self.lower[j] if step == room_j else self.beta[j] - step
+            self.update_status(i)
+            self.update_status(j)
             for g in range(self.groups):
-                top[g] = svmx_leaf_move(size, V, &self.K[i * self.stride], &self.K[j * self.stride],
+                violator[g] = svmx_leaf_move(size, V, &self.K[i * self.stride], &self.K[j * self.stride],
                                         <float>step if g == 0 else 0, &self.up[g, 0], &highest[g])
         return self.renew_scores()
 
@@ -280,7 +280,7 @@ cdef class Chunk:
         if not gain > 0:
             for v in range(self.size):
                 self.V[v] = self.before[v]
-                self.set_sides(v)
+                self.update_status(v)
             return False
         for v in range(self.size):
             self.beta[v] = self.coef[v]
@@ -290,12 +290,12 @@ cdef class Chunk:
     # ---- for engines ---------------------------------------------------------------------------
 
     def views(self):
-        """What an engine works on, without a copy: K, float32 of shape (size, >= size), and V, beta, least, most, float64, and
+        """What an engine works on, without a copy: K, float32 of shape (size, >= size), and V, beta, lower, upper, float64, and
         group, int8, of shape (size,). ``replace`` takes its results."""
         n = self.size
         K = memoryview(self.K)[:n * self.stride].cast("B").cast("f", [n, self.stride])
-        return (K, memoryview(self.V)[:n], memoryview(self.beta)[:n], memoryview(self.least)[:n],
-                memoryview(self.most)[:n], memoryview(self.group)[:n])
+        return (K, memoryview(self.V)[:n], memoryview(self.beta)[:n], memoryview(self.lower)[:n],
+                memoryview(self.upper)[:n], memoryview(self.group)[:n])
 
     def sweep(self, double eps, int64_t limit):
         """Pair steps until the gap is below ``eps`` or ``limit`` are made; returns how many were."""
@@ -311,7 +311,7 @@ cdef class Chunk:
         for v in range(self.size):
             self.gained += 0.5 * (coefficients[v] - self.beta[v]) * (scores[v] + self.V[v])
             self.beta[v], self.V[v] = coefficients[v], scores[v]
-            self.set_sides(v)
+            self.update_status(v)
 
     def told_to_stop(self):
         """Lets signals in; whether it is time to stop."""
@@ -320,8 +320,3 @@ cdef class Chunk:
     def kkt_gap(self):
         """max V over what can grow less min V over what can fall."""
         return self.gap()
-
-
-cdef object table(Py_ssize_t rows, Py_ssize_t columns):
-    """Zeroed two-dimensional buffer of float32."""
-    return memoryview(zeros("f", rows * columns)).cast("B").cast("f", [rows, columns])

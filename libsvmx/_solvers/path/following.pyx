@@ -8,7 +8,7 @@ of A that meets it has its optimal beta and joins M. The factor of K_MM follows 
 
 from libc.stdint cimport int64_t
 
-from libsvmx._core.dense_lanes cimport svmx_fastest, svmx_nearest
+from libsvmx._core.breakpoints cimport svmx_fastest, svmx_nearest, svmx_waiting
 from libsvmx._solvers.path.empty_margin cimport fill_margin
 from libsvmx._solvers.path.margin cimport breakpoint_event
 from libsvmx._solvers.path.motion cimport Motion
@@ -66,6 +66,7 @@ cdef Py_ssize_t next_breakpoint(Motion motion, double *step) noexcept:
     what counts as equal, and, of those met within that, the fastest.
     """
     cdef PathState s = motion.state
+    cdef svmx_waiting waiting
     cdef Py_ssize_t k, v, first, m = s.per_row * s.active
     cdef double distance = 0.0, speed, nearest = 1.0 - motion.eta, fastest = motion.slowest, length = 0.0
     step[0] = nearest
@@ -73,12 +74,13 @@ cdef Py_ssize_t next_breakpoint(Motion motion, double *step) noexcept:
         speed = approach_speed(motion, s, k, &distance)
         if speed > 0 and distance + motion.near_bound(s.member[k]) < nearest * speed:
             nearest = (distance + motion.near_bound(s.member[k])) / speed
-    nearest = svmx_nearest(m, s.per_row, &s.side[0], &s.linear[0], &s.F[0], &motion.dlinear[0], &motion.dF[0],
-                           -s.rho, -motion.drho, motion.sharpness, motion.slowest, nearest)
+    waiting.n, waiting.per_row, waiting.side = m, s.per_row, &s.side[0]
+    waiting.linear, waiting.F, waiting.level = &s.linear[0], &s.F[0], -s.rho
+    waiting.dlinear, waiting.dF, waiting.dlevel = &motion.dlinear[0], &motion.dF[0], -motion.drho
+    nearest = svmx_nearest(&waiting, motion.sharpness, motion.slowest, nearest)
     if nearest == step[0]:
         return AT_END
-    first = svmx_fastest(m, s.per_row, &s.side[0], &s.linear[0], &s.F[0], &motion.dlinear[0], &motion.dF[0],
-                         -s.rho, -motion.drho, nearest, &fastest, &length)
+    first = svmx_fastest(&waiting, nearest, &fastest, &length)
     step[0] = length
     # speeds of V and of beta are compared in their own units of what is close
     fastest = fastest / motion.sharpness if first >= 0 else 0.0

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.dense_lanes cimport svmx_axpy, svmx_dot
+from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, level_of
 from libsvmx._solvers.path.empty_margin cimport centre_rho, empty_margin_if_all_bound
 from libsvmx._solvers.path.following cimport follow

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.dense_lanes cimport svmx_axpy
+from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState, swap_values
 

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t
 
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
-from libsvmx._core.smo_lanes cimport svmx_axpy_row
+from libsvmx._core.smo_steps cimport svmx_axpy_row
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._problem.dual cimport DualProblem

@@ -1,0 +1,15 @@
+"""LIBSVM's solver: sequential minimal optimization, its pairs, its order, its roundings.
+
+Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; the choice of pairs: Fan, Chen & Lin (JMLR 6, 2005).
+
+    SMO (settings.py)  ──solves by──>  Smo, or WarmSmo where the scores at the start are known
+    Smo (smo.pyx)                 the loop: select_working_set, step, shrink, reconstruct_gradient, calculate_rho
+        ──made from──>  AlphaForm          the dual problem in LIBSVM's alpha, y and C (alpha_form.pyx)
+        ──holds──>  RowStore               kernel rows (libsvmx/_kernels)
+        ──holds──>  GBar                   ──holds──>  DeferredUpdates, of shrunk variables (deferred.pyx)
+    WarmSmo (warm.pyx)  ──inherits──>  Smo    start, shrinking and reconstruction from known scores; no GBar
+    ChunkedSmo, in libsvmx/_solvers/decomposition  ──inherits──>  WarmSmo
+    double_smo.pyx                pair steps in double over the state of a path, where no path leads on
+
+Open first: smo.pyx. Its first lines name LIBSVM's words and ours.
+"""

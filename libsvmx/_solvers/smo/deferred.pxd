@@ -6,7 +6,7 @@ from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control
 
 
-cdef class Terms:
+cdef class DeferredUpdates:
     cdef int32_t *source
     cdef double *coef
     cdef readonly int64_t n
@@ -21,11 +21,11 @@ cdef class Terms:
                           bint transposed, Control control) except -1
 
 
-cdef class BoundScores:
-    cdef readonly Terms terms
+cdef class GBar:
+    cdef readonly DeferredUpdates updates
     cdef double[::1] scores
-    cdef int64_t[::1] seen          # terms that are in scores[row]
+    cdef int64_t[::1] seen          # updates that are in scores[row]
     cdef int64_t limit
     cdef int add(self, int32_t row, double coef, RowStore store, Control control) except -1 nogil
     cdef int clear(self, RowStore store, Control control) except -1
-    cdef int bring(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1
+    cdef int make_current(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1

@@ -1,6 +1,6 @@
-class Terms:
+class DeferredUpdates:
     n: int
 
-class BoundScores:
-    terms: Terms
+class GBar:
+    updates: DeferredUpdates
     def __init__(self, n: int) -> None: ...

@@ -1,12 +1,12 @@
-"""Scores of rows that nobody has looked at for a while.
+"""Deferred updates of scores, for shrunk variables.
 
-Shrunk variables have no current scores. When they are wanted, all the terms that were missed,
+Shrunk variables have no current scores. When they are wanted, all the updates that they missed,
 
     score_q += coef_e K(source_e, q),    e = 0, 1, ...
 
-are added at once, row by row in the order in which they arose, which gives the bits that LIBSVM gets by
-keeping its G_bar up to date at every step (Chang & Lin 2011, section 5.3), but needs the kernel values of
-shrunk rows only when a gradient is reconstructed, and then from kept rows or in blocks.
+are made at once, row by row in the order in which they arose. That gives the bits that LIBSVM gets by keeping its G_bar
+up to date at every step (Chang & Lin 2011, section 5.3), but needs the kernel values of shrunk rows only when a
+gradient is reconstructed, and then from kept rows or in blocks.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -16,7 +16,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.smo_lanes cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
+from libsvmx._core.smo_steps cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._solvers.control cimport Control
@@ -25,11 +25,11 @@ from libsvmx._solvers.control cimport Control
 cdef Py_ssize_t MOST_SOURCES = 8192
 # Blocks of fewer values are not cut up for several threads.
 cdef Py_ssize_t VALUES_FOR_THREADS = 40000
-# Terms kept before they are applied to all rows.
-cdef int64_t MOST_TERMS = 1 << 20
+# Updates kept before they are made to all rows.
+cdef int64_t MOST_UPDATES = 1 << 20
 
 
-cdef class Terms:
+cdef class DeferredUpdates:
     """A list of (source, coefficient); sources are rows of a kernel."""
 
     def __dealloc__(self):
@@ -48,7 +48,7 @@ cdef class Terms:
                 self.coef = <double *>coefs
             if sources == NULL or coefs == NULL:
                 with gil:
-                    raise MemoryError("terms of scores")
+                    raise MemoryError("deferred updates of scores")
             self.room = 2 * self.room + 256
         self.source[self.n], self.coef[self.n] = source, coef
         self.n += 1
@@ -56,7 +56,7 @@ cdef class Terms:
 
     cdef int apply(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
                    bint transposed, Control control) except -1:
-        """Add the terms from ``first`` on to scores[0..n), those of the given positions of ``store``.
+        """Make the updates from ``first`` on to scores[0..n), those of the given positions of ``store``.
 
         ``transposed``: K(source, position), else K(position, source); they differ only in a given matrix.
         """
@@ -115,7 +115,7 @@ cdef class Terms:
         cdef int32_t[::1] number = number_, members = members_, place = place_
         cdef float[::1] values, together
         while begin < self.n:
-            # a stretch of terms with not too many sources
+            # a stretch of updates with not too many sources
             end, n_sources = begin, 0
             while end < self.n and (number[self.source[end]] or n_sources < members.shape[0]):
                 if not number[self.source[end]]:
@@ -148,33 +148,33 @@ cdef class Terms:
         return 0
 
 
-cdef class BoundScores:
-    """BoundScores(n): V_bound, scores of the variables at their upper bound alone, by row of a kernel of n rows.
+cdef class GBar:
+    """GBar(n): LIBSVM's G_bar, what the variables with alpha = C add to the scores, by row of a kernel of n rows.
 
-    Terms are only noted as variables reach their bound or leave it; ``bring`` makes the scores of some rows current.
+    Updates are only noted as variables reach C or leave it; ``make_current`` makes them for some rows.
     """
 
     def __cinit__(self, Py_ssize_t n):
-        self.terms = Terms()
+        self.updates = DeferredUpdates()
         self.scores, self.seen = zeros("d", n), zeros("q", n)
-        self.limit = max(MOST_TERMS, 4 * n)
+        self.limit = max(MOST_UPDATES, 4 * n)
 
     cdef int add(self, int32_t row, double coef, RowStore store, Control control) except -1 nogil:
         """score_q += coef K(row, q) for all q."""
-        if self.terms.n == self.limit:
+        if self.updates.n == self.limit:
             with gil:
                 self.clear(store, control)
-        return self.terms.add(row, coef)
+        return self.updates.add(row, coef)
 
     cdef int clear(self, RowStore store, Control control) except -1:
-        """Bring all rows and start with an empty list."""
+        """Make all updates and start with an empty list."""
         cdef int32_t[::1] every = ramp(store.size)
-        self.bring(store, &every[0], store.size, control)
+        self.make_current(store, &every[0], store.size, control)
         self.seen[:] = 0
-        self.terms.n = 0
+        self.updates.n = 0
         return 0
 
-    cdef int bring(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1:
+    cdef int make_current(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1:
         """Make ``scores`` current at the rows of the given positions of ``store``."""
         cdef Py_ssize_t i, n_late
         cdef int32_t row
@@ -182,19 +182,19 @@ cdef class BoundScores:
         cdef int32_t[::1] late = zeros("i", max(n, 1))
         cdef double[::1] sums = zeros("d", max(n, 1))
         while True:
-            # rows that have seen the same terms go together; there are few such groups
-            oldest = self.terms.n
+            # rows that have seen the same updates go together; there are few such groups
+            oldest = self.updates.n
             for i in range(n):
                 oldest = min(oldest, self.seen[store.index[positions[i]]])
-            if oldest == self.terms.n:
+            if oldest == self.updates.n:
                 return 0
             n_late = 0
             for i in range(n):
                 row = store.index[positions[i]]
                 if self.seen[row] == oldest:
-                    self.seen[row] = self.terms.n  # a row that comes twice is served once
+                    self.seen[row] = self.updates.n  # a row that comes twice is served once
                     late[n_late], sums[n_late] = positions[i], self.scores[row]
                     n_late += 1
-            self.terms.apply(oldest, store, &late[0], n_late, &sums[0], True, control)
+            self.updates.apply(oldest, store, &late[0], n_late, &sums[0], True, control)
             for i in range(n_late):
                 self.scores[store.index[late[i]]] = sums[i]

@@ -1,5 +1,5 @@
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
 
-cdef int exact_smo(PathState state, double eps, Control control) except -1
+cdef int smo_in_double(PathState state, double eps, Control control) except -1
 cdef bint restore_sum(PathState state) except -1

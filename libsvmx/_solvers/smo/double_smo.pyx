@@ -7,8 +7,8 @@ path uses, which the rows of smo.pyx, rounded to float, are not.
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.dense_lanes cimport svmx_axpy
-from libsvmx._core.smo_lanes cimport SVMX_TAU
+from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._core.smo_steps cimport SVMX_TAU
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
@@ -20,11 +20,11 @@ cdef int64_t LEAST_LIMIT = 10000000
 cdef int64_t LIMIT_PER_VARIABLE = 100
 
 
-cdef int exact_smo(PathState state, double eps, Control control) except -1:
+cdef int smo_in_double(PathState state, double eps, Control control) except -1:
     """Move beta of ``state``, whose F is right, until the gap is at most ``eps`` or the limit of iterations is met."""
     cdef Py_ssize_t v, i, j, m = state.per_row * state.n
     cdef int h = state.per_row
-    cdef double V, top, gain, best, curvature, step
+    cdef double V, highest, gain, best, curvature, step
     cdef Certificate found
     cdef const double *K
     cdef double[::1] F = state.F, beta = state.beta, lower = state.lower, upper = state.upper, diagonal = state.diagonal
@@ -35,20 +35,20 @@ cdef int exact_smo(PathState state, double eps, Control control) except -1:
             add_variable(&found, v, state.score(v), beta[v] < upper[v], beta[v] > lower[v], False)
         if gap_of(&found) <= eps:
             return 0
-        i, j, top = found.max_violator, -1, found.highest
+        i, j, highest = found.max_violator, -1, found.highest
         K = state.rows.row(<int32_t>(i // h))
         best = -1.0
         for v in range(m):
             V = state.score(v)
-            if beta[v] > lower[v] and V < top:
+            if beta[v] > lower[v] and V < highest:
                 curvature = max(diagonal[i // h] + diagonal[v // h] - 2 * K[v // h], SVMX_TAU)
-                gain = (top - V) * (top - V) / curvature
+                gain = (highest - V) * (highest - V) / curvature
                 if gain > best:
                     best, j = gain, v
         if j < 0:
             raise PathLost("scores are not finite")
         curvature = max(diagonal[i // h] + diagonal[j // h] - 2 * K[j // h], SVMX_TAU)
-        step = min((top - state.score(j)) / curvature, upper[i] - beta[i], beta[j] - lower[j])
+        step = min((highest - state.score(j)) / curvature, upper[i] - beta[i], beta[j] - lower[j])
         # exactly at a bound, or the pair would be chosen again for what rounding left
         beta[i] = upper[i] if step == upper[i] - beta[i] else beta[i] + step
         beta[j] = lower[j] if step == beta[j] - lower[j] else beta[j] - step
@@ -67,12 +67,12 @@ cdef bint restore_sum(PathState state) except -1:
     """
     cdef Py_ssize_t v, m = state.per_row * state.n
     cdef double missing = state.total, room
-    cdef int turn
+    cdef bint free_only
     for v in range(m):
         missing -= state.beta[v]
-    for turn in range(2):
+    for free_only in (True, False):
         for v in range(m):
-            if turn == 0 and not state.is_inside(v):
+            if free_only and not state.is_inside(v):
                 continue
             room = state.upper[v] - state.beta[v] if missing > 0 else state.lower[v] - state.beta[v]
             if fabs(room) > fabs(missing):

@@ -1,33 +1,36 @@
 """Sequential minimal optimisation along LIBSVM 3.37's own path.
 
 Working set selection by second order information (Fan, Chen & Lin, JMLR 6, 2005, WSS 2),
-shrinking as in LIBSVM (Chang & Lin, ACM TIST 2, 2011, section 5). In label-free scores:
+shrinking as in LIBSVM (Chang & Lin, ACM TIST 2, 2011, section 5). In scores V = -y G, free of labels:
 
     i = argmax_{I_up} V                    I_up : alpha can grow (y = +1) or fall (y = -1)
     j = argmin_{I_low, V_j < V_i}  -(V_i - V_j)^2 / (K_ii + K_jj - 2 K_ij)
     V -= K_i dbeta_i + K_j dbeta_j         until  V_i - min_{I_low} V < eps
 
-Variables live at positions; shrinking swaps positions exactly as LIBSVM does, because the
-last position wins a tie. Every sum below is written in LIBSVM's order for the same reason.
-Split problems (nu-SVC, nu-SVR) do all of it per label: group 0 is y = +1, group 1 is y = -1.
+Variables live at positions, ``variable`` (LIBSVM's active_set) says which is where; shrinking swaps positions exactly as
+LIBSVM does, because the last position wins a tie. Every sum below is written in LIBSVM's order for the same reason. With
+two groups (nu-SVC, nu-SVR; LIBSVM's Solver_NU) all of it is done per label: group 0 is y = +1, group 1 is y = -1.
+
+LIBSVM's names: alpha, y, C (get_C), QD, G_bar, active_size, select_working_set, be_shrunk, reconstruct_gradient,
+calculate_rho, update_status (update_alpha_status; its result are the tables ``up`` and ``low``).
 """
 
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import table, zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.smo_lanes cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
-                                      svmx_top, svmx_update_top)
+from libsvmx._core.smo_steps cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
+                                      svmx_max_violator, svmx_update_max_violator)
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.certificate cimport Certificate, certify, gap_of
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._solvers.smo.alpha_form cimport AlphaForm
-from libsvmx._solvers.smo.deferred cimport BoundScores, Terms
+from libsvmx._solvers.smo.deferred cimport GBar, DeferredUpdates
 
 from libsvmx.enums import SolveStatus
 
@@ -57,13 +60,13 @@ cdef class Smo:
         cdef AlphaForm start = AlphaForm(problem)
         self.control = control
         self.groups = problem.groups
-        self.total = self.size = self.active = m
+        self.total = self.size = self.active_size = m
         self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
         self.y = zeros("b", m)
-        self.up = _table("f", self.groups, m)
-        self.low = _table("f", self.groups, m)
+        self.up = table("f", self.groups, m)
+        self.low = table("f", self.groups, m)
         self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
-        self.top = -2
+        self.max_violator = -2
         self.unit_diagonal = True
         self.variable = self.starting_order(problem)
         row_ = zeros("i", m)
@@ -75,10 +78,10 @@ cdef class Smo:
             self.alpha[p], self.C[p], self.y[p] = start.alpha[v], start.C[v], start.y[v]
             self.QD[p] = diagonal[row[p]]
             self.unit_diagonal &= self.QD[p] == 1.0
-            self.set_sides(p)
+            self.update_status(p)
         # small problems are over before helpers have started
         pool = ThreadPool(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
-        self.store = RowStore(kernel, budget_bytes, row_, pool, self.active)
+        self.store = RowStore(kernel, budget_bytes, row_, pool, self.active_size)
 
     cdef object starting_order(self, DualProblem problem):
         """The variable at each position."""
@@ -115,40 +118,40 @@ cdef class Smo:
                 if self.control.shrinking:
                     self.shrink()
                 self.control.mark(MARK_STEP)
-            if not self.select(&i, &j):
+            if not self.select_working_set(&i, &j):
                 self.unshrink()
                 self.control.mark(MARK_UNSHRINK)
-                if not self.select(&i, &j):
+                if not self.select_working_set(&i, &j):
                     return 1
                 counter = 1  # shrink in the next iteration
             self.iterations += 1
             self.step(i, j)
-        if self.active < self.size:
+        if self.active_size < self.size:
             self.unshrink()
             self.control.mark(MARK_UNSHRINK)
         return 0
 
-    cdef int select(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+    cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
         """The pair to move: 1 and (i, j), or 0 when the active part is optimal to eps."""
         cdef int g
-        cdef Py_ssize_t top[2]
+        cdef Py_ssize_t violator[2]
         cdef Py_ssize_t partner = -1, candidate
         cdef double Vmax, least, best = -HUGE_VAL, gain, gap = -HUGE_VAL
         cdef const float *K
         for g in range(self.groups):
-            if g == 0 and self.top >= -1:
-                top[g], Vmax = self.top, self.top_score
+            if g == 0 and self.max_violator >= -1:
+                violator[g], Vmax = self.max_violator, self.max_score
             else:
-                top[g] = svmx_top(self.active, &self.V[0], &self.up[g, 0], &self.lanes[0], &Vmax)
-            if top[g] < 0:
+                violator[g] = svmx_max_violator(self.active_size, &self.V[0], &self.up[g, 0], &self.lanes[0], &Vmax)
+            if violator[g] < 0:
                 continue
-            K = self.row(top[g])
-            candidate = svmx_partner(self.active, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
-                                     self.QD[top[g]], self.unit_diagonal, &self.lanes[0], &gain, &least)
+            K = self.row(violator[g])
+            candidate = svmx_partner(self.active_size, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
+                                     self.QD[violator[g]], self.unit_diagonal, &self.lanes[0], &gain, &least)
             gap = max(gap, Vmax - least)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate
-                i[0] = top[g]
+                i[0] = violator[g]
         if gap < self.control.eps or partner < 0:
             return 0
         j[0] = partner
@@ -168,8 +171,8 @@ cdef class Smo:
         cdef int g, k, n = 1
         chosen[0] = self.store.index[p]
         for g in range(self.groups):
-            sizes[2 * g] = self.foremost_missing(p, &self.up[g, 0], 1.0, lists[2 * g])
-            sizes[2 * g + 1] = self.foremost_missing(p, &self.low[g, 0], -1.0, lists[2 * g + 1])
+            sizes[2 * g] = self.violators_to_compute(p, &self.up[g, 0], 1.0, lists[2 * g])
+            sizes[2 * g + 1] = self.violators_to_compute(p, &self.low[g, 0], -1.0, lists[2 * g + 1])
         for k in range(SVMX_SOURCES):
             for g in range(2 * self.groups):
                 if n < SVMX_SOURCES and k < sizes[g]:
@@ -177,7 +180,7 @@ cdef class Smo:
                     n += 1
         return self.store.take(chosen, n)
 
-    cdef int foremost_missing(self, Py_ssize_t p, const float *side, double sign, int32_t *found) except -1 nogil:
+    cdef int violators_to_compute(self, Py_ssize_t p, const float *side, double sign, int32_t *found) except -1 nogil:
         """Up to SVMX_SOURCES positions other than p whose rows are to compute, those of largest sign * V first.
 
         ``side`` is 0 for the variables to look at, -sign inf for the others. Returns how many were found.
@@ -186,7 +189,7 @@ cdef class Smo:
         cdef double v, least = -HUGE_VAL
         cdef Py_ssize_t q
         cdef int size = 0, at
-        for q in range(self.active - 1, -1, -1):  # the last first among equals, as the selection has it
+        for q in range(self.active_size - 1, -1, -1):  # the last first among equals, as the selection has it
             v = sign * (self.V[q] + side[q])
             if v > least and q != p and self.store.to_compute(self.store.index[q]):
                 at = size if size < SVMX_SOURCES else SVMX_SOURCES - 1
@@ -242,35 +245,35 @@ cdef class Smo:
             elif new_i < 0:
                 new_i, new_j = 0, total
         self.alpha[i], self.alpha[j] = new_i, new_j
-        self.set_sides(i)
-        self.set_sides(j)
-        self.top = svmx_update_top(self.active, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
-                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.lanes[0], &self.top_score)
+        self.update_status(i)
+        self.update_status(j)
+        self.max_violator = svmx_update_max_violator(self.active_size, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
+                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.lanes[0], &self.max_score)
         if self.control.shrinking:
-            self.move_bound(i, was_upper_i)
-            self.move_bound(j, was_upper_j)
-        return self.control.worked(3 * self.active + 4 * (self.store.kernel.values_computed - values_before))
+            self.update_G_bar(i, was_upper_i)
+            self.update_G_bar(j, was_upper_j)
+        return self.control.worked(3 * self.active_size + 4 * (self.store.kernel.values_computed - values_before))
 
-    cdef int move_bound(self, Py_ssize_t p, bint was_upper) except -1 nogil:
-        """Keep V_bound up when position p came to its upper bound or left it."""
+    cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil:
+        """Keep G_bar up when position p came to its upper bound or left it."""
         cdef bint upper = self.alpha[p] >= self.C[p]
         if upper != was_upper:
-            self.bound.add(self.store.index[p], -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p],
+            self.G_bar.add(self.store.index[p], -self.y[p] * self.C[p] if upper else self.y[p] * self.C[p],
                            self.store, self.control)
         return 0
 
     cdef int add_start(self) except -1 nogil:
-        """V and V_bound of the given alpha."""
+        """V and G_bar of the given alpha."""
         cdef Py_ssize_t p
         with gil:
-            self.bound = BoundScores(self.store.kernel.n)
+            self.G_bar = GBar(self.store.kernel.n)
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
                 if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
                     self.fetch_next(p)
                 svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
-                    self.move_bound(p, False)
+                    self.update_G_bar(p, False)
                 self.control.worked(5 * self.size)
         return 0
 
@@ -287,7 +290,7 @@ cdef class Smo:
 
     # ---- shrinking -----------------------------------------------------------------------
 
-    cdef void set_sides(self, Py_ssize_t p) noexcept nogil:
+    cdef void update_status(self, Py_ssize_t p) noexcept nogil:
         """Membership of position p in I_up and I_low of its group."""
         cdef bint upper = self.alpha[p] >= self.C[p]
         cdef bint lower = not upper and self.alpha[p] <= 0
@@ -300,7 +303,7 @@ cdef class Smo:
             self.low[g, p] = 0 if g == own and in_low else HUGE_VAL
 
     cdef int shrink(self) except -1 nogil:
-        """Put aside bounded variables that cannot come back soon (LIBSVM's be_shrunk and swap order)."""
+        """Shrink: variables at a bound that will not move soon leave the active positions, in LIBSVM's order of swaps."""
         cdef Certificate found[2]
         cdef Py_ssize_t p
         cdef double gap = self.certify(found)
@@ -310,17 +313,17 @@ cdef class Smo:
             if self.groups == 1:  # LIBSVM's nu solver is silent here
                 self.control.mark(MARK_UNSHRINK)
         p = 0
-        while p < self.active:
+        while p < self.active_size:
             if self.be_shrunk(p, found):
-                self.active -= 1
-                while self.active > p:
-                    if not self.be_shrunk(self.active, found):
-                        self.swap(p, self.active)
+                self.active_size -= 1
+                while self.active_size > p:
+                    if not self.be_shrunk(self.active_size, found):
+                        self.swap(p, self.active_size)
                         break
-                    self.active -= 1
+                    self.active_size -= 1
             p += 1
-        self.store.resize(self.active)
-        self.top = -2
+        self.store.resize(self.active_size)
+        self.max_violator = -2
         return 0
 
     cdef double certify(self, Certificate *found) noexcept nogil:
@@ -328,7 +331,7 @@ cdef class Smo:
         cdef double gap = -HUGE_VAL
         cdef int g
         for g in range(self.groups):
-            certify(&found[g], self.active, &self.V[0], &self.up[g, 0], &self.low[g, 0])
+            certify(&found[g], self.active_size, &self.V[0], &self.up[g, 0], &self.low[g, 0])
             gap = max(gap, gap_of(&found[g]))
         return gap
 
@@ -361,49 +364,50 @@ cdef class Smo:
 
     cdef int unshrink(self) except -1 nogil:
         """All variables are active again."""
-        if self.active < self.size:
-            self.reconstruct()
-        self.active = self.size
+        if self.active_size < self.size:
+            self.reconstruct_gradient()
+        self.active_size = self.size
         self.store.resize(self.size)
-        self.top = -2
+        self.max_violator = -2
         return 0
 
-    cdef int reconstruct(self) except -1 nogil:
-        """V of the shrunk positions, from V_bound and the free variables."""
+    cdef int reconstruct_gradient(self) except -1 nogil:
+        """V of the shrunk positions, from G_bar and the free variables."""
         cdef Py_ssize_t p
         cdef int64_t n_free = 0
-        for p in range(self.active):
+        for p in range(self.active_size):
             n_free += self.is_free(p)
-        if 2 * n_free < self.active:
+        if 2 * n_free < self.active_size:
             self.control.mark(MARK_FEW_FREE)
         with gil:
-            self.add_missed(n_free)
+            self.add_deferred(n_free)
         return 0
 
-    cdef int add_missed(self, int64_t n_free) except -1:
-        cdef Py_ssize_t p, n_shrunk = self.size - self.active
+    cdef int add_deferred(self, int64_t n_free) except -1:
+        """The updates that the shrunk positions have missed; ``n_free`` active variables are free."""
+        cdef Py_ssize_t p, n_shrunk = self.size - self.active_size
         cdef const int32_t *row = &self.store.index[0]
-        cdef Terms terms = Terms()
+        cdef DeferredUpdates updates = DeferredUpdates()
         # LIBSVM takes the cheaper of a row per shrunk position and a row per free variable. Both add the same
         # terms in the same order; only a given kernel that is not symmetric can tell them apart.
-        cdef bint by_shrunk_row = n_free * self.size > 2 * self.active * n_shrunk
+        cdef bint by_shrunk_row = n_free * self.size > 2 * self.active_size * n_shrunk
         cdef int32_t[::1] shrunk = zeros("i", n_shrunk)
         for p in range(n_shrunk):
-            shrunk[p] = <int32_t>(self.active + p)
-        self.bound.bring(self.store, &shrunk[0], n_shrunk, self.control)
-        for p in range(self.active, self.size):
-            self.V[p] = self.bound.scores[row[p]] + self.linear[p]
-        for p in range(self.active):
+            shrunk[p] = <int32_t>(self.active_size + p)
+        self.G_bar.make_current(self.store, &shrunk[0], n_shrunk, self.control)
+        for p in range(self.active_size, self.size):
+            self.V[p] = self.G_bar.scores[row[p]] + self.linear[p]
+        for p in range(self.active_size):
             if self.is_free(p):
-                terms.add(row[p], -self.y[p] * self.alpha[p])
-        return terms.apply(0, self.store, &shrunk[0], n_shrunk, &self.V[self.active], not by_shrunk_row, self.control)
+                updates.add(row[p], -self.y[p] * self.alpha[p])
+        return updates.apply(0, self.store, &shrunk[0], n_shrunk, &self.V[self.active_size], not by_shrunk_row, self.control)
 
     # ---- the solution ----------------------------------------------------------------------
 
-    cdef double offset(self, int g) noexcept nogil:
-        """LIBSVM's rho of one group: the mean over free variables of y G (of G, in split problems), else the
+    cdef double calculate_rho(self, int g) noexcept nogil:
+        """LIBSVM's rho of one group: the mean over free variables of y G (of G, with two groups), else the
         middle of the bounds."""
-        cdef double bound_above = HUGE_VAL, bound_below = -HUGE_VAL, total = 0, value
+        cdef double ub = HUGE_VAL, lb = -HUGE_VAL, total = 0, value
         cdef int64_t n_free = 0
         cdef Py_ssize_t p
         for p in range(self.size):
@@ -418,20 +422,20 @@ cdef class Smo:
                 total += value
             # ties keep the later value: +0 and -0 are equal, but are written differently
             elif (self.up[g, p] == 0) == (self.groups == 1 or g == 0):
-                bound_above = bound_above if bound_above < value else value
+                ub = ub if ub < value else value
             else:
-                bound_below = bound_below if bound_below > value else value
-        return total / n_free if n_free > 0 else (bound_above + bound_below) / 2
+                lb = lb if lb > value else value
+        return total / n_free if n_free > 0 else (ub + lb) / 2
 
-    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
+    cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
         cdef Py_ssize_t p
         cdef double rho, r = 0, r_positive, r_negative, objective = 0
         beta, scores = zeros("d", self.total), zeros("d", self.total)
         cdef double[::1] beta_out = beta, scores_out = scores
         if self.groups == 1:
-            rho = self.offset(0)
+            rho = self.calculate_rho(0)
         else:
-            r_positive, r_negative = self.offset(0), self.offset(1)
+            r_positive, r_negative = self.calculate_rho(0), self.calculate_rho(1)
             r, rho = (r_positive + r_negative) / 2, (r_positive - r_negative) / 2
         for p in range(self.size):
             # alpha (G + p), with G = -y V and p = -y linear
@@ -442,9 +446,4 @@ cdef class Smo:
         return DualSolution(
             beta=beta, scores=scores, rho=rho, r=r, objective=objective / 2, iterations=self.iterations,
             rows_computed=self.store.rows_computed, values_computed=self.store.kernel.values_computed,
-            chunks=chunks, fallbacks=fallbacks, status=status)
-
-
-cdef object _table(str kind, Py_ssize_t rows, Py_ssize_t columns):
-    """Zeroed two-dimensional buffer."""
-    return memoryview(zeros(kind, rows * columns)).cast("B").cast(kind, [rows, columns])
+            subproblems=subproblems, fallbacks=fallbacks, status=status)

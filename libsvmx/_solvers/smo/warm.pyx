@@ -1,12 +1,12 @@
-"""SMO from a start whose scores are known: a seeded round, a larger C, rows added or removed.
+"""SMO from a start whose scores are known: a seeded fold, a larger C, rows added or removed.
 
 The iteration is that of smo.pyx, and the optimum is LIBSVM's to eps, though the path is not. Three things differ:
 
 * Scores are given, so no kernel row is computed for what the start has in common with the optimum.
-* The variables that cannot move at once are put aside before the first step.
-* Scores of variables put aside, and of those that take no part (lower = upper: held-out rows), are brought up to date from
-  the difference to the start, V = V_start - sum_j (beta_j - beta_j_start) K_j, which has few terms where the
-  start was good. There is no V_bound.
+* The variables that cannot move at once are shrunk before the first step.
+* Scores of shrunk variables, and of those that take no part (lower = upper: held-out rows), are made current from the
+  difference to the start, V = V_start - sum_j (beta_j - beta_j_start) K_j, which has few terms where the start was good.
+  There is no G_bar.
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t
@@ -17,7 +17,7 @@ from libsvmx._problem.certificate cimport Certificate, add_variable, begin
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo
-from libsvmx._solvers.smo.deferred cimport Terms
+from libsvmx._solvers.smo.deferred cimport DeferredUpdates
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
@@ -37,12 +37,12 @@ cdef class WarmSmo(Smo):
         """First the variables that may move, then the others that take part, then those without a box."""
         cdef const double[::1] lower = problem.lower, upper = problem.upper, beta = problem.beta, V = problem.scores
         cdef const int8_t[::1] group = problem.group
-        cdef Py_ssize_t v, n_active = 0, n_aside = 0, n_out = 0
+        cdef Py_ssize_t v, n_active = 0, n_shrunk = 0, n_out = 0
         cdef Certificate found[2]
         cdef int g
         cdef bint up, low
-        order_, aside_, out_ = (zeros("i", self.total) for _ in range(3))
-        cdef int32_t[::1] order = order_, aside = aside_, out = out_
+        order_, shrunk_, out_ = (zeros("i", self.total) for _ in range(3))
+        cdef int32_t[::1] order = order_, shrunk = shrunk_, out = out_
         self.start_beta, self.start_scores = beta, V
         for g in range(2):
             begin(&found[g])
@@ -56,14 +56,14 @@ cdef class WarmSmo(Smo):
                 out[n_out] = <int32_t>v
                 n_out += 1
             elif self.control.shrinking and ((not up and V[v] > found[g].highest) or (not low and V[v] < found[g].lowest)):
-                aside[n_aside] = <int32_t>v
-                n_aside += 1
+                shrunk[n_shrunk] = <int32_t>v
+                n_shrunk += 1
             else:
                 order[n_active] = <int32_t>v
                 n_active += 1
-        order[n_active:n_active + n_aside] = aside[:n_aside]
-        order[n_active + n_aside:] = out[:n_out]
-        self.active, self.size = n_active, n_active + n_aside
+        order[n_active:n_active + n_shrunk] = shrunk[:n_shrunk]
+        order[n_active + n_shrunk:] = out[:n_out]
+        self.active_size, self.size = n_active, n_active + n_shrunk
         self.unshrunk_once = True
         return order_
 
@@ -73,17 +73,17 @@ cdef class WarmSmo(Smo):
             self.V[p] = self.start_scores[self.variable[p]]
         return 0
 
-    cdef int move_bound(self, Py_ssize_t p, bint was_upper) except -1 nogil:
+    cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil:
         return 0
 
-    cdef int add_missed(self, int64_t n_free) except -1:
-        return self.bring(self.active, self.size)
+    cdef int add_deferred(self, int64_t n_free) except -1:
+        return self.make_current(self.active_size, self.size)
 
-    cdef int bring(self, Py_ssize_t begin, Py_ssize_t end) except -1:
+    cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1:
         """V of the positions [begin, end), from the start."""
         cdef Py_ssize_t p
         cdef double fall
-        cdef Terms terms = Terms()
+        cdef DeferredUpdates updates = DeferredUpdates()
         positions_ = zeros("i", max(end - begin, 1))
         cdef int32_t[::1] positions = positions_
         if begin == end:
@@ -94,9 +94,9 @@ cdef class WarmSmo(Smo):
         for p in range(self.size):
             fall = self.start_beta[self.variable[p]] - self.y[p] * self.alpha[p]
             if fall != 0:
-                terms.add(self.store.index[p], fall)
-        return terms.apply(0, self.store, &positions[0], end - begin, &self.V[begin], True, self.control)
+                updates.add(self.store.index[p], fall)
+        return updates.apply(0, self.store, &positions[0], end - begin, &self.V[begin], True, self.control)
 
-    cdef object solution(self, status, int64_t chunks=0, int64_t fallbacks=0):
-        self.bring(self.size, self.total)
-        return Smo.solution(self, status, chunks, fallbacks)
+    cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
+        self.make_current(self.size, self.total)
+        return Smo.solution(self, status, subproblems, fallbacks)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks, OneThread
+from libsvmx._train.limits import control_of
 from libsvmx._train.observer import SolveReport
 from libsvmx._train.reports import announced
 from libsvmx._train.training import class_costs
@@ -58,7 +58,7 @@ def train_distributed(
 def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observer) -> LinearFunction:
     """The optimum of one pair of classes."""
     assert isinstance(param.solver, CRSVM)
-    control = Control(param.eps, time_limit=param.time_limit, should_stop=observer.should_stop)
+    control = control_of(param, observer)
 
     def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
         observer.iterated(line)

@@ -20,6 +20,8 @@ from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
+from libsvmx._train.limits import control_of
+from libsvmx._train.observer import Remark
 from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
 from libsvmx.enums import SolveStatus
@@ -192,9 +194,9 @@ def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Obser
     """beta of a training from nothing, to ``param.eps``, by variable in the order of a path."""
     members = index.members[pair]
     problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
-    control = Control(param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop)
+    control = control_of(param, observer)
     kernel, budget_bytes = KernelProvider(problem, param).of(problem)
     solution = solve(param, build_dual(param, problem.targets, *index.costs[pair]), kernel, budget_bytes, control)
     if solution.status != SolveStatus.CONVERGED:
-        observer.remark(solution.status)
+        observer.remark(Remark(solution.status))
     return interleaved(solution.beta, len(problem))

@@ -19,6 +19,7 @@ import numpy as np
 
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import coefficient_sums
+from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import PairIndex, train_binary
@@ -81,7 +82,7 @@ def state_of_model(
     check_kept(param)
     check_problem(problem, param)
     if model.has_probability:
-        observer.remark("probability dropped")
+        observer.remark(Remark.PROBABILITY_DROPPED)
     problem = Problem(problem.matrix.take(problem.rows), problem.targets)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
@@ -91,7 +92,7 @@ def state_of_model(
     betas = coefficients_of(index, model, matched_rows(problem, model))
     check_costs(index, betas)
     if not index.members:
-        observer.remark("one class")
+        observer.remark(Remark.ONE_CLASS)
     for pair, beta in betas.items():
         state.binaries[pair] = train_binary(param, index, pair, ids, observer, beta.data)
         state.binaries[pair].retrained = False

@@ -18,7 +18,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.checks import check_problem
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import assemble_classifier, assemble_single
 from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex, train_binary
@@ -264,7 +264,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     state = kind(param, problem, ids, len(problem))
     index = PairIndex(param, problem, observer)
     if not index.members:
-        observer.remark("one class")
+        observer.remark(Remark.ONE_CLASS)
     state.binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
     state.report = report_of(state.binaries.values(), state.binaries)
     for binary in state.binaries.values():

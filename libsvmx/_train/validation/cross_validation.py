@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from libsvmx._core.buffers import zeros
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
-from libsvmx._train.observer import Observer, SolveReport
+from libsvmx._train.observer import Forwarding, Observer, SolveReport
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
@@ -146,14 +146,12 @@ def plain(
     return results.result(Seeding("none"))
 
 
-class Counting(Observer):
+class Counting(Forwarding):
     """Passes everything on, and sums up what the solves of one fold took."""
 
     def __init__(self, observer: Observer) -> None:
-        self.observer = observer
+        super().__init__(observer)
         self.reports: list[SolveReport] = []
-        for name in ("mark", "should_stop", "iterated", "factorized", "total_sv", "laplace_scale", "remark"):
-            setattr(self, name, getattr(observer, name))
 
     def solved(self, report: SolveReport) -> None:
         self.reports.append(report)

@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._solvers.control import Control
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
+from libsvmx._train.limits import control_of
 from libsvmx._train.reports import recover
 from libsvmx._train.solvers import solve
 from libsvmx._train.validation.fold_start import FoldStarts, Optimum, WarmStart
@@ -25,6 +25,7 @@ from libsvmx.enums import SvmType
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer, SolveReport
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.validation.fold_start import Start
@@ -217,7 +218,4 @@ class DualFolds:
         )
 
     def _control(self) -> Control:
-        param, observer = self.param, self.observer
-        return Control(
-            param.eps, param.shrinking, param.max_iter, param.time_limit, observer.mark, observer.should_stop
-        )
+        return control_of(self.param, self.observer)

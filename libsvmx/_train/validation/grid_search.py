@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from libsvmx._core.rand import Rand
 from libsvmx._train.checks import check_problem
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.grid import Grid, Key, Point, best_of, param_at
@@ -46,16 +46,16 @@ class Outcome:
     key: Key
     point: Point
     state: object
-    remarks: tuple[tuple[str, str], ...] = ()
+    remarks: tuple[tuple[Remark, str], ...] = ()
 
 
 class Remarks(Observer):
     """Collects remarks, each once."""
 
     def __init__(self) -> None:
-        self.seen: dict[tuple[str, str], None] = {}
+        self.seen: dict[tuple[Remark, str], None] = {}
 
-    def remark(self, kind: str, detail: str = "") -> None:
+    def remark(self, kind: Remark, detail: str = "") -> None:
         self.seen[kind, detail] = None
 
 
@@ -275,7 +275,7 @@ class Search:
             check_problem(problem, param_at(plan.param, self.columns[0].todo[0]))
 
     def __iter__(self) -> Iterator[Outcome]:
-        known, told = set(self.found), set[tuple[str, str]]()
+        known, told = set(self.found), set[tuple[Remark, str]]()
         for outcome in self.pool.run(self.plan, self.problem, self.columns):
             for remark in outcome.remarks:
                 if remark not in told:

@@ -82,7 +82,7 @@ STRESS = (trial("a9a-c10000", "a9a", 1e4, 0.05, (CHUNKED, SMO, LIBSVM), "stress"
 COLUMNS = {
     "q": lambda found, run: str(run.about["settings"].get("working_set", "")),
     **TIMES,
-    "chunks": lambda found, run: text(run.last["counts"].get("chunks"), ","),
+    "chunks": lambda found, run: text(run.last["counts"].get("subproblems"), ","),
     "iterations": lambda found, run: f"{run.last['iterations']:,}",
     "SV": lambda found, run: f"{judged(found, run.name)['n_sv']:,}",
     "bounded": lambda found, run: f"{judged(found, run.name)['n_bounded']:,}",
@@ -161,7 +161,7 @@ def cell(found, way):
         return ""
     if run.seconds is None:
         return f"> {run.cannot.split()[3]}" if run.cannot.startswith("not done after") else "-"
-    count = run.last["counts"].get("chunks")
+    count = run.last["counts"].get("subproblems")
     return f"{run.seconds:.3g}" + (f" ({count})" if count else "")
 
 

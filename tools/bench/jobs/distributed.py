@@ -17,26 +17,35 @@ import libsvmx
 from tools.bench import datasets
 from tools.bench.cases import Case
 from tools.bench.measure import Unavailable, peak_bytes, timed
-from tools.bench.protocol import Found, Job, remarks
+from tools.bench.protocol import Found, Job, remarks, rows_of
 from tools.bench.report import Table
 from tools.bench.turns import Run, take_turns
 
 KILLED_AT = 6  # iteration
 DIFFERENT = 1e-8  # relative difference of decision values
 FILES = 6
-EQUAL, COST = ("undisturbed", "a worker killed at iteration 6"), "generated"
-EQUAL_COLUMNS = ("", "iterations", "s", "objective", "gap", "decision values off by, relatively")
-COST_COLUMNS = (
-    *("rows", "features", "blocks", "iterations", "s an iteration", "Q last", "kB sent, received an iteration"),
-    "most GB: workers; client and scheduler",
-)
+EQUAL = ("undisturbed", f"a worker killed at iteration {KILLED_AT}")
+EQUAL_COLUMNS = {
+    "iterations": lambda found, run: str(run.last["iterations"]),
+    "s": lambda found, run: f"{run.seconds:.1f}",
+    "objective": lambda found, run: f"{run.last['objective']:.8f}",
+    "gap": lambda found, run: f"{run.last['gap']:.1e}",
+    "decision values off by, relatively": lambda found, run: f"{run.last['difference']:.1e}",
+}
+COST_COLUMNS = {
+    "blocks": lambda found, run: str(run.last["blocks"]),
+    "iterations": lambda found, run: f"{run.last['iterations']} ({run.last['status']}, gap {run.last['gap']:.0e})",
+    "s an iteration": lambda found, run: f"{run.seconds / run.last['iterations']:.2f}",
+    "Q last": lambda found, run: f"{run.last['last_rows']:,}",
+    "kB sent": lambda found, run: f"{run.last['sent_bytes'] / run.last['iterations'] / 1e3:.0f}",
+    "received, an iteration": lambda found, run: f"{run.last['received_bytes'] / run.last['iterations'] / 1e3:.0f}",
+    "most GB: workers; client": lambda found, run: ", ".join(f"{most:.2f}" for most in run.last["most_gigabytes"]),
+}
 
 
 class Distributed(Job):
     name = "distributed"
-    explained = (
-        "Rows on a local Dask cluster, of whose processes each has one thread; seconds by the clock, one run each."
-    )
+    explained = "Rows on a local Dask cluster of processes with one thread each; seconds by the clock, one run each."
     parts: ClassVar = {"equal": f"a9a in {FILES} files", "cost": "What an iteration costs"}
     repeat = 1
 
@@ -48,7 +57,7 @@ class Distributed(Job):
         parser.add_argument("--memory", default="8GB", metavar="SIZE", help="limit of a worker (8GB)")
 
     def every_case(self, options):
-        sizes = [Case(size, COST, part="cost") for size in options.size]
+        sizes = [Case(size, "generated", part="cost") for size in options.size]
         return [Case("a9a", "a9a", "-t 0", part="equal"), *sizes]
 
     def run(self, case, options):
@@ -71,31 +80,12 @@ class Distributed(Job):
         return found
 
     def table(self, found):
-        rows = [cells(run) for run in found.runs if run.results]
-        return Table(
-            found.title(), [EQUAL_COLUMNS if found.case.part == "equal" else COST_COLUMNS, *rows], remarks(self, found)
-        )
+        columns = EQUAL_COLUMNS if found.case.part == "equal" else COST_COLUMNS
+        return Table(found.title(), rows_of(found, columns), remarks(self, found))
 
     def wrong(self, found):
         differ = [run.name for run in found.runs if run.last.get("difference", 0) > DIFFERENT]
         return [f"{name}: DIFFERS from one process" for name in differ]
-
-
-def cells(run):
-    t = run.last
-    if "difference" in t:
-        numbers = (f"{run.seconds:.1f}", f"{t['objective']:.8f}", f"{t['gap']:.1e}", f"{t['difference']:.1e}")
-        return (run.name, str(t["iterations"]), *numbers)
-    n = max(t["iterations"], 1)
-    *workers, here = t["most_gigabytes"]
-    return (
-        *(f"{t[name]:,}" for name in ("rows", "features", "blocks")),
-        f"{t['iterations']} ({t['status']}, gap {t['gap']:.0e})",
-        f"{run.seconds / n:.2f}",
-        f"{t['last_rows']:,}",
-        f"{t['sent_bytes'] / n / 1e3:.0f}, {t['received_bytes'] / n / 1e3:.0f}",
-        f"{', '.join(f'{worker:.2f}' for worker in workers)}; {here:.2f}",
-    )
 
 
 class Watching(libsvmx.Observer):
@@ -149,18 +139,18 @@ def cost(client, rows, features, block):
 
     sizes = tuple(min(block, rows - begin) for begin in range(0, rows, block))
     numbers, of = array.arange(len(sizes), chunks=1), (block, rows, features)
-    X = numbers.map_blocks(rows_of, *of, dtype=float, new_axis=1, chunks=(sizes, (features,)))
+    X = numbers.map_blocks(normal_rows, *of, dtype=float, new_axis=1, chunks=(sizes, (features,)))
     data = dask.from_arrays(X, numbers.map_blocks(labels_of, *of, dtype=float, chunks=(sizes,)), client)
     watching = Watching()
     with Traffic(DistributedRowBlocks) as traffic:
         seconds = timed(lambda: dask.train(data, observer=watching), perf_counter)
     most = [value / 1e9 for value in (*client.run(peak_bytes).values(), peak_bytes())]
-    told = {"rows": rows, "features": features, "blocks": len(sizes), "last_rows": watching.lines[-1].rows}
+    told = {"blocks": len(sizes), "last_rows": watching.lines[-1].rows}
     told |= {"sent_bytes": traffic.sent, "received_bytes": traffic.received, "most_gigabytes": most}
     return {"seconds": seconds, **told, **watching.told()}
 
 
-def rows_of(numbers, block, rows, features):
+def normal_rows(numbers, block, rows, features):
     """A block of normal rows."""
     k = int(numbers[0])
     return np.random.default_rng(k + 1).standard_normal((min(block, rows - k * block), features))
@@ -168,7 +158,7 @@ def rows_of(numbers, block, rows, features):
 
 def labels_of(numbers, block, rows, features):
     """Their labels, by a plane with noise, so that about a tenth is on the wrong side."""
-    X, plane = rows_of(numbers, block, rows, features), np.random.default_rng(0).standard_normal(features)
+    X, plane = normal_rows(numbers, block, rows, features), np.random.default_rng(0).standard_normal(features)
     noise = 0.3 * np.sqrt(features) * np.random.default_rng([0, int(numbers[0])]).standard_normal(len(X))
     return np.where(X @ plane + noise > 0, 1.0, -1.0)
 

@@ -59,7 +59,7 @@ run's. ~ is extrapolated from the points measured, see the notes."""
         found.runs = [
             Run(ORACLE, partial(sampled, job, len(points), options.timeout)),
             Run(SEEDED, partial(svmx_grid, arguments, n, options.timeout)),
-            Run(EXACT, partial(svmx_grid, ["--seed-alpha", "none", *arguments], n, options.timeout)),
+            Run(EXACT, partial(svmx_grid, ["--seeder", "none", *arguments], n, options.timeout)),
         ]
         take_turns(found.runs, options.repeat, options.max_seconds_once)
         found.told["right"] = {run.name: right(run) for run in found.runs if run.results}

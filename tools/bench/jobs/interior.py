@@ -98,10 +98,8 @@ before. Objectives and gaps are computed from data and coefficients; above crsvm
         return Table(found.title(), rows_of(found, LOW_RANK if part == "lowrank" else COLUMNS), notes)
 
     def tables(self, results):
-        if not results or results[0].case.part == "lowrank":
+        if not results or results[0].case.part in ("variants", "lowrank"):
             return []
-        if results[0].case.part == "variants":
-            return [Table("Variants", [("", *variant_heads()), *map(variant_row, results)])]
         rows = [("", "m", "crsvm s", "iterations", "LIBSVM s", "LIBSVM's objective above ours")]
         for found in results:
             times = [f"{run.seconds:.3f}" if (run := found.run(way.name)) else "-" for way in (CRSVM, LIBSVM)]

@@ -57,13 +57,14 @@ def c_reader(svm_train, path, timeout):
 
 def read(job):
     """In a child: {reader, path}"""
-    if job["reader"] == "libsvmx":
-        return {"seconds": timed(lambda: libsvmx.read_problem(job["path"]), time.perf_counter)}
     try:
         from sklearn.datasets import load_svmlight_file
     except ImportError:
-        raise Unavailable("scikit-learn is not installed") from None
-    return {"seconds": timed(lambda: load_svmlight_file(job["path"]), time.perf_counter)}
+        load_svmlight_file = None
+    call = libsvmx.read_problem if job["reader"] == "libsvmx" else load_svmlight_file
+    if call is None:
+        raise Unavailable("scikit-learn is not installed")
+    return {"seconds": timed(lambda: call(job["path"]), time.perf_counter)}
 
 
 JOBS = {"reading": Reading()}

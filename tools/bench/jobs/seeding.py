@@ -173,9 +173,8 @@ def of_records(records, n):
 
 def unlike(values, others):
     """Rows that both predicted, and otherwise."""
-    if others is None:
-        return None
-    return int(np.sum((values != others) & np.isfinite(values) & np.isfinite(others)))
+    if others is not None:
+        return int(np.sum((values != others) & np.isfinite(values) & np.isfinite(others)))
 
 
 def seconds(found, name):

@@ -1,26 +1,26 @@
 """The main job: trainings of libsvmx beside LIBSVM, scikit-learn and scikit-learn-intelex; models are compared."""
 
-import math
+import statistics
 from dataclasses import replace
 from typing import ClassVar
 
 from tools.bench import datasets
 from tools.bench.cases import Case, Way
-from tools.bench.jobs.trainings import trained
-from tools.bench.protocol import Job, remarks
-from tools.bench.report import MEGABYTE, Table, text, times_range
+from tools.bench.jobs.trainings import judged, trained
+from tools.bench.protocol import TIMES, Job, remarks, rows_of
+from tools.bench.report import MEGABYTE, Table, text
 from tools.bench.roofline import limit
 
 OURS, ORACLE = "libsvmx", "libsvm"
 WAYS = (
-    Way(OURS, label="libsvmx"),
-    Way("libsvmx-all", threads=0, label="libsvmx, all threads"),
-    Way(ORACLE, "libsvm", label="LIBSVM"),
-    Way("libsvm-all", "libsvm", threads=0, label="LIBSVM, OpenMP"),
-    Way("sklearn", "sklearn", label="scikit-learn, CSR"),
-    Way("sklearn-dense", "sklearn", {"dense": True}, label="scikit-learn, dense"),
-    Way("sklearnex", "sklearnex", threads=0, label="scikit-learn-intelex, CSR"),
-    Way("sklearnex-dense", "sklearnex", {"dense": True}, threads=0, label="scikit-learn-intelex, dense"),
+    Way(OURS),
+    Way("libsvmx-all", threads=0),
+    Way(ORACLE, "libsvm"),
+    Way("libsvm-all", "libsvm", threads=0),
+    Way("sklearn", "sklearn"),
+    Way("sklearn-dense", "sklearn", {"dense": True}),
+    Way("sklearnex", "sklearn", {"library": "sklearnex"}, threads=0),
+    Way("sklearnex-dense", "sklearn", {"library": "sklearnex", "dense": True}, threads=0),
 )
 
 MAIN = (
@@ -72,7 +72,19 @@ QUICK = (
 )
 CASES = {"main": MAIN, "defaults": DEFAULTS, "settings": SETTINGS, "quick": QUICK}
 
-COLUMNS = ("solver", "thr", "median s", "min-max", "ratio", "iterations", "SV", "objective", "gap", "peak MB", "+MB")
+COLUMNS = {
+    "thr": lambda found, run: str(run.about["threads"] or "all"),
+    **TIMES,
+    "ratio": lambda found, run: text(found.ratio(run.name, OURS), ".2f"),
+    "iterations": lambda found, run: f"{run.last['iterations']:,}",
+    "SV": lambda found, run: f"{run.last['n_sv']:,}",
+    "objective": lambda found, run: f"{judged(found, run.name)['objective']:.8g}",
+    "gap": lambda found, run: f"{judged(found, run.name)['gap']:.2e}",
+    "peak MB": lambda found, run: f"{run.last['peak_bytes'] / MEGABYTE:.0f}",
+    "+MB": lambda found, run: f"{run.last['training_bytes'] / MEGABYTE:.0f}",
+    "model": lambda found, run: equality(found, run.name),
+}
+# of docs/compatibility.md; ratios of the others follow
 BESIDE = ("set", "rows", "options", "iterations", "support vectors", "model files", "LIBSVM s", "libsvmx s", "ratio")
 COUNTS = {
     "rows_computed": "{:,} kernel rows",
@@ -117,30 +129,31 @@ data and coefficients; iterations are each solver's own. +MB: peak while trainin
         return found
 
     def table(self, found):
-        rows = [COLUMNS]
-        for way in WAYS:
-            run = found.run(way.name)
-            if run:
-                last, judged = run.last, found.told["judged"][way.name]
-                differs = " DIFFERS" if equality(found, way.name) == "DIFFER" else ""
-                numbers = (f"{last['iterations']:,}", f"{last['n_sv']:,}", f"{judged['objective']:.8g}")
-                sizes = (f"{last[name] / MEGABYTE:.0f}" for name in ("peak_bytes", "training_bytes"))
-                times = (f"{run.seconds:.3f}", times_range(run.times), text(found.ratio(way.name, OURS), ".2f"))
-                threads = "all" if way.threads == 0 else "1"
-                rows.append((way.label + differs, threads, *times, *numbers, f"{judged['gap']:.2e}", *sizes))
         notes = remarks(self, found)
         notes += [f"{run.name}: {told}" for run in found.runs if (told := run.last.get("note"))]
-        ours = found.last(OURS)
-        if ours:
-            told = [form.format(ours["counts"][name]) for name, form in COUNTS.items() if name in ours["counts"]]
-            beside = equality(found, OURS) or "not compared"
-            notes.append(f"libsvmx's model beside LIBSVM's: {beside}; {', '.join(told)}")
+        counts = found.last(OURS).get("counts", {})
+        told = [form.format(counts[name]) for name, form in COUNTS.items() if name in counts]
+        notes += [f"libsvmx: {', '.join(told)}"] if told else []
         if "limit" in found.told:
             notes.append(roofline(found.told["limit"], found.run(OURS).seconds))
-        return Table(found.title(), rows, notes)
+        return Table(found.title(), rows_of(found, COLUMNS), notes)
 
     def tables(self, results):
-        return [ratios(results), beside_libsvm(results)]
+        """libsvmx beside LIBSVM, one thread each; times of others as multiples of libsvmx's; geometric means."""
+        others = [way.name for way in WAYS if way.name not in (OURS, ORACLE)]
+        others = [name for name in others if any(found.run(name) for found in results)]
+        rows = [(*BESIDE, *others)]
+        for found in results:
+            case, ours, oracle = found.case, found.run(OURS), found.run(ORACLE)
+            name = case.data if case.factor == 1 else f"{case.data} times {case.factor:g}"
+            counts = (f"{ours.last['iterations']:,}", f"{ours.last['n_sv']:,}") if ours else ("", "")
+            models = {"DIFFER": "**differ**"}.get(equality(found, OURS), equality(found, OURS))
+            times = (f"{run.seconds:.3f}" if run else "" for run in (oracle, ours))
+            ratios = (text(found.ratio(way, OURS), ".2f") for way in (ORACLE, *others))
+            rows.append((name, str(found.n_rows), f"`{case.options or 'defaults'}`", *counts, models, *times, *ratios))
+        columns = [[ratio for found in results if (ratio := found.ratio(way, OURS))] for way in (ORACLE, *others)]
+        means = (f"{statistics.geometric_mean(column):.2f}" if column else "" for column in columns)
+        return [Table("Beside LIBSVM, one thread each", [*rows, ("geometric mean", *[""] * 7, *means)])]
 
     def wrong(self, found):
         names = [run.name for run in found.runs if equality(found, run.name) == "DIFFER"]
@@ -161,34 +174,6 @@ def roofline(told, seconds):
         f"{told['value_seconds'] * 1e9:.2f} ns a value) + {told['steps_seconds']:.4f} for steps "
         f"({told['bandwidth'] / 1e9:.1f} GB/s); libsvmx takes {seconds / told['seconds']:.1f} x of limit"
     )
-
-
-def ratios(results):
-    """Ratios of every case, LIBSVM with one thread first; the last line is their geometric mean."""
-    ways = sorted((way for way in WAYS if way.name != OURS), key=lambda way: way.name != ORACLE)
-    ways = [way for way in ways if any(found.run(way.name) for found in results)]
-    rows = [("ratio to libsvmx, 1 thread", *(way.name for way in ways), "models")]
-    columns = [[found.ratio(way.name, OURS) for found in results] for way in ways]
-    for k, found in enumerate(results):
-        cells = [text(column[k], ".2f") or "-" for column in columns]
-        rows.append((found.case.name, *cells, equality(found, OURS) or "-"))
-    logs = [[math.log(ratio) for ratio in column if ratio] for column in columns]
-    means = [f"{math.exp(math.fsum(told) / len(told)):.2f}" if told else "-" for told in logs]
-    return Table("Ratios", [*rows, ("geometric mean", *means, "")])
-
-
-def beside_libsvm(results):
-    """The table of docs/compatibility.md: libsvmx beside LIBSVM, one thread each."""
-    rows = [BESIDE]
-    for found in results:
-        case, ours, oracle = found.case, found.run(OURS), found.run(ORACLE)
-        name = case.data if case.factor == 1 else f"{case.data} times {case.factor:g}"
-        if ours and oracle:
-            cells = (f"{ours.last['iterations']:,}", f"{ours.last['n_sv']:,}")
-            models = "equal" if equality(found, OURS) == "equal" else "**differ**"
-            times = (f"{oracle.seconds:.3f}", f"{ours.seconds:.3f}", f"{found.ratio(ORACLE, OURS):.1f}")
-            rows.append((name, str(found.n_rows), f"`{case.options or 'defaults'}`", *cells, models, *times))
-    return Table("Beside LIBSVM, one thread each", rows)
 
 
 JOBS = {"training": Training()}

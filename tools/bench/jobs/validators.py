@@ -100,7 +100,7 @@ def svmx_folds(job):
 
     ``seeder`` is "none" for LIBSVM's path; ``scheme`` is "chain", "star", or "" for the library's own choice.
     """
-    return called(job, libsvmx.cross_validate, job["folds"], seed=job["seeder"], seed_from=job["scheme"])
+    return called(job, libsvmx.cross_validate, job["folds"], seeder=job["seeder"], scheme=job["scheme"])
 
 
 def svmx_leave_one_out(job):

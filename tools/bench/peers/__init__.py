@@ -4,15 +4,9 @@ Each module of this package has ``Training(dataset, options, **settings)``: the 
 not timed, ``train()`` is what is timed, ``outcome()`` tells what came of it. Whatever cannot run raises Unavailable.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 CONVERGED = "converged"
 
@@ -28,10 +22,10 @@ class Solution:
     labels, class_sv : ndarray, shape (k,), or None   label and number of support vectors of each class
     """
 
-    rows: NDArray[Any]
-    coef: NDArray[Any]
-    labels: NDArray[Any] | None = None
-    class_sv: NDArray[Any] | None = None
+    rows: np.ndarray
+    coef: np.ndarray
+    labels: np.ndarray | None = None
+    class_sv: np.ndarray | None = None
 
 
 @dataclass
@@ -41,19 +35,14 @@ class Outcome:
     solution: Solution
     iterations: int | None = None
     objective: float | None = None
-    rho: list[float] = field(default_factory=list)
+    rho: list = field(default_factory=list)
     model_hash: str | None = None
-    counts: dict[str, Any] = field(default_factory=dict)
+    counts: dict = field(default_factory=dict)
     status: str = CONVERGED
     note: str = ""
 
 
-def solution_of(model: Any) -> Solution:
+def solution_of(model):
     """Of a model of libsvmx."""
-    classify = model.class_sv is not None
-    return Solution(
-        np.asarray(model.sv_indices) - 1,
-        np.asarray(model.sv_coef),
-        np.asarray(model.labels) if classify else None,
-        np.asarray(model.class_sv) if classify else None,
-    )
+    given = (np.asarray(model.sv_indices) - 1, np.asarray(model.sv_coef))
+    return Solution(*given, *(map(np.asarray, (model.labels, model.class_sv)) if model.class_sv is not None else ()))

@@ -1,53 +1,51 @@
-"""scikit-learn's SVC, NuSVC, OneClassSVM, SVR and NuSVR, on CSR or dense data."""
+"""scikit-learn's SVC, NuSVC, OneClassSVM, SVR and NuSVR, or those of scikit-learn-intelex (oneDAL)."""
 
-from importlib.util import find_spec
+from importlib import import_module
 
 import numpy as np
 
-from libsvmx import KernelType, SvmType
 from tools.bench.datasets import parameter, scipy_matrix
 from tools.bench.measure import Unavailable
 from tools.bench.peers import Outcome, Solution
 
-ESTIMATORS = {
-    SvmType.C_SVC: "SVC",
-    SvmType.NU_SVC: "NuSVC",
-    SvmType.ONE_CLASS: "OneClassSVM",
-    SvmType.EPSILON_SVR: "SVR",
-    SvmType.NU_SVR: "NuSVR",
-}
-KERNELS = {KernelType.LINEAR: "linear", KernelType.POLY: "poly", KernelType.RBF: "rbf", KernelType.SIGMOID: "sigmoid"}
+PACKAGES = {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex"}
+# by formulation: the estimator, and which of its keywords are which fields of a Parameter
+ESTIMATORS = (
+    ("SVC", {"C": "C"}),
+    ("NuSVC", {"nu": "nu"}),
+    ("OneClassSVM", {"nu": "nu"}),
+    ("SVR", {"C": "C", "epsilon": "p"}),
+    ("NuSVR", {"C": "C", "nu": "nu"}),
+)
+COMMON = {"degree": "degree", "gamma": "gamma", "coef0": "coef0"}
+COMMON |= {"tol": "eps", "cache_size": "cache_size", "shrinking": "shrinking"}
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
 DENSE_LIMIT_BYTES = 4 << 30
 
 
-def load_module():
-    if find_spec("sklearn") is None:
-        raise Unavailable("scikit-learn is not installed")
-    from sklearn import svm
-
-    return svm
-
-
 class Training:
-    module = staticmethod(load_module)
+    """Training(dataset, options, dense, library): on CSR or dense data, by a key of PACKAGES."""
 
-    def __init__(self, dataset, options, dense=False):
-        sparse = scipy_matrix(dataset)
-        self.targets = dataset.targets
+    def __init__(self, dataset, options, dense=False, library="sklearn"):
+        sparse, self.targets, self.library = scipy_matrix(dataset), dataset.targets, library
         # LIBSVM's default gamma counts the largest index, which is the number of columns here
         param = parameter(options, sparse.shape[1])
-        name = ESTIMATORS[param.svm_type]
-        estimator = getattr(self.module(), name, None)
+        name, fields = ESTIMATORS[param.svm_type]
+        try:
+            estimator = getattr(import_module(f"{library}.svm"), name, None)
+        except ImportError:
+            raise Unavailable(f"{PACKAGES[library]} is not installed") from None
         if estimator is None:
             raise Unavailable(f"it has no {name}")
         if param.probability:
             raise Unavailable("its probability estimates are another computation than -b 1")
-        if param.kernel_type not in KERNELS:
-            raise Unavailable("precomputed kernels are not compared")
         if dense and np.prod(sparse.shape, dtype=float) * 8 > DENSE_LIMIT_BYTES:
             raise Unavailable(f"dense data would take more than {DENSE_LIMIT_BYTES >> 30} GB")
+        given = {keyword: getattr(param, field) for keyword, field in (COMMON | fields).items()}
+        if name == "SVC" and param.weights:
+            given["class_weight"] = dict(param.weights)
         self.X = sparse.toarray() if dense else sparse
-        self.estimator = estimator(**arguments(param))
+        self.estimator = estimator(kernel=KERNELS[param.kernel_type], **given)
 
     def train(self):
         self.estimator.fit(self.X, self.targets)
@@ -59,28 +57,11 @@ class Training:
         labels = getattr(e, "classes_", None)
         if labels is not None and len(labels) == 2:  # its binary classifiers count for the second class
             coef, rho = -coef, -rho
+        counts = None if labels is None else np.asarray(e.n_support_)
+        handed_on = self.library == "sklearnex" and not hasattr(e, "_onedal_estimator")
         return Outcome(
-            Solution(np.asarray(e.support_), coef, labels, None if labels is None else np.asarray(e.n_support_)),
+            Solution(np.asarray(e.support_), coef, labels, counts),
             int(np.sum(e.n_iter_)),
-            None,
-            rho.tolist(),
-            note=self.note(),
+            rho=rho.tolist(),
+            note="handed on to scikit-learn" if handed_on else "",
         )
-
-    def note(self):
-        return ""
-
-
-def arguments(param):
-    """Keywords of the estimator of this formulation."""
-    given = {"kernel": KERNELS[param.kernel_type], "degree": param.degree, "gamma": param.gamma, "coef0": param.coef0}
-    given |= {"tol": param.eps, "cache_size": param.cache_size, "shrinking": param.shrinking}
-    if param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.NU_SVR):
-        given["C"] = param.C
-    if param.svm_type in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR):
-        given["nu"] = param.nu
-    if param.svm_type == SvmType.EPSILON_SVR:
-        given["epsilon"] = param.p
-    if param.svm_type == SvmType.C_SVC and param.weights:
-        given["class_weight"] = dict(param.weights)
-    return given

@@ -76,7 +76,8 @@ def counts(reports, n):
 
     Each step reads rows i and j; with the active set shrunk less than the n values counted here.
     """
-    found = {name: sum(getattr(r, name) for r in reports) for name in ("rows_computed", "values_computed", "chunks")}
+    names = ("rows_computed", "values_computed", "subproblems")
+    found = {name: sum(getattr(report, name) for report in reports) for name in names}
     found["own_gap"] = max((r.gap for r in reports), default=None)
     found["row_bytes_written"] = FLOAT_BYTES * found["values_computed"]
     if len(reports) == 1:

@@ -1,10 +1,14 @@
-/* Hot loops of the SMO iteration.
+/* Steps of SMO: float kernel rows move scores in double, and the working set is found by second-order information.
  *
  * Notation: V_i = -y_i G_i, beta_i = y_i alpha_i, K without labels (Fan, Chen & Lin, JMLR 6, 2005, rewritten in
- * label-free scores).
+ * label-free scores). Arrays are IN and of length n, the active variables, but where it says so; V and scores are IN and
+ * OUT, out and lanes are OUT.
+ *
+ * Who calls: _solvers/smo (smo.pyx the working set, deferred.pyx the replay); svmx_gather and svmx_axpy_row also
+ * _kernels/rowstore.pyx, _kernels/sharedrows.pyx, _solvers/decomposition and _solvers/seeding.
  */
-#ifndef SVMX_SMO_LANES_H
-#define SVMX_SMO_LANES_H
+#ifndef SVMX_SMO_STEPS_H
+#define SVMX_SMO_STEPS_H
 
 #include "simd.h"
 
@@ -130,12 +134,12 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const floa
     return winner;
 }
 
-static SVMX_CLONES int64_t svmx_top(int64_t n, double *V, const float *up, double *lanes, double *maximum)
+static SVMX_CLONES int64_t svmx_max_violator(int64_t n, double *V, const float *up, double *lanes, double *maximum)
 {
     return svmx_move_top(n, V, NULL, NULL, 0.0, 0.0, up, lanes, maximum, 0);
 }
 
-static SVMX_CLONES int64_t svmx_update_top(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
+static SVMX_CLONES int64_t svmx_update_max_violator(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
                                            double dbeta_j, const float *up, double *lanes, double *maximum)
 {
     return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, lanes, maximum, 1);

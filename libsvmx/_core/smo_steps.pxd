@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "smo_lanes.h" nogil:
+cdef extern from "smo_steps.h" nogil:
     enum: SVMX_LANES
     enum: SVMX_SPAN
     enum: SVMX_REPLAY
@@ -8,8 +8,8 @@ cdef extern from "smo_lanes.h" nogil:
 
     void svmx_gather(int64_t n, const float *row, const int32_t *index, float *out) noexcept
     void svmx_axpy_row(int64_t n, double a, const float *K, double *V) noexcept
-    int64_t svmx_top(int64_t n, double *V, const float *up, double *lanes, double *maximum) noexcept
-    int64_t svmx_update_top(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j,
+    int64_t svmx_max_violator(int64_t n, double *V, const float *up, double *lanes, double *maximum) noexcept
+    int64_t svmx_update_max_violator(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j,
                             const float *up, double *lanes, double *maximum) noexcept
     int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki, double Vmax,
                          double QD_i, int unit, double *lanes, double *largest, double *least) noexcept

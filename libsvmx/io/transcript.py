@@ -1,7 +1,4 @@
-"""Everything the commands print on standard output, and the wording of remarks.
-
-The lines are LIBSVM's, character for character: scripts parse them.
-"""
+"""What LIBSVM's programs print, character for character, since scripts parse it; and the wording of remarks."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer, SolveReport
+from libsvmx._train.observer import Observer, Remark, SolveReport
 
 if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
@@ -22,29 +19,29 @@ MARKS = {".": ".", "*": "*", "few free": "\nWARNING: using -h 0 may be faster\n"
 
 # on standard error, as "warning: …"
 REMARKS = {
-    "iteration limit": "the iteration limit was reached before the tolerance: the model is feasible, not optimal",
-    "time limit": "the time limit was reached before the tolerance: the model is feasible, not optimal",
-    "interrupted": "interrupted before the tolerance was reached: the model is feasible, not optimal",
-    "rounding": "rounding hides what is left before the tolerance is reached: the model is feasible, not optimal",
-    "degenerate": "a solution degenerates: its coefficients are not finite, and predictions from it mean nothing",
-    "one class": "the training data has only one class, so there is nothing to tell apart",
-    "weight without class": "a weight is given for class {detail}, which does not occur in the data",
-    "class dropped": "class {detail} has weight 0 and is left out",
-    "not symmetric": "the precomputed kernel is not symmetric: see rows {detail}",
-    "few density values": (
+    Remark.ITERATION_LIMIT: "the iteration limit was reached before the tolerance: the model is feasible, not optimal",
+    Remark.TIME_LIMIT: "the time limit was reached before the tolerance: the model is feasible, not optimal",
+    Remark.INTERRUPTED: "interrupted before the tolerance was reached: the model is feasible, not optimal",
+    Remark.ROUNDING: "rounding hides what is left before the tolerance is reached: the model is feasible, not optimal",
+    Remark.DEGENERATE: "a solution degenerates: its coefficients are not finite, and predictions from it mean nothing",
+    Remark.ONE_CLASS: "the training data has only one class, so there is nothing to tell apart",
+    Remark.WEIGHT_WITHOUT_CLASS: "a weight is given for class {detail}, which does not occur in the data",
+    Remark.CLASS_DROPPED: "class {detail} has weight 0 and is left out",
+    Remark.NOT_SYMMETRIC: "the precomputed kernel is not symmetric: see rows {detail}",
+    Remark.FEW_DENSITY_VALUES: (
         "fewer than 5 positive or negative decision values: too few for one-class probability estimates"
     ),
-    "few rows for probability": "too few rows for reliable probability estimates of class {detail}",
-    "class smaller than folds": "there are fewer rows than folds in class {detail}",
-    "more folds than rows": "more folds than rows ({detail}): every row becomes a fold of its own",
-    "probability dropped": "the model's probability estimates are dropped: they come from cross-validation",
-    "coupling limit": "pairwise coupling met its iteration limit for {detail} rows",
+    Remark.FEW_ROWS_FOR_PROBABILITY: "too few rows for reliable probability estimates of class {detail}",
+    Remark.CLASS_SMALLER_THAN_FOLDS: "there are fewer rows than folds in class {detail}",
+    Remark.MORE_FOLDS_THAN_ROWS: "more folds than rows ({detail}): every row becomes a fold of its own",
+    Remark.PROBABILITY_DROPPED: "the model's probability estimates are dropped: they come from cross-validation",
+    Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
 }
 
 # in LIBSVM these are part of the transcript
 TRANSCRIPT_REMARKS = {
-    "line search": "Line search fails in two-class probability estimates\n",
-    "newton limit": "Reaching maximal iterations in two-class probability estimates\n",
+    Remark.LINE_SEARCH: "Line search fails in two-class probability estimates\n",
+    Remark.NEWTON_LIMIT: "Reaching maximal iterations in two-class probability estimates\n",
 }
 
 LAPLACE = (
@@ -65,7 +62,7 @@ class TrainingReport(Observer):
     def __init__(self, write: Callable[[str], object], warn: Callable[[str], object] | None = None):
         self.write = write
         self.warn = warn
-        self.warned: set[tuple[str, str]] = set()
+        self.warned: set[tuple[Remark, str]] = set()
         self.last: Iteration | None = None
 
     def mark(self, mark: str) -> None:
@@ -97,8 +94,8 @@ class TrainingReport(Observer):
     def laplace_scale(self, sigma: float) -> None:
         self.write(LAPLACE.format(space=" ", sigma=sigma))
 
-    def remark(self, kind: str, detail: str = "") -> None:
-        if kind == "coupling limit":  # in LIBSVM, a line for each row
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        if kind == Remark.COUPLING_LIMIT:  # in LIBSVM, a line for each row
             self.write("Exceeds max_iter in multiclass_prob\n" * int(detail))
         elif kind in TRANSCRIPT_REMARKS:
             self.write(TRANSCRIPT_REMARKS[kind])

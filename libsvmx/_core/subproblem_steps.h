@@ -1,11 +1,14 @@
-/* The pair steps of a small problem whose kernel matrix stands in cache (solvers/chunk.pyx).
+/* Pair steps in float on a small problem whose kernel matrix stands in cache: the innermost subproblem of decomposition.
  *
- * Everything is float, V as its difference to a level near the optimum, so that its rounding is relative to what is left
- * to do: whoever gave the problem applies the coefficients found, which are kept in double, to scores in double. All arrays
- * are padded to a multiple of SVMX_LEAF_PAD with variables that belong to neither side.
+ * V is kept as its difference to a level near the optimum, so that its rounding is relative to what is left to do; the
+ * coefficients found, in double, are applied to scores in double outside. Arrays are IN and of length n, a multiple of
+ * SVMX_LEAF_PAD, padded with variables that belong to neither side; V is IN and OUT, inverse is OUT. up and low are 0 on
+ * their side and -inf, inf off it.
+ *
+ * Who calls: _solvers/decomposition/subproblem.pyx; svmx_add_float_rows also chunked.pyx.
  */
-#ifndef SVMX_LEAF_LANES_H
-#define SVMX_LEAF_LANES_H
+#ifndef SVMX_SUBPROBLEM_STEPS_H
+#define SVMX_SUBPROBLEM_STEPS_H
 
 #include "dot_products.h"
 #include "simd.h"

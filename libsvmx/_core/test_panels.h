@@ -1,11 +1,13 @@
-/* Hot loops of prediction: a panel of test rows meets one support vector after the other.
+/* Prediction: a panel of 32 test rows meets one support vector after the other.
  *
  * Lanes are test rows, so every sum keeps LIBSVM's order and a wider vector changes no bit. A panel is stored by slots:
  * panel[s][r] is the value of one feature in row r; slot 0 is all zeros, slots 1 ... n_slots hold the features of any
- * of the rows, ascending.
+ * of the rows, ascending. Values are kept by vector: values[v][r], (n, 32), of which lanes without a row are of no use.
+ *
+ * Who calls: _kernels/cross.pyx, and _train/decision.pyx for the weighted sums.
  */
-#ifndef SVMX_CROSS_LANES_H
-#define SVMX_CROSS_LANES_H
+#ifndef SVMX_TEST_PANELS_H
+#define SVMX_TEST_PANELS_H
 
 #include "simd.h"
 
@@ -90,10 +92,12 @@ static SVMX_CLONES void svmx_panel_distances(const svmx_vectors *vectors, int64_
     }
 }
 
-/* out[v - begin][r] = dot product, features ascending. slot_of: by feature, 0 for those outside the panel: its zeros
- * add +-0, which changes no bit. */
+/* out[v - begin][r] = dot product, features ascending; or, where square_z is not NULL, |x|^2 + |z|^2 - 2 <x, z>, which
+ * rounding may put below 0: square_z: of each vector, square_x: (32,), of each row.
+ * slot_of: by feature, 0 for those outside the panel: its zeros add +-0, which changes no bit. */
 static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t begin, int64_t end,
                                             const int32_t *slot_of, const double *SVMX_RESTRICT panel,
+                                            const double *square_z, const double *SVMX_RESTRICT square_x,
                                             double *SVMX_RESTRICT out)
 {
     for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
@@ -108,6 +112,12 @@ static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t
             for (int r = 0; r < SVMX_HALF; ++r)
                 high[r] += x[SVMX_HALF + r] * z;
         }
+        if (square_z != NULL) {
+            for (int r = 0; r < SVMX_HALF; ++r)
+                low[r] = square_x[r] + square_z[v] - 2.0 * low[r];
+            for (int r = 0; r < SVMX_HALF; ++r)
+                high[r] = square_x[SVMX_HALF + r] + square_z[v] - 2.0 * high[r];
+        }
         for (int r = 0; r < SVMX_HALF; ++r)
             out[r] = low[r];
         for (int r = 0; r < SVMX_HALF; ++r)
@@ -115,25 +125,13 @@ static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t
     }
 }
 
-/* ---- from dot products to distances, in place; values: (n, 32) --------------------------------- */
-
-/* |x|^2 + |z|^2 - 2 <x, z>, which rounding may put below 0. */
-static SVMX_CLONES void svmx_panel_squares(int64_t n, const double *square_z, const double *SVMX_RESTRICT square_x,
-                                           double *SVMX_RESTRICT values)
-{
-    for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS)
-        for (int r = 0; r < SVMX_TESTS; ++r)
-            values[r] = square_x[r] + square_z[v] - 2.0 * values[r];
-}
-
-/* table[|x|^2 + |z|^2 - 2 <x, z>] where these are integers. */
-static SVMX_CLONES void svmx_panel_table(int64_t n, const double *square_z, const double *square_x,
-                                         const double *SVMX_RESTRICT table, double *SVMX_RESTRICT values)
+/* values: (n, 32), IN squared distances, which are integers, OUT the entries of the table at these. */
+static SVMX_CLONES void svmx_panel_table(int64_t n, const double *SVMX_RESTRICT table, double *SVMX_RESTRICT values)
 {
     for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
         int32_t distance[SVMX_TESTS];
         for (int r = 0; r < SVMX_TESTS; ++r)
-            distance[r] = (int32_t)(square_x[r] + square_z[v] - 2.0 * values[r]);
+            distance[r] = (int32_t)values[r];
         for (int r = 0; r < SVMX_TESTS; ++r)
             values[r] = table[distance[r]];
     }

@@ -1,6 +1,6 @@
 from libc.stdint cimport int64_t
 
-cdef extern from "float_lanes.h" nogil:
+cdef extern from "subproblem_steps.h" nogil:
     enum: SVMX_LEAF_PAD
 
     void svmx_leaf_inverse(int64_t n, const float *row, const double *diagonal, double own, float *inverse) noexcept

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-cdef extern from "cross_lanes.h" nogil:
+cdef extern from "test_panels.h" nogil:
     enum: SVMX_TESTS
     enum: SVMX_VECTORS
     enum: SVMX_LINE
@@ -16,8 +16,6 @@ cdef extern from "cross_lanes.h" nogil:
                               const int32_t *slot_feature, const double *panel, const double *squares,
                               double *out) noexcept
     void svmx_panel_products(const svmx_vectors *vectors, int64_t begin, int64_t end, const int32_t *slot_of,
-                             const double *panel, double *out) noexcept
-    void svmx_panel_squares(int64_t n, const double *square_z, const double *square_x, double *values) noexcept
-    void svmx_panel_table(int64_t n, const double *square_z, const double *square_x, const double *table,
-                          double *values) noexcept
+                             const double *panel, const double *square_z, const double *square_x, double *out) noexcept
+    void svmx_panel_table(int64_t n, const double *table, double *values) noexcept
     void svmx_weighted_sum(int64_t n, const double *coef, const double *values, double *sum) noexcept

@@ -1,0 +1,116 @@
+/* The next breakpoint of a path among the variables outside its margin.
+ *
+ * On a path, V = linear - F and the offset move linearly with the length of the step: V by dlinear - dF, the level (which
+ * is -rho) by dlevel. A variable waits below the level or above it until V reaches it: a breakpoint, at the length
+ *
+ *     distance / speed,   distance = side (level - V),   speed = side (dlinear - dF - dlevel).
+ *
+ * Who calls: _solvers/path/following.pyx, once a breakpoint each.
+ */
+#ifndef SVMX_BREAKPOINTS_H
+#define SVMX_BREAKPOINTS_H
+
+#include "simd.h"
+
+/* Minima that are kept apart. */
+#define SVMX_SUMS 16
+
+/* Variables and how they move; all arrays IN. */
+typedef struct {
+    int64_t n;             /* variables */
+    int per_row;           /* that share an entry of F and dF: 1 or 2 */
+    const double *side;    /* (n,)  1: waits below the level, -1: above it, 0: does not wait */
+    const double *linear;  /* (n,) */
+    const double *dlinear; /* (n,) */
+    const double *F;       /* (n / per_row,)  K beta */
+    const double *dF;      /* (n / per_row,) */
+    double level;
+    double dlevel;
+} svmx_waiting;
+
+SVMX_INLINE double svmx_speed(const svmx_waiting *w, int64_t v, int64_t row)
+{
+    return w->side[v] * (w->dlinear[v] - w->dF[row] - w->dlevel);
+}
+
+SVMX_INLINE double svmx_distance(const svmx_waiting *w, int64_t v, int64_t row)
+{
+    return w->side[v] * (w->level - (w->linear[v] - w->F[row]));
+}
+
+SVMX_INLINE double svmx_nearest_of(const svmx_waiting *w, const int per_row, double sharpness, double slowest,
+                                   double nearest)
+{
+    const svmx_waiting own = *w; /* in registers */
+    double least[SVMX_SUMS];
+    int64_t v = 0;
+    for (int r = 0; r < SVMX_SUMS; ++r)
+        least[r] = nearest;
+    for (; v + SVMX_SUMS <= own.n; v += SVMX_SUMS)
+        for (int r = 0; r < SVMX_SUMS; ++r) {
+            const int64_t k = v + r, p = k / per_row;
+            const double speed = svmx_speed(&own, k, p);
+            double distance = svmx_distance(&own, k, p);
+            distance = distance > 0.0 ? distance : 0.0;
+            const double length = (distance + sharpness) / (speed > slowest ? speed : 1e-300);
+            least[r] = length < least[r] ? length : least[r];
+        }
+    for (; v < own.n; ++v) {
+        const int64_t p = v / per_row;
+        const double speed = svmx_speed(&own, v, p);
+        double distance = svmx_distance(&own, v, p);
+        distance = distance > 0.0 ? distance : 0.0;
+        if (speed > slowest && (distance + sharpness) / speed < least[0])
+            least[0] = (distance + sharpness) / speed;
+    }
+    for (int r = 1; r < SVMX_SUMS; ++r)
+        least[0] = least[r] < least[0] ? least[r] : least[0];
+    return least[0];
+}
+
+/* The least length at which a variable comes within ``sharpness`` of the level, or ``nearest`` if that is less. Speeds up
+ * to ``slowest`` are none. */
+static SVMX_CLONES double svmx_nearest(const svmx_waiting *w, double sharpness, double slowest, double nearest)
+{
+    return w->per_row == 1 ? svmx_nearest_of(w, 1, sharpness, slowest, nearest)
+                           : svmx_nearest_of(w, 2, sharpness, slowest, nearest);
+}
+
+/* How many of variables [begin, end) get there within ``nearest``, faster than ``speed``. */
+SVMX_INLINE int64_t svmx_arrivals(const svmx_waiting *w, const int per_row, int64_t begin, int64_t end, double nearest,
+                                  double speed)
+{
+    const svmx_waiting own = *w;
+    int64_t count = 0;
+    for (int64_t v = begin; v < end; ++v) {
+        const double fast = svmx_speed(&own, v, v / per_row);
+        count += (fast > speed) & (svmx_distance(&own, v, v / per_row) <= nearest * fast);
+    }
+    return count;
+}
+
+/* Of the variables that get there within ``nearest``, the one that is fastest, or -1.
+ * speed: IN speeds up to it are too slow, OUT that of the variable found; length: OUT its length. Both are left as they
+ * are if there is none. Few variables get there, so whole blocks are passed over. */
+static SVMX_CLONES int64_t svmx_fastest(const svmx_waiting *w, double nearest, double *speed, double *length)
+{
+    int64_t found = -1;
+    for (int64_t begin = 0; begin < w->n; begin += SVMX_BLOCK) {
+        const int64_t end = w->n - begin < SVMX_BLOCK ? w->n : begin + SVMX_BLOCK;
+        if (!(w->per_row == 1 ? svmx_arrivals(w, 1, begin, end, nearest, *speed)
+                              : svmx_arrivals(w, 2, begin, end, nearest, *speed)))
+            continue;
+        for (int64_t v = begin; v < end; ++v) {
+            const int64_t p = w->per_row == 1 ? v : v / 2;
+            const double fast = svmx_speed(w, v, p), distance = svmx_distance(w, v, p);
+            if (fast > *speed && distance <= nearest * fast) {
+                *speed = fast;
+                *length = distance > 0.0 ? distance / fast : 0.0;
+                found = v;
+            }
+        }
+    }
+    return found;
+}
+
+#endif

@@ -1,0 +1,144 @@
+/* Vectors of doubles: dot products, sums of rows, plane rotations.
+ *
+ * n is the length of each vector, IN but where it says so; y, z, out, column are IN and OUT. Orders of summation are
+ * fixed: equal bits on every CPU.
+ *
+ * Who calls: cholesky.pyx, _solvers/path, _solvers/smo/double_smo.pyx, _solvers/decomposition/chunked.pyx.
+ */
+#ifndef SVMX_VECTORS_H
+#define SVMX_VECTORS_H
+
+#include "simd.h"
+
+/* Rows added in one pass: one load and one store of ``out`` for so many rows. */
+#define SVMX_TOGETHER 8
+/* Doubles of ``out`` that stay in the L1 cache while all rows go by. */
+#define SVMX_STRETCH 1024
+
+/* Sums of a dot product that are kept apart, said explicitly where GCC 12 keeps an array of them in memory (4 times
+ * slower), and added in a fixed tree at the end: two packs of eight. */
+#define SVMX_WIDE 8
+#if defined(__GNUC__)
+typedef double svmx_wide __attribute__((vector_size(SVMX_WIDE * sizeof(double)), aligned(sizeof(double)), may_alias));
+#else
+typedef struct {
+    double lane[SVMX_WIDE];
+} svmx_wide;
+#endif
+
+#if defined(__GNUC__)
+#define SVMX_ADD_PRODUCT(sum, x, y) ((sum) += *(const svmx_wide *)(x) * *(const svmx_wide *)(y))
+#define SVMX_LANE(sum, r) ((sum)[r])
+#else
+#define SVMX_ADD_PRODUCT(sum, x, y) \
+    do { \
+        for (int svmx_r = 0; svmx_r < SVMX_WIDE; ++svmx_r) \
+            (sum).lane[svmx_r] += (x)[svmx_r] * (y)[svmx_r]; \
+    } while (0)
+#define SVMX_LANE(sum, r) ((sum).lane[r])
+#endif
+
+/* The sum of all lanes of two packs. */
+SVMX_INLINE double svmx_folded(const svmx_wide *a, const svmx_wide *b)
+{
+    double sum[SVMX_WIDE];
+    for (int r = 0; r < SVMX_WIDE; ++r)
+        sum[r] = SVMX_LANE(*a, r) + SVMX_LANE(*b, r);
+    for (int half = SVMX_WIDE / 2; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r)
+            sum[r] += sum[r + half];
+    return sum[0];
+}
+
+static SVMX_CLONES double svmx_dot(int64_t n, const double *x, const double *y)
+{
+    svmx_wide a = {0.0}, b = {0.0};
+    double rest = 0.0;
+    int64_t k = 0;
+    for (; k + 2 * SVMX_WIDE <= n; k += 2 * SVMX_WIDE) {
+        SVMX_ADD_PRODUCT(a, x + k, y + k);
+        SVMX_ADD_PRODUCT(b, x + k + SVMX_WIDE, y + k + SVMX_WIDE);
+    }
+    for (; k < n; ++k)
+        rest += x[k] * y[k];
+    return rest + svmx_folded(&a, &b);
+}
+
+/* Two dot products with the same x: a column of the factor is read once for both right-hand sides. */
+static SVMX_CLONES void svmx_dot_two(int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz)
+{
+    svmx_wide a = {0.0}, b = {0.0}, c = {0.0}, d = {0.0};
+    double rest_y = 0.0, rest_z = 0.0;
+    int64_t k = 0;
+    for (; k + 2 * SVMX_WIDE <= n; k += 2 * SVMX_WIDE) {
+        SVMX_ADD_PRODUCT(a, x + k, y + k);
+        SVMX_ADD_PRODUCT(b, x + k + SVMX_WIDE, y + k + SVMX_WIDE);
+        SVMX_ADD_PRODUCT(c, x + k, z + k);
+        SVMX_ADD_PRODUCT(d, x + k + SVMX_WIDE, z + k + SVMX_WIDE);
+    }
+    for (; k < n; ++k) {
+        rest_y += x[k] * y[k];
+        rest_z += x[k] * z[k];
+    }
+    *xy = rest_y + svmx_folded(&a, &b);
+    *xz = rest_z + svmx_folded(&c, &d);
+}
+
+static SVMX_CLONES void svmx_axpy(int64_t n, double a, const double *SVMX_RESTRICT x, double *SVMX_RESTRICT y)
+{
+    for (int64_t k = 0; k < n; ++k)
+        y[k] += a * x[k];
+}
+
+static SVMX_CLONES void svmx_axpy_two(int64_t n, double a, double b, const double *SVMX_RESTRICT x,
+                                      double *SVMX_RESTRICT y, double *SVMX_RESTRICT z)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        y[k] += a * x[k];
+        z[k] += b * x[k];
+    }
+}
+
+/* out += a0 x0 + ... + a7 x7 over n values. */
+SVMX_INLINE void svmx_add_eight(int64_t n, const double *coef, const double *const *rows, int64_t begin,
+                                double *SVMX_RESTRICT out)
+{
+    const double *x0 = rows[0] + begin, *x1 = rows[1] + begin, *x2 = rows[2] + begin, *x3 = rows[3] + begin;
+    const double *x4 = rows[4] + begin, *x5 = rows[5] + begin, *x6 = rows[6] + begin, *x7 = rows[7] + begin;
+    const double a0 = coef[0], a1 = coef[1], a2 = coef[2], a3 = coef[3];
+    const double a4 = coef[4], a5 = coef[5], a6 = coef[6], a7 = coef[7];
+    for (int64_t k = 0; k < n; ++k)
+        out[k] += ((a0 * x0[k] + a1 * x1[k]) + (a2 * x2[k] + a3 * x3[k]))
+                  + ((a4 * x4[k] + a5 * x5[k]) + (a6 * x6[k] + a7 * x7[k]));
+}
+
+/* out[k] += sum over r of coef[r] * rows[r][k], in the order of r by groups of SVMX_TOGETHER. */
+static SVMX_CLONES void svmx_add_rows(int64_t n, int64_t count, const double *coef, const double *const *rows,
+                                      double *SVMX_RESTRICT out)
+{
+    for (int64_t begin = 0; begin < n; begin += SVMX_STRETCH) {
+        const int64_t m = n - begin < SVMX_STRETCH ? n - begin : SVMX_STRETCH;
+        int64_t r = 0;
+        for (; r + SVMX_TOGETHER <= count; r += SVMX_TOGETHER)
+            svmx_add_eight(m, coef + r, rows + r, begin, out + begin);
+        for (; r < count; ++r) {
+            const double *x = rows[r] + begin, a = coef[r];
+            double *SVMX_RESTRICT o = out + begin;
+            for (int64_t k = 0; k < m; ++k)
+                o[k] += a * x[k];
+        }
+    }
+}
+
+/* A plane rotation that takes (head, x) onto its first axis is applied below: column and x change to
+ * c column + s x and c x - s column. */
+static SVMX_CLONES void svmx_rotate(int64_t n, double c, double s, double *SVMX_RESTRICT column, double *SVMX_RESTRICT x)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        const double kept = column[k];
+        column[k] = c * kept + s * x[k];
+        x[k] = c * x[k] - s * kept;
+    }
+}
+
+#endif

@@ -1,0 +1,2 @@
+class ScoreUpdates:
+    in_double: bool
