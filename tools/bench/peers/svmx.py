@@ -5,7 +5,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from libsvmx import Observer, save_model, train
+from libsvmx import Observer, predict, save_model, train
 from tools.bench.datasets import csr_matrix, keywords
 from tools.bench.measure import Unavailable
 from tools.bench.peers import CONVERGED, Outcome, solution_of
@@ -14,16 +14,22 @@ FLOAT_BYTES = 4  # of a kernel value in a row
 
 
 class Reports(Observer):
-    """Keeps what the solver says of each dual problem, and of a factor of the kernel, and when."""
+    """Keeps what the solver says of each dual problem, of a factor of the kernel, and of crsvm's iterations."""
 
     def __init__(self):
-        self.reports, self.factor = [], {}
+        self.reports, self.more = [], {}
 
     def solved(self, report):
         self.reports.append(report)
+        if "begun" in self.more:
+            self.more["solve_seconds"] = time.process_time() - self.more["begun"]
+
+    def iterated(self, line):
+        self.more.setdefault("begun", time.process_time())
+        self.more.setdefault("sizes", []).append(line.rows)
 
     def factorized(self, rank, trace_error, trace):
-        self.factor = {"rank": rank, "trace_error": trace_error / trace, "factor_at": time.process_time()}
+        self.more |= {"rank": rank, "trace_error": trace_error / trace, "factor_at": time.process_time()}
 
 
 class Training:
@@ -49,6 +55,11 @@ class Training:
     def train(self):
         self.model = train(self.matrix, self.targets, observer=self.observer, **self.given)
 
+    def predictor(self, dataset):
+        """A function that predicts these rows by the model, when there is one."""
+        tests = csr_matrix(dataset)
+        return lambda: predict(self.model, tests)
+
     def outcome(self):
         model, reports = self.model, self.observer.reports
         statuses = {str(status) for status in model.statuses}
@@ -58,7 +69,7 @@ class Training:
             sum(r.objective for r in reports),
             list(model.rho),
             model_hash(model),
-            counts(reports, len(self.targets)) | self.observer.factor,
+            counts(reports, len(self.targets)) | self.observer.more,
             ", ".join(sorted(statuses - {CONVERGED})) or CONVERGED,
         )
 
@@ -76,8 +87,9 @@ def counts(reports, n):
 
     Each step reads rows i and j; with the active set shrunk less than the n values counted here.
     """
-    names = ("rows_computed", "values_computed", "subproblems")
-    found = {name: sum(getattr(report, name) for report in reports) for name in names}
+    found = {
+        name: sum(getattr(r, name) for r in reports) for name in ("rows_computed", "values_computed", "subproblems")
+    }
     found["own_gap"] = max((r.gap for r in reports), default=None)
     found["row_bytes_written"] = FLOAT_BYTES * found["values_computed"]
     if len(reports) == 1:
