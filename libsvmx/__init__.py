@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._solvers.interior_point.settings import CRSVM
+    from libsvmx._solvers.seeding.registry import SEEDERS
     from libsvmx._solvers.smo.settings import SMO
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CRSVM",
     "IRWLS",
+    "SEEDERS",
     "SMO",
     "Chunked",
     "CrossValidation",
@@ -103,6 +105,7 @@ _HOME = {
     "Parameter": "_train.parameter",
     "ParameterError": "exceptions",
     "SMO": "_solvers.smo.settings",
+    "SEEDERS": "_solvers.seeding.registry",
     "State": "api.state",
     "SvmType": "enums",
     "SvmxError": "exceptions",

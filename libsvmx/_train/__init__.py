@@ -3,7 +3,7 @@
     training          train_problem: checks, pairs of classes, one dual each (solve_binary), a Model of them
         formulation   build_dual: the five formulations as dual problems; recover_coefficients: and back
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
-        solvers       the dispatch: Parameter.solver solves
+        solvers       the dispatch: Parameter.solver solves; limits: the Control of a solve
         reports       recover: coefficients and the SolveReport of a solution; observer: Observer, SolveReport
         probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes
     parameter, problem, model     what goes in and what comes out; checks, rowchecks: what cannot be trained

@@ -38,6 +38,7 @@ MOST_FEATURES = 20_000
 LARGEST = 1.7e38
 # What a full factor of K leaves out, relative to its trace.
 FULL = 1e-15
+OVERFLOW_CAUSE = "kernel values of rows with themselves overflow: scale the data"
 
 
 class FeatureMap:
@@ -61,19 +62,10 @@ class FeatureMap:
         assert isinstance(param.solver, CRSVM)
         self.problem, self.param, self.solver = problem, param, param.solver
         self.low_rank: LowRank | None = None
-        if self.solver.low_rank:
-            check_size(min(self.solver.rank, len(problem)))
-            self.factorize(observer)
-        else:
-            rows = self.own()
-            if rows is None or rows.n > rows.m:
-                check_size(len(problem))
-                self.factorize(observer)
-            else:
-                self.rows = rows
-        check_size(self.rows.n)
+        own = None if self.solver.low_rank else self.own_rows()
+        self.rows = self.factor_rows(observer) if own is None else own
         if not self.rows.squares() <= LARGEST * self.rows.m:
-            raise DataError("kernel values of rows with themselves overflow: scale the data")
+            raise DataError(OVERFLOW_CAUSE)
         if self.rows.n == 0:  # there is not a single feature; LAPACK wants one
             self.rows = DenseRows(np.zeros((self.rows.m, 1)))
         self.number = inverse(problem.rows, problem.features.n_rows)
@@ -83,32 +75,35 @@ class FeatureMap:
         """Whether models predict with the factor, by its pivots."""
         return self.solver.predict_with == "factor"
 
-    def own(self) -> FeatureRows | None:
-        """Rows of the data, or of their second-order map; None if that has more features than there are rows."""
+    def own_rows(self) -> FeatureRows | None:
+        """Rows of the data, or of their second-order map; None if these have more features than there are rows."""
         param = self.param
-        rows = feature_rows(self.problem.features, self.problem.rows)
         if param.lacks_features:
             raise ParameterError(
-                "solver crsvm needs explicit features: a linear kernel, a polynomial one of degree 2 with coef0 >= 0, "
-                "or a low-rank approximation of the kernel (low_rank and rank)"
+                f"solver {self.solver.name} needs explicit features: a linear kernel, a polynomial one of degree 2 "
+                "with coef0 >= 0, or a low-rank approximation of the kernel (low_rank and rank)"
             )
-        if param.kernel_type == KernelType.LINEAR:
-            return rows
-        size = second_order_size(rows.n, param.coef0)
-        if size > rows.m:
+        rows = feature_rows(self.problem.features, self.problem.rows)
+        is_linear = param.kernel_type == KernelType.LINEAR
+        n = rows.n if is_linear else second_order_size(rows.n, param.coef0)
+        if n > rows.m:
             return None
-        check_size(size)
-        return second_order_rows(rows, param.gamma, param.coef0)
+        check_size(n)
+        return rows if is_linear else second_order_rows(rows, param.gamma, param.coef0)
 
-    def factorize(self, observer: Observer) -> None:
+    def factor_rows(self, observer: Observer) -> FeatureRows:
+        """Rows of the low-rank factor that is asked for, else of the full one."""
         from libsvmx._kernels.approximation import Approximation
 
-        param = self.param
-        settings = self.solver.approximation() if self.solver.low_rank else Approximation("cholesky", rank_error=FULL)
-        self.low_rank = factor_of(self.problem, param, settings)
-        self.rows = DenseRows(self.low_rank.factor)
-        if self.solver.low_rank:
-            observer.factorized(self.low_rank.factor.shape[1], self.low_rank.trace_error, self.low_rank.trace)
+        solver, m = self.solver, len(self.problem)
+        check_size(min(solver.rank, m) if solver.low_rank else m)
+        settings = solver.approximation() if solver.low_rank else Approximation("cholesky", rank_error=FULL)
+        self.low_rank = factor_of(self.problem, self.param, settings)
+        n = self.low_rank.factor.shape[1]
+        if solver.low_rank:
+            observer.factorized(n, self.low_rank.trace_error, self.low_rank.trace)
+        check_size(n)
+        return DenseRows(self.low_rank.factor)
 
     def of(self, problem: Problem) -> FeatureRows:
         """The features of the rows of ``problem``, which are among those of the whole."""
@@ -170,7 +165,7 @@ def check_size(n: int) -> None:
     """Raise ParameterError for more features than the solver takes."""
     if n > MOST_FEATURES:
         raise ParameterError(
-            f"{n} features are too many for solver crsvm, whose matrix of the normal equations would take "
+            f"{n} features are too many for solver {CRSVM.name}, whose matrix of the normal equations would take "
             f"{8e-9 * n * n:.0f} GB: take a low-rank approximation (low_rank and rank), or another solver"
         )
 

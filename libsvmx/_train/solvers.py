@@ -18,7 +18,7 @@ def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: flo
 
     Parameters
     ----------
-    kernel : Kernel              over the rows that ``dual.index`` counts
+    kernel : Kernel              over the rows that ``dual.row`` counts
     budget_bytes : float         for kernel rows that are kept
 
     Raises

@@ -150,12 +150,13 @@ def cross_validate(
     """Cross-validate with LIBSVM's folds; arguments as of ``train``, and:
 
     seeder : str or None
-        None or 'none': every round from nothing along LIBSVM's path. 'auto', 'sir', 'mir', 'ato', 'avg', 'top' or
-        'near': rounds start from a known optimum (alpha seeding), which as a rule saves iterations. The optimum is the
-        same to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``. 'path': a fold leaves
-        the optimum over all rows along the exact path, whose breakpoints are counted as ``iterations``.
+        None or 'none': every fold from nothing along LIBSVM's path. 'auto', or a name of ``libsvmx.SEEDERS``, where
+        each has a line of ``help``: folds start from a known optimum (alpha seeding), which as a rule saves iterations.
+        The optimum is the same to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
+        'path': a fold leaves the optimum over all rows along the exact path, whose breakpoints are counted as
+        ``iterations``.
     scheme : str
-        'chain': a round starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
+        'chain': a fold starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
     random_state : int
         Of what is drawn: the folds, by default those of svm-train, and by solvers that draw.
 
@@ -234,8 +235,8 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
 
-    seeder : str         how the coefficient of a row is handed on: 'sir', 'mir', 'ato', 'avg', 'top' or 'near'; 'path':
-        the row leaves along the exact path; 'auto': what is expected to be the fastest
+    seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
+        leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
         out, and their ``decision_values`` are those of the training over all rows
 

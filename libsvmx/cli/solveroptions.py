@@ -1,4 +1,4 @@
-"""--solver and the options of the solvers, made from their settings: grammar, usage, and who takes which."""
+"""--solver and the options of the solvers, made from their settings: grammar, usage, who takes which; the seeders."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_classes
+from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.parameter import Parameter
 from libsvmx.cli.options import Setter, UsageError, integer, real
 
@@ -74,6 +75,25 @@ def settings_usage() -> str:
         if lines:
             text += f"\n--solver {names_of(solvers)}:\n{''.join(lines)}"
     return text
+
+
+def seeder_usage() -> str:
+    """The lines of --seeder and --seeder-scheme."""
+    names = ", ".join(["auto", *SEEDERS])
+    return entry(
+        "--seeder METHOD",
+        f"with -v or --loo: start each fold from what is known ({names}), not from nothing (none): the same optimum to "
+        "eps, sooner; path: remove it along the path",
+    ) + entry(
+        "--seeder-scheme SCHEME",
+        "from the fold before (chain), or from the training over all rows (star); as suits the method",
+    )
+
+
+def seeders_usage() -> str:
+    """What each seeder does, and its usual scheme."""
+    lines = [entry(f"{one.name} ({one.usual_scheme})", one.help) for one in SEEDERS.values()]
+    return f"\n--seeder, what becomes of the coefficient of a row that is left out:\n{''.join(lines)}"
 
 
 def left_side(known: Setting) -> str:

@@ -17,7 +17,15 @@ from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
-from libsvmx.cli.solveroptions import asked_solvers, check_takers, settings_usage, solver_grammar, solver_usage
+from libsvmx.cli.solveroptions import (
+    asked_solvers,
+    check_takers,
+    seeder_usage,
+    seeders_usage,
+    settings_usage,
+    solver_grammar,
+    solver_usage,
+)
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
@@ -56,22 +64,21 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -q          quiet
 
 more:
-  --seeder METHOD          with -v or --loo: start each fold from what is known (auto, sir, mir, ato, avg, top, near),
-                           not from nothing (none): the same optimum to eps, sooner; path: remove it along the path
-  --seeder-scheme SCHEME   from the fold before (chain), or from the training over all rows (star); as suits the method
-  --loo                    leave-one-out from one training: only rows that matter are trained without
+{seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     stop each solve after that time
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
 {solver}  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
   --help, --version
-{settings}"""
+{settings}{seeders}"""
 
 
 def usage() -> str:
-    """USAGE, with all solvers."""
-    return TEMPLATE.format(solver=solver_usage(), settings=settings_usage())
+    """USAGE, with all solvers and seeders."""
+    return TEMPLATE.format(
+        solver=solver_usage(), settings=settings_usage(), seeder=seeder_usage(), seeders=seeders_usage()
+    )
 
 
 def __getattr__(name: str) -> str:

@@ -477,7 +477,7 @@ def test_extreme_costs(cost, options, folder):
     """An optimum, a warning or an error; never a traceback or a remark of NumPy's."""
     code, out, err = folder.call("svmx-train", *options, "-c", cost, HEART, "model")
     assert code in (0, 1)
-    result = out.partition("optimization finished")[2]  # the log may tell how the walk ended
+    result = out.partition("optimization finished")[2]  # the log may tell how the iterations ended
     assert "nan" not in result if code == 0 else "the solution degenerates" in err
     assert all(line.startswith(("warning: ", "svmx-train: error: ")) for line in err.splitlines())
     if cost in ("1e-10", "1e10"):

@@ -69,7 +69,7 @@ def test_a_wrong_active_set_is_put_right(monkeypatch):
     optimum = blocks.states[0].alpha
     for row in range(0, 60, 7):
 
-        def guess_active_set(block, iterate, spread, row=row):
+        def guess_active_set(block, iterate, score_range, row=row):
             vertex = Vertex(optimum.copy(), (optimum > 0) & (optimum < block.upper))
             vertex.alpha[row] = 0.0 if optimum[row] > 0 else block.upper[row]
             vertex.free[row] = False

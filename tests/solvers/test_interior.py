@@ -418,17 +418,17 @@ def test_rows_at_random_first():
     np.testing.assert_array_equal(found[0][0], found[2][0])
 
 
-def test_rank_counts_and_keys():
+def test_counts_and_keys_of_rank_rows():
     point = Point(2, False)
     block, state = point.blocks.blocks[0], point.blocks.states[0]
-    new, reply = block_steps.rank(block, state, "omega", 0.5, 1.0, None)
+    new, reply = block_steps.rank_rows(block, state, "omega", 0.5, 1.0, None)
     inverse = 1 / (point.s / point.alpha + point.xi / point.u)
     np.testing.assert_allclose(new.keys, -inverse)
     assert [own.sketch[0][-1] for own in reply] == [np.count_nonzero(point.y > 0), np.count_nonzero(point.y < 0)]
     assert [own.q_lower for own in reply] == [
         np.count_nonzero((inverse >= 0.5) & (point.y == sign)) for sign in (1, -1)
     ]
-    new, _ = block_steps.rank(block, state, "distance", 0.5, 1.0, None)
+    new, _ = block_steps.rank_rows(block, state, "distance", 0.5, 1.0, None)
     np.testing.assert_allclose(new.keys, point.y * (point.X @ point.w - point.rho) + point.xi - 1, atol=1e-12)
 
 

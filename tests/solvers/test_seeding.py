@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import data
 from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised, extremes, sums_of
 from support.labels import costs_of
@@ -16,6 +17,8 @@ from libsvmx._solvers.seeding.adjust import adjust
 from libsvmx._solvers.seeding.fold_change import moved_scores
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx.enums import SvmType
+
+DOCS = (data.DATA.parent / "docs" / "crossvalidation.md").read_text(encoding="utf-8")
 
 cases = st.builds(
     Case,
@@ -55,6 +58,7 @@ def test_each_seeder_is_registered_with_a_scheme_and_a_line_of_help():
         assert (seeder.name, seeder.seed.__name__) == (name, "seed")
         assert seeder.usual_scheme in ("chain", "star")
         assert seeder.help
+        assert f"| `{name}` |" in DOCS
 
 
 def test_scipy_is_imported_by_those_that_need_it_only():

@@ -234,7 +234,7 @@ GAPS = {
 @pytest.mark.parametrize("seeder", ["none", "auto", "mir", "avg"])
 @pytest.mark.parametrize("name", GAPS)
 def test_values_are_those_of_libsvms_models_fold_by_fold(name, seeder, scheme):
-    """Pairs in the order of all the classes, whatever their order in a round; nan where a fold lacks one."""
+    """Pairs in the order of all the classes, whatever their order in a fold; nan where a fold lacks one."""
     make, n_folds = GAPS[name]
     matrix, y = make()
     # with these weights no coefficients at their bounds add up to 0, so one is free, and rho unique

@@ -200,7 +200,7 @@ def _predictor_r_omega(
     return r_omega
 
 
-def rank(
+def rank_rows(
     block: RowBlock, iterate: Iterate, rule: str, least: float, near: float, draw: int | None
 ) -> tuple[Iterate, list[RankedClass]]:
     """Keys by which rows are chosen; replies q_L and a sketch of the keys for the classes +1 and -1.

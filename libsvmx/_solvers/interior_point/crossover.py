@@ -81,10 +81,10 @@ def cross_over(
     """
     interior = blocks.states
     # where all C are small, scores differ by so little within a class; or they do not differ at all, w being rounding
-    spread = min(1.0, max(float(np.sqrt(mean_square * (w @ w))), SMALLEST))
-    slack = max(SLACK * spread, ROUNDING)
+    score_range = min(1.0, max(float(np.sqrt(mean_square * (w @ w))), SMALLEST))
+    slack = max(SLACK * score_range, ROUNDING)
     best = None
-    for measure in (1.0, spread) if spread < 0.1 else (1.0,):
+    for measure in (1.0, score_range) if score_range < 0.1 else (1.0,):
         blocks.states = interior
         best = better(best, active_set_rounds(blocks, rho, mean_square, measure, slack))
         if best is not None and best.vertex.gap <= 2 * slack:
@@ -99,11 +99,11 @@ def cross_over(
 
 
 def active_set_rounds(
-    blocks: RowBlocks, rho: float, mean_square: float, spread: float, slack: float
+    blocks: RowBlocks, rho: float, mean_square: float, score_range: float, slack: float
 ) -> Candidate | None:
     """The best vertex of rounds of fixing and freeing; ``blocks`` may be left at another one."""
     best = None
-    counts = blocks.run(vertex_steps.guess_active_set, spread)
+    counts = blocks.run(vertex_steps.guess_active_set, score_range)
     least, idle = np.inf, 0
     while sum(counts) * blocks.n <= MOST_ELEMENTS:
         found = solved_vertex(blocks, rho, mean_square, slack)

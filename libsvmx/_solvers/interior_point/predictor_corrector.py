@@ -253,7 +253,7 @@ class PredictorCorrector:
         least = settings.theta * float(np.sqrt(mu)) / data.length
         near = float(np.sqrt(mu * data.m / data.upper))  # s has no unit
         draw = settings.random_state if self.number == 0 and settings.most_rows else None
-        ranked = self.blocks.run(block_steps.rank, settings.reduction_rule, least, near, draw)
+        ranked = self.blocks.run(block_steps.rank_rows, settings.reduction_rule, least, near, draw)
         share = float(min(1.0, START_MU * mu * data.m / data.upper) ** (1 / settings.beta))
         return thresholds(settings, share, data.class_sizes, self.least_rows, ranked)
 

@@ -54,12 +54,12 @@ class SupportCounts(NamedTuple):
     n_bsv: int
 
 
-def guess_active_set(block: RowBlock, iterate: Iterate, spread: float) -> tuple[Vertex, int]:
+def guess_active_set(block: RowBlock, iterate: Iterate, score_range: float) -> tuple[Vertex, int]:
     """Fix the rows of an interior point that seem to be at a bound; replies how many are free.
 
-    ``spread``: range of scores, by which s and xi are measured.
+    ``score_range``: what scores differ by, against which s and xi are measured.
     """
-    far = block.upper / spread
+    far = block.upper / score_range
     at_zero = iterate.alpha < far * iterate.s
     at_upper = (iterate.u < far * iterate.xi) & ~(at_zero & (iterate.alpha < iterate.u))
     at_zero &= ~at_upper

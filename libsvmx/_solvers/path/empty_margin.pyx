@@ -10,6 +10,7 @@ If the sum must change, -rho moves to that end of it where a variable can answer
 from libc.math cimport HUGE_VAL, fabs
 
 from libsvmx._solvers.path.margin cimport enter_margin
+from libsvmx._solvers.path.margin_factor cimport clear_margin
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, PathState
 
@@ -138,6 +139,6 @@ cdef int empty_margin_if_all_bound(Motion motion) except -1:
         upper = s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v]
         s.set_beta(v, s.upper[v] if upper else s.lower[v])
         s.assign(v, AT_UPPER if upper else AT_LOWER)
-    s.clear_margin()
+    clear_margin(s)
     centre_rho(motion)
     return 0

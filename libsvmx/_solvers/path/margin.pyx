@@ -9,6 +9,8 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
 from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._solvers.path.margin_factor cimport (
+    add_margin_rows, append_to_margin, border_margin, clear_margin, remove_from_margin)
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
 
@@ -29,7 +31,7 @@ cdef int breakpoint_event(Motion motion, Py_ssize_t v) except -1:
     motion.breakpoints += 1
     if s.where[v] == MARGIN:
         upper = s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v]
-        s.remove_from_margin(v)
+        remove_from_margin(s, v)
         return motion.fix_at_bound(v, upper)
     rate = motion.dlinear[v] - motion.dF[v // s.per_row] + motion.drho
     if s.where[v] == JOINING:
@@ -44,11 +46,11 @@ cdef int breakpoint_event(Motion motion, Py_ssize_t v) except -1:
 cdef int enter_margin(Motion motion, Py_ssize_t v, double rate) except -1:
     """A variable with V = -rho, whose V would move away from there at ``rate``, joins the margin."""
     cdef PathState s = motion.state
-    cdef double schur = s.border_margin(v)
+    cdef double schur = border_margin(s, v)
     if motion.velocity[v] != 0.0:
         motion.stop_moving(v)
     if is_nonsingular(motion, schur):
-        s.append_to_margin(v, schur)
+        append_to_margin(s, v, schur)
         return 0
     return exchange(motion, v, 1.0 if rate > 0 else -1.0)
 
@@ -89,11 +91,11 @@ cdef int exchange(Motion motion, Py_ssize_t v, double sign) except -1:
         if blocking < 0:
             return motion.fix_at_bound(v, sign > 0)
         w, u = s.member[blocking], -sign * s.null[blocking]
-        s.remove_from_margin(w)
+        remove_from_margin(s, w)
         motion.fix_at_bound(w, u > 0)
-        schur = s.border_margin(v)
+        schur = border_margin(s, v)
         if is_nonsingular(motion, schur):
-            s.append_to_margin(v, schur)
+            append_to_margin(s, v, schur)
             return 0
 
 
@@ -141,7 +143,7 @@ cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length
         s.dbeta[k] = beta - s.beta[w]
         s.beta[w] = beta
     s.beta[v] += sign * length
-    s.add_margin_rows(&s.dbeta[0], s.active, &s.F[0])
+    add_margin_rows(s, &s.dbeta[0], s.active, &s.F[0])
     svmx_axpy(s.active, sign * length, s.rows.row(<int32_t>(v // s.per_row)), &s.F[0])
     s.drift += ULP * s.largest * length * (m + 1)
     return 0
@@ -152,7 +154,7 @@ cdef int gather_margin(Motion motion) except -1:
     cdef PathState s = motion.state
     cdef Py_ssize_t v, m = s.per_row * s.n
     cdef double schur
-    s.clear_margin()
+    clear_margin(s)
     for v in range(m):
         if s.where[v] == LEAVING:
             continue
@@ -166,9 +168,9 @@ cdef int gather_margin(Motion motion) except -1:
             s.assign(v, AT_UPPER)
     for v in range(m):
         if s.where[v] == MARGIN and s.place[v] < 0:
-            schur = s.border_margin(v)
+            schur = border_margin(s, v)
             if is_nonsingular(motion, schur):
-                s.append_to_margin(v, schur)
+                append_to_margin(s, v, schur)
             else:
                 exchange(motion, v, 1.0)
             motion.tick(s.factor.size * s.factor.size)

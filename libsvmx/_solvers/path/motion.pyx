@@ -18,6 +18,7 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._problem.certificate cimport FREE, bound_state
 from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.path.margin_factor cimport add_margin_rows
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, PathState
 
 cdef double ULP = 2.0 ** -52
@@ -137,7 +138,7 @@ cdef class Motion:
             self.speed += fabs(x[k])
             self.typical = max(self.typical, fabs(s.beta[s.member[k]]))
         self.dF[:s.active] = self.W[:s.active]
-        s.add_margin_rows(&x[0], s.active, &self.dF[0])
+        add_margin_rows(s, &x[0], s.active, &self.dF[0])
         self.slowest = 16 * ULP * (s.largest * self.speed + largest)
         for k in range(m):  # V of the margin should stay at -rho: what it does otherwise is rounding
             t = self.dlinear[s.member[k]] - self.dF[s.member[k] // s.per_row] + self.drho

@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t
 from libsvmx._core.buffers import zeros
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport follow
+from libsvmx._solvers.path.margin_factor cimport add_margin_rows, clear_margin, remove_from_margin, rescale_shift
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
 from libsvmx._solvers.path.refinement cimport recompute_F, refine, repair, set_rho_of_free
@@ -58,7 +59,7 @@ cdef class Path:
         for v in range(s.per_row * s.n):
             s.beta[v] = min(max(given[v], s.lower[v]), s.upper[v])
         self.motion.begin(control)
-        s.clear_margin()
+        clear_margin(s)
         recompute_F(self.motion, True)
 
     def finish(self):
@@ -84,7 +85,7 @@ cdef class Path:
             for h in range(s.per_row):
                 v = s.per_row * leaving[k] + h
                 if s.place[v] >= 0:
-                    s.remove_from_margin(v)
+                    remove_from_margin(s, v)
                 s.assign(v, LEAVING)
         self.set_joining(n_fresh)
         s.total = total
@@ -105,7 +106,7 @@ cdef class Path:
     cdef int begin(self, Control control) except -1:
         """At rest at the optimum, from where a path can lead."""
         self.motion.begin(control)
-        self.state.rescale_shift()
+        rescale_shift(self.state)
         if self.state.inexact:
             raise PathLost("the last optimum was not exact")
         return self.motion.reset()
@@ -162,7 +163,7 @@ cdef class Path:
         for p in range(s.factor.size):
             s.dbeta[p] = -s.beta[s.member[p]]
         motion.W[:s.n] = s.F[:s.n]
-        s.add_margin_rows(&s.dbeta[0] if s.factor.size else NULL, s.n, &motion.W[0])
+        add_margin_rows(s, &s.dbeta[0] if s.factor.size else NULL, s.n, &motion.W[0])
         for p in range(s.n):
             motion.W[p] *= ratio - 1.0
         return 0
@@ -175,7 +176,7 @@ cdef class Path:
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, v, h, m = s.per_row * s.n
         motion.begin(control)
-        s.clear_margin()
+        clear_margin(s)
         motion.reset()
         for k in range(leaving.shape[0]):
             for h in range(s.per_row):
@@ -193,7 +194,7 @@ cdef class Path:
         try:
             refine(motion)
         except PathLost:
-            s.clear_margin()
+            clear_margin(s)
             for v in range(m):
                 if s.where[v] != LEAVING:
                     s.assign_bound(v)

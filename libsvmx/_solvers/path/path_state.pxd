@@ -56,12 +56,6 @@ cdef class PathState:
     cdef int make_room(self, Py_ssize_t n) except -1
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1
     cdef int make_room_in_margin(self) except -1
-    cdef double border_margin(self, Py_ssize_t v) except? -1.0
-    cdef void append_to_margin(self, Py_ssize_t v, double pivot) noexcept nogil
-    cdef void remove_from_margin(self, Py_ssize_t v) noexcept nogil
-    cdef void clear_margin(self) noexcept nogil
-    cdef int add_margin_rows(self, const double *coef, Py_ssize_t n, double *out) except -1
-    cdef int rescale_shift(self) except -1
 
 
 cdef void swap_values(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil

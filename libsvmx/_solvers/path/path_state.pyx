@@ -1,4 +1,4 @@
-"""The state of an exact optimum that rows can join and leave, and the linear algebra of its margin.
+"""The state of an exact optimum that rows can join and leave, all or nothing.
 
 The dual problem of one group (_problem/dual.pyx), its optimum in double:
 
@@ -7,14 +7,6 @@ The dual problem of one group (_problem/dual.pyx), its optimum in double:
     V_v <= -rho where beta_v = lower,   V_v >= -rho where beta_v = upper,   V_v = -rho between
 
 A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F.
-
-Members of the margin M, V = -rho, move together. Their matrix is K_MM bordered by the sum. Adding one number to every
-kernel value changes V of all variables alike, since the sum of beta is fixed, so the border can be had by
-
-    K'_MM = K_MM + shift 11',      x'K'x = x'Kx + shift (1'x)^2
-
-which is positive definite whenever the bordered matrix is nonsingular and K positive semidefinite: one Cholesky factor,
-also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 """
 
 from libc.stdint cimport int8_t, int32_t, int64_t
@@ -22,17 +14,12 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._core.vectors cimport svmx_add_rows, svmx_axpy, svmx_dot
+from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
 from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 
 from libsvmx._core.buffers import filled
-
-
-cdef double ULP = 2.0 ** -52
-# The shift is not far from the kernel values in size: within this factor.
-cdef double SAME_SIZE = 64.0
 
 
 class PathLost(ArithmeticError):
@@ -362,71 +349,6 @@ cdef class PathState:
             self.dbeta, self.ones = longer(self.dbeta, "d", room), longer(self.ones, "d", room)
             self.null, self.column = longer(self.null, "d", room), longer(self.column, "d", room)
             self.member = longer(self.member, "i", room)  # which tells that there is room, comes last
-        return 0
-
-    cdef double border_margin(self, Py_ssize_t v) except? -1.0:
-        """The Schur complement of a variable that may join; ``column`` becomes L^-1 of its column of K'."""
-        cdef Py_ssize_t k
-        cdef const double *K
-        self.make_room_in_margin()
-        K = self.rows.row(<int32_t>(v // self.per_row))
-        for k in range(self.factor.size):
-            self.column[k] = K[self.member[k] // self.per_row] + self.shift
-        return self.factor.border(&self.column[0], K[v // self.per_row] + self.shift)
-
-    cdef void append_to_margin(self, Py_ssize_t v, double pivot) noexcept nogil:
-        """The variable of ``border_margin`` joins, with its Schur complement."""
-        self.member[self.factor.size], self.place[v] = <int32_t>v, <int32_t>self.factor.size
-        self.assign(v, MARGIN)
-        self.factor.append(&self.column[0], pivot)
-        self.rows.pin(<int32_t>(v // self.per_row))
-
-    cdef void remove_from_margin(self, Py_ssize_t v) noexcept nogil:
-        """A member leaves; where it is then is up to the caller."""
-        cdef Py_ssize_t k = self.place[v]
-        self.factor.remove(k)
-        self.place[v] = -1
-        while k < self.factor.size:
-            self.member[k] = self.member[k + 1]
-            self.place[self.member[k]] = <int32_t>k
-            k += 1
-        self.rows.unpin(<int32_t>(v // self.per_row))
-
-    cdef void clear_margin(self) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.factor.size):
-            self.place[self.member[k]] = -1
-            self.rows.unpin(<int32_t>(self.member[k] // self.per_row))
-        self.factor.size = 0
-
-    cdef int add_margin_rows(self, const double *coef, Py_ssize_t n, double *out) except -1:
-        """out += sum over the margin of coef K, over the first n rows."""
-        cdef Py_ssize_t k, count = 0
-        cdef const double *K
-        cdef double[::1] kept_coef = self.ones  # scratch
-        for k in range(self.factor.size):
-            if coef[k] == 0.0:
-                continue
-            K = self.rows.kept(self.member[k] // self.per_row)
-            if K != NULL:
-                kept_coef[count], self.margin_rows[count] = coef[k], K
-                count += 1
-        svmx_add_rows(n, count, &kept_coef[0] if count else NULL, self.margin_rows, out)
-        for k in range(self.factor.size):
-            if coef[k] != 0.0 and self.rows.kept(self.member[k] // self.per_row) == NULL:
-                svmx_axpy(n, coef[k], self.rows.row(self.member[k] // self.per_row), out)
-        return 0
-
-    cdef int rescale_shift(self) except -1:
-        """A shift of the size of the kernel values, which may have become others; with it the factor is another."""
-        cdef Py_ssize_t v
-        if self.largest == 0.0 or 1.0 / SAME_SIZE < self.shift / self.largest < SAME_SIZE:
-            return 0
-        members = [self.member[v] for v in range(self.factor.size)]
-        self.shift = self.largest
-        self.clear_margin()
-        for v in members:
-            self.append_to_margin(v, max(self.border_margin(v), ULP * self.largest))
         return 0
 
 

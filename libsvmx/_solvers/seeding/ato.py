@@ -1,4 +1,4 @@
-"""ATO, adjusting alpha towards its optimum (Wen et al. 2017, eqs. 4-11, algorithm 1; Karasuyama & Takeuchi 2010).
+"""ATO, adjusting alpha towards its optimum (Wen et al. 2017, eqs. 4-11, algorithm 1; Karasuyama & Takeuchi 2009).
 
 With eta from 0 to 1 the beta of R fall to 0, those of T that violate optimality move to their bounds, and the variables
 on the margin M answer such that their V stays at its level and the sums reach those of the new fold. Per unit of eta,
@@ -236,9 +236,9 @@ class MarginInverse:
         matrix[self.n_sums :, self.n_sums :] = self.K[:m, path.at.row[members]] + self.ridge * np.eye(m)
         self.inverse = np.zeros((self.n_sums + slots, self.n_sums + slots), order="F")
         # a sum without members stays out
-        kept = np.flatnonzero(matrix.any(axis=0))
-        if len(kept):
-            self.inverse[np.ix_(kept, kept)] = inverted(matrix[np.ix_(kept, kept)])
+        used = np.flatnonzero(matrix.any(axis=0))
+        if len(used):
+            self.inverse[np.ix_(used, used)] = inverted(matrix[np.ix_(used, used)])
 
     @property
     def full(self) -> bool:

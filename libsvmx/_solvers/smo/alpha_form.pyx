@@ -1,4 +1,4 @@
-"""LIBSVM's variables of a dual problem; only this chapter, and seeders, know them.
+"""LIBSVM's variables of a dual problem; only this chapter knows them.
 
     min 1/2 a'Qa + p'a   s.t.  y'a = const,  0 <= a_i <= C_i,   Q_ij = y_i y_j K_ij      (Fan, Chen & Lin 2005, eq. 1)
 
@@ -37,13 +37,3 @@ cdef class AlphaForm:
             self.y[v] = -1 if negative else 1
             self.C[v] = self.y[v] * (lower[v] if negative else upper[v]) + 0.0  # + 0.0: no -0
             self.alpha[v] = self.y[v] * beta[v] + 0.0
-
-    def beta_of(self, alpha):
-        """y alpha: buffer of float64, shape (m,)."""
-        cdef const double[::1] a = alpha
-        cdef Py_ssize_t v
-        beta_ = zeros("d", a.shape[0])
-        cdef double[::1] beta = beta_
-        for v in range(a.shape[0]):
-            beta[v] = self.y[v] * a[v]
-        return beta_

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix, distinct_features
-from libsvmx._train.feature_map import LARGEST
+from libsvmx._train.feature_map import LARGEST, OVERFLOW_CAUSE
 from libsvmx._train.folds import check_labels, group_classes
 from libsvmx.exceptions import DataError, SvmxError
 
@@ -83,7 +83,7 @@ def summarize(block: DataBlock, name: str) -> BlockSummary:
     if not squares <= LARGEST * max(len(targets), 1):
         if not np.isfinite(values).all():
             raise DataError(f"{name}: a feature value is not finite")
-        raise DataError(f"{name}: kernel values of rows with themselves overflow: scale the data")
+        raise DataError(f"{name}: {OVERFLOW_CAUSE}")
     labels = tuple(dict.fromkeys(int(label) for label in _firsts(targets)))
     return BlockSummary(len(targets), labels, np.asarray(features, dtype=np.int32))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, fields
 from math import nan
 from typing import TYPE_CHECKING, Any
 
+from libsvmx.enums import SolveStatus
+
 if TYPE_CHECKING:
     from libsvmx._train.observer import SolveReport
 
@@ -20,8 +22,8 @@ def _only(values: Sequence[float]) -> float:
     return values[0] if len(values) == 1 else nan
 
 
-def _worst(values: Sequence[str]) -> str:
-    return next((status for status in values if status != "converged"), "converged")
+def _worst(values: Sequence[SolveStatus]) -> SolveStatus:
+    return next((status for status in values if status != SolveStatus.CONVERGED), SolveStatus.CONVERGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +40,7 @@ class FoldReport:
     n_sv : int                   support vectors
     rows_computed, values_computed : int         kernel rows in the solver, kernel values in all
     gap : float                  largest KKT gap
-    status : str                 'converged', or the first other end of a solve
+    status : SolveStatus         CONVERGED, or the first other end of a solve
     """
 
     seeder: str

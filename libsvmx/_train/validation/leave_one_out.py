@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from libsvmx._core.arrays import inverse
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._train.checks import check_problem
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
@@ -24,6 +25,7 @@ from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
+    from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -89,16 +91,10 @@ def leave_one_out(
     ------
     DataError, ParameterError
     """
-    check_problem(problem, param)
-    check_seedable(param)
-    seeding = Seeding(seeder, "star")
-    if seeder == "none":
-        raise ParameterError("leave-one-out starts from the training over all rows: choose a seeding method")
+    seeding = checked_seeding(problem, param, seeder)
     n = len(problem)
     order, _ = draw_folds(problem, param, n, rand, observer)
-    place = zeros("i", n)
-    for at, row in enumerate(order):
-        place[row] = at
+    place = inverse(order, n)
     kernels = shared_kernels(problem, param)
     solver = folds_of(problem, param, observer, kernels)
     full = solver.train_full()
@@ -123,8 +119,7 @@ def leave_one_out(
                 own[at] = value
         predicted[row] = solver.prediction(row, own, ranking)
         if exact and any(not abs(v) > max(DOUBT * param.eps, w) for v, w in zip(own, solver.rho_widths(), strict=True)):
-            model = train_all_but(problem, param, order, place[row], place[row] + 1, rand, observer, kernels)
-            predicted[row] = predict_fold(model, problem.take(filled("i", [row])), observer)[0]
+            predicted[row] = libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
     return LeftOneOut(
         predicted=predicted,
         values=values,
@@ -134,6 +129,30 @@ def leave_one_out(
         folds=tuple(reports),
         full=full,
     )
+
+
+def checked_seeding(problem: Problem, param: Parameter, seeder: str) -> Seeding:
+    """How the folds start. Raises DataError, ParameterError."""
+    check_problem(problem, param)
+    check_seedable(param)
+    seeding = Seeding(seeder, "star")
+    if seeder == "none":
+        raise ParameterError("leave-one-out starts from the training over all rows: choose a seeding method")
+    return seeding
+
+
+def libsvms_prediction(
+    problem: Problem,
+    param: Parameter,
+    order: Buffer,
+    at: int,
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider,
+) -> float:
+    """Of the row at a place of ``order``, by LIBSVM's own path over all others."""
+    model = train_all_but(problem, param, order, at, at + 1, rand, observer, kernels)
+    return float(predict_fold(model, problem.take(order[at : at + 1]), observer)[0])
 
 
 class ClassOrder:
