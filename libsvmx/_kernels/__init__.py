@@ -8,7 +8,7 @@ Targets                         rows that a row of K is computed against, chosen
 Products                        dot products of one row with many, chosen by density
   <- PanelProducts, PostingProducts, ColumnProducts, GivenValues
 
-RowStore                        holds Targets: rows over the active variables, kept by cost
+RowStore                        holds Targets, RowCosts: rows over the active variables, kept if that pays
 SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows                      holds Targets: rows in double, for paths
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound

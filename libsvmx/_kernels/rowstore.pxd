@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.rowcosts cimport RowCosts
 
 
 cdef class RowStore:
@@ -46,20 +47,9 @@ cdef class RowStore:
     cdef int32_t *swaps             # pairs of positions
     cdef int64_t n_swaps
     cdef int64_t room_for_swaps
-    # what it costs
-    cdef double value_ns
-    cdef double single_ns           # of a row alone
-    cdef double least_ns            # of the cheapest row alone: the first ones meet cold memory
-    cdef double block_ns            # of a whole block, for each place in its rows
-    cdef double regret_ns
-    cdef double touching_ns         # spent on the first touch of memory
-    cdef double touched_bytes
+    cdef RowCosts costs
     cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
-
-    # rows computed together with a missing one, on a guess
-    cdef int64_t rows_ahead         # so computed of late
-    cdef int64_t rows_ahead_used    # and asked for later
-    cdef unsigned char[::1] ahead           # by slot: not asked for yet
+    cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
     cdef const float *row_of(self, int32_t i) except NULL nogil
@@ -71,11 +61,9 @@ cdef class RowStore:
     cdef void resize(self, Py_ssize_t active) noexcept nogil
     cdef int settle(self) except -1 nogil
     cdef int arrange(self) except -1
-    cdef void learn(self, bint single, double n_rows, double value_ns) noexcept nogil
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil
-    cdef bint worth_more_memory(self) noexcept nogil
     cdef Py_ssize_t fitting(self) noexcept nogil
     cdef void catch_up(self) noexcept nogil
     cdef void compress(self) noexcept nogil

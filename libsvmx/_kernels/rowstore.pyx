@@ -8,10 +8,10 @@ lie, without a gather, and get shorter, and cheaper, as the problem shrinks. Whe
 cheaper by the block, the solver may have those it will probably want next computed with a
 missing one, as long as enough of them are used.
 
-What is kept is decided by cost. Memory is bounded by the budget, but touched for the first
-time only if the rows are expensive or were missed often enough: a row of cheap values is computed
-faster than it is fetched. Rows that several solves share (sharedrows.pyx) come from there; what is
-decided by the cost of computing counts those alone that were not there yet.
+How rows are kept stands here: slots in slabs, a ring by age, swaps. What is worth keeping, and
+computing on a guess, is decided by measured cost (rowcosts.pyx). Memory is bounded by the budget,
+but touched for the first time only if that pays. Rows that several solves share (sharedrows.pyx)
+come from there; costs of computing count those alone that were not there yet.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -25,29 +25,12 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
+from libsvmx._kernels.rowcosts cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, LONG_NS, SWAP_NS, RowCosts
 
 
-# Rows are allocated in slabs: no malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB
-# bytes, or of one longer row; smaller ones only where the budget is smaller.
-# So much is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
-cdef double LEAST_BYTES = 8 << 20
-cdef double LEAST_BYTES_CHEAP = 1 << 20
-# Costs of memory, to be weighed against measured times of rows; nanoseconds per byte. The first touch is measured, too,
-# since on a virtual machine it may cost anything from 0.1 to 2; this is what it is taken for before.
-cdef double FIRST_TOUCH_NS = 0.5
-cdef double FETCH_NS = 0.1
-# Rows of more expensive values than this, in nanoseconds, are computed whole where a store can hold one in so many: what
-# shrinking saves would be computed when a gradient is reconstructed.
-cdef double EXPENSIVE_NS = 2.0
+# A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
+# gradient is reconstructed.
 cdef double KEPT_SHARE = 4
-# From this cost of a value on, rows are worth computing on a guess.
-cdef double BLOCK_NS = 8.0
-# Rows computed alone before that is known.
-cdef int64_t FEW_ROWS = 4
-# Rows of less work are not cut up for several threads.
-cdef double LONG_NS = 40000.0
-# Catching up with one swap, in nanoseconds.
-cdef double SWAP_NS = 2.0
 
 
 cdef class RowStore:
@@ -73,7 +56,7 @@ cdef class RowStore:
     def __cinit__(self, Kernel kernel, double budget_bytes, index=None, ThreadPool pool=None, active=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
-        self.kernel, self.budget_bytes = kernel, budget_bytes
+        self.kernel, self.budget_bytes, self.costs = kernel, budget_bytes, RowCosts()
         self.pool = ThreadPool(1) if pool is None else pool
         self.size = given.shape[0]
         self.active = self.extent = self.size if active is None else active
@@ -93,7 +76,9 @@ cdef class RowStore:
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
         self.head = <int32_t>kernel.n + 3
 
-        # laid out for rows of all positions, which may all become active
+        # Slabs: no malloc per row, and memory is touched only as rows come in. They are of SVMX_SLAB bytes, or of one
+        # longer row; smaller ones only where the budget is smaller. Laid out for rows of all positions, which may all
+        # become active.
         self.stride = _padded(self.size)
         self.capacity = self.fitting()
         self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
@@ -107,8 +92,6 @@ cdef class RowStore:
             raise MemoryError("kernel row store")
         if self.extent < self.size:
             self.cut(self.extent)
-        self.value_ns = 1.0
-        self.touching_ns, self.touched_bytes = FIRST_TOUCH_NS * SVMX_SLAB, SVMX_SLAB
         self.forget()
         self.arrange()
 
@@ -136,7 +119,7 @@ cdef class RowStore:
             self.unlink(s)
             self.make_newest(s)
         self.rows_found += 1
-        self.rows_ahead_used += self.ahead[s]
+        self.costs.guesses_used += self.ahead[s]
         self.ahead[s] = False
         self.last_use[i] = self.rows_taken
         return self.slot(s)
@@ -159,18 +142,10 @@ cdef class RowStore:
         return False
 
     cdef int together(self) noexcept nogil:
-        """How many rows to compute with a missing one, itself included: 1, or what goes into a block.
-
-        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
-        """
-        cdef int64_t known = self.rows_ahead - 2 * SVMX_SOURCES  # the latest have had no chance yet
-        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < FEW_ROWS \
-                or self.least_ns < BLOCK_NS:
+        """How many rows to compute with a missing one, itself included: 1, or what goes into a block."""
+        if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < FEW_ROWS:
             return 1
-        if known > 4 * SVMX_SOURCES and self.block_ns > \
-                self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.rows_ahead_used / <double>known)):
-            return 1
-        return SVMX_SOURCES
+        return SVMX_SOURCES if self.costs.blocks_pay() else 1
 
     cdef int take(self, const int32_t *wanted, int count) except -1 nogil:
         """Take in up to SVMX_SOURCES rows of the kernel that are missing; the first was asked for."""
@@ -197,43 +172,29 @@ cdef class RowStore:
         start = svmx_nanoseconds()
         n_computed = self.compute(rows, n, out) / <double>self.targets.n
         took_ns = svmx_nanoseconds() - start
-        self.value_ns += (took_ns / (n * self.extent + 1.0) - self.value_ns) / min(self.rows_taken + 1, 10)
+        self.costs.taken(n, self.extent, took_ns, self.rows_taken)
         if n_computed > 0:
-            self.learn(count == 1, n_computed, took_ns / (n_computed * self.extent + 1.0))
+            self.costs.computed(count == 1, n_computed, self.extent, took_ns, self.rows_computed)
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]
             # a row that was here before, and not too long ago for any store of this budget, should have been kept
             if self.last_use[i] > 0 and self.rows_taken - self.last_use[i] <= self.capacity:
-                self.regret_ns += max(0.0, (self.value_ns - FETCH_NS * 4) * self.extent)
+                self.costs.regret(self.extent)
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
             self.ahead[s] = k > 0
         self.rows_taken += n
         self.rows_computed += n if n_computed > 0 else 0
         self.rows_found -= 1
-        self.rows_ahead += n - 1
-        if self.rows_ahead > 16 * SVMX_SOURCES:  # what was long ago counts less
-            self.rows_ahead //= 2
-            self.rows_ahead_used //= 2
+        self.costs.guessed(n - 1)
         return 0
-
-    cdef void learn(self, bint single, double n_rows, double value_ns) noexcept nogil:
-        """What a value of a computed row has cost, one asked for alone or a block."""
-        if single:
-            self.single_ns += (value_ns - self.single_ns) / min(self.rows_computed + 1, 8)
-            if self.rows_computed == 0 or value_ns < self.least_ns:
-                self.least_ns = value_ns
-        elif self.block_ns == 0:
-            self.block_ns = value_ns * n_rows
-        else:
-            self.block_ns += 0.1 * (value_ns * n_rows - self.block_ns)
 
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
         """Rows of the kernel over ``extent`` positions; returns how many values were computed."""
         cdef float *whole[SVMX_SOURCES]
         cdef int k
         cdef int64_t computed
-        cdef bint long_enough = self.value_ns * count * self.extent > LONG_NS
+        cdef bint long_enough = self.costs.value_ns * count * self.extent > LONG_NS
         if self.in_order:
             computed = self.targets.fill_rows(rows, count, self.extent, out, self.pool, long_enough)
         else:
@@ -283,7 +244,7 @@ cdef class RowStore:
         cdef double waste
         self.unsettled = False
         # rows that are there already must be whole, too
-        if not self.rows_before and not self.begins_short and not self.targets.kept and self.value_ns > EXPENSIVE_NS \
+        if not self.rows_before and not self.begins_short and not self.targets.kept and self.costs.value_ns > EXPENSIVE_NS \
                 and KEPT_SHARE * self.capacity >= self.kernel.n:
             self.whole, self.extent = True, self.size
         self.rows_before = self.rows_taken
@@ -293,7 +254,7 @@ cdef class RowStore:
         else:
             # as many rows as in the last period: is their waste worth a new arrangement?
             self.distinct = self.extent if self.injective else min(self.extent, self.distinct)
-            waste = self.value_ns * (self.targets.n - self.distinct)
+            waste = self.costs.value_ns * (self.targets.n - self.distinct)
             if self.injective and not self.in_order:
                 waste += FETCH_NS * 4 * self.extent  # the gather
             if waste * rows > self.arrange_ns:
@@ -340,7 +301,7 @@ cdef class RowStore:
         cdef int64_t k
         cdef int32_t a, b, length = self.length[s]
         cdef float *values = self.slot(s)
-        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.value_ns * self.extent:
+        if (self.n_swaps - self.synced[s]) * SWAP_NS > self.costs.value_ns * self.extent:
             return False
         for k in range(self.synced[s], self.n_swaps):
             a, b = self.swaps[2 * k], self.swaps[2 * k + 1]
@@ -393,7 +354,7 @@ cdef class RowStore:
         cdef int32_t s = -1
         cdef double start
         cdef Py_ssize_t slab = self.used // self.per_slab
-        if self.used < self.capacity and self.worth_more_memory():
+        if self.used < self.capacity and self.costs.worth_more_memory(self.used, self.stride, self.extent):
             if self.slabs[slab] == NULL:
                 self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
             if self.slabs[slab] != NULL:
@@ -402,8 +363,7 @@ cdef class RowStore:
                 # touch the memory now, so that it does not count as the cost of the row
                 start = svmx_nanoseconds()
                 memset(self.slot(s), 0, self.stride * sizeof(float))
-                self.touching_ns += svmx_nanoseconds() - start
-                self.touched_bytes += 4.0 * self.stride
+                self.costs.touched(4.0 * self.stride, svmx_nanoseconds() - start)
             elif self.used < 3:
                 with gil:
                     raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")
@@ -418,25 +378,6 @@ cdef class RowStore:
         self.length[s] = 0
         self.make_newest(s)
         return s
-
-    cdef bint worth_more_memory(self) noexcept nogil:
-        """Whether the next slot will pay: the first touch of memory costs more than computing a cheap row.
-
-        A row is kept on trust if it is expensive; else memory is added as fast as time has been lost by computing
-        rows again that a larger store would have kept, so that at most twice the least time is spent.
-        """
-        cdef double touch = self.touching_ns / self.touched_bytes * 4 * self.stride
-        cdef double held = 4.0 * self.stride * self.used
-        if self.used < (3 * SVMX_SOURCES if self.least_ns >= BLOCK_NS else 3):
-            return True
-        if held < (LEAST_BYTES_CHEAP if self.value_ns < 4 * FETCH_NS else LEAST_BYTES):
-            return True
-        if max(self.value_ns, self.least_ns) * self.extent > 2 * touch:
-            return True
-        if self.regret_ns < touch:
-            return False
-        self.regret_ns -= touch
-        return True
 
     cdef Py_ssize_t fitting(self) noexcept nogil:
         """Slots that the budget allows."""

@@ -72,7 +72,7 @@ class Results:
     def given(self) -> Collection[Key]:
         return self.foreign
 
-    def state(self, g: float | None) -> tuple[Key, object] | None:
+    def warm_start(self, g: float | None) -> tuple[Key, object] | None:
         return self.states.load(g) if self.states else None
 
 
@@ -296,7 +296,7 @@ class States:
 
     def save(self, outcome: Outcome) -> None:
         """Keep the state of a point if that pays. Call it before the point is recorded as done."""
-        if outcome.state is None:
+        if outcome.warm_start is None:
             return
         g = outcome.key[1]
         self.unsaved[g] = self.unsaved.get(g, 0.0) + (outcome.point.seconds or 0.0)
@@ -305,7 +305,7 @@ class States:
         with suppress(OSError):
             os.makedirs(self.folder, exist_ok=True)
             with atomic_write(self._path(g)) as file:
-                pickle.dump((self.run, outcome.key, outcome.state), file)
+                pickle.dump((self.run, outcome.key, outcome.warm_start), file)
             self.unsaved[g] = 0.0
 
     def clear(self) -> None:

@@ -1,15 +1,13 @@
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._typing import Buffer
 
-CAUSES: dict[int, str]
-
 def parse_data(
     text: bytes,
     path: str,
     lenient: bool = False,
     unlabeled: bool = False,
     threads: int | None = None,
-    chunk_bytes: int = ...,
+    slice_bytes: int = ...,
 ) -> tuple[CsrMatrix, Buffer, Buffer, int]: ...
 def parse_vectors(
     text: bytes,
@@ -19,5 +17,5 @@ def parse_vectors(
     n_sv: int,
     n_coef: int,
     threads: int | None = None,
-    chunk_bytes: int = ...,
+    slice_bytes: int = ...,
 ) -> tuple[Buffer, CsrMatrix]: ...

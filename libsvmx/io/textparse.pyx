@@ -2,409 +2,118 @@
 
 The grammar is LIBSVM's: label, then index:value pairs separated by blanks, indices ascending,
 a blank allowed after the colon. Beyond it: comments at the end of a line, CRLF, a byte order mark.
-What LIBSVM reads wrongly without a word is refused here with line and column.
+What LIBSVM reads wrongly without a word is refused with line and column.
 
-A text is counted, then read. The numbers of newlines and colons say where the rows and entries of each line
-go in the arrays, so that chunks of lines are read in any order, by any number of threads. ``scan.h`` walks
-over what is plain; whatever stops it is looked at closely here.
+    textparse    rows of data and model files, into arrays       <- parse_data, parse_vectors
+    textslices   lines, and slices of whole lines for threads
+    tokens       what is not plain, and its faults               scan.h, decimal.h: what is plain
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memchr, memmove
+from libc.string cimport memmove
 
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.threads import for_each, thread_count
 from libsvmx.exceptions import FormatError
+from libsvmx.io.textslices cimport TextSlice, fault_error, foreign_byte, next_line, slices_of
+from libsvmx.io.tokens cimport (BLANK_LINE, COMMENT_LINE, OK, SURPLUS, coefficient, feature, is_blank, label,
+                                svmx_plain_number, svmx_plain_pairs)
+from libsvmx.io.tokens import CAUSES
 
-
-cdef extern from "Python.h":
-    # without an exception for overflow it returns an infinity
-    double PyOS_string_to_double(const char *s, char **endptr, void *overflow_exception) except? -1.0
-
-cdef extern from "scan.h":
-    bint is_blank "svmx_is_blank"(char c) noexcept nogil
-    bint is_digit "svmx_is_digit"(char c) noexcept nogil
-    void svmx_count(const char *p, const char *end, char a, char b, int64_t *n_a, int64_t *n_b) noexcept nogil
-    const char *svmx_plain_number(const char *p, const char *stop, const char *end, double *value) noexcept nogil
-    const char *svmx_plain_pairs(const char *p, const char *stop, const char *end, int64_t *last, int32_t *index,
-                                 double *value, int64_t *n) noexcept nogil
-
-cdef enum Fault:
-    OK = 0
-    NO_NUMBER
-    NOT_FINITE
-    OUT_OF_RANGE
-    NO_COLON
-    BAD_INDEX
-    NEGATIVE_INDEX
-    HUGE_INDEX
-    NOT_ASCENDING
-    NO_VALUE
-    LABEL_MISSING
-    BAD_LABEL
-    BLANK_LINE
-    COMMENT_LINE
-    NUL_BYTE
-    CARRIAGE_RETURN
-    QUERY_ID
-    NO_COEFFICIENT
-    SURPLUS
-
-CAUSES = {
-    NO_NUMBER: "value is not a number: {token}",
-    NOT_FINITE: "value is not finite: {token}",
-    OUT_OF_RANGE: "number is out of range: {token}",
-    NO_COLON: "expected index:value, found {token}",
-    BAD_INDEX: "feature index is not a whole number: {token}",
-    NEGATIVE_INDEX: "feature index is negative: {token}",
-    HUGE_INDEX: "feature index is above 2147483647: {token}",
-    NOT_ASCENDING: "feature indices must be ascending without repeats: {token}",
-    NO_VALUE: "value is missing after the colon: {token}",
-    LABEL_MISSING: "label is missing: the line begins with {token}",
-    BAD_LABEL: "label is not a number: {token}",
-    BLANK_LINE: "blank line inside the data",
-    COMMENT_LINE: "line without data, only a comment",
-    NUL_BYTE: "NUL byte: this is not a text file",
-    CARRIAGE_RETURN: "carriage return inside the line: lines must end with \\n or \\r\\n",
-    QUERY_ID: "query ids (qid) are not supported: remove {token}",
-    NO_COEFFICIENT: "coefficient of the support vector is missing: found {token}",
-}
-
-# Of a chunk: several to a thread, as their times differ, but each a millisecond, long against what a thread costs.
+# Of a slice: several to a thread, as their times differ, but each a millisecond, long against what a thread costs.
 cdef enum:
-    CHUNK_BYTES = 1 << 19
-# A text of fewer chunks is read before a second thread has been started.
-cdef Py_ssize_t PARALLEL_CHUNKS = 4
+    SLICE_BYTES = 1 << 19
+# A text of fewer slices is read before a second thread has been started.
+cdef Py_ssize_t PARALLEL_SLICES = 4
 
-# ---------------------------------------------------------------- what is not plain
-
-
-cdef int slow_number(const char *start, const char *token_end, double *value, const char **stop) except -1 nogil:
-    """Any number that Python knows, correctly rounded, and why it is none; also hexadecimal floats."""
-    cdef char *end = NULL
-    cdef const char *p = start
-    if p[0] == c"+" or p[0] == c"-":
-        p += 1
-    if (p[0] == c"n" or p[0] == c"N") or (p[0] == c"i" or p[0] == c"I"):
-        with gil:
-            if start[:token_end - start].lower().lstrip(b"+-") in (b"nan", b"inf", b"infinity"):
-                return NOT_FINITE
-        return NO_NUMBER
-    if not is_digit(p[0]) and p[0] != c".":
-        return NO_NUMBER
-    with gil:
-        if p[0] == c"0" and (p[1] == c"x" or p[1] == c"X"):
-            try:
-                token = (<bytes>start[:token_end - start]).decode("ascii")
-                value[0] = float.fromhex(token)
-            except OverflowError:
-                return OUT_OF_RANGE
-            except ValueError:
-                return NO_NUMBER
-            stop[0] = token_end
-            return OK if token.strip() == token else NO_NUMBER
-        try:
-            value[0] = PyOS_string_to_double(start, &end, NULL)
-        except ValueError:
-            return NO_NUMBER
-    if not isfinite(value[0]):
-        return OUT_OF_RANGE
-    stop[0] = end
-    return OK
-
-
-cdef int number(const char *start, const char *token_end, double *value) except -1 nogil:
-    """The number that is the whole token [start, token_end), or a fault."""
-    cdef const char *stop
-    cdef int fault
-    if svmx_plain_number(start, token_end, token_end, value) != NULL:
-        return OK
-    fault = slow_number(start, token_end, value, &stop)
-    if fault == OK and stop != token_end:
-        return NO_NUMBER
-    return fault
-
-
-cdef inline const char *token_end_from(const char *p, const char *end) noexcept nogil:
-    while p < end and not is_blank(p[0]):
-        p += 1
-    return p
-
-
-cdef int feature(const char **at, const char *end, int64_t last, int32_t *index, double *value) except -1 nogil:
-    """One index:value pair at *at, which is moved behind it, or left on the fault."""
-    cdef const char *p = at[0]
-    cdef const char *stop
-    cdef int64_t i = 0
-    cdef int fault
-    if p[0] == c"-" and is_digit(p[1]):
-        return NEGATIVE_INDEX
-    if p[0] == c"+":
-        p += 1
-    if not is_digit(p[0]):
-        if p[0] == c"q" and p[1] == c"i" and p[2] == c"d" and p[3] == c":":
-            return QUERY_ID
-        stop = token_end_from(p, end)
-        return BAD_INDEX if memchr(p, c":", stop - p) != NULL else NO_COLON
-    while is_digit(p[0]):
-        if i <= 2147483647:
-            i = i * 10 + (p[0] - c"0")
-        p += 1
-    if p[0] != c":":
-        stop = token_end_from(p, end)
-        return BAD_INDEX if memchr(p, c":", stop - p) != NULL else NO_COLON
-    if i > 2147483647:
-        return HUGE_INDEX
-    if i <= last:
-        return NOT_ASCENDING
-    p += 1
-    while p < end and is_blank(p[0]):
-        p += 1
-    if p >= end:
-        return NO_VALUE
-    stop = token_end_from(p, end)
-    fault = number(p, stop, value)
-    if fault != OK:
-        at[0] = p
-        return fault
-    index[0] = <int32_t>i
-    at[0] = stop
-    return OK
-
-
-cdef int label(const char **at, const char *end, double *value) except -1 nogil:
-    cdef const char *stop = token_end_from(at[0], end)
-    cdef int fault
-    if memchr(at[0], c":", stop - at[0]) != NULL:
-        return LABEL_MISSING
-    fault = number(at[0], stop, value)
-    if fault == OK:
-        at[0] = stop
-    return BAD_LABEL if fault == NO_NUMBER else fault
-
-
-cdef int coefficient(const char **at, const char *end, double *value) except -1 nogil:
-    cdef const char *stop = token_end_from(at[0], end)
-    cdef int fault
-    if at[0] == stop or memchr(at[0], c":", stop - at[0]) != NULL:
-        return NO_COEFFICIENT
-    fault = number(at[0], stop, value)
-    if fault == OK:
-        at[0] = stop
-    return fault
-
-
-# ---------------------------------------------------------------- lines, and chunks of them
-
-cdef struct Lines:
-    const char *next        # where the next line starts
-    const char *end         # of the text
-    const char *start       # of the current line
-    const char *stop        # end of the current line, before \r\n
-    int64_t number          # of the current line, from 1
-
-
-cdef bint next_line(Lines *lines) noexcept nogil:
-    cdef const char *newline
-    if lines.next >= lines.end:
-        return False
-    newline = <const char *>memchr(lines.next, c"\n", lines.end - lines.next)
-    lines.start = lines.next
-    lines.stop = newline if newline != NULL else lines.end
-    lines.next = lines.stop + 1
-    if lines.stop > lines.start and (lines.stop - 1)[0] == c"\r":
-        lines.stop -= 1
-    lines.number += 1
-    return True
-
-
-cdef int foreign_byte(const char *start, const char *stop, const char **at) noexcept nogil:
-    """NUL or a carriage return in [start, stop), which no token can hold."""
-    cdef const char *found = <const char *>memchr(start, 0, stop - start)
-    if found != NULL:
-        at[0] = found
-        return NUL_BYTE
-    found = <const char *>memchr(start, c"\r", stop - start)
-    if found != NULL:
-        at[0] = found
-        return CARRIAGE_RETURN
-    return OK
-
-
-cdef object fault_error(str path, int fault, Lines *lines, const char *at):
-    """The FormatError for a fault at a place in the current line."""
-    cdef const char *stop = token_end_from(at, lines.stop)
-    token = (<bytes>at[:min(stop - at, 40)]).decode("ascii", "replace") if at < lines.stop else "the end of the line"
-    cause = CAUSES[fault].format(token=repr(token) if at < lines.stop else token)
-    if "," in token and fault in (NO_NUMBER, BAD_LABEL, NO_COLON):
-        cause += " (comma-separated or decimal comma? LIBSVM data is: label index:value index:value …)"
-    return FormatError(path, lines.number, at - lines.start + 1, cause)
-
-
-cdef class Chunk:
-    """Whole lines of the text, and what came of reading them. The text must outlive it.
-
-    Attributes
-    ----------
-    lines : Lines              those to read; then the last one read, which is the one with the fault
-    text_end : char *          end of the whole text
-    most_rows, most_entries    upper bounds; exact for files without blank lines and comments
-    row, entry : int           where its rows and entries start in the arrays
-    rows, entries : int        how many were read
-    fault, at                  the first fault and its place
-    """
-
-    cdef Lines lines
-    cdef const char *text_end
-    cdef int64_t most_rows, most_entries, row, entry, rows, entries
-    cdef int64_t blank_from     # first of the blank lines at the end, 0 if there are none
-    cdef const char *at
-    cdef int fault
-
-    def count(self):
-        with nogil:
-            svmx_count(self.lines.next, self.lines.end, c"\n", c":", &self.most_rows, &self.most_entries)
-
-
-cdef const char *border(const char *target, const char *end) noexcept nogil:
-    """First start of a line at or behind ``target`` + 1 where the line before it is not blank, else the end.
-
-    Blank lines are allowed at the end of a file only; so cut, a chunk need not know the one before it.
-    """
-    cdef Lines lines
-    cdef const char *p
-    lines.next = <const char *>memchr(target, c"\n", end - target)
-    if lines.next == NULL:
-        return end
-    lines.next += 1
-    lines.end = end
-    lines.number = 0
-    while next_line(&lines):
-        p = lines.start
-        while p < lines.stop and is_blank(p[0]):
-            p += 1
-        if p < lines.stop:
-            return min(lines.next, end)
-    return end
-
-
-cdef list chunks_of(const char *begin, const char *end, int64_t line, int threads, Py_ssize_t chunk_bytes):
-    """The text [begin, end), counted, in chunks that have their place in the arrays; at least one.
-
-    ``line``: lines before it. With one thread there is one chunk.
-    """
-    cdef Chunk chunk
-    cdef const char *stop
-    cdef int64_t row = 0, entry = 0
-    chunks = []
-    while begin < end or not chunks:
-        stop = border(begin + chunk_bytes, end) if threads > 1 and end - begin > chunk_bytes else end
-        chunk = Chunk()
-        chunk.lines.next = chunk.lines.start = chunk.lines.stop = begin
-        chunk.lines.end = stop
-        chunk.text_end = end
-        chunks.append(chunk)
-        begin = stop
-    for_each(Chunk.count, chunks, threads)
-    for chunk in chunks:
-        chunk.row, chunk.entry, chunk.lines.number = row, entry, line
-        row += chunk.most_rows
-        line += chunk.most_rows
-        entry += chunk.most_entries
-    chunk.most_rows += 1   # a last line without a newline
-    return chunks
-
-
-# ---------------------------------------------------------------- arrays that chunks are read into
 
 cdef class Rows:
-    """The pairs of all rows. Chunks write to disjoint parts, so they may be read at the same time.
+    """The pairs of all rows. TextSlices write to disjoint parts, so they may be read at the same time.
 
     Parameters
     ----------
-    chunks : list of Chunk
+    slices : list of TextSlice
     n_rows : int            upper bound
     comments : bool         whether # ends a line
     """
 
-    cdef list chunks
+    cdef list slices
     cdef object indptr_, indices_, values_
     cdef int64_t[::1] indptr
     cdef int32_t[::1] indices
     cdef double[::1] values
     cdef bint comments
 
-    def __cinit__(self, list chunks, Py_ssize_t n_rows, bint comments, *_):
-        cdef Chunk last = chunks[len(chunks) - 1]
+    def __cinit__(self, list slices, Py_ssize_t n_rows, bint comments, *_):
+        cdef TextSlice last = slices[len(slices) - 1]
         entries = last.entry + last.most_entries
-        self.chunks = chunks
+        self.slices = slices
         self.comments = comments
         self.indptr_, self.indices_, self.values_ = zeros("q", n_rows + 1), empty("i", entries + 1), empty("d", entries + 1)
         self.indptr, self.indices, self.values = self.indptr_, self.indices_, self.values_
 
-    def read(self, Chunk chunk):
-        """Read the lines of a chunk up to the first fault."""
+    def read(self, TextSlice part):
+        """Read the lines of a slice up to the first fault."""
         cdef int fault = OK
         with nogil:
-            while fault == OK and next_line(&chunk.lines):
-                chunk.at = chunk.lines.start
-                while chunk.at < chunk.lines.stop and is_blank(chunk.at[0]):
-                    chunk.at += 1
-                fault = self.line(chunk, chunk.row + chunk.rows)
+            while fault == OK and next_line(&part.lines):
+                part.at = part.lines.start
+                while part.at < part.lines.stop and is_blank(part.at[0]):
+                    part.at += 1
+                fault = self.line(part, part.row + part.rows)
             if fault != OK:
                 # worth more than what it led to
-                chunk.fault = foreign_byte(chunk.lines.start, chunk.lines.stop, &chunk.at)
-                if chunk.fault == OK:
-                    chunk.fault = fault
+                part.fault = foreign_byte(part.lines.start, part.lines.stop, &part.at)
+                if part.fault == OK:
+                    part.fault = fault
 
-    cdef int line(self, Chunk chunk, int64_t row) except -1 nogil:
-        """Read the current line of a chunk from chunk.at, its first byte that is not blank, perhaps as row ``row``."""
+    cdef int line(self, TextSlice part, int64_t row) except -1 nogil:
+        """Read the current line of a slice from part.at, its first byte that is not blank, perhaps as row ``row``."""
         return OK
 
-    cdef int pairs(self, Chunk chunk, int64_t row) except -1 nogil:
-        """The rest of the line: index:value pairs. Ends the row, or moves chunk.at to the fault."""
-        cdef const char *stop = chunk.lines.stop
-        cdef int64_t last = -1, n = chunk.entry + chunk.entries
+    cdef int pairs(self, TextSlice part, int64_t row) except -1 nogil:
+        """The rest of the line: index:value pairs. Ends the row, or moves part.at to the fault."""
+        cdef const char *stop = part.lines.stop
+        cdef int64_t last = -1, n = part.entry + part.entries
         cdef int fault
         while True:
-            chunk.at = svmx_plain_pairs(chunk.at, stop, chunk.text_end, &last, &self.indices[0], &self.values[0], &n)
-            while chunk.at < stop and is_blank(chunk.at[0]):
-                chunk.at += 1
-            if chunk.at == stop:
+            part.at = svmx_plain_pairs(part.at, stop, part.text_end, &last, &self.indices[0], &self.values[0], &n)
+            while part.at < stop and is_blank(part.at[0]):
+                part.at += 1
+            if part.at == stop:
                 break
-            if self.comments and chunk.at[0] == c"#":
-                fault = foreign_byte(chunk.at, stop, &chunk.at)
+            if self.comments and part.at[0] == c"#":
+                fault = foreign_byte(part.at, stop, &part.at)
                 if fault != OK:
                     return fault
                 break
-            fault = feature(&chunk.at, stop, last, &self.indices[n], &self.values[n])
+            fault = feature(&part.at, stop, last, &self.indices[n], &self.values[n])
             if fault != OK:
                 return fault
             last = self.indices[n]
             n += 1
-        chunk.entries = n - chunk.entry
-        chunk.rows += 1
+        part.entries = n - part.entry
+        part.rows += 1
         self.indptr[row + 1] = n
         return OK
 
     cdef int64_t close_gaps(self):
-        """Move the rows together where a chunk holds fewer than was counted. Returns their number."""
-        cdef Chunk chunk
+        """Move the rows together where a slice holds fewer than was counted. Returns their number."""
+        cdef TextSlice part
         cdef int64_t row = 0, entry = 0, i
-        for chunk in self.chunks:
-            if chunk.rows and (row != chunk.row or entry != chunk.entry):
-                if chunk.entries:
-                    memmove(&self.indices[entry], &self.indices[chunk.entry], chunk.entries * sizeof(int32_t))
-                    memmove(&self.values[entry], &self.values[chunk.entry], chunk.entries * sizeof(double))
-                for i in range(chunk.rows):
-                    self.indptr[row + 1 + i] = self.indptr[chunk.row + 1 + i] - chunk.entry + entry
-                self.move_rows(row, chunk.row, chunk.rows)
-            row += chunk.rows
-            entry += chunk.entries
+        for part in self.slices:
+            if part.rows and (row != part.row or entry != part.entry):
+                if part.entries:
+                    memmove(&self.indices[entry], &self.indices[part.entry], part.entries * sizeof(int32_t))
+                    memmove(&self.values[entry], &self.values[part.entry], part.entries * sizeof(double))
+                for i in range(part.rows):
+                    self.indptr[row + 1 + i] = self.indptr[part.row + 1 + i] - part.entry + entry
+                self.move_rows(row, part.row, part.rows)
+            row += part.rows
+            entry += part.entries
         return row
 
     cdef int move_rows(self, int64_t to, int64_t begin, int64_t n) except -1:
@@ -424,34 +133,34 @@ cdef class DataRows(Rows):
     cdef int32_t[::1] numbers
     cdef bint lenient, unlabeled
 
-    def __cinit__(self, list chunks, Py_ssize_t n_rows, bint comments, bint lenient, bint unlabeled):
+    def __cinit__(self, list slices, Py_ssize_t n_rows, bint comments, bint lenient, bint unlabeled):
         self.lenient, self.unlabeled = lenient, unlabeled
         self.targets_, self.numbers_ = zeros("d", n_rows), zeros("i", n_rows)
         self.targets, self.numbers = self.targets_, self.numbers_
 
-    cdef int line(self, Chunk chunk, int64_t row) except -1 nogil:
-        cdef const char *stop = chunk.lines.stop
+    cdef int line(self, TextSlice part, int64_t row) except -1 nogil:
+        cdef const char *stop = part.lines.stop
         cdef const char *behind
         cdef int fault
-        if chunk.at == stop:
-            if chunk.blank_from == 0:
-                chunk.blank_from = chunk.lines.number
+        if part.at == stop:
+            if part.blank_from == 0:
+                part.blank_from = part.lines.number
             return OK
-        if chunk.blank_from and not self.lenient:
+        if part.blank_from and not self.lenient:
             return BLANK_LINE
-        chunk.blank_from = 0
-        if chunk.at[0] == c"#":
-            return foreign_byte(chunk.at, stop, &chunk.at) if self.lenient else COMMENT_LINE
+        part.blank_from = 0
+        if part.at[0] == c"#":
+            return foreign_byte(part.at, stop, &part.at) if self.lenient else COMMENT_LINE
         if not self.unlabeled:
-            behind = svmx_plain_number(chunk.at, stop, chunk.text_end, &self.targets[row])
+            behind = svmx_plain_number(part.at, stop, part.text_end, &self.targets[row])
             if behind != NULL:
-                chunk.at = behind
+                part.at = behind
             else:
-                fault = label(&chunk.at, stop, &self.targets[row])
+                fault = label(&part.at, stop, &self.targets[row])
                 if fault != OK:
                     return fault
-        self.numbers[row] = <int32_t>chunk.lines.number
-        return self.pairs(chunk, row)
+        self.numbers[row] = <int32_t>part.lines.number
+        return self.pairs(part, row)
 
     cdef int move_rows(self, int64_t to, int64_t begin, int64_t n) except -1:
         memmove(&self.targets[to], &self.targets[begin], n * sizeof(double))
@@ -466,38 +175,38 @@ cdef class VectorRows(Rows):
     cdef double[::1] coef
     cdef int64_t n_sv, n_coef
 
-    def __cinit__(self, list chunks, Py_ssize_t n_rows, bint comments, int64_t n_coef):
-        cdef Chunk chunk
+    def __cinit__(self, list slices, Py_ssize_t n_rows, bint comments, int64_t n_coef):
+        cdef TextSlice part
         self.n_sv, self.n_coef = n_rows, n_coef
         self.coef_ = zeros("d", n_coef * n_rows)
         self.coef = self.coef_
-        for chunk in chunks:
-            chunk.row = min(chunk.row, self.n_sv)
+        for part in slices:
+            part.row = min(part.row, self.n_sv)
 
-    cdef int line(self, Chunk chunk, int64_t row) except -1 nogil:
-        cdef const char *stop = chunk.lines.stop
+    cdef int line(self, TextSlice part, int64_t row) except -1 nogil:
+        cdef const char *stop = part.lines.stop
         cdef const char *behind
         cdef int fault
         cdef int64_t k
         if row == self.n_sv:
-            return OK if chunk.at == stop else SURPLUS
+            return OK if part.at == stop else SURPLUS
         for k in range(self.n_coef):
-            while chunk.at < stop and is_blank(chunk.at[0]):
-                chunk.at += 1
-            behind = svmx_plain_number(chunk.at, stop, chunk.text_end, &self.coef[k * self.n_sv + row])
+            while part.at < stop and is_blank(part.at[0]):
+                part.at += 1
+            behind = svmx_plain_number(part.at, stop, part.text_end, &self.coef[k * self.n_sv + row])
             if behind != NULL:
-                chunk.at = behind
+                part.at = behind
                 continue
-            fault = coefficient(&chunk.at, stop, &self.coef[k * self.n_sv + row])
+            fault = coefficient(&part.at, stop, &self.coef[k * self.n_sv + row])
             if fault != OK:
                 return fault
-        return self.pairs(chunk, row)
+        return self.pairs(part, row)
 
 
 # ---------------------------------------------------------------- from Python
 
-cdef int thread_number(Py_ssize_t n_bytes, threads, Py_ssize_t chunk_bytes) except -1:
-    return thread_count(threads) if n_bytes >= PARALLEL_CHUNKS * chunk_bytes else 1
+cdef int thread_number(Py_ssize_t n_bytes, threads, Py_ssize_t slice_bytes) except -1:
+    return thread_count(threads) if n_bytes >= PARALLEL_SLICES * slice_bytes else 1
 
 
 cdef const char *skip_mark(bytes text, str path) except NULL:
@@ -508,7 +217,7 @@ cdef const char *skip_mark(bytes text, str path) except NULL:
 
 
 def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, threads=None,
-               Py_ssize_t chunk_bytes=CHUNK_BYTES):
+               Py_ssize_t slice_bytes=SLICE_BYTES):
     """Rows of a data file.
 
     Parameters
@@ -518,7 +227,7 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     lenient : bool       skip blank lines and comment lines instead of refusing them
     unlabeled : bool     lines hold no label, only pairs; every target is 0
     threads : int        at most so many, by default as ``thread_count`` says; nothing else depends on it
-    chunk_bytes : int    what one of several threads reads at a time, and a whole line more
+    slice_bytes : int    what one of several threads reads at a time, and a whole line more
 
     Returns
     -------
@@ -532,22 +241,22 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     FormatError          with line and column
     """
     cdef const char *end = PyBytes_AS_STRING(text) + PyBytes_GET_SIZE(text)
-    cdef int n_threads = thread_number(PyBytes_GET_SIZE(text), threads, chunk_bytes)
-    cdef list chunks = chunks_of(skip_mark(text, path), end, 0, n_threads, chunk_bytes)
-    cdef Chunk last = chunks[len(chunks) - 1], chunk
-    cdef DataRows rows = DataRows(chunks, last.row + last.most_rows, True, lenient, unlabeled)
-    for_each(rows.read, chunks, n_threads)
-    for chunk in chunks:
-        if chunk.fault == BLANK_LINE:
-            raise FormatError(path, chunk.blank_from, 0, CAUSES[BLANK_LINE])
-        if chunk.fault != OK:
-            raise fault_error(path, chunk.fault, &chunk.lines, chunk.at)
+    cdef int n_threads = thread_number(PyBytes_GET_SIZE(text), threads, slice_bytes)
+    cdef list slices = slices_of(skip_mark(text, path), end, 0, n_threads, slice_bytes)
+    cdef TextSlice last = slices[len(slices) - 1], part
+    cdef DataRows rows = DataRows(slices, last.row + last.most_rows, True, lenient, unlabeled)
+    for_each(rows.read, slices, n_threads)
+    for part in slices:
+        if part.fault == BLANK_LINE:
+            raise FormatError(path, part.blank_from, 0, CAUSES[BLANK_LINE])
+        if part.fault != OK:
+            raise fault_error(path, part.fault, &part.lines, part.at)
     n = rows.close_gaps()
     return rows.matrix(n), rows.targets_[:n], rows.numbers_[:n], last.blank_from
 
 
 def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssize_t n_sv, Py_ssize_t n_coef, threads=None,
-                  Py_ssize_t chunk_bytes=CHUNK_BYTES):
+                  Py_ssize_t slice_bytes=SLICE_BYTES):
     """Support vector lines of a model file: ``n_coef`` coefficients, then index:value pairs.
 
     Parameters
@@ -557,7 +266,7 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
     offset : int         where the first of these lines starts
     line : int           number of lines before it
     n_sv, n_coef : int
-    threads, chunk_bytes : int    as for ``parse_data``
+    threads, slice_bytes : int    as for ``parse_data``
 
     Returns
     -------
@@ -570,16 +279,16 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
     """
     cdef const char *begin = PyBytes_AS_STRING(text)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(text)
-    cdef int n_threads = thread_number(size - offset, threads, chunk_bytes)
-    cdef list chunks = chunks_of(begin + offset, begin + size, line, n_threads, chunk_bytes)
-    cdef Chunk last = chunks[len(chunks) - 1], chunk
-    cdef VectorRows rows = VectorRows(chunks, n_sv, False, n_coef)
-    for_each(rows.read, chunks, n_threads)
-    for chunk in chunks:
-        if chunk.fault == SURPLUS:
-            raise FormatError(path, chunk.lines.number, 0, f"more support vectors than the {n_sv} of total_sv")
-        if chunk.fault != OK:
-            raise fault_error(path, chunk.fault, &chunk.lines, chunk.at)
+    cdef int n_threads = thread_number(size - offset, threads, slice_bytes)
+    cdef list slices = slices_of(begin + offset, begin + size, line, n_threads, slice_bytes)
+    cdef TextSlice last = slices[len(slices) - 1], part
+    cdef VectorRows rows = VectorRows(slices, n_sv, False, n_coef)
+    for_each(rows.read, slices, n_threads)
+    for part in slices:
+        if part.fault == SURPLUS:
+            raise FormatError(path, part.lines.number, 0, f"more support vectors than the {n_sv} of total_sv")
+        if part.fault != OK:
+            raise fault_error(path, part.fault, &part.lines, part.at)
     n = rows.close_gaps()
     if n < n_sv:
         raise FormatError(path, last.lines.number, 0, f"the file ends after {n} of {n_sv} support vectors: it is cut off")

@@ -11,13 +11,13 @@ SEEDED = Seeding("sir")
 
 
 def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None):
-    """The state is the chain of parameters from its start on; as many rows are right as its hash says."""
-    state = (*(start or ()), (param.C, param.gamma))
+    """The warm start is the chain of parameters from its start on; as many rows are right as its hash says."""
+    warm_start = (*(start or ()), (param.C, param.gamma))
     n = len(problem)
-    correct = int.from_bytes(sha256(repr((state, n_folds, rand.draw())).encode()).digest()[:4], "big") % (n + 1)
+    correct = int.from_bytes(sha256(repr((warm_start, n_folds, rand.draw())).encode()).digest()[:4], "big") % (n + 1)
     observer.remark("one class")
     predicted = filled("d", (y if i < correct else y + 1 for i, y in enumerate(problem.targets)))
-    return grid_search.Evaluation(predicted, state, 100 * len(state) + correct)
+    return grid_search.Evaluation(predicted, warm_start, 100 * len(warm_start) + correct)
 
 
 def install(seconds=0.0):

@@ -175,7 +175,7 @@ class Known:
     def given(self):
         return self._given
 
-    def state(self, g):
+    def warm_start(self, g):
         return self._states.get(g)
 
 
@@ -188,7 +188,7 @@ def test_resuming_anywhere_gives_the_same_table(heart):
         states = {}
         for outcome in done:  # some column's starts are lost, some are old
             if rng.random() < 0.5:
-                states[outcome.key[1]] = (outcome.key, outcome.state)
+                states[outcome.key[1]] = (outcome.key, outcome.warm_start)
         found = table(plan(), heart, done=Known({o.key: o.point for o in done}, (), states))
         assert found == {key: full[key] for key in full if key not in {o.key for o in done}}
 
@@ -202,7 +202,7 @@ def test_a_kept_start_saves_the_points_below(heart):
 
     whole = list(Search(plan(g=(-1, -1, 1)), heart))
     done = {o.key: o.point for o in whole[:3]}
-    for states, expected in ({}, [0.5, 2.0, 8.0, 32.0]), ({-1.0: (whole[2].key, whole[2].state)}, [32.0]):
+    for states, expected in ({}, [0.5, 2.0, 8.0, 32.0]), ({-1.0: (whole[2].key, whole[2].warm_start)}, [32.0]):
         calls.clear()
         outcomes = list(Search(plan(g=(-1, -1, 1), engine=counting), heart, done=Known(done, (), states)))
         assert calls == expected

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # What each fold leaves for a larger C.
-State = list[WarmStarts]
+FoldWarmStarts = list[WarmStarts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class CrossValidated:
     folds : tuple of FoldReport
     seeding : Seeding
     full : FoldReport            the training over all rows that a star begins with, else None
-    state : State                what the same folds may start from at a larger C, if it was wanted
+    warm_starts : FoldWarmStarts what the same folds may start from at a larger C, if that was wanted
     """
 
     predicted: Buffer
@@ -58,7 +58,7 @@ class CrossValidated:
     folds: tuple[FoldReport, ...]
     seeding: Seeding
     full: FoldReport | None = None
-    state: State | None = None
+    warm_starts: FoldWarmStarts | None = None
 
     @property
     def solves(self) -> tuple[FoldReport, ...]:
@@ -75,8 +75,8 @@ def cross_validate(
     seeding: Seeding,
     with_values: bool = True,
     kernels: KernelProvider | None = None,
-    start: State | None = None,
-    keep: bool = False,
+    warm_starts: FoldWarmStarts | None = None,
+    for_larger_C: bool = False,
 ) -> CrossValidated:
     """Predict every row by a model trained without its fold.
 
@@ -84,8 +84,8 @@ def cross_validate(
     ----------
     with_values : bool       decision values are wanted, not only predictions
     kernels : KernelProvider        of these rows, if there were or will be other solves over them
-    start : State            seeded folds begin with what the same folds came to at a smaller C
-    keep : bool              ``state`` is wanted, for a larger C
+    warm_starts : FoldWarmStarts    of a smaller C: seeded folds start from them
+    for_larger_C : bool             ``warm_starts`` are wanted
 
     Raises
     ------
@@ -100,19 +100,19 @@ def cross_validate(
     if seeding == Seeding("auto") and (len(results.labels) > 2 or n_folds == 2):
         # many small problems, or folds that share nothing: a start costs more than it saves
         return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
-    solver = folds_of(problem, param, observer, kernels)
+    problem_folds = folds_of(problem, param, observer, kernels)
     seeding = seeding.usual(n_folds)
-    if seeding.scheme == "star" and start is None:
-        results.full = solver.train_full()
-    state: State = []
+    if seeding.scheme == "star" and warm_starts is None:
+        results.full = problem_folds.train_full()
+    left: FoldWarmStarts = []
     for f, (begin, end) in enumerate(pairwise(bounds)):
         rest, held_out = folds.all_but(order, begin, end), order[begin:end]
-        report = solver.solve(rest, held_out, seeding, start[f] if start else {})
-        predicted, values = solver.predict(rest, held_out, with_values)
+        report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
+        predicted, values = problem_folds.predict(rest, held_out, with_values)
         results.add(held_out, predicted, values, report)
-        if keep:
-            state.append(solver.for_larger_C())
-    return results.result(seeding, state if keep else None)
+        if for_larger_C:
+            left.append(problem_folds.for_larger_C())
+    return results.result(seeding, left if for_larger_C else None)
 
 
 def plain(
@@ -182,7 +182,7 @@ class Results:
                 self.values[row * width : (row + 1) * width] = values[k * width : (k + 1) * width]
         self.reports.append(report)
 
-    def result(self, seeding: Seeding, state: State | None = None) -> CrossValidated:
+    def result(self, seeding: Seeding, warm_starts: FoldWarmStarts | None = None) -> CrossValidated:
         """All of it."""
         return CrossValidated(
             predicted=self.predicted,
@@ -192,5 +192,5 @@ class Results:
             folds=tuple(self.reports),
             seeding=seeding,
             full=self.full,
-            state=state,
+            warm_starts=warm_starts,
         )

@@ -1,6 +1,6 @@
 """Points of a grid on several processes or machines: joblib with its own workers (loky) or those of Dask.
 
-A wave holds the next point of every column. Its tasks carry the state of the point below and bring back their
+A wave holds the next point of every column. Its tasks carry the warm start from the point below and bring back their
 own; the data travel once (memory-mapped by loky, scattered by Dask) and stay with the worker for later tasks.
 """
 
@@ -64,7 +64,7 @@ def evaluate_there(
     number: int,
     plan: Plan,
     key: Key,
-    start: object,
+    warm_start: object,
     name: str,
     indptr: npt.NDArray[np.int64],
     indices: IntArray,
@@ -72,7 +72,7 @@ def evaluate_there(
     targets: FloatArray,
 ) -> tuple[int, Outcome]:
     """``evaluate`` in a worker; ``number`` is that of the column."""
-    return number, evaluate(plan, resident(name, indptr, indices, values, targets), key, start)
+    return number, evaluate(plan, resident(name, indptr, indices, values, targets), key, warm_start)
 
 
 class Workers:
@@ -160,18 +160,18 @@ class Workers:
         from joblib import Parallel, delayed
 
         name = uuid4().hex
-        states = [column.start for column in columns]
+        warm_starts = [column.warm_start for column in columns]
         task = delayed(evaluate_there)
         with config:
             parallel = Parallel(return_as="generator_unordered", batch_size=1, **options)
             for depth in range(max((len(column.todo) for column in columns), default=0)):
                 wave = (
-                    task(number, plan, column.todo[depth], states[number], name, *parts)
+                    task(number, plan, column.todo[depth], warm_starts[number], name, *parts)
                     for number, column in enumerate(columns)
                     if depth < len(column.todo)
                 )
                 for number, outcome in parallel(wave):
-                    states[number] = outcome.state
+                    warm_starts[number] = outcome.warm_start
                     yield outcome
 
 

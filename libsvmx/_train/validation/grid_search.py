@@ -45,7 +45,7 @@ class Outcome:
 
     key: Key
     point: Point
-    state: object
+    warm_start: object
     remarks: tuple[tuple[Remark, str], ...] = ()
 
 
@@ -66,12 +66,12 @@ class Evaluation:
     Attributes
     ----------
     predicted : buffer of float64, shape (n,)
-    state : object          picklable; the start of the next larger C of the same gamma
+    warm_start : object     picklable; of the next larger C of the same gamma
     iterations : int
     """
 
     predicted: Buffer
-    state: object
+    warm_start: object
     iterations: int
 
 
@@ -82,17 +82,17 @@ def cross_validate(
     rand: Rand,
     observer: Observer,
     seeding: Seeding,
-    start: cross_validation.State | None,
+    warm_start: cross_validation.FoldWarmStarts | None,
     kernels: KernelProvider | None = None,
 ) -> Evaluation:
     """The engine of all searches but those of tests. ``kernels``: of all points of this gamma."""
     found = cross_validation.cross_validate(
-        problem, param, n_folds, rand, observer, seeding, False, kernels, start, seeding.seeder != "none"
+        problem, param, n_folds, rand, observer, seeding, False, kernels, warm_start, seeding.seeder != "none"
     )
-    return Evaluation(found.predicted, found.state, sum(report.iterations for report in found.solves))
+    return Evaluation(found.predicted, found.warm_starts, sum(report.iterations for report in found.solves))
 
 
-Engine = Callable[..., Evaluation]  # those of tests have states of their own
+Engine = Callable[..., Evaluation]  # those of tests have warm starts of their own
 
 
 def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
@@ -134,13 +134,15 @@ class Plan:
         return self.seeding.seeder != "none" and self.grid.c_values is not None
 
 
-def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: KernelProvider | None = None) -> Outcome:
+def evaluate(
+    plan: Plan, problem: Problem, key: Key, warm_start: object, kernels: KernelProvider | None = None
+) -> Outcome:
     """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them."""
     remarks = Remarks()
     param = param_at(plan.param, key)
     begun = perf_counter()
     engine: Engine = plan.engine or cross_validate
-    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, start, kernels)
+    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, warm_start, kernels)
     seconds = float(f"{perf_counter() - begun:.6f}")
     scores = Scores()
     scores.add(result.predicted, problem.targets)
@@ -149,7 +151,7 @@ def evaluate(plan: Plan, problem: Problem, key: Key, start: object, kernels: Ker
     rate = float(f"{scores.mean_squared_error if regression else scores.accuracy:g}")
     scc = float(f"{scores.squared_correlation:g}") if regression else None
     point = Point(*key, rate, scc, seconds, result.iterations)
-    return Outcome(key, point, result.state if plan.chained else None, tuple(remarks.seen))
+    return Outcome(key, point, result.warm_start if plan.chained else None, tuple(remarks.seen))
 
 
 class Done(Protocol):
@@ -161,7 +163,7 @@ class Done(Protocol):
     def given(self) -> Collection[Key]:
         """Those of them that another kind of run computed: no part of the chains."""
 
-    def state(self, g: float | None) -> tuple[Key, object] | None:
+    def warm_start(self, g: float | None) -> tuple[Key, object] | None:
         """A point of column g and what it left, if kept."""
 
 
@@ -174,22 +176,22 @@ class NothingDone:
     def given(self) -> Collection[Key]:
         return ()
 
-    def state(self, g: float | None) -> tuple[Key, object] | None:
+    def warm_start(self, g: float | None) -> tuple[Key, object] | None:
         return None
 
 
 @dataclass(slots=True)
 class Column:
-    """What is left of a column: points in order, and the start of the first of them."""
+    """What is left of a column: points in order, and the warm start of the first of them."""
 
     todo: list[Key]
-    start: object = None
+    warm_start: object = None
 
 
 def remaining(plan: Plan, done: Done) -> list[Column]:
     """Columns with work left.
 
-    A point whose state is lost is computed once more if a point above it needs it as its start.
+    A point whose warm start for the next is lost is computed once more if a point above it needs that.
     """
     known, given = done.points(), set(done.given())
     columns = []
@@ -202,13 +204,13 @@ def remaining(plan: Plan, done: Done) -> list[Column]:
             continue
         chain = [key for key in column if key not in given]
         first, last = chain.index(missing[0]), chain.index(missing[-1])
-        known_state = done.state(column[0][1])
-        start = None
-        if known_state is None or known_state[0] not in chain[:first]:
+        kept = done.warm_start(column[0][1])
+        warm_start = None
+        if kept is None or kept[0] not in chain[:first]:
             first = 0
         else:
-            first, start = chain.index(known_state[0]) + 1, known_state[1]
-        columns.append(Column(chain[first : last + 1], start))
+            first, warm_start = chain.index(kept[0]) + 1, kept[1]
+        columns.append(Column(chain[first : last + 1], warm_start))
     return columns
 
 
@@ -225,13 +227,13 @@ class Alone:
     def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
         gamma, kernels = None, None
         for column in columns:
-            state = column.start
+            warm_start = column.warm_start
             for key in column.todo:
                 if kernels is None or key[1] != gamma:  # one at a time: they may fill the memory that -m allows
                     gamma, kernels = key[1], None
                     kernels = shared_kernels(problem, param_at(plan.param, key))
-                outcome = evaluate(plan, problem, key, state, kernels)
-                state = outcome.state
+                outcome = evaluate(plan, problem, key, warm_start, kernels)
+                warm_start = outcome.warm_start
                 yield outcome
 
 

@@ -96,11 +96,11 @@ def leave_one_out(
     order, _ = draw_folds(problem, param, n, rand, observer)
     place = inverse(order, n)
     kernels = shared_kernels(problem, param)
-    solver = folds_of(problem, param, observer, kernels)
-    full = solver.train_full()
-    values = solver.full_values()
+    problem_folds = folds_of(problem, param, observer, kernels)
+    full = problem_folds.train_full()
+    values = problem_folds.full_values()
     width = len(values) // n
-    pairs = solver if isinstance(solver, PairFolds) else None
+    pairs = problem_folds if isinstance(problem_folds, PairFolds) else None
     classes = ClassOrder(pairs, order) if pairs else None
     stands = optimum_may_stand(param)
     predicted = zeros("d", n)
@@ -110,15 +110,15 @@ def leave_one_out(
         ranking = classes.without(row) if classes else []
         wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
         if stands and wrong:
-            known_wrong += not solver.is_unused(row)
-        elif not (stands and solver.is_unused(row)):
-            report, changed = solver.leave_out(row, seeding)
+            known_wrong += not problem_folds.is_unused(row)
+        elif not (stands and problem_folds.is_unused(row)):
+            report, changed = problem_folds.leave_out(row, seeding)
             reports.append(report)
             retrained.append(row)
             for at, value in changed.items():
                 own[at] = value
-        predicted[row] = solver.prediction(row, own, ranking)
-        if exact and any(not abs(v) > max(DOUBT * param.eps, w) for v, w in zip(own, solver.rho_widths(), strict=True)):
+        predicted[row] = problem_folds.prediction(row, own, ranking)
+        if exact and is_doubtful(own, problem_folds.rho_widths(), param.eps):
             predicted[row] = libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
     return LeftOneOut(
         predicted=predicted,
@@ -141,6 +141,11 @@ def checked_seeding(problem: Problem, param: Parameter, seeder: str) -> Seeding:
     return seeding
 
 
+def is_doubtful(values: Buffer, rho_widths: list[float], eps: float) -> bool:
+    """Whether two optima to eps might disagree on the sign of one of these decision values, or one is nan."""
+    return any(not abs(value) > max(DOUBT * eps, width) for value, width in zip(values, rho_widths, strict=True))
+
+
 def libsvms_prediction(
     problem: Problem,
     param: Parameter,
@@ -156,15 +161,15 @@ def libsvms_prediction(
 
 
 class ClassOrder:
-    """ClassOrder(solver, order): classes as LIBSVM orders them, by first appearance in ``order`` without a row."""
+    """ClassOrder(pairs, order): classes as LIBSVM orders them, by first appearance in ``order`` without a row."""
 
-    def __init__(self, solver: PairFolds, order: Buffer) -> None:
+    def __init__(self, pairs: PairFolds, order: Buffer) -> None:
         self.first: dict[int, list[int]] = {}  # the first two places of each class
         for place, row in enumerate(order):
-            seen = self.first.setdefault(solver.class_of[row], [])
+            seen = self.first.setdefault(pairs.class_of[row], [])
             if len(seen) < 2:
                 seen.append(place)
-        self.order, self.class_of = order, solver.class_of
+        self.order, self.class_of = order, pairs.class_of
         self.usual = sorted(self.first, key=lambda c: self.first[c][0])
 
     def without(self, row: int) -> list[int]:

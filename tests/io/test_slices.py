@@ -77,18 +77,18 @@ def texts(usual, odd):
 @example(b"\xef\xbb\xbf1 1:1\n1 1:2\n1 1:3\n", 1, 2, False, False)
 @example(b"1 1:1\n1 1:\n1 1:x\n", 1, 3, False, False)
 @example(b"", 1, 2, False, False)
-def test_data_does_not_depend_on_chunks(text, chunk_bytes, threads, lenient, unlabeled):
+def test_data_does_not_depend_on_slices(text, slice_bytes, threads, lenient, unlabeled):
     alone = outcome(parse_data, text, "name", lenient, unlabeled, 1)
-    assert outcome(parse_data, text, "name", lenient, unlabeled, threads, chunk_bytes) == alone
+    assert outcome(parse_data, text, "name", lenient, unlabeled, threads, slice_bytes) == alone
 
 
 @examples(1000)
 @given(texts(VECTOR_LINES, ODD_VECTORS), st.integers(0, 22), st.integers(1, 60), st.integers(2, 4))
 @example(b"1 2 1:1\n1 2 2:1\n\n\n\n", 2, 1, 2)
 @example(b"1 2 1:1\n1 2 2:1\n\n\n1 2 3:1\n\n", 2, 1, 2)
-def test_vectors_do_not_depend_on_chunks(text, n_sv, chunk_bytes, threads):
+def test_vectors_do_not_depend_on_slices(text, n_sv, slice_bytes, threads):
     alone = outcome(parse_vectors, b"head\n" + text, "name", 5, 1, n_sv, 2, 1)
-    assert outcome(parse_vectors, b"head\n" + text, "name", 5, 1, n_sv, 2, threads, chunk_bytes) == alone
+    assert outcome(parse_vectors, b"head\n" + text, "name", 5, 1, n_sv, 2, threads, slice_bytes) == alone
 
 
 LINES = 300_000
