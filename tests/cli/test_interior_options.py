@@ -4,12 +4,11 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
 from support import data
-from support.commands import arguments, process
+from support.commands import PATIENCE, arguments, process
 from support.oracle import Oracle
 from support.oracle import load as load_in_libsvm
 from support.oracle import predict as predict_by_libsvm
@@ -412,7 +411,7 @@ def test_an_interrupt_ends_it(folder, slow):
     before = folder.snapshot()
     child = slow(*LINEAR, HEART, "model")
     child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=PATIENCE)
     assert (child.returncode, err) == (-signal.SIGINT, b"")
     assert folder.snapshot() == before
 
@@ -421,12 +420,10 @@ def test_an_interrupt_ends_it(folder, slow):
 def test_an_interrupt_may_save_the_model_as_it_is(folder, slow):
     child = slow("--on-interrupt", "save", *LINEAR, HEART, "model")
     child.send_signal(signal.SIGINT)
-    started = time.monotonic()
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == 0
     assert err == f"warning: interrupted before the tolerance was reached: {STOPPED}".encode()
     assert b"optimization finished" in out
-    assert time.monotonic() - started < 10
     folder.accepts("svmx-predict", "-q", HEART, "model", "output")
 
 

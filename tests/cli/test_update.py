@@ -4,12 +4,11 @@ import os
 import shutil
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
 from support import data, oracle
-from support.commands import arguments, process
+from support.commands import PATIENCE, arguments, process
 
 import libsvmx
 from libsvmx.io.modelfile import load_model
@@ -386,13 +385,11 @@ def test_a_killed_run_leaves_the_old_files(signum, folder):
         for _ in range(3):
             assert child.stdout.readline()
         child.send_signal(signum)
-        began = time.monotonic()
-        _, err = child.communicate(timeout=20)
+        _, err = child.communicate(timeout=PATIENCE)
     finally:
         child.kill()
         child.wait()
     assert (child.returncode, err) == (-signum, b"")
-    assert time.monotonic() - began < 2
     assert folder.snapshot() == before
 
 
