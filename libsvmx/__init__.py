@@ -36,17 +36,8 @@ if TYPE_CHECKING:
     from libsvmx.api.grid import GridSearch, grid_search
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.state import State
-    from libsvmx.api.training import (
-        CrossValidation,
-        LeaveOneOut,
-        cross_validate,
-        leave_one_out,
-        load_model,
-        predict_probability,
-        read_problem,
-        save_model,
-        train,
-    )
+    from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
+    from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
     from libsvmx.enums import KernelType, SvmType
     from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
 
@@ -91,6 +82,7 @@ __all__ = [
 _HOME = {
     "CRSVM": "_solvers.interior_point.settings",
     "Chunked": "_solvers.decomposition.settings",
+    "CrossValidation": "api.validation",
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
     "FoldReport": "_train.validation.fold_report",
@@ -99,6 +91,7 @@ _HOME = {
     "IRWLS": "_solvers.decomposition.settings",
     "Iteration": "_solvers.interior_point.predictor_corrector",
     "KernelType": "enums",
+    "LeaveOneOut": "api.validation",
     "LowRankKernel": "api.low_rank",
     "Model": "_train.model",
     "Observer": "_train.observer",
@@ -110,8 +103,10 @@ _HOME = {
     "SvmType": "enums",
     "SvmxError": "exceptions",
     "UpdateReport": "_train.updating.transaction",
+    "cross_validate": "api.validation",
     "decision_values": "api.arrays",
     "grid_search": "api.grid",
+    "leave_one_out": "api.validation",
     "low_rank": "api.low_rank",
     "predict": "api.arrays",
 }

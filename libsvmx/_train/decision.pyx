@@ -91,6 +91,10 @@ cdef class Functions:
                 return True
         return False
 
+    def evaluate(self, CsrMatrix tests, rows, values):
+        """See KernelFunctions; each kind has its own."""
+        raise NotImplementedError
+
     def bounds(self, double margin, double largest=1.0):
         """The bounds of all functions, for tests: list of float."""
         return [self.bound(p, margin, largest) for p in range(self.n_functions)]

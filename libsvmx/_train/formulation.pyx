@@ -24,10 +24,6 @@ def build_dual(param, targets, double Cp, double Cn):
     param : Parameter
     targets : buffer of float64, shape (l,)
     Cp, Cn : float       bounds of |beta| in the two classes, C-SVC only
-
-    Returns
-    -------
-    DualProblem
     """
     cdef const double[::1] z = targets
     cdef Py_ssize_t l = z.shape[0], i

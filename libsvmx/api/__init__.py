@@ -1,0 +1,12 @@
+"""The Python API: functions over arrays, the same computations as the commands. ``libsvmx`` offers all of it.
+
+    training     train, predict_probability; read_problem, load_model, save_model
+    validation   cross_validate -> CrossValidation, leave_one_out -> LeaveOneOut; both are a Validation
+    grid         grid_search -> GridSearch
+    state        State, a _train.updating.state.State over arrays: add, remove, update, save, load, from_model
+    low_rank     low_rank -> LowRankKernel
+    arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values
+
+Open ``arrays.parameter_of`` and ``training.train`` first. Rows on a cluster are libsvmx/dask.py.
+Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left out, as in a data file.
+"""

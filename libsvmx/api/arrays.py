@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.rand import Rand
 from libsvmx._train import prediction
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter, changed
@@ -128,10 +129,6 @@ def precomputed(K: Any) -> CsrMatrix:
     return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
 
 
-# LIBSVM's, of what is drawn at random.
-USUAL_STATE = 1
-
-
 def parameter_of(param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None) -> Parameter:
     """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError.
 
@@ -141,6 +138,11 @@ def parameter_of(param: Parameter | None, options: Mapping[str, Any], random_sta
     if random_state is None or not any(known.name == "random_state" for known in found.solver.settings()):
         return found
     return changed(found, {"random_state": random_state})
+
+
+def rand_of(random_state: int | None) -> Rand:
+    """The stream that folds are drawn from, by default LIBSVM's."""
+    return Rand(1 if random_state is None else random_state)
 
 
 def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:

@@ -1,0 +1,14 @@
+"""The commands. Each is a module of its name with ``main(argv)``, its exit code, and ``entry``, the console script.
+
+    train, predict, scale              svm-train, svm-predict, svm-scale
+    grid, easy, subset, checkdata      LIBSVM's scripts; of grid, gridjob is the command line,
+                                       gridfile the results file, gridtables and gridplot what is shown
+    update                             rows that join a model and leave it
+
+    options        LIBSVM's grammar: letters, flags, long names, switches
+    solveroptions  --solver and the options of solvers, made from their settings
+    process        how a command lives and ends: exit codes, signals, messages
+
+``gridjob.Job`` and ``update.Job`` inherit ``train.Job``, which holds what the command line asks for. Open
+``train.grammar`` first. What is printed stands in libsvmx/io/transcript.py.
+"""

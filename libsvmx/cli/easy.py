@@ -10,7 +10,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
-from libsvmx.cli import grid, predict, scale
+from libsvmx.cli import grid, gridjob, predict, scale
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
@@ -43,7 +43,7 @@ options:
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
-    job = grid.Job()
+    job = gridjob.Job()
     resume: list[bool] = []
     _, _, names, switches = grammar(job, ())
     solver_names, solver_switches = solver_grammar(job.values, asked_solvers(argv))
@@ -72,7 +72,7 @@ def main(argv: list[str]) -> int:
     write("Scaling training data...\n")
     scale_file(files[0], job.dataset, f"{train_name}.range", True, job.lenient)
     write("Cross validation...\n")
-    grid.check(job)
+    gridjob.check(job)
     scaled = read_data(job.dataset)
     best = grid.search_file(job, scaled, lambda line: None).best
     assert best.log2c is not None

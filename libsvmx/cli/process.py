@@ -151,3 +151,10 @@ class StopFlag:
     def _raise(self, signum: int, frame: object) -> None:
         self.raised = True
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def available(module: str) -> bool:
+    """Whether a module can be imported."""
+    from importlib.util import find_spec
+
+    return find_spec(module) is not None

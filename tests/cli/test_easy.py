@@ -30,7 +30,7 @@ def cars(folder):
 @pytest.fixture(autouse=True)
 def few_points(monkeypatch):
     """A smaller grid than easy.py's, around its middle."""
-    monkeypatch.setattr("libsvmx.cli.grid.C_AXIS", (-1.0, 3.0, 2.0))
+    monkeypatch.setattr("libsvmx.cli.gridjob.C_AXIS", (-1.0, 3.0, 2.0))
 
 
 NAMES = ["train.model", "train.range", "train.scale", "train.scale.out"]

@@ -1,8 +1,5 @@
-"""Processes, disks, signals and limits. Names carry the row of the project's fault list.
-
-row 70, 71 full disks · 72 the target first · 73 nothing half-written · 74-76 the output last · 77 empty tests
-78 signals · 79 broken pipes · 80 memory · 86 two writers · 87 locale
-"""
+"""Processes, disks, signals and limits. Names carry the number of the fault in
+tests/io/invalid/README.md."""
 
 import locale
 import os
@@ -14,7 +11,7 @@ from contextlib import suppress
 
 import pytest
 from support import data
-from support.commands import arguments, process
+from support.commands import PATIENCE, arguments, process
 
 HEART = str(data.DATA / "heart_scale")
 FULL = "/dev/full"
@@ -75,7 +72,7 @@ def names(folder):
 
 
 @needs_full
-def test_row_70_predictions_to_a_full_disk(trained):
+def test_fault_70_predictions_to_a_full_disk(trained):
     done = process("svmx-predict", HEART, "model", FULL)
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"svmx-predict: error: /dev/full: No space left on device\n"
@@ -96,7 +93,7 @@ def test_row_70_predictions_to_a_full_disk(trained):
         ("svmx-train", ["-q", HEART, "new"], 0),
     ],
 )
-def test_row_70_standard_output_on_a_full_disk(trained, command, args, code, unbuffered):
+def test_fault_70_standard_output_on_a_full_disk(trained, command, args, code, unbuffered):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | unbuffered
     with open(FULL, "wb") as full:
         done = process(command, *args, stdout=full, env=environment)
@@ -106,7 +103,7 @@ def test_row_70_standard_output_on_a_full_disk(trained, command, args, code, unb
 
 
 @needs_full
-def test_row_72_a_model_to_a_full_disk(folder):
+def test_fault_72_a_model_to_a_full_disk(folder):
     done = process("svmx-train", "-q", HEART, FULL)
     assert (done.returncode, done.stderr) == (1, b"svmx-train: error: /dev/full: No space left on device\n")
 
@@ -136,7 +133,7 @@ TARGETS = [
 
 
 @pytest.mark.parametrize("target, named, cause", TARGETS)
-def test_row_72_a_bad_target_is_reported_before_anything_is_read(folder, target, named, cause):
+def test_fault_72_a_bad_target_is_reported_before_anything_is_read(folder, target, named, cause):
     folder.put("file", folder.KEPT)
     (folder.path / "place").mkdir()
     err, out = folder.refuses("svmx-train", "no such data", target)
@@ -150,7 +147,7 @@ def test_row_72_a_bad_target_is_reported_before_anything_is_read(folder, target,
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_row_72_protected_targets(folder):
+def test_fault_72_protected_targets(folder):
     folder.put("model", folder.KEPT)
     os.chmod("model", 0o444)
     (folder.path / "place").mkdir(mode=0o555)
@@ -163,7 +160,7 @@ def test_row_72_protected_targets(folder):
 
 @posix
 @pytest.mark.parametrize("limit", [0, 1, 4096])
-def test_row_73_the_old_model_survives_a_failing_write(trained, limit):
+def test_fault_73_the_old_model_survives_a_failing_write(trained, limit):
     trained.put("model", trained.KEPT)
     before = trained.snapshot()
     limited = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, {limit}))"
@@ -173,7 +170,7 @@ def test_row_73_the_old_model_survives_a_failing_write(trained, limit):
     assert trained.snapshot() == before
 
 
-def test_row_73_a_replaced_file_keeps_its_rights_and_its_links(trained):
+def test_fault_73_a_replaced_file_keeps_its_rights_and_its_links(trained):
     os.chmod("model", 0o640)
     (trained.path / "place").mkdir()
     os.symlink("../model", "place/link")
@@ -185,13 +182,13 @@ def test_row_73_a_replaced_file_keeps_its_rights_and_its_links(trained):
     assert os.stat("model").st_mode & 0o777 == 0o640
 
 
-def test_row_74_a_missing_model_leaves_the_output_alone(folder):
+def test_fault_74_a_missing_model_leaves_the_output_alone(folder):
     folder.put("output", folder.KEPT)
     err, out = folder.refuses("svmx-predict", HEART, "no such model", "output")
     assert (err, out) == ("svmx-predict: error: no such model: No such file or directory\n", "")
 
 
-def test_row_75_no_input_is_overwritten(trained):
+def test_fault_75_no_input_is_overwritten(trained):
     trained.put("data", "1 1:1\n-1 1:-1\n")
     os.symlink("data", "soft")
     os.link("data", "hard")
@@ -204,7 +201,7 @@ def test_row_75_no_input_is_overwritten(trained):
     assert "the output file is the same as model, which would be lost" in err
 
 
-def test_row_76_a_bad_row_in_the_middle_leaves_no_partial_output(trained):
+def test_fault_76_a_bad_row_in_the_middle_leaves_no_partial_output(trained):
     rows = ["1 1:1\n"] * 500
     rows[250] = "1 1:1 3:x\n"
     trained.put("data", "".join(rows))
@@ -213,7 +210,7 @@ def test_row_76_a_bad_row_in_the_middle_leaves_no_partial_output(trained):
     assert (err, out) == ("svmx-predict: error: data:251:9: value is not a number: 'x'\n", "")
 
 
-def test_row_77_an_empty_test_file(trained):
+def test_fault_77_an_empty_test_file(trained):
     trained.put("data", "")
     err, out = trained.accepts("svmx-predict", "data", "model", "output")
     assert (err, out) == ("", "Accuracy = 0% (0/0) (classification)\n")
@@ -228,23 +225,23 @@ def test_row_77_an_empty_test_file(trained):
 
 @posix
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda s: s.name)
-def test_row_78_a_signal_ends_the_training_and_keeps_the_old_model(folder, running, signum):
+def test_fault_78_a_signal_ends_the_training_and_keeps_the_old_model(folder, running, signum):
     folder.put("model", folder.KEPT)
     args = [*endless(folder.path / "data"), "model"]
     before = folder.snapshot()
     child = running(*args)
     child.send_signal(signum)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=PATIENCE)
     assert (child.returncode, err) == (-signum, b"")
     assert folder.snapshot() == before
 
 
 @posix
-def test_row_78_an_interrupt_may_save_the_model_as_it_is(folder, running):
+def test_fault_78_an_interrupt_may_save_the_model_as_it_is(folder, running):
     args = [*endless(folder.path / "data"), "model"]
     child = running("--on-interrupt", "save", *args)
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == 0
     assert err == b"warning: interrupted before the tolerance was reached: the model is feasible, not optimal\n"
     assert b"optimization finished" in out
@@ -253,19 +250,19 @@ def test_row_78_an_interrupt_may_save_the_model_as_it_is(folder, running):
 
 
 @posix
-def test_row_78_an_interrupt_that_the_caller_ignores_stays_ignored(folder, running):
+def test_fault_78_an_interrupt_that_the_caller_ignores_stays_ignored(folder, running):
     """As for what a shell script starts with &. Of two pending signals the lower number, SIGINT, would act first."""
     child = running(
         *endless(folder.path / "data"), "model", preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN)
     )
     child.send_signal(signal.SIGINT)
     child.send_signal(signal.SIGTERM)
-    _, err = child.communicate(timeout=60)
+    _, err = child.communicate(timeout=PATIENCE)
     assert (child.returncode, err) == (-signal.SIGTERM, b"")
 
 
 @posix
-def test_row_78_a_second_interrupt_kills():
+def test_fault_78_a_second_interrupt_kills():
     from libsvmx.cli.process import StopFlag
 
     previous = signal.getsignal(signal.SIGINT)
@@ -281,7 +278,7 @@ def test_row_78_a_second_interrupt_kills():
 
 
 @posix
-def test_row_78_an_interrupted_write_leaves_no_temporary_file(trained):
+def test_fault_78_an_interrupted_write_leaves_no_temporary_file(trained):
     """Ctrl-C between opening the temporary file and renaming it."""
     code = (
         "import os, signal\n"
@@ -301,12 +298,12 @@ def test_row_78_an_interrupted_write_leaves_no_temporary_file(trained):
 
 
 @posix
-def test_row_79_a_broken_pipe_is_quiet(folder, running):
+def test_fault_79_a_broken_pipe_is_quiet(folder, running):
     args = [*endless(folder.path / "data"), "model"]
     child = running(*args)
     child.stdout.close()
     err = child.stderr.read()
-    assert (child.wait(timeout=60), err) == (-signal.SIGPIPE, b"")
+    assert (child.wait(timeout=PATIENCE), err) == (-signal.SIGPIPE, b"")
     assert names(folder) == ["data"]
 
 
@@ -323,7 +320,7 @@ def memory_limit(megabytes):
 
 @linux
 @pytest.mark.parametrize("command", ["svmx-train", "svmx-predict"])
-def test_row_80_too_little_memory_for_the_data(trained, command):
+def test_fault_80_too_little_memory_for_the_data(trained, command):
     width = 2_000_000
     with open("data", "w") as file:
         for label in (1, -1):
@@ -341,7 +338,7 @@ def test_row_80_too_little_memory_for_the_data(trained, command):
 
 
 @linux
-def test_row_80_with_little_memory_fewer_kernel_rows_are_kept(trained):
+def test_fault_80_with_little_memory_fewer_kernel_rows_are_kept(trained):
     """-m is an upper bound: the model is the same, and where there is no room at all the old one stays."""
     args = [*endless(trained.path / "data")[:-1], "--max-iter", "3000", "-q", "-m", "100000", "data"]
     assert process("svmx-train", *args, "expected").returncode == 0
@@ -388,7 +385,7 @@ def test_limits_are_remarked_and_leave_a_usable_model(folder):
 # ---------------------------------------------------------------- others at work
 
 
-def test_row_86_writers_of_one_model_never_mix(folder):
+def test_fault_86_writers_of_one_model_never_mix(folder):
     costs = ["0.1", "1", "10", "100"]
     for cost in costs:
         folder.accepts("svmx-train", "-q", "-c", cost, HEART, f"expected.{cost}")
@@ -404,7 +401,7 @@ def test_row_86_writers_of_one_model_never_mix(folder):
     assert names(folder) == sorted(["model", *(f"expected.{cost}" for cost in costs)])
 
 
-def test_row_87_a_decimal_comma_locale_changes_nothing(trained):
+def test_fault_87_a_decimal_comma_locale_changes_nothing(trained):
     previous = locale.setlocale(locale.LC_ALL)
     expected = trained.get("model")
     for name in ("de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "nl_NL.UTF-8"):

@@ -19,7 +19,7 @@ from support.commands import process
 
 from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Grid
-from libsvmx.cli import grid
+from libsvmx.cli import gridjob, gridtables
 from libsvmx.io.svmlight import read_data
 
 HEART = str(data.DATA / "heart_scale")
@@ -240,7 +240,12 @@ def test_tables(folder):
 
 
 def test_json_has_null_for_what_is_no_number():
-    assert grid.finite({"a": math.nan, "b": math.inf, "c": 1, "d": None}) == {"a": None, "b": None, "c": 1, "d": None}
+    assert gridtables.finite({"a": math.nan, "b": math.inf, "c": 1, "d": None}) == {
+        "a": None,
+        "b": None,
+        "c": 1,
+        "d": None,
+    }
 
 
 def test_workers_give_the_same_table(folder):
@@ -419,6 +424,6 @@ def test_states_travel_between_processes(folder, monkeypatch):
     first = rows_without_times(folder.get("one"))
     assert len({row["iterations"] for row in first}) > 3
     original = grid_search.Plan
-    monkeypatch.setattr(grid, "Plan", lambda *args: original(*args, engine=gridengine.chained))
+    monkeypatch.setattr(gridjob, "Plan", lambda *args: original(*args, engine=gridengine.chained))
     folder.accepts("svmx-grid", *SMALL, "--csv", "two", "--workers", "2", HEART)
     assert rows_without_times(folder.get("two")) == first

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import data, gridengine
-from support.commands import arguments, process
+from support.commands import PATIENCE, arguments, process
 
 from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Point
@@ -88,7 +88,7 @@ def test_killed_workers_and_resumed(folder):
     child = subprocess.Popen(arguments("svmx-grid", *args, IRIS), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     child.stdout.readline()
     child.kill()
-    child.communicate(timeout=120)  # its pipes close only when the workers, too, are gone
+    child.communicate(timeout=PATIENCE)  # its pipes close only when the workers, too, are gone
     assert 1 <= len(result_lines(folder.get("results"))) <= 9
     folder.accepts("svmx-grid", *args, "-resume", "results", "--csv", "table", IRIS)
     assert [r["rate"] for r in rows(folder.get("table"))] == [r["rate"] for r in rows(folder.get("expected"))]
@@ -398,7 +398,7 @@ def test_interrupted_by_the_keyboard(folder, workers):
     for _ in range(3):
         child.stdout.readline()
     child.send_signal(signal.SIGINT)
-    _, err = child.communicate(timeout=120)
+    _, err = child.communicate(timeout=PATIENCE)
     assert child.returncode == -signal.SIGINT
     assert b"Traceback" not in err
     assert len(result_lines(folder.get("results"))) >= 3

@@ -1,8 +1,5 @@
-"""Command lines of svmx-train and svmx-predict. Ids carry the row of the project's fault list.
-
-row 41 not finite · 42 no number · 43, 44 weights · 45-47 folds · 48 probability · 49 infeasible nu
-50 huge kernel parameters · 51 -b with nothing behind it · 52 usage, help, version
-"""
+"""Command lines of svmx-train and svmx-predict. Ids carry the number of the fault in
+tests/io/invalid/README.md."""
 
 import pytest
 from libsvmx._version import VERSION
@@ -15,7 +12,7 @@ from libsvmx.cli import predict, train
 HEART = str(data.DATA / "heart_scale")
 TINY = "1 1:1 2:0.5\n-1 1:-1\n1 1:0.75\n-1 1:-0.5 2:-1\n"
 
-# row, options, cause
+# fault, options, cause
 REFUSED = [
     *(
         (41, f"-{o} {v}", f"option -{o} needs a finite number, not '{v}'")
@@ -65,7 +62,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(
-    "options, cause", [c[1:] for c in REFUSED], ids=[f"row-{c[0]}{c[1].replace(' ', '')}" for c in REFUSED]
+    "options, cause", [c[1:] for c in REFUSED], ids=[f"fault-{c[0]}{c[1].replace(' ', '')}" for c in REFUSED]
 )
 def test_bad_options_are_refused_with_usage(folder, options, cause):
     folder.put("data", TINY)
@@ -75,7 +72,7 @@ def test_bad_options_are_refused_with_usage(folder, options, cause):
     assert out == train.USAGE
 
 
-# row, options, what the kernel or the data cannot do
+# fault, options, what the kernel or the data cannot do
 INFEASIBLE = [
     (
         49,
@@ -91,7 +88,7 @@ INFEASIBLE = [
 
 
 @pytest.mark.parametrize(
-    "options, cause", [c[1:] for c in INFEASIBLE], ids=[f"row-{c[0]}{c[1].replace(' ', '')}" for c in INFEASIBLE]
+    "options, cause", [c[1:] for c in INFEASIBLE], ids=[f"fault-{c[0]}{c[1].replace(' ', '')}" for c in INFEASIBLE]
 )
 def test_parameters_that_do_not_suit_the_data_are_refused(folder, options, cause):
     folder.put("model", folder.KEPT)
@@ -103,7 +100,7 @@ def test_parameters_that_do_not_suit_the_data_are_refused(folder, options, cause
 @pytest.mark.parametrize(
     "options", ["-t 3 -g 1e300", "-t 3 -r 1e300", "-t 3 -r -1e300", "-g 1e300", "-g 1e-300", "-c 1e300", "-c 1e-300"]
 )
-def test_row_50_extreme_but_bounded_kernels_stay_finite(folder, options):
+def test_fault_50_extreme_but_bounded_kernels_stay_finite(folder, options):
     code, out, err = folder.call("svmx-train", *options.split(), "--max-iter", "2000", HEART, "model")
     assert "nan" not in out and "inf" not in out.replace("\ninf", "")
     if code:
@@ -174,7 +171,7 @@ def test_options_without_their_value(folder, option):
     assert (err, out) == (f"svmx-train: error: option {option} needs a value\n", train.USAGE)
 
 
-def test_row_51_predict_with_nothing_behind_b(folder):
+def test_fault_51_predict_with_nothing_behind_b(folder):
     err, out = folder.refuses("svmx-predict", "-b")
     assert (err, out) == ("svmx-predict: error: option -b needs a value\n", predict.USAGE)
     for args in (["-b", "1"], ["-b", "1", "a"], ["a", "b"], ["-q"]):
@@ -188,7 +185,7 @@ def test_row_51_predict_with_nothing_behind_b(folder):
 
 
 @pytest.mark.parametrize("command, usage", [("svmx-train", train.USAGE), ("svmx-predict", predict.USAGE)])
-def test_row_52_usage_help_and_version(command, usage):
+def test_fault_52_usage_help_and_version(command, usage):
     bare = process(command)
     assert (bare.returncode, bare.stdout.decode(), bare.stderr) == (1, usage, b"")
     asked = process(command, "-q", "--help") if command == "svmx-train" else process(command, "--help")
@@ -214,7 +211,7 @@ def test_every_option_of_the_usage_is_known(folder):
 # ---------------------------------------------------------------- weights, folds, probability
 
 
-def test_row_43_weight_0_drops_the_class(folder):
+def test_fault_43_weight_0_drops_the_class(folder):
     folder.put("data", "1 1:1\n2 1:2\n3 1:3\n1 1:1.5\n2 1:2.5\n3 1:3.5\n")
     folder.put("rest", "1 1:1\n3 1:3\n1 1:1.5\n3 1:3.5\n")
     err, _ = folder.accepts("svmx-train", "-g", "1", "-w2", "0", "data", "model")
@@ -223,7 +220,7 @@ def test_row_43_weight_0_drops_the_class(folder):
     assert folder.get("model") == folder.get("expected")
 
 
-def test_row_44_a_weight_for_an_absent_class(folder):
+def test_fault_44_a_weight_for_an_absent_class(folder):
     folder.put("data", TINY)
     err, _ = folder.accepts("svmx-train", "-w7", "3", "data", "model")
     assert err == "warning: a weight is given for class 7, which does not occur in the data\n"
@@ -231,7 +228,7 @@ def test_row_44_a_weight_for_an_absent_class(folder):
     assert folder.get("model") == folder.get("expected")
 
 
-def test_row_46_more_folds_than_rows_is_leave_one_out(folder):
+def test_fault_46_more_folds_than_rows_is_leave_one_out(folder):
     folder.put("data", TINY)
     err, out = folder.accepts("svmx-train", "-v", "100", "data")
     assert err == "warning: more folds than rows (100 4): every row becomes a fold of its own\n"
@@ -240,14 +237,14 @@ def test_row_46_more_folds_than_rows_is_leave_one_out(folder):
     assert folder.accepts("svmx-train", "-v", "1e30", "data")[1] == expected
 
 
-def test_row_47_a_class_smaller_than_the_folds(folder):
+def test_fault_47_a_class_smaller_than_the_folds(folder):
     folder.put("data", TINY + "3 1:2\n1 1:3\n")
     err, _ = folder.accepts("svmx-train", "-v", "3", "data")
     assert err == "warning: there are fewer rows than folds in class -1, 3\n"
 
 
 @pytest.mark.parametrize("options", ["", "-b 1"])
-def test_row_47_a_fold_that_holds_every_row_ends_cleanly(folder, options):
+def test_fault_47_a_fold_that_holds_every_row_ends_cleanly(folder, options):
     folder.put("data", "1 1:1\n2 1:2\n3 1:3\n")
     code, _, err = folder.call("svmx-train", *options.split(), "-v", "2", "data")
     assert code == 1
@@ -263,7 +260,7 @@ def test_cross_validation_prints_its_line_even_when_quiet_and_writes_nothing(fol
     assert folder.snapshot() == {}
 
 
-def test_row_48_too_few_rows_for_probabilities_are_remarked(folder):
+def test_fault_48_too_few_rows_for_probabilities_are_remarked(folder):
     folder.put("data", "1 1:1\n-1 1:-1\n")
     err, _ = folder.accepts("svmx-train", "-b", "1", "data", "model")
     assert err == "warning: too few rows for reliable probability estimates of class 1, -1\n"
@@ -272,7 +269,7 @@ def test_row_48_too_few_rows_for_probabilities_are_remarked(folder):
     assert err == ""
 
 
-def test_row_49_the_greatest_feasible_nu_is_feasible(folder):
+def test_fault_49_the_greatest_feasible_nu_is_feasible(folder):
     err, _ = folder.refuses("svmx-train", "-s", "1", "-n", "0.888889", HEART, "model")
     limit = err.split()[-1]
     folder.accepts("svmx-train", "-s", "1", "-n", limit, HEART, "model")
@@ -291,7 +288,7 @@ def test_a_lone_dash_is_standard_input_and_no_option(folder):
     assert b"gamma 2\n" in folder.get("model")
 
 
-def test_row_40_a_kernel_that_is_not_symmetric_is_remarked(folder):
+def test_fault_40_a_kernel_that_is_not_symmetric_is_remarked(folder):
     symmetric = "1 0:1 1:2 2:1\n-1 0:2 1:1 2:2\n"
     folder.put("data", symmetric)
     assert folder.accepts("svmx-train", "-q", "-t", "4", "data")[0] == ""

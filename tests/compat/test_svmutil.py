@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from support.commands import PATIENCE
 
 from libsvmx import svmutil
 
@@ -59,7 +60,7 @@ def run(module: str, script: str, folder: Path) -> str:
         env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums of the oracle depend on the number of threads
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -4,6 +4,7 @@ import os
 import threading
 
 import pytest
+from support.commands import PATIENCE
 
 from libsvmx._core.threads import for_each, thread_count
 
@@ -52,7 +53,7 @@ def test_an_exception_ends_it(threads):
 
 
 def test_items_are_begun_at_the_same_time():
-    both = threading.Barrier(2, timeout=60)
+    both = threading.Barrier(2, timeout=PATIENCE)
     for_each(lambda item: both.wait(), range(2), 2)
 
 

@@ -1,10 +1,5 @@
-"""Bad data files, one defect each, and odd ones that are valid. Ids carry the row of the project's fault list.
-
-row 1 no data · 2 blank lines · 4 CRLF · 5 CR, UTF-16, byte order mark · 6 NUL · 7, 8 comments · 9 qid
-10 label missing · 11, 12 CSV · 13-15 indices · 16, 17 colons · 18-20 nan, inf, overflow · 21 denormals
-22 hexadecimal · 23 overflow in the kernel · 24-27 labels and targets · 28, 29 nothing to tell apart · 30 long lines
-32-36 files · 38-40 precomputed kernels
-"""
+"""Bad data files, one defect each, and odd ones that are valid. Ids carry the number of the fault in
+tests/io/invalid/README.md."""
 
 import bz2
 import gzip
@@ -33,7 +28,7 @@ SV
 -1 1:-1 
 """  # noqa: W291
 
-# row of the list, file, line, column, cause
+# fault, file, line, column, cause
 MALFORMED = [
     (2, "inner_blank.txt", 2, 0, "blank line inside the data"),
     (5, "cr_only.txt", 1, 6, "carriage return inside the line"),
@@ -113,7 +108,7 @@ def position(name, line, column):
 
 
 @pytest.mark.parametrize(
-    "name, line, column, cause", [c[1:] for c in MALFORMED], ids=[f"row-{c[0]}-{c[1]}" for c in MALFORMED]
+    "name, line, column, cause", [c[1:] for c in MALFORMED], ids=[f"fault-{c[0]}-{c[1]}" for c in MALFORMED]
 )
 def test_malformed_data_is_refused_by_name_line_and_column(folder, name, line, column, cause):
     path = str(INVALID / name)
@@ -135,7 +130,7 @@ def test_malformed_data_is_refused_by_name_line_and_column(folder, name, line, c
 @pytest.mark.parametrize(
     "name, options, line, cause",
     [c[1:] for c in UNTRAINABLE],
-    ids=[f"row-{c[0]}-{c[1]}{c[2].replace(' ', '')}" for c in UNTRAINABLE],
+    ids=[f"fault-{c[0]}-{c[1]}{c[2].replace(' ', '')}" for c in UNTRAINABLE],
 )
 def test_untrainable_data_is_refused_by_line(folder, name, options, line, cause):
     folder.put("model", folder.KEPT)
@@ -145,14 +140,14 @@ def test_untrainable_data_is_refused_by_line(folder, name, options, line, cause)
     assert "optimization finished" not in out
 
 
-def test_row_23_overflowing_targets_are_refused(folder):
+def test_fault_23_overflowing_targets_are_refused(folder):
     folder.put("model", folder.KEPT)
     err, _ = folder.refuses("svmx-train", "-s", "3", INVALID / "target_1e308.txt", "model")
     assert "the solution degenerates: its coefficients are not finite" in err
 
 
 @pytest.mark.parametrize("options", ["", "-s 2", "-s 3", "-s 4", "-b 1"])
-def test_row_18_and_27_nothing_nan_is_trained_whatever_the_formulation(folder, options):
+def test_fault_18_and_27_nothing_nan_is_trained_whatever_the_formulation(folder, options):
     for name in ("feature_nan.txt", "feature_inf.txt", "label_nan.txt", "label_inf.txt"):
         err, _ = folder.refuses("svmx-train", *options.split(), INVALID / name, "model")
         assert "value is not finite" in err
@@ -198,7 +193,7 @@ def content(read):
 
 
 @pytest.mark.parametrize(
-    "text, rows, remarks", [case[2:] for case in ODD], ids=[f"row-{case[0]}-{case[1]}" for case in ODD]
+    "text, rows, remarks", [case[2:] for case in ODD], ids=[f"fault-{case[0]}-{case[1]}" for case in ODD]
 )
 def test_odd_but_valid_data(tmp_path, text, rows, remarks):
     path = tmp_path / "data"
@@ -211,7 +206,7 @@ def test_odd_but_valid_data(tmp_path, text, rows, remarks):
         assert content(read_data(str(path))) == repr(rows)
 
 
-def test_row_2_remark_names_the_first_blank_line(folder):
+def test_fault_2_remark_names_the_first_blank_line(folder):
     folder.put("data", "1 1:1\n-1 1:2\n\n\n")
     err, _ = folder.accepts("svmx-train", "data")
     assert err == "warning: data:3: blank line at the end of the file is ignored\n"
@@ -220,7 +215,7 @@ def test_row_2_remark_names_the_first_blank_line(folder):
 @pytest.mark.parametrize(
     "text", ["# made by hand\n\n1 1:0.5 3:2\n  # more\n\n-1 2:-1.5\n\n", "\n1 1:0.5 3:2\n#\n-1 2:-1.5\n#"]
 )
-def test_row_8_lenient_skips_blank_and_comment_lines_and_keeps_line_numbers(folder, text):
+def test_fault_8_lenient_skips_blank_and_comment_lines_and_keeps_line_numbers(folder, text):
     folder.put("data", text)
     read = read_data("data", lenient=True)
     assert content(read) == repr(TWO_ROWS)
@@ -235,7 +230,7 @@ def test_row_8_lenient_skips_blank_and_comment_lines_and_keeps_line_numbers(fold
     assert f"data:{len(text.splitlines()) + 1 + (not text.endswith('#'))}: class label 1.5" in err
 
 
-def test_row_10_unlabeled_rows_are_predicted_without_scores(folder):
+def test_fault_10_unlabeled_rows_are_predicted_without_scores(folder):
     folder.put("model", MODEL)
     folder.put("labelled", "1 1:2\n-1 1:-3\n-1\n")
     folder.put("bare", "1:2\n1:-3\n 5:1 # nothing known\n")
@@ -245,14 +240,14 @@ def test_row_10_unlabeled_rows_are_predicted_without_scores(folder):
     assert folder.get("output") == folder.get("expected") == b"1\n-1\n-1\n"
 
 
-def test_row_13_index_zero_is_remarked_once_and_used(folder):
+def test_fault_13_index_zero_is_remarked_once_and_used(folder):
     folder.put("data", "1 0:3 1:1\n-1 0:-3 1:1\n1 0:2\n")
     err, _ = folder.accepts("svmx-train", "-t", "0", "data", "model")
     assert err == "warning: data: there is a feature with index 0; indices should start from 1\n"
     assert b"0:2 \n" in folder.get("model")
 
 
-def test_row_28_one_class_gives_a_remark_and_a_model_without_vectors(folder):
+def test_fault_28_one_class_gives_a_remark_and_a_model_without_vectors(folder):
     folder.put("data", "3 1:1\n3 1:2\n")
     err, _ = folder.accepts("svmx-train", "data", "model")
     assert "warning: the training data has only one class" in err
@@ -264,7 +259,7 @@ def test_row_28_one_class_gives_a_remark_and_a_model_without_vectors(folder):
 
 @pytest.mark.parametrize("text", ["1\n-1\n", "1 1:2\n-1 1:2\n1 1:2\n-1 1:2\n"])
 @pytest.mark.parametrize("kernel", "0123")
-def test_row_29_contradictory_points_give_a_finite_model(folder, text, kernel):
+def test_fault_29_contradictory_points_give_a_finite_model(folder, text, kernel):
     folder.put("data", text)
     _, out = folder.accepts("svmx-train", "-t", kernel, "data", "model")
     assert "nan" not in out and "inf" not in out
@@ -273,7 +268,7 @@ def test_row_29_contradictory_points_give_a_finite_model(folder, text, kernel):
     assert set(folder.get("output").split()) <= {b"1", b"-1"}
 
 
-def test_row_30_a_line_of_five_megabytes(tmp_path):
+def test_fault_30_a_line_of_five_megabytes(tmp_path):
     n = 400_000
     path = tmp_path / "wide"
     path.write_text("1" + "".join(f" {j}:{j % 97}.25" for j in range(1, n + 1)) + "\n-1 1:1\n")
@@ -283,13 +278,13 @@ def test_row_30_a_line_of_five_megabytes(tmp_path):
     assert all(matrix.values[j] == (j + 1) % 97 + 0.25 for j in range(n))
 
 
-def test_row_30_a_number_of_a_million_digits(tmp_path):
+def test_fault_30_a_number_of_a_million_digits(tmp_path):
     path = tmp_path / "digits"
     path.write_text(f"1 1:0.{'3' * 1_000_000} 2:{'0' * 1_000_000}7 3:{'9' * 1_000_000}e-1000000\n")
     assert read_data(str(path)).matrix.row(0) == [(1, 1 / 3), (2, 7.0), (3, 1.0)]
 
 
-def test_row_32_and_36_files_that_cannot_be_read(folder):
+def test_fault_32_and_36_files_that_cannot_be_read(folder):
     (folder.path / "place").mkdir()
     folder.put("model", MODEL)
     folder.put("file", "1 1:1\n")
@@ -304,7 +299,7 @@ def test_row_32_and_36_files_that_cannot_be_read(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_row_36_permission_denied(folder):
+def test_fault_36_permission_denied(folder):
     folder.put("data", "1 1:1\n")
     os.chmod("data", 0)
     code, _, err = folder.call("svmx-train", "data", "model")
@@ -318,7 +313,7 @@ def heart():
     return path, path.read_bytes()
 
 
-def test_row_33_and_37_pipes_are_read_once_and_give_the_same_model(folder, heart):
+def test_fault_33_and_37_pipes_are_read_once_and_give_the_same_model(folder, heart):
     path, text = heart
     assert process("svmx-train", "-q", path, "expected").returncode == 0
     for name in ("-", "/dev/stdin"):
@@ -339,7 +334,7 @@ def test_row_33_and_37_pipes_are_read_once_and_give_the_same_model(folder, heart
     assert folder.get("piped") == folder.get("expected")
 
 
-def test_row_33_predict_from_standard_input(folder, heart):
+def test_fault_33_predict_from_standard_input(folder, heart):
     path, text = heart
     folder.accepts("svmx-train", "-q", path, "model")
     _, expected = folder.accepts("svmx-predict", path, "model", "expected")
@@ -352,7 +347,7 @@ def test_row_33_predict_from_standard_input(folder, heart):
     assert "not both" in err
 
 
-def test_row_33_bad_standard_input_is_named(folder):
+def test_fault_33_bad_standard_input_is_named(folder):
     done = process("svmx-train", "-", "model", input=b"1 1:1\n-1 1:nan\n")
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr == b"svmx-train: error: standard input:2:6: value is not finite: 'nan'\n"
@@ -362,7 +357,7 @@ def test_row_33_bad_standard_input_is_named(folder):
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress, bz2.compress])
-def test_row_34_compressed_data_and_models(folder, heart, pack):
+def test_fault_34_compressed_data_and_models(folder, heart, pack):
     path, text = heart
     folder.put("packed", pack(text))
     folder.accepts("svmx-train", "-q", path, "expected")
@@ -376,7 +371,7 @@ def test_row_34_compressed_data_and_models(folder, heart, pack):
     assert "no data" in folder.refuses("svmx-train", "nothing", "other")[0]
 
 
-def test_row_35_long_file_names(folder):
+def test_fault_35_long_file_names(folder):
     deep = folder.path
     while len(str(deep)) < 1500:
         deep = deep / ("d" * 200)
@@ -395,7 +390,7 @@ def test_row_35_long_file_names(folder):
     assert "File name too long" in err
 
 
-def test_row_35_names_that_are_no_text(folder):
+def test_fault_35_names_that_are_no_text(folder):
     name = os.fsdecode(b"\xff\xfe data")
     folder.put(name, "1 1:1\n-1 1:-1\n")
     assert process("svmx-train", "-q", name).returncode == 0
@@ -406,7 +401,7 @@ def test_row_35_names_that_are_no_text(folder):
     assert b"data:2:4: value is missing after the colon" in done.stderr
 
 
-def test_row_40_a_matrix_that_is_no_kernel_comes_to_an_end(folder):
+def test_fault_40_a_matrix_that_is_no_kernel_comes_to_an_end(folder):
     n = 40
     rows = []
     for i in range(n):

@@ -1,9 +1,5 @@
-"""Bad model files, one defect each, and odd ones that are valid. Ids carry the row of the project's fault list.
-
-row 53, 54 cut off · 55 total_sv · 56 nr_class · 57 nr_sv · 58, 59 missing keys · 60 repeated keys
-61 probabilities · 62 unknown keys · 63 support vector lines · 64 nan, inf · 65 line ends, byte order mark, NUL
-66, 67 precomputed · 68 degree · 69 old versions
-"""
+"""Bad model files, one defect each, and odd ones that are valid. Ids carry the number of the fault in
+tests/io/invalid/README.md."""
 
 from pathlib import Path
 
@@ -14,7 +10,7 @@ from libsvmx.io.modelfile import load_model, model_text
 
 INVALID = Path(__file__).with_name("invalid") / "model"
 
-# row of the list, file, line, column, cause
+# fault, file, line, column, cause
 REFUSED = [
     (53, "empty", 0, 0, "not a model file: there is no line 'SV' after the header"),
     (53, "half", 0, 0, "not a model file: there is no line 'SV' after the header"),
@@ -136,7 +132,7 @@ def test_every_file_is_used():
 
 
 @pytest.mark.parametrize(
-    "name, line, column, cause", [c[1:] for c in REFUSED], ids=[f"row-{c[0]}-{c[1]}" for c in REFUSED]
+    "name, line, column, cause", [c[1:] for c in REFUSED], ids=[f"fault-{c[0]}-{c[1]}" for c in REFUSED]
 )
 def test_bad_models_are_refused_by_name_and_line(folder, name, line, column, cause):
     path = str(INVALID / f"{name}.txt")
@@ -178,7 +174,7 @@ ODD = [
 ]
 
 
-@pytest.mark.parametrize("change", [case[2] for case in ODD], ids=[f"row-{c[0]}-{c[1]}" for c in ODD])
+@pytest.mark.parametrize("change", [case[2] for case in ODD], ids=[f"fault-{c[0]}-{c[1]}" for c in ODD])
 def test_odd_but_valid_models(tmp_path, change):
     path = tmp_path / "model"
     path.write_bytes(change(VALID))
@@ -186,7 +182,7 @@ def test_odd_but_valid_models(tmp_path, change):
     assert model_text(load_model(str(path))) == VALID
 
 
-def test_row_63_a_vector_without_features_is_valid(tmp_path):
+def test_fault_63_a_vector_without_features_is_valid(tmp_path):
     path = tmp_path / "model"
     path.write_bytes(VALID.replace(b"0.5 1:-0.5 \n", b"0.5 \n"))
     assert load_model(str(path)).vectors.row(1) == []
@@ -202,7 +198,7 @@ UNREADABLE = [
 ]
 
 
-@pytest.mark.parametrize("case", UNREADABLE, ids=[f"row-{c[0]}-{i}" for i, c in enumerate(UNREADABLE)])
+@pytest.mark.parametrize("case", UNREADABLE, ids=[f"fault-{c[0]}-{i}" for i, c in enumerate(UNREADABLE)])
 def test_rows_a_precomputed_model_cannot_read(folder, case):
     _, text, line, cause = case
     folder.put("model", PRECOMPUTED)
@@ -213,14 +209,14 @@ def test_rows_a_precomputed_model_cannot_read(folder, case):
     assert out == ""
 
 
-def test_row_66_a_serial_number_beyond_every_row_reads_nothing(folder):
+def test_fault_66_a_serial_number_beyond_every_row_reads_nothing(folder):
     folder.put("tests", "1 0:1 1:1 2:0 3:1\n")
     folder.put("output", folder.KEPT)
     err, _ = folder.refuses("svmx-predict", "tests", INVALID / "serial_2000000000.txt", "output")
     assert "tests:1: precomputed kernel: the row ends at column 3, but the model needs column 2000000000" in err
 
 
-def test_row_69_models_of_old_versions(folder):
+def test_fault_69_models_of_old_versions(folder):
     """Before 3.17 classes -1, 1 kept their order; coefficients came as %.8g; one-class had no density marks."""
     folder.put("tests", TESTS)
     folder.put("new", VALID)

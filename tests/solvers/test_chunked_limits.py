@@ -47,19 +47,21 @@ def test_no_limit_stops_what_needs_fewer_iterations():
 
 @pytest.mark.parametrize("shrinking", [False, True])
 def test_time_limit(shrinking):
-    case = hard()
-    begun = time.monotonic()
-    solution = case.solve(control=Control(1e-3, shrinking, time_limit=0.1), working_set=20)
+    case, asked = hard(), []
+    control = Control(1e-3, shrinking, time_limit=0.1, should_stop=lambda: asked.append(time.monotonic()))
+    deadline = time.monotonic() + 0.1
+    solution = case.solve(control=control, working_set=20)
     assert solution.status == "time limit"
-    assert time.monotonic() - begun < 1.5
+    # it ends at its first look at the clock past the limit; one may fall between that look and what is asked with it
+    assert sum(at > deadline for at in asked) <= 1
     case.check_feasible(case.alpha(solution))
 
 
 def test_time_limit_within_a_chunk():
-    """One chunk would take all the steps, a quarter of a second."""
-    solution = hard(C=1e6).solve(control=Control(1e-3, max_iter=1000000, time_limit=0.02), working_set=0)
+    """One working set would take all the steps."""
+    solution = hard(C=1e6).solve(control=Control(1e-3, max_iter=100_000_000, time_limit=0.02), working_set=0)
     assert solution.status == "time limit"
-    assert solution.iterations < 1000000
+    assert solution.iterations < 100_000_000
 
 
 def test_should_stop():
@@ -86,18 +88,14 @@ def test_should_stop_before_anything():
 
 def test_keyboard_interrupt():
     case = hard()
-    begun = time.monotonic()
     with alarm(0.1), pytest.raises(KeyboardInterrupt):
         case.solve(working_set=20)
-    assert time.monotonic() - begun < 1.5
 
 
 def test_keyboard_interrupt_within_a_chunk():
     case = hard(C=1e6)
-    begun = time.monotonic()
     with alarm(0.05), pytest.raises(KeyboardInterrupt):
-        case.solve(control=Control(1e-3, max_iter=5000000), working_set=0)
-    assert time.monotonic() - begun < 0.7
+        case.solve(control=Control(1e-3, max_iter=100_000_000), working_set=0)
 
 
 @pytest.mark.parametrize("where", ["on_progress", "should_stop"])

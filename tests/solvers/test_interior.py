@@ -11,10 +11,8 @@ import pytest
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
-from libsvmx._problem.certificate import array_level
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
-from libsvmx._solvers.interior_point.dual_solver import feasible
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations
 from libsvmx._solvers.interior_point.point import point_of
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of, total
@@ -437,38 +435,3 @@ def test_an_indefinite_matrix_is_given_up():
     state = point.blocks.states[0]
     point.blocks.states = [replace(state, inverse=-1e9 * state.inverse)]
     assert not NormalEquations(point.blocks, point.method.point, point.m, True).factorize(None)
-
-
-# ---- from any alpha to a model -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_feasible(seed):
-    rng = np.random.default_rng(seed)
-    m = int(rng.integers(2, 30))
-    y = np.where(rng.random(m) < rng.choice([0.1, 0.5]), 1.0, -1.0)
-    upper = rng.uniform(0.1, 2, size=m)
-    alpha = rng.uniform(-0.5, 2.5, size=m) * rng.choice([0.0, 1.0], p=[0.2, 0.8])
-    found = feasible(alpha, y, upper)
-    assert np.all((found >= 0) & (found <= upper))
-    assert abs(y @ found) <= 1e-13 * (1 + found.sum())
-    own = np.clip(alpha, 0, upper)
-    smaller = 1 if own[y > 0].sum() < own[y < 0].sum() else -1
-    np.testing.assert_array_equal(found[y == smaller], own[y == smaller])
-
-
-@pytest.mark.parametrize(
-    ("alpha", "y", "scores", "expected"),
-    [
-        ([0.5, 0.5], [1, -1], [0.2, 0.4], -0.3),
-        ([0.0, 1.0, 0.5], [1, 1, -1], [9.0, -9.0, 0.7], -0.7),
-        ([0.0, 0.0], [1, -1], [1.0, -1.0], 0.0),
-        ([0.0, 0.0], [1, 1], [1.0, 2.0], -2.0),
-        ([0.0, 0.0], [-1, -1], [1.0, 2.0], -1.0),
-        ([1.0, 1.0], [1, -1], [3.0, -2.0], -0.5),
-    ],
-)
-def test_rho(alpha, y, scores, expected):
-    alpha, y, scores = (np.array(v, dtype=float) for v in (alpha, y, scores))
-    level = array_level(scores, np.where(y > 0, alpha < 1, alpha > 0), np.where(y > 0, alpha > 0, alpha < 1))
-    assert -level == pytest.approx(expected)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support import data
+from support.commands import PATIENCE
 from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised, extremes, sums_of
 from support.labels import costs_of
@@ -69,7 +70,7 @@ def test_scipy_is_imported_by_those_that_need_it_only():
         "[SEEDERS[name].seed for name in ('sir', 'top', 'avg', 'near')]; assert 'numpy' not in sys.modules;"
         "SEEDERS['mir'].seed; assert 'scipy.linalg' in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("star", [False, True])

@@ -19,6 +19,10 @@ MODULES = {
 }
 
 
+# Seconds until a process that hangs fails its test: what works takes a small part of that on any machine.
+PATIENCE = 900
+
+
 def arguments(command, *args, before="pass"):
     """What starts ``command`` as a process; ``before`` is a statement run there when all is imported."""
     module = MODULES[command].__name__
@@ -27,7 +31,7 @@ def arguments(command, *args, before="pass"):
 
 def process(command, *args, before="pass", **options):
     """A finished process; output and errors are kept as bytes unless told otherwise."""
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 300, **options}
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": PATIENCE, **options}
     return subprocess.run(arguments(command, *args, before=before), **options)
 
 

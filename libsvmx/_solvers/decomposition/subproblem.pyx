@@ -199,28 +199,18 @@ cdef class Subproblem:
                 together //= 16
         return changed
 
-    cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil:
-        """Second-order pair steps until the gap is below ``eps``, up to ``limit``; False if nothing has changed.
-
-        In float, relative to the level of each group, which the scores that matter are near.
-        """
-        cdef Py_ssize_t n = self.size, v, i, j, candidate, size
-        cdef Py_ssize_t violator[2]
+    cdef void begin_steps(self, Py_ssize_t size) noexcept nogil:
+        """V in float and relative to the levels, padded to ``size``; curvatures; and beta and V as they are now."""
+        cdef Py_ssize_t n = self.size, v
         cdef Certificate found
         cdef double level[2]
-        cdef float highest[2]
-        cdef float gain, best, widest, gap
-        cdef double step, room_i, room_j, curvature
-        cdef int64_t t
-        cdef int g
         cdef float *V = &self.nearby[0]
-        cdef bint stored = self.inner is None
-        size = (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
+        cdef int g
         for g in range(self.groups):
             certify(&found, n, &self.V[0], &self.up[g, 0], &self.low[g, 0])
             level[g] = level_of(&found)
         for v in range(n):
-            if stored:
+            if self.inner is None:
                 svmx_leaf_inverse(n, &self.K[v * self.stride], &self.diagonal[0], self.diagonal[v],
                                   &self.inverse[v * self.stride])
             else:
@@ -229,6 +219,23 @@ cdef class Subproblem:
             V[v] = <float>(self.V[v] - level[self.group[v]])
         for v in range(n, size):
             V[v] = 0
+
+    cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil:
+        """Second-order pair steps until the gap is below ``eps``, up to ``limit``; False if nothing has changed.
+
+        In float, relative to the level of each group, which the scores that matter are near.
+        """
+        cdef Py_ssize_t n = self.size, i, j, candidate, size
+        cdef Py_ssize_t violator[2]
+        cdef float highest[2]
+        cdef float gain, best, widest, gap
+        cdef double step, room_i, room_j, curvature
+        cdef int64_t t
+        cdef int g
+        cdef float *V = &self.nearby[0]
+        cdef bint stored = self.inner is None
+        size = (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
+        self.begin_steps(size)
         for g in range(self.groups):
             violator[g] = svmx_leaf_move(size, V, &self.K[0], &self.K[0], 0, &self.up[g, 0], &highest[g])
         for t in range(limit):

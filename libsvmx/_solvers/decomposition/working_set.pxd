@@ -16,4 +16,5 @@ cdef class Selection:
     cdef double random(self) noexcept nogil
     cdef Py_ssize_t choose(self, Py_ssize_t n, int groups, const double *V, const float *up, const float *low,
                            Py_ssize_t stride, int32_t *last, int32_t round, Py_ssize_t q, int32_t *chosen) noexcept nogil
+    cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round, int32_t *chosen) noexcept nogil
     cdef double threshold(self, Py_ssize_t n, Py_ssize_t count) noexcept nogil

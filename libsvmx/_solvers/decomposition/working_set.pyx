@@ -52,7 +52,7 @@ cdef class Selection:
         ``up`` and ``low`` (groups, stride): 0 in I_up and I_low of the group, infinite outside; ``last``: the round in which
         a variable was last chosen, brought up to date.
         """
-        cdef Py_ssize_t p, k = 0, n_chosen, n_stay = 0, n_candidates = 0, places
+        cdef Py_ssize_t p, n_stay = 0, n_candidates = 0, places
         cdef Certificate found[2]
         cdef double level[2]
         cdef double error, bar = 0.0
@@ -97,8 +97,12 @@ cdef class Selection:
         if groups == 2 and has_pair(&found[0]) and has_pair(&found[1]):
             g = 0 if gap_of(&found[0]) >= gap_of(&found[1]) else 1  # working sets of two or three want a pair of one group
             self.key[found[g].max_violator] = self.key[found[g].min_violator] = 2 * FIRST
-        bar = self.threshold(n, q)
-        n_chosen = 0
+        return self.take_largest(n, q, last, round, chosen)
+
+    cdef Py_ssize_t take_largest(self, Py_ssize_t n, Py_ssize_t q, int32_t *last, int32_t round, int32_t *chosen) noexcept nogil:
+        """The variables of the q largest keys, ascending, into ``chosen``; returns how many."""
+        cdef Py_ssize_t p, k = 0, n_chosen = 0
+        cdef double bar = self.threshold(n, q)
         for p in range(n):
             n_chosen += self.key[p] > bar
         for p in range(n):

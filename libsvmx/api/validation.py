@@ -1,0 +1,169 @@
+"""Cross-validation and leave-one-out over arrays; the same computations as ``svmx-train -v`` and ``--loo``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._train.metrics import Scores
+from libsvmx._train.observer import Observer
+from libsvmx._train.validation import cross_validation
+from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx.api.arrays import parameter_of, problem_of, rand_of
+
+if TYPE_CHECKING:
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.validation.cross_validation import CrossValidated
+    from libsvmx._train.validation.fold_report import FoldReport
+    from libsvmx._train.validation.leave_one_out import LeftOneOut
+    from libsvmx._typing import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What cross-validation and leave-one-out have in common: each row is predicted by a model trained without it.
+
+    Attributes
+    ----------
+    predictions : ndarray, shape (n,)
+    accuracy : float                        percent of predictions equal to the target
+    mean_squared_error, squared_correlation : float
+    decision_values : ndarray, shape (n, f) of the same models: f = 1 for two classes, one-class and regression, else a
+        column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
+    labels : tuple of int                   classes by first appearance; positive values speak for the first of a pair
+    folds : tuple of FoldReport             seeder used, iterations, times and more of each fold
+    full : FoldReport or None               of the training over all rows, if there was one
+    """
+
+    predictions: FloatArray
+    accuracy: float
+    mean_squared_error: float
+    squared_correlation: float
+    decision_values: FloatArray
+    labels: tuple[int, ...]
+    folds: tuple[FoldReport, ...]
+    full: FoldReport | None
+
+    @property
+    def iterations(self) -> int:
+        """Of all trainings."""
+        return sum(report.iterations for report in (self.full, *self.folds) if report)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossValidation(Validation):
+    """Result of a cross-validation: a Validation, and:
+
+    Attributes
+    ----------
+    fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in
+    seeder, scheme : str                    as asked for, with the usual scheme filled in
+    """
+
+    fold_of: IntArray
+    seeder: str
+    scheme: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaveOneOut(Validation):
+    """Result of leave-one-out: a Validation whose ``folds`` are one for each of ``retrained``, and:
+
+    Attributes
+    ----------
+    retrained : ndarray of int32            rows without which the problem was solved again
+    """
+
+    retrained: IntArray
+    full: FoldReport
+
+
+def cross_validate(
+    X: Any,
+    y: Any,
+    n_folds: int,
+    param: Parameter | None = None,
+    *,
+    seeder: str | None = None,
+    scheme: str = "",
+    random_state: int | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> CrossValidation:
+    """Cross-validate with LIBSVM's folds; arguments as of ``train``, and:
+
+    seeder : str or None
+        None or 'none': every fold from nothing along LIBSVM's path. 'auto', or a name of ``libsvmx.SEEDERS``, where
+        each has a line of ``help``: folds start from a known optimum (alpha seeding), which as a rule saves iterations.
+        The optimum is the same to ``eps``: a row on the border may be predicted otherwise, as with another ``eps``.
+        'path': a fold leaves the optimum over all rows along the exact path, whose breakpoints are counted as
+        ``iterations``.
+    scheme : str
+        'chain': a fold starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
+    random_state : int
+        Of what is drawn: the folds, by default those of svm-train, and by solvers that draw.
+
+    Raises
+    ------
+    ParameterError, DataError
+    """
+    param = parameter_of(param, options, random_state)
+    problem, param = problem_of(X, y, param)
+    seeding = Seeding(seeder or "none", scheme)
+    found = cross_validation.cross_validate(
+        problem, param, n_folds, rand_of(random_state), observer or Observer(), seeding
+    )
+    return CrossValidation(
+        **_figures(found, problem),
+        fold_of=np.asarray(found.fold_of),
+        full=found.full,
+        seeder=found.seeding.seeder,
+        scheme=found.seeding.scheme,
+    )
+
+
+def leave_one_out(
+    X: Any,
+    y: Any,
+    param: Parameter | None = None,
+    *,
+    seeder: str = "auto",
+    values: bool = True,
+    random_state: int | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> LeaveOneOut:
+    """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
+
+    seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
+        leaves along the exact path; 'auto': what is expected to be the fastest
+    values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
+        out, and their ``decision_values`` are those of the training over all rows
+
+    Raises
+    ------
+    ParameterError, DataError
+    """
+    param = parameter_of(param, options, random_state)
+    problem, param = problem_of(X, y, param)
+    found = leave_one_out_problem(problem, param, rand_of(random_state), observer or Observer(), seeder, values)
+    return LeaveOneOut(**_figures(found, problem), retrained=np.asarray(found.retrained), full=found.full)
+
+
+def _figures(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, Any]:
+    """The fields that a Validation has."""
+    scores = Scores()
+    scores.add(found.predicted, problem.targets)
+    return {
+        "predictions": np.asarray(found.predicted),
+        "accuracy": scores.accuracy,
+        "mean_squared_error": scores.mean_squared_error,
+        "squared_correlation": scores.squared_correlation,
+        "decision_values": np.asarray(found.values).reshape(len(problem), -1 if len(found.values) else 0),
+        "labels": found.labels,
+        "folds": found.folds,
+    }

@@ -1,0 +1,185 @@
+"""What a command line of svmx-grid asks for: grid.py's options, and svmx-train's for the training at every point."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from libsvmx._train.training import default_gamma
+from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents
+from libsvmx._train.validation.grid_pool import need
+from libsvmx._train.validation.grid_search import Plan, usual_seeding
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx.cli import gridplot
+from libsvmx.cli.options import UsageError, count, parse, real
+from libsvmx.cli.process import available, warn
+from libsvmx.cli.solveroptions import asked_solvers
+from libsvmx.cli.train import Job as TrainJob
+from libsvmx.cli.train import grammar
+from libsvmx.cli.version import version_text
+from libsvmx.exceptions import ParameterError
+from libsvmx.io.files import STANDARD_INPUT, check_target, same_file
+
+USAGE = """\
+usage: svmx-grid [options] [svmx-train options] dataset
+
+Cross-validates a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) at every point of
+a grid of C and gamma and prints the best C, gamma and rate: the highest accuracy, or for regression
+the smallest mean squared error.
+
+options, grid.py's:
+  -log2c begin,end,step | null   exponents of C (-5,15,2); null leaves C to -c
+  -log2g begin,end,step | null   exponents of gamma (3,-15,-2); null leaves gamma to -g
+  -v n                           n-fold cross-validation (5)
+  -out FILE | null               results, a line for each point as it comes (dataset.out)
+  -resume [FILE]                 go on from a results file, by default from dataset.out
+  -png FILE | null               picture, needs matplotlib (dataset.png where matplotlib is installed)
+  -svmtrain FILE, -gnuplot FILE  ignored; -gnuplot null is -png null
+
+options, svmx-train's, for the training at every point: see svmx-train --help
+
+more:
+  --csv FILE, --json FILE  table of all points
+  --workers N              processes that share the points, needs joblib
+  --dask ADDRESS           share the points among the workers of a Dask scheduler
+  --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
+                           none is LIBSVM's own path, with exactly the rates of svm-train
+  --help, --version
+"""
+
+VALUED = ("-log2c", "-log2g", "-v", "-svmtrain", "-gnuplot", "-out", "-png")
+NULL = "null"
+
+
+@dataclass
+class Job(TrainJob):
+    """What the command line asks for, over a training's options."""
+
+    c_axis: tuple[float, float, float] | None = field(default_factory=lambda: C_AXIS)
+    g_axis: tuple[float, float, float] | None = field(default_factory=lambda: G_AXIS)
+    out: str | None = None
+    png: str | None = None
+    png_asked: bool = False
+    resume: str | None = None
+    csv: str | None = None
+    json: str | None = None
+    workers: int = 1
+    dask: str | None = None
+    seeding: Seeding = field(default_factory=lambda: Seeding("auto"))
+    dataset: str = ""
+    ignored: list[str] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """Name of the data set, as grid.py builds file names of it."""
+        return "stdin" if self.dataset == STANDARD_INPUT else os.path.basename(self.dataset)
+
+    @property
+    def kind(self) -> tuple[tuple[bool, bool], bool]:
+        """Which axes are searched, and whether rates are errors."""
+        return (self.c_axis is not None, self.g_axis is not None), self.parameter().svm_type.is_regression
+
+    def plan(self, max_index: int) -> Plan:
+        """The search. Raises UsageError for what does not go together."""
+        for axis, name, option in ((self.c_axis, "C", "-log2c"), (self.g_axis, "gamma", "-log2g")):
+            if axis is not None and name in self.values:
+                raise UsageError(f"-{name[0].lower()} has no place beside {option}; {option} null searches no {name}")
+        try:
+            axes = (None if axis is None else exponents(*axis) for axis in (self.c_axis, self.g_axis))
+            grid = Grid(*axes)
+            param = default_gamma(self.parameter(), max_index)
+            return Plan(param, grid, self.folds or 5, usual_seeding(self.seeding, param))
+        except ParameterError as error:
+            raise UsageError(str(error)) from None
+
+
+def axis(option: str, text: str) -> tuple[float, float, float] | None:
+    """``begin,end,step`` or null."""
+    if text == NULL:
+        return None
+    parts = text.split(",")
+    if len(parts) != 3:
+        raise UsageError(f"option {option} needs begin,end,step or null, not {text!r}")
+    begin, end, step = (real(option, part) for part in parts)
+    return begin, end, step
+
+
+def parse_arguments(argv: list[str]) -> Job:
+    """The job of a command line. grid.py's options count only as whole words, the rest is svmx-train's."""
+    job = Job()
+    rest = []
+    words = argv[:-1]
+    given: dict[str, str] = {}
+    i = 0
+    while i < len(words):
+        word = words[i]
+        if word in VALUED:
+            if i + 1 >= len(words):
+                raise UsageError(f"option {word} needs a value, and the data set comes last")
+            given[word] = words[i + 1]
+            i += 1
+        elif word == "-resume":
+            given[word] = ""
+            if i + 1 < len(words) and not words[i + 1].startswith("-"):
+                i += 1
+                given[word] = words[i]
+        else:
+            rest.append(word)
+        i += 1
+    letters, flags, names, switches = grammar(job, asked_solvers(argv))
+    names |= {
+        "--csv": lambda option, text: setattr(job, "csv", text),
+        "--json": lambda option, text: setattr(job, "json", text),
+        "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
+        "--dask": lambda option, text: setattr(job, "dask", text),
+    }
+    del names["--on-interrupt"], switches["--loo"]  # there is no model to save, and rates are those of folds
+    files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, version_text("svmx-grid"))
+    if len(files) != 1:
+        what = f"unexpected argument {files[0]!r}" if files else "no data set: it comes last"
+        raise UsageError(what if argv else "")
+    job.dataset = files[0]
+    take_given(job, given)
+    return job
+
+
+def take_given(job: Job, given: dict[str, str]) -> None:
+    """grid.py's own options into ``job``, with its default file names."""
+    if "-log2c" in given:
+        job.c_axis = axis("-log2c", given["-log2c"])
+    if "-log2g" in given:
+        job.g_axis = axis("-log2g", given["-log2g"])
+    if "-v" in given:
+        job.set_folds("-v", given["-v"])
+    job.ignored = [option for option in ("-svmtrain", "-gnuplot") if given.get(option, NULL) != NULL]
+    out = given.get("-out", f"{job.title}.out")
+    job.out = None if out == NULL else out
+    default_png = NULL if given.get("-gnuplot") == NULL else f"{job.title}.png"
+    png = given.get("-png", default_png)
+    job.png = None if png == NULL else png
+    job.png_asked = "-png" in given
+    if "-resume" in given:
+        job.resume = given["-resume"] or f"{job.title}.out"
+
+
+def check(job: Job) -> None:
+    """Everything that can be wrong before the data are read."""
+    for option in job.ignored:
+        warn(f"option {option} is ignored: nothing but this program is run")
+    if job.png is not None:
+        if job.png_asked:
+            need("matplotlib", "plot", "-png")
+            gridplot.load()
+        elif not available("matplotlib"):
+            job.png = None
+    if job.resume is not None:
+        os.stat(job.resume)
+    outputs = [name for name in (job.out, job.png, job.csv, job.json) if name is not None]
+    for i, name in enumerate(outputs):
+        check_target(name)
+        if same_file(name, job.dataset):
+            raise UsageError(f"the output file {name} is the data set itself")
+        if any(os.path.realpath(name) == os.path.realpath(other) for other in outputs[:i]) and name != os.devnull:
+            raise UsageError(f"two outputs are to go to {name}")
+        if name is not job.out and job.resume is not None and same_file(name, job.resume):
+            raise UsageError(f"the output file {name} is the file to resume from, which would be lost")
