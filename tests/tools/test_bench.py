@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -14,7 +15,7 @@ from support.data import DATA
 from support.oracle import Oracle
 
 import libsvmx
-from tools.bench import datasets, turns
+from tools.bench import ROOT, datasets, turns
 from tools.bench.__main__ import JOBS, arguments, job_of, main
 from tools.bench.cases import Case
 from tools.bench.certificate import certify
@@ -149,6 +150,26 @@ def test_run_compares_models(tmp_path):
     ours.last["model_hash"] = "another"
     assert job.wrong(found)
     assert "DIFFER" in job.table(found).text()
+
+
+LOADED = """
+import sys
+sys.path.append({root!r})
+from tools.bench import datasets
+from tools.bench.peers import svmx
+training = svmx.Training(datasets.load({npz!r}), "-t 0", **{settings!r})
+before = set(sys.modules)
+training.train()
+print(sorted(set(sys.modules) - before))
+"""
+
+
+@pytest.mark.parametrize("settings", [{}, {"solver": "irwls"}, {"solver": "crsvm", "low_rank": "cholesky", "rank": 5}])
+def test_all_that_a_training_needs_is_loaded_before_its_clock_starts(settings, tmp_path):
+    npz = str(datasets.prepare(HEART, DATA, tmp_path))
+    code = LOADED.format(root=str(ROOT), npz=npz, settings=settings)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_slow_solvers_run_once(tmp_path):

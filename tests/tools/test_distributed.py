@@ -23,13 +23,13 @@ def test_a_run_in_small(tmp_path, capsys):
     assert [run["name"] for run in equal["runs"]] == list(distributed.EQUAL)
     assert all(run["results"][0]["difference"] <= distributed.DIFFERENT for run in equal["runs"])
     (told,) = cost["runs"][0]["results"]
-    assert (told["rows"], told["features"], told["blocks"]) == (1200, 4, 3)
+    assert (cost["case"]["name"], told["blocks"]) == ("1200x4", 3)
     assert told["status"] == "converged"
     assert told["gap"] <= 1e-8
     assert 0 < told["sent_bytes"] < told["received_bytes"]
     assert len(told["most_gigabytes"]) == 3
     assert min(told["most_gigabytes"]) > 0.01
-    assert "| 1,200 | 4 | 3 |" in (tmp_path / "m").read_text()
+    assert "| 1200x4 | 3 |" in (tmp_path / "m").read_text()
     assert "a worker killed" in capsys.readouterr().out
 
 

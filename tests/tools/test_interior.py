@@ -93,20 +93,20 @@ def test_sets_that_are_not_there_are_told(tmp_path):
 
 def test_variants_end_at_the_same_optimum(tmp_path):
     found = JOB.run(case_of("isolet-like", "variants"), options(DATA, tmp_path, repeat=2))
-    runs = interior.of_variants(found)
-    assert len(runs) == len(interior.SHARES)
-    objectives = [run["objective"] for run in runs if run["status"] == "converged"]
-    assert len(objectives) > 3
-    np.testing.assert_allclose(objectives, objectives[0], rtol=1e-8)
-    m = found.n_rows
-    assert set(runs[0]["sizes"]) == {m}
-    assert min(runs[1]["sizes"]) < m
-    assert runs[2]["sizes"][0] == m / 2
-    assert len(runs[2]["seconds"]) == 2
+    told = [judged(found, run.name) for run in found.runs if run.last["status"] == "converged"]
+    assert len(told) > 3
+    np.testing.assert_allclose([one["objective"] for one in told], told[0]["objective"], rtol=1e-8)
+    assert max(one["gap"] for one in told) < 1e-8
+    m, sizes = found.n_rows, [run.last["counts"]["sizes"][1:] for run in found.runs]
+    assert set(sizes[0]) == {m}
+    assert min(sizes[1]) < m
+    assert sizes[2][0] == m / 2
+    assert len(found.runs[2].times) == 2
+    assert all(0 < run.last["solve_seconds"] <= run.last["cpu"] for run in found.runs)
     assert not JOB.wrong(found)
-    runs[3]["objective"] += 1e-3 * abs(objectives[0])
+    found.told["judged"]["q_U = m/4"] = {**told[0], "objective": told[0]["objective"] * 0.999}
     assert JOB.wrong(found) == ["NOT OPTIMAL: q_U = m/4"]
-    runs[3]["status"] = "iteration limit"
+    found.last("q_U = m/4")["status"] = "iteration limit"
     assert not JOB.wrong(found)
     assert "iteration limit" in JOB.table(found).text()
 
@@ -127,10 +127,13 @@ def test_what_is_beside_libsvm(tmp_path):
 # ---- tables --------------------------------------------------------------------------------------
 
 
-def test_ratios_are_those_of_the_same_round():
-    runs = [{"seconds": s, "status": "converged", "iterations": 9} for s in ([2.0, 40.0, 3.0], [1.0, 10.0, 3.0])]
-    found = Found(case_of("letter", "variants"), runs=[Run("crsvm", dict, [{"runs": runs, "seconds": 1.0}])])
-    assert interior.variant_row(found) == ("letter", "3.00 s x 1.00, 9", "3.00 s x 2.00, 9")
+def test_times_as_fast():
+    runs = [
+        Run(name, dict, [{"seconds": s, "solve_seconds": s / 2}]) for name, s in (("unreduced", 2.0), ("half", 1.0))
+    ]
+    found = Found(case_of("letter", "variants"), runs=runs)
+    assert [interior.VARIANTS["x"](found, run) for run in runs] == ["1.00", "2.00"]
+    assert interior.VARIANTS["solve s"](found, runs[1]) == "0.500"
 
 
 def test_growth_and_accuracies_are_found():

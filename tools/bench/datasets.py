@@ -41,21 +41,21 @@ def find(folder, name):
 def prepare(case, folder, cache):
     """The arrays of a case as an .npz file in ``cache``, made if it is not there yet. Raises Unavailable."""
     if case.data in generated.SETS:
-        key = _key(Path(generated.__file__).read_bytes())
-        return _kept(cache / f"{case.data}-{case.rows}-{key}.npz", lambda: drawn(case))
+        key = key_of(Path(generated.__file__).read_bytes())
+        return kept(cache / f"{case.data}-{case.rows}-{key}.npz", lambda: drawn(case))
     source = find(folder, case.data)
     change = (case.rows, case.parity, case.factor, case.standard, case.every)
-    return _kept(cache / f"{case.data}-{_key(*_version(source), change)}.npz", lambda: read(source, case))
+    return kept(cache / f"{case.data}-{key_of(*_version(source), change)}.npz", lambda: read(source, case))
 
 
 def plain_text(source, cache):
     """The text of a set without compression; a plain file is taken as it is."""
     if source.suffix != ".xz":
         return source
-    return _kept(cache / f"{source.stem}-{_key(*_version(source))}.txt", lambda: lzma.decompress(source.read_bytes()))
+    return kept(cache / f"{source.stem}-{key_of(*_version(source))}.txt", lambda: lzma.decompress(source.read_bytes()))
 
 
-def _kept(path, made):
+def kept(path, made):
     """``path``, with what is ``made``, a Dataset or bytes, if it is not there yet."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def _version(source):
     return source.resolve(), status.st_size, status.st_mtime_ns
 
 
-def _key(*content):
+def key_of(*content):
     """Changes with what a file is made of."""
     return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
 

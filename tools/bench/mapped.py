@@ -11,7 +11,6 @@ there is one feature less than in the paper.
 """
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,13 @@ FILES = {"mushrooms": ("mushrooms",), "letter": ("letter.scale", "letter.scale.t
 PROBLEMS = (*FILES, "isolet-like")
 
 
-def load(name: str, folder: Path, rows: int = 0) -> tuple[Any, Any]:
+def prepare(case, folder, cache):
+    """The arrays of a problem, or of its first rows, as datasets.prepare has them. Raises Unavailable."""
+    path = cache / f"{case.data}-mapped-{case.rows}-{datasets.key_of(Path(__file__).read_bytes())}.npz"
+    return datasets.kept(path, lambda: datasets.dense_dataset(*load(case.data, folder, case.rows)))
+
+
+def load(name, folder, rows=0):
     """X, float64, shape (m, n), and y of +1 and -1, of a problem, or of its first rows. Raises Unavailable."""
     if name not in FILES:
         X, y = isolet()
@@ -38,13 +43,13 @@ def load(name: str, folder: Path, rows: int = 0) -> tuple[Any, Any]:
     return X[: rows or None], y[: rows or None]
 
 
-def dense(folder: Path, names: tuple[str, ...]) -> tuple[Any, Any]:
+def dense(folder, names):
     """Values and labels of sets, one after the other."""
     found = [datasets.read(datasets.find(folder, name), Case(name, name)) for name in names]
     return np.vstack([datasets.scipy_matrix(d).toarray() for d in found]), np.concatenate([d.targets for d in found])
 
 
-def categories(X: Any) -> Any:
+def categories(X):
     """Numbers 1, 2, ... of the categories whose 0/1 columns stand side by side: float64, shape (m, attributes).
 
     Raises
@@ -63,11 +68,11 @@ def categories(X: Any) -> Any:
     return np.column_stack(columns)
 
 
-def numbers(X: Any) -> Any:
+def numbers(X):
     return np.rint((X + 1) * 7.5)
 
 
-def isolet() -> tuple[Any, Any]:
+def isolet():
     """As many classes, rows and columns; a row is the mean of its class and a smooth deviation, in [-1, 1]."""
     classes, each, width = ISOLET
     random = np.random.default_rng(SEED)
@@ -82,7 +87,7 @@ def isolet() -> tuple[Any, Any]:
     return (2 * (X - low) / (high - low) - 1)[order], np.where(labels[order] == 0, 1.0, -1.0)
 
 
-def second_order(X: Any) -> Any:
+def second_order(X):
     """Features whose products are (x'z + 1)^2 - 1: x_i^2 and sqrt(2) x_i x_j, row by row, then sqrt(2) x_i; scaled."""
     first, second = np.triu_indices(X.shape[1])
     features = np.hstack([X[:, first] * X[:, second] * np.where(first == second, 1, np.sqrt(2)), np.sqrt(2) * X])

@@ -82,7 +82,7 @@ STRESS = (trial("a9a-c10000", "a9a", 1e4, 0.05, (CHUNKED, SMO, LIBSVM), "stress"
 COLUMNS = {
     "q": lambda found, run: str(run.about["settings"].get("working_set", "")),
     **TIMES,
-    "chunks": lambda found, run: text(run.last["counts"].get("subproblems"), ","),
+    "subproblems": lambda found, run: text(run.last["counts"].get("subproblems"), ","),
     "iterations": lambda found, run: f"{run.last['iterations']:,}",
     "SV": lambda found, run: f"{judged(found, run.name)['n_sv']:,}",
     "bounded": lambda found, run: f"{judged(found, run.name)['n_bounded']:,}",
@@ -115,8 +115,7 @@ support vectors are computed from data and coefficients; above smo: the objectiv
     def run(self, case, options):
         size = min(options.working_set or QUICK_SET, QUICK_SET) if options.quick else options.working_set
         ways = [sized(way, size) for way in case.ways]
-        found, _ = trained(case, ways, options, f"{case.options} -m {options.megabytes:g}")
-        return found
+        return trained(case, ways, options)
 
     def table(self, found):
         return Table(found.title(), rows_of(found, COLUMNS), remarks(self, found))
@@ -130,7 +129,7 @@ support vectors are computed from data and coefficients; above smo: the objectiv
             sizes = (best.get("n_sv", ""), found.case.paper_sv, best.get("n_bounded", ""))
             cells = (cell(found, way) for way in ways)
             rows.append((found.case.name, str(found.n_rows), found.case.options, *map(str, sizes), *cells))
-        return [Table("Seconds (chunks)", rows)]
+        return [Table("Seconds (subproblems)", rows)]
 
     def wrong(self, found):
         """Ways in chunks that say they have converged, and are not at the optimum."""
@@ -155,7 +154,7 @@ def sized(way, working_set):
 
 
 def cell(found, way):
-    """Seconds of a way, and in how many chunks; '> 60': not done after 60 s."""
+    """Seconds of a way, and how many subproblems; '> 60': not done after 60 s."""
     run = next((run for run in found.runs if run.name == way), None)
     if run is None:
         return ""

@@ -7,27 +7,23 @@ machines" (ETNA 31, 2008).
 import warnings
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
 
 from tools.bench import datasets, mapped
-from tools.bench.cases import QUICK_ROWS, Case, Way
+from tools.bench.cases import Case, Way
 from tools.bench.jobs.trainings import excess, judged, trained
-from tools.bench.measure import Unavailable, limit_cpu, measure, timed
+from tools.bench.measure import Unavailable, measure, timed
 from tools.bench.peers import CONVERGED
-from tools.bench.protocol import TIMES, Found, Job, remarks, rows_of
+from tools.bench.protocol import TIMES, Job, remarks, rows_of
 from tools.bench.report import Table, text
-from tools.bench.turns import Run, take_turns
 
 WRONG = 1e-6  # so far may an objective be above the best one found, relatively, of a run that says it has converged
 CRSVM = Way("crsvm", settings={"solver": "crsvm"})
 LOOSE = Way("crsvm, 1e-2", settings={"solver": "crsvm", "tolerance": 1e-2})
 LIBSVM, SMO, LIBLINEAR = Way("LIBSVM", "libsvm"), Way("smo"), "LIBLINEAR"
 
-# Most rows q_U of the normal matrix, as a share of all; 0: unreduced.
-SHARES = (0.0, 1.0, 0.5, 0.25, 0.125, 0.0625)
 # Rows of Adult; the sets that are not there are cut from the last one.
 ADULT = {"a1a": 1605, "a2a": 2265, "a3a": 3185, "a4a": 4781, "a5a": 6414, "a6a": 11_220, "a7a": 16_100, "a8a": 22_696}
 LARGEST = "a9a"
@@ -38,7 +34,7 @@ MOST_DOUBLINGS, SETTLED = 22, 1e-8  # passes of LIBLINEAR that are tried: 1, 2, 
 FACTORS = (("eigen", 64), ("cholesky", 300), ("rpcholesky", 300), ("nystrom", 300))
 BY_FACTOR = ", by the factor"
 CASES = (
-    *(Case(name, name, part="variants") for name in mapped.PROBLEMS),
+    *(Case(name, name, LINEAR, part="variants") for name in mapped.PROBLEMS),
     *(Case(name, name, LINEAR, rows, part="linear", ways=(CRSVM, LIBSVM)) for name, rows in ADULT.items()),
     Case(LARGEST, LARGEST, LINEAR, part="linear", ways=(CRSVM, LOOSE, LIBSVM)),
     # LIBSVM to a tight tolerance, whose optimum ours is to be
@@ -56,6 +52,12 @@ COLUMNS = {
     "above crsvm": lambda found, run: text(excess(found, run.name, CRSVM.name), ".1e"),
     "gap": lambda found, run: f"{judged(found, run.name)['gap']:.1e}",
     "infeasibility": lambda found, run: f"{judged(found, run.name)['infeasibility']:.1e}",
+    "status": lambda found, run: run.last["status"],
+}
+VARIANTS = {
+    "solve s": lambda found, run: f"{run.median('solve_seconds'):.3f}",
+    "x": lambda found, run: f"{found.runs[0].median('solve_seconds') / run.median('solve_seconds'):.2f}",
+    **COLUMNS,
 }
 LOW_RANK = {
     **TIMES,
@@ -70,9 +72,9 @@ LOW_RANK = {
 class Interior(Job):
     name = "interior"
     explained = """\
-One thread; medians of CPU time. Variants of the reduction: of the solve alone, all in one process that takes them in
-turn; times as fast as unreduced in the same round. Sets: of the whole training, one process for each, data in memory
-before. Objectives and gaps are computed from data and coefficients; above crsvm: relatively."""
+One thread; medians of CPU time of the whole training, one process for each, data in memory before. solve s: from the
+first iteration to the end of the solve; x: times as fast as unreduced. Objectives and gaps are computed from data and
+coefficients; above crsvm: relatively."""
     parts: ClassVar = {
         "variants": "Adaptive constraint reduction, at most q_U rows",
         "linear": "Linear kernel, C = 1",
@@ -88,14 +90,12 @@ before. Objectives and gaps are computed from data and coefficients; above crsvm
         return {"variants": variants, "lowrank": lowrank}.get(case.part, linear)(case, options)
 
     def table(self, found):
-        part, notes = found.case.part, remarks(self, found)
-        if part == "variants":
-            return Table(found.title(), [("", *variant_heads()), variant_row(found)], notes)
-        curve = found.told.get("curve")
+        notes, curve = remarks(self, found), found.told.get("curve")
         if curve:
             told = (f"{accuracy:.0e} in {reached(curve, accuracy):.3f} s" for accuracy in ACCURACIES)
             notes.append(f"{LIBLINEAR}, whose bias is regularized, above its own best: {', '.join(told)}")
-        return Table(found.title(), rows_of(found, LOW_RANK if part == "lowrank" else COLUMNS), notes)
+        columns = {"variants": VARIANTS, "lowrank": LOW_RANK}.get(found.case.part, COLUMNS)
+        return Table(found.title(), rows_of(found, columns), notes)
 
     def tables(self, results):
         if not results or results[0].case.part in ("variants", "lowrank"):
@@ -112,122 +112,35 @@ before. Objectives and gaps are computed from data and coefficients; above crsvm
 
     def wrong(self, found):
         """Runs of the interior-point method that say they have converged, and are not at the optimum."""
-        if found.case.part == "variants":
-            tried = {
-                heads: (r["status"], r["objective"])
-                for heads, r in zip(variant_heads(), of_variants(found), strict=False)
-            }
-        else:
-            tried = {run.name: (run.last.get("status"), judged(found, run.name)["objective"])
-                     for run in found.runs if judged(found, run.name)}  # fmt: skip
-        best = min((objective for _, objective in tried.values()), default=0.0)
+        told = [(run, judged(found, run.name)["objective"]) for run in found.runs if judged(found, run.name)]
+        best = min((objective for _, objective in told), default=0.0)
         return [
-            f"NOT OPTIMAL: {name}"
-            for name, (status, objective) in tried.items()
-            if name != LIBSVM.name and status == CONVERGED and objective - best > WRONG * max(abs(best), 1e-300)
+            f"NOT OPTIMAL: {run.name}"
+            for run, objective in told
+            if run.name != LIBSVM.name
+            and run.last["status"] == CONVERGED
+            and objective - best > WRONG * max(abs(best), 1e-300)
         ]
 
 
-# ---- variants of the reduction -------------------------------------------------------------------------------
-
-
 def variants(case, options):
-    """All in one process, in turn, so that what else runs on the machine slows them alike."""
-    job = {"call": "jobs.interior:solve_variants", "problem": case.name, "data": str(options.data)}
-    job |= {"rows": QUICK_ROWS if options.quick else 0, "repeat": options.repeat, "limit": options.limit}
-    found = Found(case)
-    found.runs = [Run(CRSVM.name, partial(measure, job, 1, options.timeout))]
-    take_turns(found.runs, 1, options.max_seconds_once)
-    if not found.measured():
-        raise Unavailable(found.runs[0].cannot)
-    found.n_rows, found.n_columns = found.runs[0].last["rows"], found.runs[0].last["features"]
-    return found
-
-
-def solve_variants(job):
-    """In a child: {problem, data, rows, repeat, limit}: with each of SHARES so many times, in turn.
-
-    Returns
-    -------
-    rows, features : int      of the problem
-    runs : list of {seconds, iterations, status, objective, sizes}; ``seconds``: all CPU times; ``sizes``: |Q| by
-        iteration
-    """
-    from libsvmx._solvers.interior_point.settings import CRSVM as Settings
-
-    X, y = mapped.load(job["problem"], Path(job["data"]), job["rows"])
-    most = [int(np.ceil(share * len(y))) if share < 1 else 0 for share in SHARES]
-    kinds = ["adaptive" if share else "none" for share in SHARES]
-    settings = [Settings(reduction=kind, most_rows=q) for kind, q in zip(kinds, most, strict=True)]
-    runs = [{"seconds": []} for _ in SHARES]
-    limit_cpu(job["limit"])
-    solved(X, y, settings[0])  # what is done once in a process: libraries, pages of memory
-    for _ in range(job["repeat"]):
-        for run, chosen in zip(runs, settings, strict=True):
-            seconds, told = solved(X, y, chosen)
-            run["seconds"].append(seconds)
-            run.update(told)
-    return {"seconds": sum(sum(run["seconds"]) for run in runs), "rows": len(y), "features": X.shape[1], "runs": runs}
-
-
-def solved(X, y, settings):
-    """CPU seconds of one solve with C = 1, and what it came to."""
-    from threadpoolctl import threadpool_limits
-
-    from libsvmx._kernels.featurerows import DenseRows
-    from libsvmx._solvers.interior_point import predictor_corrector
-    from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
-
-    lines, found = [], []
-    rows, C = DenseRows(X), np.ones(len(y))
-
-    def solve():
-        with LocalRowBlocks(rows, y, C) as blocks:
-            found[:] = predictor_corrector.solve(blocks, settings, lines.append), blocks.states
-
-    with threadpool_limits(1, "blas"):
-        seconds = timed(solve)
-        answer, states = found
-        alpha = np.concatenate([state.alpha for state in states])
-        w = (y * alpha) @ X
-    told = {
-        "iterations": answer.iterations,
-        "status": str(answer.status),
-        "sizes": [line.rows for line in lines[1:]],
-    }
-    return seconds, {**told, "objective": float(w @ w) / 2 - float(alpha.sum())}
-
-
-def of_variants(found):
-    return found.last(CRSVM.name).get("runs", ())
-
-
-def variant_heads():
-    return ["unreduced", *(f"q_U = m/{1 / share:g}" for share in SHARES[1:])]
-
-
-def variant_row(found):
-    """'0.52 s x 1.9, 24': median seconds, times as fast as unreduced in the same round, iterations."""
-    runs = of_variants(found)
-    cells = []
-    for run in runs:
-        ratio = np.median(np.divide(runs[0]["seconds"], run["seconds"]))
-        mark = "" if run["status"] == CONVERGED else f" {run['status']}"
-        cells.append(f"{np.median(run['seconds']):.2f} s x {ratio:.2f}, {run['iterations']}{mark}")
-    return (found.case.name, *cells)
-
-
-# ---- sets ------------------------------------------------------------------------------------------------------
+    """With at most so many rows q_U of m in the normal matrix."""
+    npz = mapped.prepare(case, options.data, options.cache)
+    m = len(datasets.load(npz).targets)
+    ways = [Way("unreduced", settings={**CRSVM.settings, "reduction": "none"})]
+    for k in (1, 2, 4, 8, 16):
+        ways.append(Way(f"q_U = m/{k}", settings={**CRSVM.settings, "most_rows": -(-m // k) if k > 1 else 0}))
+    return trained(case, ways, options, npz=npz)
 
 
 def linear(case, options):
     """On the largest set with the times that LIBLINEAR takes to looser objectives."""
     try:
-        found, _ = trained(case, case.ways, options)
+        found = trained(case, case.ways, options)
     except Unavailable:
         if case.name not in ADULT:
             raise
-        found, _ = trained(replace(case, data=LARGEST), case.ways, options)
+        found = trained(replace(case, data=LARGEST), case.ways, options)
         found.note = f"the first rows of {LARGEST}"
     if LOOSE in case.ways:
         npz = datasets.prepare(case, options.data, options.cache)
@@ -291,7 +204,7 @@ def lowrank(case, options):
         settings = {**CRSVM.settings, "low_rank": method, "rank": min(rank, case.rows or rank)}
         ways.append(Way(f"{method}, rank {rank}", settings=settings))
         ways.append(Way(f"{method}, rank {rank}{BY_FACTOR}", settings={**settings, "predict_with": "factor"}))
-    return trained(case, (*ways, SMO, LIBSVM), options, test=str(test), certified=False)[0]
+    return trained(case, (*ways, SMO, LIBSVM), options, test=str(test), certified=False)
 
 
 def same_model(found):

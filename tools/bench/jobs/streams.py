@@ -5,53 +5,29 @@ before.
 """
 
 import gc
+from importlib import import_module
 
 import numpy as np
 
 import libsvmx
-from tools.bench.datasets import csr_matrix, dense_dataset, keywords, load, part_of
+from tools.bench.datasets import csr_matrix, dense_dataset, load, part_of
 from tools.bench.jobs.ways_to_update import kept_state, options_of, scaled, sizes
 from tools.bench.measure import peak_bytes, reset_peak, resident_bytes, timed
 
 TIGHT_EPS = 1e-6  # of the training that is asked where two predictions differ
 
 
-def by_libsvm(dataset, options):
-    """A function of rows and of rows that are asked for: (seconds of a training, labels)."""
-    from tools.bench.peers import libsvm as peer
-
-    training = peer.Training(dataset, options)
-
-    def trained(rows, asked):
-        problem, labels = training.part(dataset, rows), []
-
-        def work():
-            model = peer.toPyModel(peer.libsvm.svm_train(problem, training.param))
-            labels.extend(peer.libsvm.svm_predict(model, training.nodes.pointers[row]) for row in asked)
-
-        training.printed.clear()
-        return timed(work), np.array(labels)
-
-    return trained
+def trained(peer, dataset, options, rows, asked):
+    """(seconds of a training by a module of peers and of its predictions, the training, the labels)"""
+    training = import_module(f"tools.bench.peers.{peer}").Training(part_of(dataset, rows), options)
+    predict, labels = training.predictor(part_of(dataset, asked)), []
+    return timed(lambda: (training.train(), labels.extend(predict()))), training, np.array(labels)
 
 
-def cold(dataset, options, rows, asked):
-    """(seconds of a training, decision values in favour of label 1)"""
-    part, found = part_of(dataset, rows), []
-    X, tests = csr_matrix(part), csr_matrix(part_of(dataset, asked))
-    given = keywords(options, X.max_index)
-
-    def work():
-        found.append(libsvmx.train(X, part.targets, **given))
-        libsvmx.predict(found[0], tests)
-
-    return timed(work), favour(found, tests)
-
-
-def favour(found, features):
-    """Decision values of the model found[0], positive for the label 1."""
-    values = np.asarray(libsvmx.decision_values(found[0], features)).ravel()
-    return values if found[0].labels[0] == 1 else -values
+def favour(model, dataset):
+    """Decision values, positive for the label 1."""
+    values = np.asarray(libsvmx.decision_values(model, csr_matrix(dataset))).ravel()
+    return values if model.labels[0] == 1 else -values
 
 
 def stream(job):
@@ -69,24 +45,25 @@ def stream(job):
     X, y = X[: job["rows"]], y[: job["rows"]]
     n, step, options = job["n"], job["count"], options_of(job["C"], job["gamma"], 1e-3)
     dataset = dense_dataset(X, y)
-    libsvm, state = by_libsvm(dataset, options), kept_state(X[:n], y[:n], job["C"], job["gamma"])
+    state = kept_state(X[:n], y[:n], job["C"], job["gamma"])
     told = dict.fromkeys(("updates", "breakpoints", "predicted", "errors", "path", "libsvm", "cold"), 0)
     doubts = []
     for begin in range(0, len(y) - n - step + 1, step):
         rows, asked, labels = np.arange(begin, begin + n), np.arange(begin + n, begin + n + step), []
         told["path"] += timed(lambda asked=asked, labels=labels: labels.extend(state.predict(X[asked])))
-        values, gone = favour([state.model], X[asked]), state.ids[:step]
+        values, gone = favour(state.model, part_of(dataset, asked)), state.ids[:step]
         told["path"] += timed(lambda asked=asked, gone=gone: state.update(add=(X[asked], y[asked]), remove=gone))
-        seconds, theirs = libsvm(rows, asked)
+        seconds, _, theirs = trained("libsvm", dataset, options, rows, asked)
         told["libsvm"] += seconds
-        told["cold"] += cold(dataset, options, rows, asked)[0]
+        told["cold"] += trained("svmx", dataset, options, rows, asked)[0]
         told["updates"] += 1
         told["predicted"] += step
         told["breakpoints"] += state.report.breakpoints
         told["errors"] += int(np.sum(labels != y[asked]))
         for k in np.flatnonzero(labels != theirs):
-            _, tight = cold(dataset, options_of(job["C"], job["gamma"], TIGHT_EPS), rows, asked[[k]])
-            doubts.append({"row": int(asked[k]), "path": values[k], "tight": tight[0], "libsvm": theirs[k]})
+            tight = trained("svmx", dataset, options_of(job["C"], job["gamma"], TIGHT_EPS), rows, [])[1].model
+            tight = favour(tight, part_of(dataset, asked[[k]]))[0]
+            doubts.append({"row": int(asked[k]), "path": values[k], "tight": tight, "libsvm": theirs[k]})
     return {"seconds": told["path"], **told, "gap": state.gap, "doubts": doubts}
 
 
@@ -104,7 +81,7 @@ def single(job):
     dataset, C = load(job["npz"]), job["C"]
     n, options = len(dataset.targets), options_of(C, job["gamma"], 1e-3)
     chosen = np.random.default_rng(n).permutation(n)[: job["count"]]
-    libsvm, kept = by_libsvm(dataset, options), part_of(dataset, np.setdiff1d(np.arange(n), chosen))
+    kept = part_of(dataset, np.setdiff1d(np.arange(n), chosen))
     X, rows = csr_matrix(kept), [(csr_matrix(part_of(dataset, [r])), dataset.targets[[r]]) for r in chosen]
     gc.collect()
     told = {"data_bytes": resident_bytes(), "add": [], "remove": [], "breakpoints": []}
@@ -121,6 +98,6 @@ def single(job):
     told |= {"state_bytes": resident_bytes(), "peak_bytes": peak_bytes(), "gap": state.gap}
     alpha, every = sizes(state.model, len(state)), np.arange(n)
     told["free"] = int(np.sum((alpha > 0) & (alpha < C)))
-    told["cold"] = cold(dataset, options, every, chosen)[0]
-    told["libsvm"] = libsvm(every, [])[0] if job["libsvm"] else None
+    told["cold"] = trained("svmx", dataset, options, every, [])[0]
+    told["libsvm"] = trained("libsvm", dataset, options, every, [])[0] if job["libsvm"] else None
     return {"seconds": told["training"] + sum(told["add"] + told["remove"]), **told}

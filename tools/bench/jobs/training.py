@@ -121,7 +121,7 @@ data and coefficients; iterations are each solver's own. +MB: peak while trainin
 
     def run(self, case, options):
         ways = [way for way in WAYS if not options.solver or way.name in options.solver]
-        found, _ = trained(case, ways, options, clock="wall")
+        found = trained(case, ways, options, clock="wall")
         ours = found.last(OURS)
         if ours and len(ours["rho"]) == 1:
             dataset = datasets.load(datasets.prepare(case, options.data, options.cache))

@@ -18,19 +18,19 @@ from tools.bench.protocol import Found
 from tools.bench.turns import Run, take_turns
 
 
-def trained(case, ways, options, svm_options=None, clock="cpu", certified=True, **more):
-    """(Found, solutions by way). ``clock``: what is told of one thread; of several it is the time by the clock.
+def trained(case, ways, options, *, npz=None, clock="cpu", certified=True, **more):
+    """What was Found. ``clock``: what is told of one thread; of several it is the time by the clock.
 
     told["judged"] : of each way gap, objective, infeasibility, n_sv, and n_bounded of two classes
     """
-    text = case.options if svm_options is None else svm_options
-    npz = datasets.prepare(case, options.data, options.cache)
+    megabytes = getattr(options, "megabytes", None)
+    text = f"{case.options} -m {megabytes:g}" if megabytes else case.options
+    npz = npz or datasets.prepare(case, options.data, options.cache)
     dataset = datasets.load(npz)
     X = datasets.scipy_matrix(dataset)
     param = datasets.parameter(text, X.shape[1])
     found = Found(case, "", *X.shape)
-    solutions, known = {}, {}
-    told = found.told["judged"] = {}
+    known, told = {}, found.told.setdefault("judged", {})
     with tempfile.TemporaryDirectory() as folder:
         for k, way in enumerate(ways):
             threads = way.threads or all_threads()
@@ -43,14 +43,14 @@ def trained(case, ways, options, svm_options=None, clock="cpu", certified=True, 
         for k, run in enumerate(found.runs):
             if run.results and certified:
                 with np.load(Path(folder, f"{k}.npz")) as arrays:
-                    solutions[run.name] = solution = Solution(**arrays)
+                    solution = Solution(**arrays)
                 key = solution.rows.tobytes() + solution.coef.tobytes()
                 if key not in known:
                     known[key] = asdict(certify(X, dataset.targets, param, solution))
                     known[key]["n_sv"] = len(solution.rows)
                     known[key]["n_bounded"] = int(np.sum(abs(solution.coef) >= param.C * (1 - AT_BOUND)))
                 told[run.name] = known[key]
-    return found, solutions
+    return found
 
 
 def judged(found, name):
@@ -72,7 +72,7 @@ def train(job):
     seconds : float           by job["clock"], 'cpu' or 'wall'; of the training alone, data in memory
     peak_bytes, training_bytes : int      at most, and what the training added to its data
     n_sv, iterations, objective, rho, model_hash, counts, status, note : see peers.Outcome
-    factor_seconds : float    of a low-rank factor, if there is one
+    factor_seconds, solve_seconds : float    of a low-rank factor, and of crsvm's iterations, if there are any
     accuracy : float          share of the rows of the set job["test"] that the model of libsvmx predicts right
     """
     dataset = datasets.load(job["npz"])
@@ -88,7 +88,8 @@ def train(job):
     np.savez(job["arrays"], **{key: value for key, value in vars(outcome.solution).items() if value is not None})
     told = {key: value for key, value in vars(outcome).items() if key != "solution"}
     if "factor_at" in outcome.counts:
-        told["factor_seconds"] = outcome.counts.pop("factor_at") - cpu
+        told["factor_seconds"] = outcome.counts["factor_at"] - cpu
+    told["solve_seconds"] = outcome.counts.get("solve_seconds")
     if job.get("test") and job["peer"] == "svmx":
         test = datasets.load(job["test"])
         labels = libsvmx.predict(training.model, datasets.csr_matrix(test))

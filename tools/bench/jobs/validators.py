@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import libsvmx
-from tools.bench.datasets import csr_matrix, keywords, load
+from tools.bench.datasets import csr_matrix, keywords, load, part_of
 from tools.bench.measure import timed
 from tools.bench.peers import CONVERGED
 
@@ -26,23 +26,24 @@ def libsvm_folds(job):
     from tools.bench.peers import libsvm as peer
 
     dataset = load(job["npz"])
-    training = peer.Training(dataset, job["options"])
+    gamma = keywords(job["options"], int(dataset.indices.max()))["gamma"]  # of all rows
     order, bounds = folds_of(dataset.targets, job["folds"])
-    predictions = []
-
-    def fold(problem, held_out):
-        model = peer.toPyModel(peer.libsvm.svm_train(problem, training.param))
-        predictions.extend(peer.libsvm.svm_predict(model, training.nodes.pointers[row]) for row in held_out)
 
     def parts():
         for number, (begin, end) in enumerate(pairwise(bounds)):
-            held_out = order[begin:end].tolist()
-            problem = training.part(dataset, np.concatenate([order[:begin], order[end:]]))
-            predictions.clear()
-            yield lambda problem=problem, held_out=held_out: fold(problem, held_out)
-            yield {"fold": number, "rows": held_out, "predictions": predictions}
+            kept, predictions = np.concatenate([order[:begin], order[end:]]), []
+            training = peer.Training(part_of(dataset, kept), f"{job['options']} -g {gamma!r}")
+            predict = training.predictor(part_of(dataset, order[begin:end]))
+            yield (
+                training,
+                lambda training=training, predict=predict, predictions=predictions: (
+                    training.train(),
+                    predictions.extend(predict().tolist()),
+                ),
+            )
+            yield {"fold": number, "rows": order[begin:end].tolist(), "predictions": predictions}
 
-    return within_budget(job, training, parts())
+    return within_budget(job, parts())
 
 
 def libsvm_points(job):
@@ -61,16 +62,16 @@ def libsvm_points(job):
             training.param.C, training.param.gamma = (2.0**power for power in point)
             ctypes.CDLL(None).srand(1)  # a process for each point, as svm-train is started
             arguments = training.problem, training.param, job["folds"], predicted
-            yield lambda arguments=arguments: peer.libsvm.svm_cross_validation(*arguments)
+            yield training, lambda arguments=arguments: peer.libsvm.svm_cross_validation(*arguments)
             yield {"point": list(point), "right": int(np.sum(np.asarray(predicted) == dataset.targets))}
 
-    return within_budget(job, training, parts())
+    return within_budget(job, parts())
 
 
-def within_budget(job, training, parts):
-    """Works and what they came to, by turns: as many as fit; a line with seconds and iterations for each."""
+def within_budget(job, parts):
+    """Trainings with their works, and what they came to, by turns: as many as fit; a line for each."""
     spent, done = 0.0, 0
-    for work in parts:
+    for training, work in parts:
         if done and spent + spent / done > job["seconds"]:
             break
         training.printed.clear()

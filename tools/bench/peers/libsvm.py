@@ -78,15 +78,10 @@ class Training:
             status="reached the iteration limit" if "reaching max number" in text else CONVERGED,
         )
 
-    def part(self, dataset, rows):
-        """An svm_problem of these rows in this order, as svm_cross_validation builds one for each fold."""
-        problem = svm_problem.__new__(svm_problem)
-        problem.l = len(rows)
-        problem.y = (ctypes.c_double * len(rows))(*dataset.targets[rows])
-        pointers = (ctypes.POINTER(svm_node) * len(rows))()
-        np.frombuffer(pointers, dtype=np.uintp)[:] = np.frombuffer(self.nodes.pointers, dtype=np.uintp)[rows]
-        problem.x = pointers
-        return problem
+    def predictor(self, dataset):
+        """A function that predicts these rows by the model, when there is one."""
+        nodes = Nodes(dataset)
+        return lambda: np.array([libsvm.svm_predict(self.model, row) for row in nodes.pointers])
 
     def iterations(self):
         """Of every dual problem so far."""
