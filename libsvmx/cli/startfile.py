@@ -32,8 +32,8 @@ def start_bytes(run: str, key: Key, folds: FoldWarmStarts) -> bytes:
     return content + sha256(content).digest()
 
 
-def read_start(content: bytes, run: str) -> tuple[Key, FoldWarmStarts]:
-    """The key and the warm starts of a column of this run. Raises ValueError for anything else."""
+def read_start(content: bytes, run: str) -> tuple[Key, FoldWarmStarts] | None:
+    """The key and the warm starts of a column, None if it is of another run. Raises ValueError for anything else."""
     line = content[:LONGEST_LINE].split(b"\n")[0]
     if not line.startswith(MAGIC) or sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
         raise ValueError("damaged, or of another version")
@@ -41,7 +41,7 @@ def read_start(content: bytes, run: str) -> tuple[Key, FoldWarmStarts]:
     at = begin + int(line[len(MAGIC) :])
     described = json.loads(content[begin:at])
     if described["run"] != run or described["order"] != sys.byteorder:
-        raise ValueError("of another run")
+        return None
     folds: FoldWarmStarts = []
     for fold in described["folds"]:
         folds.append({})

@@ -7,6 +7,7 @@ import os
 import pickle
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -412,22 +413,37 @@ def test_interrupted_by_the_keyboard(folder, workers):
 
 @pytest.fixture
 def interrupted(folder):
-    """A search that has done its first point of each column, with the starts of the next; and the whole table."""
+    """A search that has come to its fifth point, with the starts of its columns; and the whole table."""
     folder.accepts("svmx-grid", *SMALL, "-out", "null", "--csv", "expected", HEART)
+    engine, left = grid_search.cross_validate, iter(range(4))
+
+    def stopping(*arguments, **options):
+        if next(left, None) is None:
+            raise DataError("stopped")
+        return engine(*arguments, **options)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gridfile, "WORTH_KEEPING", 0.0)
+        with pytest.MonkeyPatch.context() as stop:
+            stop.setattr(grid_search, "cross_validate", stopping)
+            assert folder.call("svmx-grid", *SMALL, "-out", "results", HEART)[0] == 1
         patch.setattr(gridfile.States, "clear", lambda states: None)
-        first = ["-log2c", "-1,-1,2", *SMALL[2:]]
-        folder.accepts("svmx-grid", *first, "-out", "results", HEART)
         folder.put("r", folder.get("results"))
+        shutil.copytree(folder.path / "results.state", folder.path / "starts")
         yield folder
 
 
 def resumed(folder):
     """The rates of the search that goes on, and what is said."""
     folder.put("results", folder.get("r"))
+    for path in (folder.path / "starts").iterdir():
+        shutil.copy(path, folder.path / "results.state")
     _, _, said = folder.call("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
     return rates(folder, "t"), said
+
+
+def points_of(content):
+    return len(result_lines(content))
 
 
 def rates(folder, name):
@@ -436,11 +452,12 @@ def rates(folder, name):
 
 def test_a_start_with_any_byte_changed_is_computed_again(interrupted):
     expected = rates(interrupted, "expected")
-    (path, *_) = sorted((interrupted.path / "results.state").iterdir())
+    path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     content = path.read_bytes()
     found, said = resumed(interrupted)
     assert found == expected
     assert "computed again" not in said
+    assert points_of(interrupted.get("results")) == points_of(interrupted.get("r")) + 5
     path.write_bytes(content)
     keys = random.Random(1).sample(range(len(content)), 8)
     for at in (0, 20, len(content) - 1, *keys):
@@ -459,7 +476,7 @@ def test_a_start_of_other_sizes_under_a_right_checksum_is_not_believed(interrupt
     from libsvmx.cli.startfile import read_start, start_bytes
 
     expected = rates(interrupted, "expected")
-    (path, *_) = sorted((interrupted.path / "results.state").iterdir())
+    path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     run = json.loads(path.read_bytes().split(b"\n")[1])["run"]
     key, folds = read_start(path.read_bytes(), run)
     for change in ({"beta": b""}, {"scores": b"\0" * 8}, {"beta": folds[0][0, 1].beta[:-3]}):
