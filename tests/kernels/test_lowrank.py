@@ -5,99 +5,30 @@ import pickle
 import numpy as np
 import pytest
 from support import data
+from support.lowrank import (
+    CHOLESKY,
+    LINEAR,
+    METHODS,
+    POLY,
+    PRECOMPUTED,
+    RBF,
+    SIGMOID,
+    check,
+    dense,
+    fit,
+    from_dense,
+    given,
+    greedy,
+    kernel_of,
+    points,
+    problem,
+)
 
 from libsvmx._core.arrays import ramp
-from libsvmx._kernels import eigen, factors, lowrank, pivoting
+from libsvmx._kernels import factors, lowrank, pivoting
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal, split
-from libsvmx._kernels.lowrank import Approximation, factorize, features_of
+from libsvmx._kernels.lowrank import features_of
 from libsvmx.exceptions import DataError
-
-METHODS = ["cholesky", "rpcholesky", "nystrom", "eigen"]
-CHOLESKY = ["cholesky", "rpcholesky"]
-LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)
-BUDGET = 1e8
-
-
-def from_dense(table, first=1):
-    return data.from_rows([[(first + f, float(v)) for f, v in enumerate(row) if v or first == 0] for row in table])
-
-
-def given(K):
-    """Rows of a precomputed kernel: serial number at index 0, values at 1 ... n."""
-    return from_dense(np.column_stack([np.arange(1, len(K) + 1), K]), 0)
-
-
-def dense(matrix):
-    out = np.zeros((matrix.n_rows, 1 + matrix.max_index))
-    for i in range(matrix.n_rows):
-        for f, v in matrix.row(i):
-            out[i, f] = v
-    return out
-
-
-def kernel_of(X, Z, kind, degree=3, gamma=0.0, coef0=0.0):
-    if kind == PRECOMPUTED:
-        return X[:, Z[:, 0].astype(int)]
-    if kind == RBF:
-        return np.exp(-gamma * ((X[:, None, :] - Z[None, :, :]) ** 2).sum(2))
-    dots = X @ Z.T
-    if kind == LINEAR:
-        return dots
-    return (gamma * dots + coef0) ** degree if kind == POLY else np.tanh(gamma * dots + coef0)
-
-
-def points(n, d, seed=0, density=1.0, scale=1.0):
-    rng = np.random.default_rng(seed)
-    return scale * rng.standard_normal((n, d)) * (rng.random((n, d)) < density)
-
-
-def problem(kind, n=90, seed=0):
-    """(matrix, K, kernel arguments) of a positive semidefinite kernel of full numerical rank, but for LINEAR."""
-    X = points(n, 7, seed, density=0.6)
-    X[3] = 0.0  # a row without entries
-    arguments = {LINEAR: (0, 0.0, 0.0), POLY: (3, 0.2, 1.0), RBF: (0, 0.15, 0.0), PRECOMPUTED: (0, 0.0, 0.0)}[kind]
-    if kind == PRECOMPUTED:
-        K = kernel_of(X, X, RBF, gamma=0.1)
-        return given(K), K, (kind, *arguments)
-    return from_dense(X), kernel_of(X, X, kind, *arguments), (kind, *arguments)
-
-
-def fit(matrix, arguments, rows=None, **settings):
-    return factorize(
-        matrix, ramp(matrix.n_rows) if rows is None else rows, *arguments, Approximation(**settings), BUDGET
-    )
-
-
-def greedy(K, rank, tolerance=0.0):
-    """Textbook pivoted Cholesky."""
-    residual, pivots, L = K.diagonal().copy(), [], np.zeros((len(K), rank))
-    for k in range(rank):
-        if residual.sum() <= tolerance * K.trace():
-            return pivots, L[:, :k]
-        p = int(np.argmax(residual))
-        L[:, k] = (K[:, p] - L[:, :k] @ L[p, :k]) / np.sqrt(residual[p])
-        residual -= L[:, k] ** 2
-        pivots.append(p)
-    return pivots, L
-
-
-def check(found, K, matrix, arguments, slack=1e-9):
-    """What holds for every method."""
-    F, scale = found.factor, K.trace()
-    m, r = F.shape
-    assert F.dtype == np.float64 and F.flags.c_contiguous and np.isfinite(F).all()
-    assert found.pivots.dtype == np.int32 and found.transform.shape == (len(found.pivots), r)
-    assert found.trace == pytest.approx(scale, rel=1e-12)
-    residual = K - F @ F.T
-    assert found.trace_error == pytest.approx(residual.trace(), abs=1e-11 * scale)
-    assert found.trace_error >= 0.0
-    size = np.sqrt(K.diagonal().max())
-    np.testing.assert_allclose(K[:, found.pivots] @ found.transform, F, rtol=0, atol=slack * size)
-    pivots = matrix.take(found.pivots)
-    np.testing.assert_allclose(
-        features_of(pivots, found.transform, matrix, ramp(m), *arguments), F, rtol=0, atol=slack * size
-    )
-    assert np.linalg.eigvalsh(residual).min() > -1e-9 * scale
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -264,133 +195,6 @@ def test_equal_rows_have_an_rbf_of_one():
     matrix = from_dense(points(40, 9))
     values = kernel_columns(matrix, matrix, KernelSpec(RBF, 0, 0.37, 0.0))
     assert (values.diagonal() == 1.0).all() and (values == values.T).all()
-
-
-# ---- eigenpairs ------------------------------------------------------------------------------
-
-
-def operator_of(matrix, spec, rows=None, weights=None, budget=0.0, threads=1):
-    rows = np.arange(matrix.n_rows, dtype=np.int32) if rows is None else rows
-    return eigen.KernelOperator(matrix, rows, np.ones(len(rows)) if weights is None else weights, spec, budget, threads)
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    """Davidson's method, and tiles of all kinds, on a small problem."""
-    monkeypatch.setattr(eigen, "DENSE", 0)
-    monkeypatch.setattr(eigen, "TALL", 48)
-    monkeypatch.setattr(eigen, "SMALL", 16)
-
-
-@pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, PRECOMPUTED])
-@pytest.mark.parametrize(("budget", "threads"), [(0.0, 1), (20000.0, 1), (1e9, 2)])
-def test_products_by_tiles(small_tiles, kind, budget, threads):
-    matrix, K, arguments = problem(kind, n=110)
-    rows = np.arange(109, -1, -1, dtype=np.int32)
-    weights = np.linspace(1, 2, 110)
-    operator = operator_of(matrix, KernelSpec(*arguments), rows, weights, budget, threads)
-    operator.keep()
-    expected = weights[:, None] * K[::-1, ::-1] * weights
-    V = np.random.default_rng(0).standard_normal((110, 3))
-    for _ in range(2):
-        np.testing.assert_allclose(operator.product(V), expected @ V, rtol=0, atol=1e-10 * np.abs(expected).max())
-        assert sum(tile.nbytes for tile in operator.kept.values()) <= budget
-    assert bool(operator.kept) == (budget > 0)
-    np.testing.assert_allclose(operator.dense(), expected, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("kind", [POLY, RBF, PRECOMPUTED])
-def test_eigenpairs_are_those_of_the_whole_matrix(small_tiles, monkeypatch, kind):
-    """By Davidson's method, duplicates included: residuals, values, and nothing missed."""
-    matrix, K, arguments = problem(kind, n=150)
-    rows = np.concatenate([np.arange(150), np.arange(0, 150, 4), np.arange(20)]).astype(np.int32)
-    K = K[np.ix_(rows, rows)]
-    used = []
-    monkeypatch.setattr(eigen, "davidson", lambda *a, f=eigen.davidson: used.append(a) or f(*a))
-    for k in (1, 6, 17):
-        found = fit(matrix, arguments, rows, low_rank="eigen", rank=k)
-        w = np.linalg.eigvalsh(K)[::-1][:k]
-        V = found.transform * np.sqrt(w)
-        np.testing.assert_allclose(np.linalg.norm(V, axis=0), 1.0, rtol=1e-8)
-        assert (np.linalg.norm(K @ V - V * w, axis=0) <= 2 * eigen.RESIDUAL * w).all()
-        assert found.trace_error == pytest.approx(K.trace() - w.sum(), rel=1e-8)
-        check(found, K, matrix.take(rows), arguments)
-    assert len(used) == 3
-
-
-def test_eigenpairs_that_the_start_does_not_see(small_tiles, monkeypatch):
-    """Clusters without any similarity: greedy pivots are one of each, the first ones, and not those of the largest."""
-    sizes = [2] * 60 + [6, 5]
-    K = np.zeros((sum(sizes), sum(sizes)))
-    ends = np.cumsum(sizes)
-    for size, end in zip(sizes, ends, strict=True):
-        K[end - size : end, end - size : end] = 0.9
-    np.fill_diagonal(K, 1.0)
-    matrix = given(K)
-    start = np.zeros((len(K), 20))
-    for j in range(20):
-        start[2 * j : 2 * j + 2, j] = np.sqrt(0.95)
-    U, S = eigen.principal(start)
-    operator = operator_of(matrix, KernelSpec(PRECOMPUTED))
-    w, V, KV = eigen.davidson(operator, 2, U, S, 1)
-    np.testing.assert_allclose(w, [1 + 0.9 * 5, 1 + 0.9 * 4], rtol=1e-9)
-    np.testing.assert_allclose(KV, K @ V, rtol=0, atol=1e-10)
-
-
-def test_eigenpairs_without_a_gap(small_tiles):
-    """All eigenvalues near 1, all 0, and fewer than asked for."""
-    matrix = from_dense(points(120, 8))
-    found = fit(matrix, (RBF, 0, 3.0, 0.0), low_rank="eigen", rank=5)
-    w = np.linalg.eigvalsh(kernel_of(dense(matrix), dense(matrix), RBF, gamma=3.0))[::-1]
-    assert w[5] / w[0] > 0.3
-    assert found.trace_error == pytest.approx(120 - w[:5].sum(), rel=1e-9)
-    found = fit(from_dense(np.eye(120)), (LINEAR, 0, 0.0, 0.0), low_rank="eigen", rank=5)
-    np.testing.assert_allclose(found.factor.T @ found.factor, np.eye(5), rtol=0, atol=1e-9)
-    assert fit(from_dense(np.zeros((90, 2))), (LINEAR, 0, 0.0, 0.0), low_rank="eigen", rank=5).factor.shape == (90, 0)
-    assert fit(from_dense(points(90, 2)), (LINEAR, 0, 0.0, 0.0), low_rank="eigen", rank=5).factor.shape == (90, 2)
-
-
-def test_eigenpairs_of_indefinite_kernels(small_tiles):
-    X = points(80, 3)
-    K = kernel_of(X, X, SIGMOID, gamma=1.0, coef0=-0.5)
-    w, V = np.linalg.eigh(K)
-    assert w[0] < -1
-    for settings, k in (({"rank": 4}, 4), ({"rank": 200}, int((w > 1e-10).sum()))):
-        found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), low_rank="eigen", **settings)
-        expected = (V[:, -k:] * w[-k:]) @ V[:, -k:].T
-        assert found.factor.shape[1] == k
-        np.testing.assert_allclose(found.factor @ found.factor.T, expected, rtol=0, atol=1e-6)
-        assert found.trace_error == pytest.approx(max(0.0, K.trace() - w[-k:].sum()), abs=1e-6)
-    found = fit(from_dense(X), (SIGMOID, 0, 1.0, -0.5), low_rank="eigen", rank_error=0.1)
-    assert found.factor.shape[1] == 1 + int(np.argmax(K.trace() - np.cumsum(w[::-1]) <= 0.1 * K.trace()))
-
-
-def test_a_near_start_saves_rounds(small_tiles, monkeypatch):
-    """Products with K by round: few vectors, and soon."""
-    matrix, _ = data.load("a1a.xz", 1500)
-    matrix = from_dense(np.unique(dense(matrix), axis=0)[:, 1:])
-    product, counts = eigen.KernelOperator.product, []
-    monkeypatch.setattr(eigen.KernelOperator, "product", lambda o, V: counts.append(V.shape[1]) or product(o, V))
-    fit(matrix, (RBF, 0, 1 / 123, 0.0), low_rank="eigen", rank=16)
-    assert sum(counts) < 90 and len(counts) <= 5
-
-
-@pytest.mark.parametrize("tolerance", [0.3, 0.02, 1e-6])
-def test_eigenpairs_by_tolerance(small_tiles, tolerance):
-    matrix, K, arguments = problem(RBF, n=150)
-    values = np.linalg.eigvalsh(K)[::-1]
-    found = fit(matrix, arguments, low_rank="eigen", rank_error=tolerance)
-    assert found.factor.shape[1] == 1 + int(np.argmax(K.trace() - np.cumsum(values) <= tolerance * K.trace()))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_threads_change_no_bit(small_tiles, monkeypatch, method):
-    monkeypatch.setattr(factors, "ROW_BLOCK", 20)
-    matrix, _, arguments = problem(RBF, n=150)
-    one, two = (
-        factorize(matrix, ramp(150), *arguments, Approximation(method, 9), 1e5, threads=threads) for threads in (1, 2)
-    )
-    assert one.factor.tobytes() == two.factor.tobytes() and one.transform.tobytes() == two.transform.tobytes()
 
 
 # ---- kernels that are not positive semidefinite ----------------------------------------------

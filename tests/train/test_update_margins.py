@@ -1,0 +1,80 @@
+"""States with large margins and outliers, and what must not happen to them from within."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import libsvmx
+from libsvmx import KernelType, SvmType
+
+LINEAR, POLY, RBF, SIGMOID = KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID
+SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
+
+
+def noise(n, seed=5):
+    """Labels without a rule: at large C most rows are on the margin."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 6)), np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
+def test_rows_far_from_the_margin_are_shrunk_and_come_back():
+    """So large that a path goes on without them; a copy does what the state does."""
+    X, y = noise(1500)
+    state = libsvmx.train(X[:1400], y[:1400], keep_state=True, C=3, gamma=0.5)
+    binary = next(iter(state.binaries.values()))
+    assert binary.state.margin_size * len(state) > 4e5  # else nothing is shrunk
+    other = state.copy()
+    for each in (state, other):
+        ids = each.update(add=(X[1400:], y[1400:]), remove=range(100))
+        each.remove(ids[:50])
+        assert each.gap < 1e-9
+    fresh = libsvmx.train(X[state.ids], y[state.ids], keep_state=True, C=3, gamma=0.5)
+    for each in (state, other):
+        assert each.objective == pytest.approx(fresh.objective, rel=1e-10)
+        np.testing.assert_allclose(each.decision_values(X), fresh.decision_values(X), rtol=0, atol=1e-8)
+        assert each.check() < 1e-9
+
+
+def test_an_outlier_leaves_nothing_behind():
+    """Its kernel values set the scale of what is rounding, while it is there."""
+    X, y = noise(200)
+    state = libsvmx.train(X, y, keep_state=True, kernel_type=0)
+    state.remove(state.add(np.full((1, 6), 1e6), [1]))
+    with pytest.raises(libsvmx.DataError):
+        state.update(add=(np.full((1, 6), 1e9), [1]), remove=[10**6])
+    for k in range(20):
+        state.update(add=(X[3 * k : 3 * k + 3], y[3 * k : 3 * k + 3]), remove=state.ids[:3])
+    rows = np.r_[60:200, 0:60]
+    fresh = libsvmx.train(X[rows], y[rows], keep_state=True, kernel_type=0)
+    assert state.check() < 1e-10
+    assert state.objective == pytest.approx(fresh.objective, rel=1e-10)
+
+
+def test_an_observer_cannot_use_a_state_in_change():
+    X, y = noise(1200)
+    state = libsvmx.train(X[:600], y[:600], keep_state=True, C=100, gamma=0.5)
+    before = bytes(state.model.coef)
+
+    class Meddler(libsvmx.Observer):
+        def should_stop(self):
+            return bool(state.model)
+
+    with pytest.raises(libsvmx.SvmxError, match="being changed"):
+        state.add(X[600:], y[600:], observer=Meddler())
+    assert bytes(state.model.coef) == before
+    assert len(state.add(X[600:700], y[600:700])) == 100
+
+
+def test_states_are_copied_but_not_pickled():
+    X, y = noise(60)
+    state = libsvmx.train(X, y, keep_state=True)
+    for other in (copy.copy(state), copy.deepcopy(state)):
+        other.remove([0])
+        assert (len(other), len(state)) == (59, 60)
+    with pytest.raises(TypeError, match="save it to a file"):
+        pickle.dumps(state)
+    for wrong in (lambda: libsvmx.predict(state, X), lambda: libsvmx.save_model("never", state)):
+        with pytest.raises(TypeError, match=r"take its \.model"):
+            wrong()
