@@ -228,6 +228,7 @@ cdef class DoubleRows:
         row_in[:self.n_slots], last_use[:self.n_slots] = self.row_in[:self.n_slots], self.last_use[:self.n_slots]
         empty[:self.n_empty] = self.empty[:self.n_empty]
         self.row_in, self.last_use, self.empty, self.room_for_slots = row_in, last_use, empty, room
+        return 0
 
     cdef void cut(self, Py_ssize_t n) noexcept nogil:
         """Only the first n rows are left; those behind are not pinned."""
