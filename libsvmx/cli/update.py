@@ -31,7 +31,6 @@ from libsvmx.io.textwrite import numbers_text
 if TYPE_CHECKING:
     from libsvmx._solvers.solver import Solver
     from libsvmx._train.updating.state import State
-    from libsvmx._train.updating.transaction import UpdateReport
 
 TEMPLATE = """\
 usage: svmx-update [options] training_file model_file [new_model_file]
@@ -418,14 +417,7 @@ class Remarks(transcript.TrainingReport):
         """Updates have no marks of progress."""
 
     def changed(self, what: str, state: State) -> None:
-        self.write(f"{what}: {len(state)} rows, {path_text(state.report)}\n")
-
-
-def path_text(done: UpdateReport) -> str:
-    """What an update took, in one line."""
-    words = [f"{done.breakpoints} breakpoints", f"{done.steps} steps", f"{done.exchanges} exchanges"]
-    words += [f"{done.repairs} repairs", f"{done.retrained} trained", f"gap {max(done.gap, 0.0):.2g}"]
-    return ", ".join(words)
+        self.write(f"{what}: {len(state)} rows, {transcript.update(state.report)}\n")
 
 
 def write_all(state: State, targets: list[str | None], predictions: bytes) -> None:

@@ -11,6 +11,7 @@ from libsvmx._train.observer import Observer, Remark, SolveReport
 
 if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx._train.updating.transaction import UpdateReport
 
 # of the interior-point method; widths as in TrainingReport.iterated
 ITERATIONS = "iter        mu       gap      dual    primal      |Q|   step\n"
@@ -137,3 +138,10 @@ def prediction(scores: Scores, regression: bool) -> str:
 
 
 PROBABILITY_UNUSED = "Model supports probability estimates, but disabled in prediction.\n"
+
+
+def update(done: UpdateReport) -> str:
+    """What a change of a state took, in one line."""
+    words = [f"{done.breakpoints} breakpoints", f"{done.steps} steps", f"{done.exchanges} exchanges"]
+    words += [f"{done.repairs} repairs", f"{done.retrained} trained", f"gap {max(done.gap, 0.0):.2g}"]
+    return ", ".join(words)

@@ -1,5 +1,7 @@
 """An engine for grid searches whose rate tells where a point started from, so that a wrong start shows in the table."""
 
+import csv
+import io
 import struct
 import time
 from hashlib import sha256
@@ -8,8 +10,11 @@ from libsvmx._core.buffers import filled
 from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.fold_start import WarmStart
 from libsvmx._train.validation.scheme import Seeding
+from support.data import DATA
 
 SEEDED = Seeding("sir")
+HEART = str(DATA / "heart_scale")
+SMALL = ["-log2c", "-1,3,2", "-log2g", "-5,-1,2", "-png", "null"]
 
 
 def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None):
@@ -31,3 +36,16 @@ def install(seconds=0.0):
         return chained(*arguments, **options)
 
     grid_search.cross_validate = engine
+
+
+def rows(content):
+    """The table without its times."""
+    found = list(csv.DictReader(io.StringIO(content.decode())))
+    assert found
+    for row in found:
+        del row["seconds"]
+    return found
+
+
+def result_lines(content):
+    return [line for line in content.decode().splitlines() if not line.startswith("#")]
