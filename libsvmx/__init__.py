@@ -1,17 +1,17 @@
 """libsvmx: a drop-in, LIBSVM-compatible support vector machine solver.
 
-    L7  cli/  compat/  api.py  _*api.py        faces: commands, LIBSVM's Python interface, functions over arrays
-    L6  io/                        text in and out; knows models and parameters
-    L5  _train/                    parameter, model, multi-class, probability, folds, cross-validation, leave-one-out,
-                                   grid search
-    L4  _solvers/                  one algorithm per file: SMO, SMO from a known start, chunked decomposition and IRWLS,
-                                   the constraint-reduced interior-point method, seeders of starts, the exact path
-    L3  _problem/                  the dual problem, its solution, its KKT certificate
-    L2  _kernels/                  kernel rows, row store, shared rows, kernel of test rows, low-rank factors
-    L1  _core/                     buffers, sparse rows, SIMD loops, rand()
-    L0  enums.py  exceptions.py  _typing.py
+    cli/  compat/  api/  dask.py      faces: commands, LIBSVM's Python interface, functions over arrays, clusters
+    io/                               text in and out; knows models and parameters
+    _train/                           parameter, model, pairs of classes, probability estimates, prediction;
+        validation/ updating/ cluster/    folds and grids; rows that join and leave; rows on a cluster
+    _solvers/                         smo/ path/ decomposition/ interior_point/ seeding/, each an algorithm
+    _problem/                         the dual problem, its solution, its certificate
+    _kernels/                         kernel rows, row store, shared rows, kernel of test rows, low-rank factors
+    _core/                            buffers, sparse rows, C loops and kernel functions, threads, rand()
+    enums.py  exceptions.py  _typing.py
 
-Imports point down, or to files named earlier in the same layer; tools/check_layers.py keeps that.
+Each folder's __init__.py draws what is in it and says what to open first.
+Imports point down; tools/check_layers.py keeps that.
 Public names load on first use: the commands import neither NumPy nor SciPy.
 """
 

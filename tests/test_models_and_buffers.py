@@ -160,3 +160,41 @@ def test_every_kind_of_real_number_is_taken(kind):
     rows = (X * 4).round().clip(0, 1).astype(kind)
     expected = libsvmx.decision_values(libsvmx.train(rows.astype(float), Y), X)
     np.testing.assert_array_equal(libsvmx.decision_values(libsvmx.train(rows, Y), X), expected)
+
+
+@pytest.mark.parametrize("state", [-1, 2**32, 2**70, 1.5, "x", float("nan")])
+def test_a_random_state_that_is_none(state):
+    calls = [
+        lambda: libsvmx.train(X, Y, probability=True, random_state=state),
+        lambda: libsvmx.cross_validate(X, Y, 3, random_state=state),
+        lambda: libsvmx.grid_search(X, Y, log2c=(0, 0, 1), log2g=(0, 0, 1), random_state=state),
+    ]
+    for call in calls:
+        with pytest.raises(libsvmx.ParameterError, match="random_state must be"):
+            call()
+
+
+def test_svm_predict_of_something_else():
+    from libsvmx import svmutil
+
+    for given in (libsvmx.Model, MODELS["two classes"][0], None):
+        with pytest.raises(TypeError, match="svm_predict needs a model of svm_train"):
+            svmutil.svm_predict([1], [{1: 1}], given)
+
+
+def test_a_row_at_fault_is_counted_among_those_that_join():
+    state = libsvmx.train(X, Y, keep_state=True)
+    with pytest.raises(DataError, match="overflows") as caught:
+        state.add([[0.5, 0, 0], [0.1, 0, 0], [1e300, 0, 0]], [1, -1, 1])
+    assert caught.value.row == 2
+    assert len(state) == 40
+
+
+def test_no_id_is_left():
+    from libsvmx._train.updating.state import MOST_ID
+
+    state = libsvmx.train(X, Y, keep_state=True)
+    state._next_id = MOST_ID - 1
+    with pytest.raises(DataError, match="no 2 ids left"):
+        state.add(X[:2], Y[:2])
+    assert list(state.add(X[:1], Y[:1])) == [MOST_ID - 1]

@@ -36,6 +36,7 @@ cdef class DoubleRows:
     cdef void give_up(self) noexcept nogil
     cdef void release(self, int32_t s) noexcept nogil
     cdef int32_t free_slot(self) except -2 nogil
+    cdef int longer_lists(self, Py_ssize_t room) except -1
     cdef void cut(self, Py_ssize_t n) noexcept nogil
     cdef void move(self, const int32_t *pairs, Py_ssize_t n) noexcept nogil
     cdef int make_room(self, Py_ssize_t n) except -1

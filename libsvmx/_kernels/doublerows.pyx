@@ -223,11 +223,12 @@ cdef class DoubleRows:
         self.n_empty -= 1
         return self.empty[self.n_empty]
 
-    def longer_lists(self, Py_ssize_t room):
+    cdef int longer_lists(self, Py_ssize_t room) except -1:
         row_in, last_use, empty = zeros("i", room), zeros("q", room), zeros("i", room)
         row_in[:self.n_slots], last_use[:self.n_slots] = self.row_in[:self.n_slots], self.last_use[:self.n_slots]
         empty[:self.n_empty] = self.empty[:self.n_empty]
         self.row_in, self.last_use, self.empty, self.room_for_slots = row_in, last_use, empty, room
+        return 0
 
     cdef void cut(self, Py_ssize_t n) noexcept nogil:
         """Only the first n rows are left; those behind are not pinned."""

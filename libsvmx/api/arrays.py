@@ -12,13 +12,14 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
+from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError
+from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer, FloatArray
@@ -140,9 +141,17 @@ def parameter_of(param: Parameter | None, options: Mapping[str, Any], random_sta
     return changed(found, {"random_state": random_state})
 
 
+def seed_of(random_state: int | None) -> int:
+    """What starts the stream that folds are drawn from, by default LIBSVM's. Raises ParameterError."""
+    state = 1 if random_state is None else converted("random_state", random_state, int)
+    if not 0 <= state < 2**32:
+        raise ParameterError(f"random_state must be between 0 and 2^32 - 1, not {random_state}")
+    return int(state)
+
+
 def rand_of(random_state: int | None) -> Rand:
-    """The stream that folds are drawn from, by default LIBSVM's."""
-    return Rand(1 if random_state is None else random_state)
+    """The stream itself."""
+    return Rand(seed_of(random_state))
 
 
 def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:

@@ -13,7 +13,7 @@ from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents, para
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.api.arrays import parameter_of, problem_of
+from libsvmx.api.arrays import parameter_of, problem_of, seed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def grid_search(
     problem, param = problem_of(X, y, parameter_of(param, options, random_state))
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     seeding = usual_seeding(Seeding(seeder or "none"), param)
-    plan = Plan(param, Grid(*axes), n_folds, seeding, 1 if random_state is None else random_state)
+    plan = Plan(param, Grid(*axes), n_folds, seeding, seed_of(random_state))
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     with workers_pool or nullcontext():
         search = Search(plan, problem, workers_pool, observer=observer)

@@ -95,7 +95,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
 def resumed(path: str, job: Job, identity: dict[str, Any]) -> Results:
     """What a results file holds, with its remarks made."""
     results = read_results(path, identity, *job.kind)
-    results.states = States(f"{path}.state", identity)
+    results.states = States(f"{path}.state", identity, warn)
     for remark in results.remarks:
         warn(remark)
     return results
@@ -112,7 +112,7 @@ def outputs(job: Job, identity: dict[str, Any], stack: ExitStack) -> tuple[Calla
     file = stack.enter_context(ResultsFile(job.out, identity, keep, before.whole, before.continued))
     if not file.regular:
         return file.add, NoStates()
-    states = States(f"{job.out}.state", identity)
+    states = States(f"{job.out}.state", identity, warn)
     if not keep:
         states.clear()
     return file.add, states

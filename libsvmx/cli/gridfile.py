@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import json
 import os
-import pickle
 import re
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._train.validation.fold_start import WarmStart
+from libsvmx._train.validation.cross_validation import FoldWarmStarts
 from libsvmx._train.validation.grid import Key, Point
 from libsvmx._train.validation.grid_search import Outcome
 from libsvmx._typing import Buffer
+from libsvmx.cli.startfile import read_start, start_bytes
 from libsvmx.exceptions import FormatError, SvmxError
 from libsvmx.io.files import atomic_write
 
@@ -110,8 +110,10 @@ def read_results(path: str, description: Description, axes: tuple[bool, bool], r
         key = (_number(match[1]), _number(match[2]))
         if (key[0] is not None, key[1] is not None) != axes:
             raise FormatError(path, number, 0, "the points are of a search over other axes (-log2c, -log2g)")
+        if any(value is not None and not -1074 <= value < 1024 for value in key):
+            raise FormatError(path, number, 0, "log2c and log2g are of numbers beyond double precision")
         point = _point(key, match[3], details)
-        if not regression and point.rate > 100:
+        if not regression and not (point.rate != point.rate or 0 <= point.rate <= 100):
             raise FormatError(path, number, 0, f"a rate of {point.rate:g} is no accuracy in percent")
         results.found.pop(key, None)
         results.found[key] = point
@@ -272,15 +274,18 @@ UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.tmp")  # what a ki
 
 
 class States:
-    """States(folder, description): starts of columns between two runs, one file for each.
+    """States(folder, description, remark): starts of columns between two runs, one file for each.
+
+    ``remark`` is told of files that cannot be used.
 
     They only save time: without them a resumed search computes the lower points of a column again.
     """
 
-    def __init__(self, folder: str, description: Description) -> None:
+    def __init__(self, folder: str, description: Description, remark: Callable[[str], object] = print) -> None:
         self.folder = folder
         self.run = sha256(json.dumps(dict(description)).encode()).hexdigest()
         self.unsaved: dict[float | None, float] = {}
+        self.remark = remark
 
     def _path(self, g: float | None) -> str:
         return os.path.join(self.folder, f"{'all' if g is None else g}{SUFFIX}")
@@ -289,10 +294,12 @@ class States:
         """The last start of a column, or None if there is none of this run that can be read."""
         try:
             with open(self._path(g), "rb") as file:
-                run, key, state = _Plain(file).load()
-        except Exception:  # missing, damaged, of another version: it is computed again
+                return read_start(file.read(), self.run)
+        except FileNotFoundError:
             return None
-        return (key, state) if run == self.run else None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+            self.remark(f"{self._path(g)}: {error}: the column is computed again")
+            return None
 
     def save(self, outcome: Outcome) -> None:
         """Keep the state of a point if that pays. Call it before the point is recorded as done."""
@@ -305,7 +312,7 @@ class States:
         with suppress(OSError):
             os.makedirs(self.folder, exist_ok=True)
             with atomic_write(self._path(g)) as file:
-                pickle.dump((self.run, outcome.key, outcome.warm_start), file)
+                file.write(start_bytes(self.run, outcome.key, cast(FoldWarmStarts, outcome.warm_start)))
             self.unsaved[g] = 0.0
 
     def clear(self) -> None:
@@ -315,16 +322,6 @@ class States:
                 if name.endswith(SUFFIX) or UNFINISHED.fullmatch(name):
                     os.unlink(os.path.join(self.folder, name))
             os.rmdir(self.folder)
-
-
-class _Plain(pickle.Unpickler):
-    """Unpickles numbers, bytes, containers and the optima of rounds, nothing that could do harm."""
-
-    def find_class(self, module: str, name: str) -> type:
-        # by name: what else our modules hold could be reached through dots
-        if (module, name) == (WarmStart.__module__, WarmStart.__qualname__):
-            return WarmStart
-        raise pickle.UnpicklingError(f"{module}.{name} has no place in a state file")
 
 
 def data_digest(matrix: CsrMatrix, targets: Buffer) -> str:

@@ -46,8 +46,7 @@ and writes a LIBSVM model, by default <name of training_file>.model in the curre
 
 options, LIBSVM's (only the letter counts, the last of equal options wins):
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR
-  -t kernel   0 linear u'v, 1 polynomial (gamma u'v + coef0)^degree, 2 RBF exp(-gamma |u-v|^2) (default),
-              3 sigmoid tanh(gamma u'v + coef0), 4 precomputed (rows 0:serial 1:K(row,1) 2:K(row,2) ...)
+  -t kernel   {kernels}
   -d degree   of the polynomial kernel (3)
   -g gamma    (1 / largest feature index)
   -r coef0    (0)
@@ -74,10 +73,28 @@ more:
 {settings}{seeders}"""
 
 
+def kernel_usage() -> str:
+    """The kernels by number, as many in a line as 120 characters hold."""
+    usual = Parameter().kernel_type
+    items = [f"{kind.value} {kind.usage}{' (default)' if kind == usual else ''}" for kind in KernelType]
+    lines = [items[0]]
+    for item in items[1:]:
+        if 14 + len(lines[-1]) + len(item) + 3 <= 120:
+            lines[-1] += f", {item}"
+        else:
+            lines[-1] += ","
+            lines.append(item)
+    return ("\n" + 14 * " ").join(lines)
+
+
 def usage() -> str:
-    """USAGE, with all solvers and seeders."""
+    """USAGE, with all kernels, solvers and seeders."""
     return TEMPLATE.format(
-        solver=solver_usage(), settings=settings_usage(), seeder=seeder_usage(), seeders=seeders_usage()
+        kernels=kernel_usage(),
+        solver=solver_usage(),
+        settings=settings_usage(),
+        seeder=seeder_usage(),
+        seeders=seeders_usage(),
     )
 
 

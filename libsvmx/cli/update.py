@@ -20,6 +20,7 @@ from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
+from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_INPUT, check_target, held, read_bytes, same_file, write_files
@@ -58,7 +59,7 @@ changes:
 options, those of svmx-train (only the letter counts, the last of equal options wins). The first form
 needs what a model file does not tell: those of -c, -wL, -p and -n that the model was trained with.
   -s type     0 C-SVC (default), 2 one-class, 3 epsilon-SVR
-  -t kernel   0 linear, 1 polynomial, 2 RBF (default), 3 sigmoid
+  -t kernel   {kernels}
   -d degree   (3)       -g gamma   (1 / largest feature index; of the first N rows)      -r coef0    (0)
   -c C        (1)       -n nu      (0.5)                                                 -p epsilon  (0.1)
   -m MB       memory for kernel rows (100)
@@ -83,8 +84,14 @@ ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
 
 
 def usage() -> str:
-    """USAGE, with the solvers that keep a state."""
-    return TEMPLATE.replace("{solvers}", names_of([solver for solver in solver_classes() if solver.has_state]))
+    """USAGE, with the kernels and the solvers that keep a state."""
+    solvers = names_of([solver for solver in solver_classes() if solver.has_state])
+    kernels = [
+        f"{kind.value} {kind.usage.split()[0]}{' (default)' if kind == Parameter().kernel_type else ''}"
+        for kind in KernelType
+        if kind != KernelType.PRECOMPUTED
+    ]
+    return TEMPLATE.replace("{solvers}", solvers).replace("{kernels}", ", ".join(kernels))
 
 
 def __getattr__(name: str) -> str:

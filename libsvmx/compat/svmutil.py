@@ -118,6 +118,8 @@ def svm_predict(
     TypeError                      arguments of another form
     ValueError                     no rows, wrong options or data; probabilities of a model without them
     """
+    if not isinstance(m, svm_model):
+        raise TypeError(f"svm_predict needs a model of svm_train or svm_load_model, not {m!r}")
     probability, quiet = _predict_options(options)
     precomputed = m.model.param.kernel_type == KernelType.PRECOMPUTED
     matrix, _ = matrix_of(x, precomputed)

@@ -32,6 +32,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.restore import BinaryRecord, StateRecord, record_of, restored
+from libsvmx._train.updating.state import MOST_ID
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import atomic_write, read_bytes
 
@@ -45,7 +46,6 @@ LONGEST_LINE = 80  # the first one
 DIGEST_BYTES = 32
 TYPES = {"indptr": "<i8", "indices": "<i4", "values": "<f8", "targets": "<f8", "ids": "<i8"}
 BINARY_TYPES = {"ids": "<i8", "beta": "<f8", "K_beta": "<f8"}
-MOST_ID = 2**62
 
 
 def is_state(path: str) -> bool:

@@ -2,13 +2,16 @@
 
 import csv
 import io
+import json
 import os
 import pickle
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -405,3 +408,93 @@ def test_interrupted_by_the_keyboard(folder, workers):
     assert b"Traceback" not in err
     assert len(result_lines(folder.get("results"))) >= 3
     assert not [name for name in folder.snapshot() if name.endswith(".tmp")]
+
+
+# ---- starts that are damaged ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def interrupted(folder):
+    """A search that has come to its fifth point, with the starts of its columns; and the whole table."""
+    folder.accepts("svmx-grid", *SMALL, "-out", "null", "--csv", "expected", HEART)
+    engine, left = grid_search.cross_validate, iter(range(4))
+
+    def stopping(*arguments, **options):
+        if next(left, None) is None:
+            raise DataError("stopped")
+        return engine(*arguments, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gridfile, "WORTH_KEEPING", 0.0)
+        with pytest.MonkeyPatch.context() as stop:
+            stop.setattr(grid_search, "cross_validate", stopping)
+            assert folder.call("svmx-grid", *SMALL, "-out", "results", HEART)[0] == 1
+        patch.setattr(gridfile.States, "clear", lambda states: None)
+        folder.put("r", folder.get("results"))
+        shutil.copytree(folder.path / "results.state", folder.path / "starts")
+        yield folder
+
+
+def resumed(folder):
+    """The rates of the search that goes on, and what is said."""
+    folder.put("results", folder.get("r"))
+    for path in (folder.path / "starts").iterdir():
+        shutil.copy(path, folder.path / "results.state")
+    _, _, said = folder.call("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
+    return rates(folder, "t"), said
+
+
+def points_of(content):
+    return len(result_lines(content))
+
+
+def rates(folder, name):
+    return sorted((row["log2c"], row["log2g"], row["rate"]) for row in rows(folder.get(name)))
+
+
+def test_a_start_with_any_byte_changed_is_computed_again(interrupted):
+    expected = rates(interrupted, "expected")
+    path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
+    content = path.read_bytes()
+    found, said = resumed(interrupted)
+    assert found == expected
+    assert "computed again" not in said
+    assert points_of(interrupted.get("results")) == points_of(interrupted.get("r")) + 5
+    path.write_bytes(content)
+    keys = random.Random(1).sample(range(len(content)), 8)
+    for at in (0, 20, len(content) - 1, *keys):
+        changed = bytearray(content)
+        changed[at] ^= 1 << at % 8
+        path.write_bytes(changed)
+        found, said = resumed(interrupted)
+        assert found == expected
+        assert "the column is computed again" in said
+    for size in (0, 10, len(content) // 2, len(content) - 8):
+        path.write_bytes(content[:size])
+        assert resumed(interrupted)[0] == expected
+
+
+def test_a_start_of_other_sizes_under_a_right_checksum_is_not_believed(interrupted):
+    from libsvmx.cli.startfile import read_start, start_bytes
+
+    expected = rates(interrupted, "expected")
+    path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
+    run = json.loads(path.read_bytes().split(b"\n")[1])["run"]
+    key, folds = read_start(path.read_bytes(), run)
+    for change in ({"beta": b""}, {"scores": b"\0" * 8}, {"beta": folds[0][0, 1].beta[:-3]}):
+        short = [{pair: replace(warm, **change) for pair, warm in fold.items()} for fold in folds]
+        path.write_bytes(start_bytes(run, key, short))
+        assert resumed(interrupted)[0] == expected
+    path.write_bytes(start_bytes(run, key, folds[:-2]))
+    assert resumed(interrupted)[0] == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"log2c=1.0 log2g=-3.0 rate=-0.45", b"log2c=99999 log2g=-3.0 rate=80", b"log2c=1 log2g=-1e9 rate=80"],
+)
+def test_points_that_cannot_be_are_refused(finished, line):
+    finished.put("r", finished.get("results") + line + b"\n")
+    number = finished.get("r").count(b"\n")
+    code, _, said = finished.call("svmx-grid", *SMALL, "-out", "r2", "-resume", "r", HEART)
+    assert (code, f"r:{number}" in said) == (1, True)

@@ -400,3 +400,11 @@ def test_a_path_out_of_time(folder):
         "svmx-update", "-q", "--time-limit", "1e-9", "-c", "1000", "--window", "2000", "stream", "m"
     )
     assert err.splitlines()[-1] == "svmx-update: error: time limit: there is no state"
+
+
+def test_a_row_to_join_that_is_at_fault_is_named_by_its_file(heart, folder):
+    folder.put("bad", "1 1:0.5\n" * 3 + "1 1:1e300\n")
+    before = folder.get("model")
+    code, _, errors = folder.call("svmx-update", "-c", "10", "--add", "bad", "train", "model")
+    assert (code, "bad:4: the kernel value" in errors) == (1, True)
+    assert folder.get("model") == before

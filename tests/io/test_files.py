@@ -145,6 +145,15 @@ def test_who_holds_a_file_keeps_others_waiting_for_its_successor(tmp_path):
         assert lock(file.fileno(), wait=False)
 
 
+def test_a_link_that_leads_to_itself_is_not_replaced(tmp_path):
+    path = tmp_path / "loop"
+    path.symlink_to(path)
+    for use in (lambda: files.check_target(str(path)), lambda: write_files([(str(path), b"new")])):
+        with pytest.raises(OSError, match="symbolic links"):
+            use()
+    assert path.is_symlink()
+
+
 # ---- the commands -------------------------------------------------------------------------------
 
 

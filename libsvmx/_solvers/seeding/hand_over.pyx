@@ -44,7 +44,11 @@ def hand_over(FoldChange change, start, candidates, *, bint same_class=False, bi
     if n == 0 or n_givers == 0:
         return
     cdef int32_t[::1] givers = filled("i", givers_)
-    cdef Targets targets = change.kernel.targets(filled("i", [row[v] for v in candidates]))
+    members_ = zeros("i", n)
+    cdef int32_t[::1] members = members_
+    for k in range(n):
+        members[k] = row[chosen[k]]
+    cdef Targets targets = change.kernel.targets(members_)
     cdef float[::1] values = zeros("f", SVMX_SOURCES * n)
     cdef unsigned char[::1] used = bytearray(n)
     with nogil:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer, FloatArray, Ids
 
+MOST_ID = 2**62  # of a row; ids are int64
+
 
 class State:
     """A trained model that rows can join and leave.
@@ -108,10 +110,13 @@ class State:
 
         Raises
         ------
-        DataError, ParameterError, SvmxError      the state stays as it was, as with any other error
+        DataError, ParameterError, SvmxError      the state stays as it was, as with any other error; a row at fault
+                                                  is counted among the new ones
         """
         with self._change():
             gone = self._rows_of(remove)
+            if self._next_id > MOST_ID - len(targets):
+                raise DataError(f"there are no {len(targets)} ids left: they end at {MOST_ID}")
             both = Problem(stacked(self.problem.matrix, matrix), stacked_floats(self.problem.targets, targets))
             fresh = np.arange(self._next_id, self._next_id + len(targets), dtype=np.int64)
             ids = np.concatenate([self._ids, fresh])
@@ -125,7 +130,12 @@ class State:
                 check_problem(Problem(matrix, targets), self.param)
             transaction = Transaction(self.param, both, ids, observer, stays, len(targets))
             after, next_id = ids[kept], self._next_id + len(targets)
-            binaries, report = transaction.update(self.binaries, PairIndex(self.param, rest, observer))
+            try:
+                binaries, report = transaction.update(self.binaries, PairIndex(self.param, rest, observer))
+            except DataError as error:
+                if error.row is None or error.row < len(self.problem):
+                    raise
+                raise DataError(error.cause, error.row - len(self.problem)) from error
             # nothing from here on can fail
             self._model = None
             transaction.commit()

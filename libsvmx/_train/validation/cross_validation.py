@@ -102,6 +102,8 @@ def cross_validate(
         return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
     problem_folds = folds_of(problem, param, observer, kernels)
     seeding = seeding.usual(n_folds)
+    if warm_starts is not None and len(warm_starts) != len(bounds) - 1:
+        warm_starts = None  # they are of other folds
     if seeding.scheme == "star" and warm_starts is None:
         results.full = problem_folds.train_full()
     left: FoldWarmStarts = []

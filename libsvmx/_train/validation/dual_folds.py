@@ -190,7 +190,7 @@ class DualFolds:
     ) -> Start:
         """Where the solver starts; where a seeder finds nothing feasible, from nothing."""
         if warm is not None:
-            return self.starts.from_smaller_C(fold, warm)
+            return self.starts.from_smaller_C(fold, warm) or self.starts.from_nothing(left_out)
         known = self.full if seeding.scheme == "star" else self.last
         start = None
         if known is not None and seeding.seeder != "none":

@@ -100,8 +100,13 @@ class FoldStarts:
             return None
         return Start(start, moved_scores(change, self.every_row, start, self.pool), seeder)
 
-    def from_smaller_C(self, fold: DualProblem, warm: WarmStart) -> Start:
-        """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row."""
+    def from_smaller_C(self, fold: DualProblem, warm: WarmStart) -> Start | None:
+        """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row.
+
+        None if it is not one of as many variables.
+        """
+        if not len(warm.beta) == len(warm.scores) == 8 * fold.size:
+            return None
         growth = self.param.C / warm.C if self.param.svm_type.has_cost else 1.0
         beta, scores = scaled_start(fold, (fold.lower, fold.upper), _doubles(warm.beta), _doubles(warm.scores), growth)
         return Start(beta, scores, "C")

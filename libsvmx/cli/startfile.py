@@ -1,0 +1,62 @@
+"""What a column of a grid starts from next, kept between two runs: checked as a whole before any of it is used.
+
+libsvmx start 1 <bytes of the description>          a line of ASCII
+{"run": …, "order": …, "key": [C, gamma], "folds": [[[i, j, C, bytes of beta, bytes of scores], …], …]}
+beta and scores of each fold and pair of classes, one after the other: float64 in the machine's byte order
+SHA-256 of all bytes before it                      32 bytes
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from hashlib import sha256
+from math import isfinite
+from typing import Any
+
+from libsvmx._train.validation.cross_validation import FoldWarmStarts
+from libsvmx._train.validation.fold_start import WarmStart
+from libsvmx._train.validation.grid import Key
+
+MAGIC = b"libsvmx start 1 "
+LONGEST_LINE = 40
+DIGEST_BYTES = 32
+
+
+def start_bytes(run: str, key: Key, folds: FoldWarmStarts) -> bytes:
+    """The file of a column: ``key`` is the last point of it that is done, ``run`` says what it is a column of."""
+    table = [[[i, j, w.C, len(w.beta), len(w.scores)] for (i, j), w in fold.items()] for fold in folds]
+    text = json.dumps({"run": run, "order": sys.byteorder, "key": key, "folds": table}).encode() + b"\n"
+    arrays = [part for fold in folds for w in fold.values() for part in (w.beta, w.scores)]
+    content = b"".join([MAGIC, b"%d\n" % len(text), text, *arrays])
+    return content + sha256(content).digest()
+
+
+def read_start(content: bytes, run: str) -> tuple[Key, FoldWarmStarts] | None:
+    """The key and the warm starts of a column, None if it is of another run. Raises ValueError for anything else."""
+    line = content[:LONGEST_LINE].split(b"\n")[0]
+    if not line.startswith(MAGIC) or sha256(content[:-DIGEST_BYTES]).digest() != content[-DIGEST_BYTES:]:
+        raise ValueError("damaged, or of another version")
+    begin = len(line) + 1
+    at = begin + int(line[len(MAGIC) :])
+    described = json.loads(content[begin:at])
+    if described["run"] != run or described["order"] != sys.byteorder:
+        return None
+    folds: FoldWarmStarts = []
+    for fold in described["folds"]:
+        folds.append({})
+        for i, j, C, *sizes in fold:
+            beta, scores = (content[at : at + sizes[0]], content[at + sizes[0] : at + sum(sizes)])
+            at += sum(sizes)
+            folds[-1][int(i), int(j)] = WarmStart(positive(C), beta, scores)
+    if at != len(content) - DIGEST_BYTES:
+        raise ValueError("its arrays have other sizes")
+    C, gamma = described["key"]
+    return (C, gamma), folds
+
+
+def positive(value: Any) -> float:
+    """Raises ValueError unless it is a finite number above 0."""
+    if not isinstance(value, int | float) or not (isfinite(value) and value > 0):
+        raise ValueError("C is not positive")
+    return float(value)
