@@ -4,7 +4,8 @@ Without ``--exhaustive``, each behaviour keeps representatives, chosen from the 
 
 - a test over three parameters or more keeps combinations in which each pair of values of two parameters occurs;
 - a test marked ``each_value`` keeps combinations in which each value of each parameter occurs;
-- one marked ``exhaustive``, a whole test or a single value, is left out: it repeats, longer, what others test;
+- one marked ``exhaustive``, a whole test or a single value, is left out: it repeats, longer, what others test, or runs
+  a benchmark from end to end;
 - a property draws a share of its examples, see support.examples.
 
 The whole suite runs on all cores if pytest-xdist is there; ``-n 0`` and ``-p no:xdist`` run it in one process.

@@ -79,6 +79,7 @@ def test_rows_between_and_standard_columns(tmp_path):
 # ---- runs ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("solver", ["chunked", "irwls"])
 @pytest.mark.parametrize("rule", ["random", "largest", "mixed"])
 def test_every_rule_ends_at_the_same_optimum(solver, rule, tmp_path):
@@ -148,6 +149,7 @@ def test_cases_are_smaller_when_quick(tmp_path):
     assert chunked.sized(SMO, 60) is SMO
 
 
+@pytest.mark.exhaustive
 def test_command(tmp_path, capsys):
     wanted = ["adult1", "gauss-m-c1", "gauss-m-c100", "splice", "web7", "a9a-c10000"]
     files = {name: Path(tmp_path, name) for name in ("raw.json", "table.md")}

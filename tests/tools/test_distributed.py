@@ -14,6 +14,7 @@ from tools.bench.jobs import distributed
 from tools.bench.measure import Unavailable
 
 
+@pytest.mark.exhaustive
 def test_a_run_in_small(tmp_path, capsys):
     shutil.copy(DATA / "a1a.xz", tmp_path / "a9a.xz")
     common = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "--memory", "1GB"]

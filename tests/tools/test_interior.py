@@ -91,6 +91,7 @@ def test_sets_that_are_not_there_are_told(tmp_path):
 # ---- runs ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
 def test_variants_end_at_the_same_optimum(tmp_path):
     found = JOB.run(case_of("isolet-like", "variants"), options(DATA, tmp_path, repeat=2))
     told = [judged(found, run.name) for run in found.runs if run.last["status"] == "converged"]
@@ -148,6 +149,7 @@ def test_growth_and_accuracies_are_found():
     assert [interior.reached(curve, accuracy) for accuracy in (1.0, 1e-3, 1e-6)] == [1.0, 2.0, 4.0]
 
 
+@pytest.mark.exhaustive
 def test_command(folder, tmp_path, capsys):
     files = {name: Path(tmp_path, name) for name in ("raw.json", "table.md")}
     folders = ["--data", str(folder), "--cache", str(tmp_path / "cache")]

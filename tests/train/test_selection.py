@@ -85,9 +85,9 @@ def test_features_of_very_different_size(seed, tmp_path):
     ("arguments", "options"),
     [
         pytest.param(("a1a.xz",), "-c 1000 -g 0.05", marks=pytest.mark.exhaustive),
-        (("a1a.xz",), "-c 1000 -g 0.05 -m 0.001"),
+        pytest.param(("a1a.xz",), "-c 1000 -g 0.05 -m 0.001", marks=pytest.mark.exhaustive),
         (("a1a.xz",), "-s 1 -n 0.1 -g 0.05 -m 0.1"),
-        (("a1a.xz",), "-s 3 -c 30 -g 0.05 -p 0.2 -m 0.05"),
+        pytest.param(("a1a.xz",), "-s 3 -c 30 -g 0.05 -p 0.2 -m 0.05", marks=pytest.mark.exhaustive),
         pytest.param(("splice.xz",), "-c 50 -g 0.05 -m 0.3", marks=pytest.mark.exhaustive),
         (("splice.xz",), "-s 4 -c 5 -n 0.3 -g 0.02 -m 0.2"),
         pytest.param(("splice.xz",), "-s 3 -t 1 -d 2 -g 0.02 -r 1 -c 3 -p 0.05 -m 1", marks=pytest.mark.exhaustive),
