@@ -24,7 +24,7 @@ COMMANDS = {
     "train": ("svmx-train -q heart out", ("out",), {}),
     "predict": ("svmx-predict -q heart model out", ("out",), {}),
     "scale": ("svmx-scale -s out heart", ("out",), {}),
-    "subset": ("svmx-subset --seed 3 heart 100 out rest", ("out", "rest"), {}),
+    "subset": ("svmx-subset --random-state 3 heart 100 out rest", ("out", "rest"), {}),
     "update": (
         "svmx-update -q --state state --save-state state --add more out",
         ("out", "state"),
