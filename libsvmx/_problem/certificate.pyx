@@ -1,11 +1,11 @@
-"""The certificate of an optimum, and the feasible set: what every solver but SMO asks here, once each.
+"""The certificate of an optimum, and the feasible set, once each for all solvers.
 
     gap   = max_{beta < upper} V - min_{beta > lower} V         optimal to eps  <=>  gap <= eps
     level = mean V over lower < beta < upper, or the middle between those two where no variable is free;  rho = -level
 
 of each group (Fan, Chen & Lin 2005, (6), free of labels; Chang & Lin 2011, section 4.1.5). Compiled loops use the
-functions of certificate.pxd, over whatever their storage is; those below take whole buffers or arrays. SMO has a rho of its
-own, whose signed zeros and ties are LIBSVM's.
+functions of certificate.pxd, over whatever their storage is; those below take whole buffers or arrays. The
+loop of SMO, which the chunked solver shares, has a rho of its own, whose signed zeros and ties are LIBSVM's.
 """
 
 from libc.math cimport HUGE_VAL
