@@ -120,7 +120,7 @@ def _written_directly(path: str) -> str | int | None:
     """What to open for a device, a pipe, or the file that standard output or error is; None if it can be replaced."""
     try:
         status = os.stat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     for descriptor in (1, 2):
         with suppress(OSError):
