@@ -343,7 +343,7 @@ def test_fault_80_with_little_memory_fewer_kernel_rows_are_kept(trained):
     args = [*endless(trained.path / "data")[:-1], "--max-iter", "3000", "-q", "-m", "100000", "data"]
     assert process("svmx-train", *args, "expected").returncode == 0
     codes = set()
-    for megabytes in (1, 2, 3, 4, 5, 6, 8):
+    for megabytes in (1, 2, 3, 4, 5, 6, 8, 16, 64):
         trained.put("new", trained.KEPT)
         done = process("svmx-train", *args, "new", before=memory_limit(megabytes))
         codes.add(done.returncode)
