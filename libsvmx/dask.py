@@ -30,7 +30,7 @@ from libsvmx._train.cluster.training import train_distributed
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
-from libsvmx.api.arrays import as_matrix, parameter_of
+from libsvmx.api.arrays import as_matrix, numbers_of, parameter_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
@@ -77,8 +77,8 @@ def from_arrays(X: Any, y: Any, client: Any = None) -> DistributedProblem:
 
 def block_of(rows: Any, targets: Any) -> DataBlock:
     """A block of arrays, on its worker."""
-    rows = as_matrix(rows) if hasattr(rows, "tocsr") else np.ascontiguousarray(rows, dtype=np.float64)
-    return DataBlock(rows, np.ascontiguousarray(targets, dtype=np.float64))
+    rows = as_matrix(rows) if hasattr(rows, "tocsr") else np.ascontiguousarray(numbers_of(rows, "X"))
+    return DataBlock(rows, np.ascontiguousarray(numbers_of(targets, "y")))
 
 
 def read_problem(paths: str | Sequence[str], client: Any = None, *, lenient: bool = False) -> DistributedProblem:
@@ -143,13 +143,12 @@ def train(
     SvmxError                the cluster gives up. A worker that is lost is not the end: its part is done again
     """
     if param is None:
-        low_rank = any(options.get(name) for name in ("low_rank", "rank", "rank_error"))
-        usual = (
-            {"kernel_type": KernelType.RBF, "predict_with": "factor"}
-            if low_rank
-            else {"kernel_type": KernelType.LINEAR}
-        )
-        options = {"solver": CRSVM.name, **usual, **options}
+        options = {"solver": CRSVM.name, **options}
+        low_rank = getattr(parameter_of(None, options).solver, "low_rank", "")
+        usual: dict[str, Any] = {"kernel_type": KernelType.RBF if low_rank else KernelType.LINEAR}
+        if low_rank and options["solver"] == CRSVM.name:
+            usual["predict_with"] = "factor"
+        options = {**usual, **options}
     param = parameter_of(param, options)
     if param.gamma == 0:
         param = replace(param, gamma=1.0 / max(int(problem.features.max(initial=1)), 1))

@@ -71,6 +71,22 @@ def test_a_model_needs_coefficients_and_offsets(name):
             replace(MODELS[name][0], **{field: None})
 
 
+@pytest.mark.parametrize("rows", ["empty", -5.0, 0.0, 1.5, -1e18, float("nan"), 2.0**31, "two features"])
+def test_vectors_of_a_precomputed_kernel_are_serial_numbers(rows):
+    model = MODELS["precomputed"][0]
+    n = model.n_sv
+    indptr, indices, values = np.arange(n + 1), np.zeros(n, "i4"), np.ones(n)
+    if rows == "empty":
+        indptr, indices, values = np.zeros(n + 1, "i8"), np.zeros(0, "i4"), np.zeros(0)
+    elif rows == "two features":
+        indptr, indices, values = indptr * 2, np.tile(np.array([0, 1], "i4"), n), np.ones(2 * n)
+    else:
+        values[n // 2] = rows
+    vectors = libsvmx.CsrMatrix(indptr.astype("i8"), indices, values)
+    with pytest.raises(ValueError, match="0:serial"):
+        replace(model, vectors=vectors)
+
+
 def test_a_model_cannot_be_given_another_state():
     model = MODELS["two classes"][0]
     with pytest.raises(TypeError, match="constructor"):
@@ -136,6 +152,15 @@ def test_rows_that_are_no_real_numbers_are_refused(what):
         libsvmx.predict(model, REFUSED[what])
 
 
+@pytest.mark.parametrize("value", [np.complex128(1 + 2j), 1j, np.datetime64("2020-01-01"), "a", "1", None, b"1"])
+def test_single_values_that_are_no_real_numbers(value):
+    for rows in ([{1: value}, {1: 2.0}], np.array([[value], [2.0]], dtype=object)):
+        with pytest.raises(DataError):
+            libsvmx.train(rows, [1, -1])
+    with pytest.raises(libsvmx.ParameterError):
+        libsvmx.train(X, Y, C=value)
+
+
 @pytest.mark.parametrize("kind", ["c16", "M8[s]", "U4"])
 def test_targets_that_are_no_real_numbers_are_refused(kind):
     with pytest.raises(DataError, match="y must hold real numbers"):
@@ -188,6 +213,14 @@ def test_a_row_at_fault_is_counted_among_those_that_join():
         state.add([[0.5, 0, 0], [0.1, 0, 0], [1e300, 0, 0]], [1, -1, 1])
     assert caught.value.row == 2
     assert len(state) == 40
+
+
+def test_a_row_at_fault_of_a_new_class(tmp_path):
+    """Its own binary problem is trained over the rows that remain, which are counted otherwise."""
+    state = libsvmx.train(X[:6], [1, 1, 1, 2, 2, 2], keep_state=True)
+    with pytest.raises(DataError, match="overflows") as caught:
+        state.update(add=([[1, 1, 0], [1e200, 0, 0]], [3, 3]), remove=[0, 1, 2])
+    assert caught.value.row == 1
 
 
 def test_no_id_is_left():

@@ -115,7 +115,7 @@ def setting(
 def converted(name: str, value: Any, kind: type) -> Any:
     """``value`` as a float, int or bool, which must be exact and finite. Raises ParameterError."""
     try:
-        if isinstance(value, str) or (kind is bool and value not in (0, 1)):
+        if isinstance(value, str | bytes | complex) or (kind is bool and value not in (0, 1)):
             raise TypeError
         number = int(index(value)) if kind is int else kind(value)
     except (TypeError, ValueError, OverflowError):

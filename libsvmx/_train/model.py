@@ -145,6 +145,8 @@ class Model:
                 raise ValueError(f"a model needs {name}")
             if value is not None:
                 object.__setattr__(self, name, _own(name, value, code))
+        if self.param.kernel_type == KernelType.PRECOMPUTED and not serials_only_in(self.vectors):
+            raise ValueError("vectors of a precomputed kernel must be 0:serial, with serial numbers of 1 and more")
         for name in ("class_labels", "class_sv"):
             value = getattr(self, name)
             if value is not None:
@@ -187,6 +189,17 @@ N_MARKS = 10
 STATE_VERSION = 1
 # buffers of a model, and the format of each
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
+
+
+def serials_only_in(vectors: CsrMatrix) -> bool:
+    """Whether each row is 0:serial and nothing else."""
+    n = vectors.n_rows
+    return (
+        len(vectors.indices) == n
+        and all(vectors.indptr[i] == i for i in range(n))
+        and not any(vectors.indices)
+        and all(1 <= value < 2**31 and value == int(value) for value in vectors.values)
+    )
 
 
 def _own(name: str, value: Any, kind: Any) -> Any:

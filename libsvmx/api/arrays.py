@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
+UNREAL = (complex, np.complexfloating, np.datetime64, np.timedelta64, str, bytes)
 
 
 def as_matrix(X: Any) -> CsrMatrix:
@@ -62,6 +63,8 @@ def numbers_of(given: Any, what: str) -> FloatArray:
         array = np.asarray(given)
         if array.dtype.kind not in REAL_KINDS:
             raise DataError(f"{what} must hold real numbers, not {array.dtype}")
+        if array.dtype.kind == "O" and any(isinstance(value, UNREAL) for value in array.flat):
+            raise DataError(f"{what} must hold real numbers, but there is a complex one, a date or a text")
         numbers: FloatArray = array.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
@@ -96,7 +99,7 @@ def from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
     indptr, indices, values = [0], [], []
     for i, row in enumerate(X):
         for index in sorted(row):
-            value = float(row[index])
+            value = real(row[index], i)
             if not (isinstance(index, int | np.integer) and 0 <= index <= MAX_INDEX):
                 raise DataError(f"index {index!r} is not a whole number between 0 and {MAX_INDEX}", i)
             if not np.isfinite(value):
@@ -108,6 +111,16 @@ def from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
     return CsrMatrix(
         np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), np.array(values, dtype=np.float64)
     )
+
+
+def real(value: Any, row: int) -> float:
+    """The value of a feature. Raises DataError."""
+    try:
+        if isinstance(value, UNREAL):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise DataError(f"{value!r} is not a real number", row) from None
 
 
 def check_finite(dense: FloatArray) -> None:

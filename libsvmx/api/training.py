@@ -81,9 +81,10 @@ def train(
     """
     param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param)
+    rand = rand_of(random_state)
     if keep_state:
         return train_state(problem, param, observer or Observer(), State)
-    return train_problem(problem, param, rand_of(random_state), observer or Observer())
+    return train_problem(problem, param, rand, observer or Observer())
 
 
 def predict_probability(model: Model, X: Any) -> tuple[FloatArray, FloatArray]:
@@ -95,7 +96,7 @@ def predict_probability(model: Model, X: Any) -> tuple[FloatArray, FloatArray]:
     ------
     DataError        also for a model without probability estimates, and for regression
     """
-    if not model.has_probability or model.param.svm_type.is_regression:
+    if not model_of(model).has_probability or model.param.svm_type.is_regression:
         raise DataError("the model has no class probabilities; train with probability=True")
     tests = tests_of(model, X)
     rows = Problem(tests, np.zeros(tests.n_rows)).rows

@@ -2,7 +2,8 @@
 
     train, predict, scale              svm-train, svm-predict, svm-scale
     grid, easy, subset, checkdata      LIBSVM's scripts; of grid, gridjob is the command line,
-                                       gridfile the results file, gridtables and gridplot what is shown
+                                       gridfile the results file, startfile what a column starts from,
+                                       gridtables and gridplot what is shown
     update                             rows that join a model and leave it
 
     options        LIBSVM's grammar: letters, flags, long names, switches

@@ -75,12 +75,14 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
                 stack.enter_context(tidy_end())
                 stack.enter_context(pool)
             search = Search(plan, problem, pool, results, Remarks())  # refuses before old results are gone
-            record, states = outputs(job, identity, stack)
+            with tidy_end():
+                record, states = outputs(job, identity, stack)
             for point in results.found.values():
                 progress.add("resumed", point)
             for outcome in search:
-                states.save(outcome)
-                record(outcome.point)
+                with tidy_end():
+                    states.save(outcome)
+                    record(outcome.point)
                 progress.add("local" if job.dask is None else "dask", outcome.point)
     except DataError as error:
         raise data.locate(error) from error

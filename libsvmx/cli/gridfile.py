@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
+from math import isfinite
 from typing import IO, Any, cast
 
 from libsvmx._core.matrix import CsrMatrix
@@ -113,7 +114,9 @@ def read_results(path: str, description: Description, axes: tuple[bool, bool], r
         if any(value is not None and not -1074 <= value < 1024 for value in key):
             raise FormatError(path, number, 0, "log2c and log2g are of numbers beyond double precision")
         point = _point(key, match[3], details)
-        if not regression and not (point.rate != point.rate or 0 <= point.rate <= 100):
+        if point.rate < 0:
+            raise FormatError(path, number, 0, f"a rate of {point.rate:g} is neither an accuracy nor an error")
+        if not regression and point.rate > 100:
             raise FormatError(path, number, 0, f"a rate of {point.rate:g} is no accuracy in percent")
         results.found.pop(key, None)
         results.found[key] = point
@@ -170,7 +173,7 @@ def _point(key: Key, rate: str, details: Mapping[str, str]) -> Point:
         float(rate),
         _number(details.get("scc")),
         _number(details.get("seconds")),
-        None if iterations is None else int(iterations),
+        int(iterations) if iterations is not None and isfinite(iterations) else None,
     )
 
 
@@ -270,7 +273,7 @@ class ResultsFile:
 # A column's start is kept when computing it again would take this many seconds.
 WORTH_KEEPING = 1.0
 SUFFIX = ".start"
-UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.tmp")  # what a kill leaves of atomic_write
+UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.\d+\.tmp")  # what a kill leaves of atomic_write
 
 
 class States:

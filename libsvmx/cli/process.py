@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -123,6 +124,10 @@ class Ended(BaseException):
 @contextmanager
 def tidy_end() -> Iterator[None]:
     """While files are being written: a signal that ends the process raises, so temporary files are removed first."""
+
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals go to the main thread
+        return
 
     def end(signum: int, frame: object) -> None:
         raise Ended(signum)

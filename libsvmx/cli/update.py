@@ -268,7 +268,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     if added or gone:
         apply(state, added, gone, observer)
     observer.total_sv(state.model.n_sv)
-    write_all(state, targets, b"")
+    write_all(state, targets, b"", job.state or files[1])
 
 
 def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Remarks) -> State:
@@ -420,10 +420,11 @@ class Remarks(transcript.TrainingReport):
         self.write(f"{what}: {len(state)} rows, {transcript.update(state.report)}\n")
 
 
-def write_all(state: State, targets: list[str | None], predictions: bytes) -> None:
+def write_all(state: State, targets: list[str | None], predictions: bytes, start: str | None = None) -> None:
     """Predictions, model and state: none of them takes its place before all are written.
 
-    The state comes last: until then the old one stands, and the same command leads to the same files again.
+    What the update has started from comes last: until then the old one stands, and the same command leads to the same
+    files again.
     """
     from libsvmx.io.statefile import state_bytes
 
@@ -435,6 +436,7 @@ def write_all(state: State, targets: list[str | None], predictions: bytes) -> No
         contents.append((model_file, model_text(state.model)))
     if state_file is not None:
         contents.append((state_file, state_bytes(state)))
+    contents.sort(key=lambda content: start is not None and same_file(content[0], start))
     with tidy_end():
         write_files(contents)
 

@@ -1,9 +1,10 @@
 """Files of LIBSVM and our own, in and out.
 
-files                           whole files, plain or compressed, read at once and written whole or not at all
-svmlight, batches               data files, at once or in parts          -> textparse
+files -> compressed             files read whole or in blocks; written whole or not at all, together, locked
+svmlight, batches               data files, at once or in parts          -> textparse -> textslices -> tokens
 modelfile                       models: header here, vectors             -> textparse, textwrite
 rangefile, scaling              scaling factors, and rows that are scaled
 statefile                       states that rows join and leave
 textwrite -> numbers            numbers as C's printf writes them
+transcript                      what commands print, character for character
 """

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
+from zlib import crc32
 
 from libsvmx.io.compressed import MAGIC_BYTES, damage, opener
 
@@ -19,7 +20,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-TEMPORARY = re.compile(r"\d+\.\d+\.tmp")  # what follows the name of the target
+TEMPORARY = re.compile(r"(\d+)\.\d+\.\d+\.tmp")  # behind the name of the target: host, process, attempt
 STANDARD_INPUT = "-"
 
 
@@ -206,7 +207,8 @@ class _Output:
         self.temporary: str | None = None
         direct = _written_directly(path)
         if direct is not None:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
             self.file: IO[bytes] = open(direct, "wb")  # noqa: SIM115  discard() closes it
             return
         self.target = os.path.realpath(path)
@@ -215,12 +217,15 @@ class _Output:
         prefix = f".{name[:50]}."
         _remove_abandoned(folder or ".", prefix)
         for attempt in range(1000):
-            self.temporary = os.path.join(folder, f"{prefix}{os.getpid()}.{attempt}.tmp")
+            self.temporary = os.path.join(folder, f"{prefix}{_host()}.{os.getpid()}.{attempt}.tmp")
             try:
                 if self._create():
                     return
             except FileExistsError:
                 continue
+            except OSError:
+                self.temporary = None  # if it is there, it is not ours
+                raise
             except BaseException:  # Ctrl-C, say, between the file and what would remove it
                 self.discard()
                 raise
@@ -231,11 +236,10 @@ class _Output:
         assert self.temporary is not None
         handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self.file = os.fdopen(handle, "wb")
-        lock(handle)
-        try:
-            return os.path.samestat(os.stat(self.temporary), os.fstat(handle))
-        except FileNotFoundError:
-            return False
+        if lock(handle) is None or _is_still(self.temporary, handle):
+            return True
+        self.file.close()
+        return False
 
     def complete(self) -> None:
         """Everything is written: make sure that it lasts."""
@@ -244,6 +248,8 @@ class _Output:
             self.file.close()
         else:
             os.fsync(self.file.fileno())
+            if fcntl is None:
+                self.file.close()  # Windows renames no open file
 
     def put_in_place(self) -> None:
         """Rename it over the target."""
@@ -265,24 +271,35 @@ class _Output:
 
 
 def _remove_abandoned(folder: str, prefix: str) -> None:
-    """Remove temporary files of processes that died before they could."""
-    if fcntl is None:
-        return
+    """Remove temporary files of processes of this host that died before they could."""
     with suppress(OSError):
         for name in os.listdir(folder):
-            if name.startswith(prefix) and TEMPORARY.fullmatch(name, len(prefix)):
-                with suppress(OSError), open(os.path.join(folder, name), "rb") as file:
-                    if lock(file.fileno(), wait=False):
-                        os.unlink(os.path.join(folder, name))
+            match = TEMPORARY.fullmatch(name, len(prefix)) if name.startswith(prefix) else None
+            if match is None or int(match[1]) != _host():
+                continue
+            path = os.path.join(folder, name)
+            with suppress(OSError), open(path, "r+b") as file:
+                # a lock that is really held, and on the file that still has the name: its owner may just have
+                # put it in place, and another have taken the name
+                if lock(file.fileno(), wait=False) and _is_still(path, file.fileno()):
+                    os.unlink(path)
 
 
-def lock(descriptor: int, wait: bool = True) -> bool:
-    """Lock an open file until it is closed; False if another process holds it and ``wait`` is not set.
+def _host() -> int:
+    """A number for this machine: locks of another one may not be seen here."""
+    return crc32(os.uname().nodename.encode()) if hasattr(os, "uname") else 0
 
-    True without a lock where the system or the file system has none.
+
+def lock(descriptor: int, wait: bool = True) -> bool | None:
+    """Lock a file that is open for writing until it is closed.
+
+    Returns
+    -------
+    True; False if another process holds it and ``wait`` is not set; None where the system or the file system has no
+    locks
     """
     if fcntl is None:
-        return True
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
@@ -290,6 +307,7 @@ def lock(descriptor: int, wait: bool = True) -> bool:
     except OSError as error:
         if error.errno not in (errno.ENOTSUP, errno.ENOLCK, errno.ENOSYS, errno.EINVAL):
             raise
+        return None
     return True
 
 
@@ -302,8 +320,8 @@ def held(path: str, on_wait: Callable[[], object]) -> Iterator[None]:
     with ExitStack() as stack:
         waited = False
         while os.path.isfile(path):
-            file = open(path, "rb")  # noqa: SIM115  it is closed with the stack
-            if not lock(file.fileno(), wait=False):
+            file = open(path, "r+b")  # noqa: SIM115  it is closed with the stack
+            if lock(file.fileno(), wait=False) is False:
                 if not waited:
                     on_wait()
                 waited = True

@@ -17,7 +17,7 @@ from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Point
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridfile
-from libsvmx.exceptions import DataError
+from libsvmx.exceptions import DataError, FormatError
 
 IRIS = str(data.DATA / "iris.scale")
 WIDE = ["-log2c", "-3,5,1", "-log2g", "-5,-1,1", "-png", "null"]
@@ -277,6 +277,12 @@ def test_rates_that_are_no_numbers_come_back(folder):
     (point,) = gridfile.read_results(path, description, (True, True), True).found.values()
     assert point.rate != point.rate
     assert point.scc != point.scc
+
+
+def test_an_error_below_zero_is_none(folder):
+    folder.put("r", b"log2c=1.0 log2g=2.0 rate=-5\n")
+    with pytest.raises(FormatError, match="r:1: a rate of -5"):
+        gridfile.read_results("r", dict.fromkeys(gridfile.MUST_AGREE), (True, True), True)
 
 
 def test_two_searches_do_not_write_into_one_file(folder):

@@ -56,3 +56,25 @@ def test_two_updates_of_one_state_take_turns(folder):
     ]
     assert [child.wait() for child in running] == [0, 0]
     assert len(libsvmx.State.load(folder.path / "st")) == 270
+
+
+def test_what_an_update_starts_from_is_replaced_last(folder, monkeypatch):
+    """The process may die between the two: then the model is the old one, and the same command does it all again."""
+    split_heart(folder, 200)
+    folder.call("svmx-train", "-q", "a", "m")
+    old, true = folder.get("m"), os.replace
+
+    def once(source, target):
+        monkeypatch.setattr(os, "replace", no_more)
+        true(source, target)
+
+    def no_more(source, target):
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context():
+        monkeypatch.setattr(os, "replace", once)
+        assert folder.call("svmx-update", "--save-state", "st", "--add", "b", "a", "m")[0] == 1
+    monkeypatch.setattr(os, "replace", true)
+    assert (folder.get("m"), len(libsvmx.State.load("st"))) == (old, 270)
+    assert folder.call("svmx-update", "--save-state", "st", "--add", "b", "a", "m")[0] == 0
+    assert len(libsvmx.State.load("st")) == 270

@@ -145,6 +145,42 @@ def test_who_holds_a_file_keeps_others_waiting_for_its_successor(tmp_path):
         assert lock(file.fileno(), wait=False)
 
 
+def test_many_threads_write_one_file(tmp_path):
+    """Nobody takes the temporary file of another for abandoned, not even where names come again."""
+    target, errors = tmp_path / "one", []
+
+    def work(number):
+        try:
+            for _ in range(60):
+                with atomic_write(str(target)) as file:
+                    file.write(b"%d" % number * 1000)
+        except OSError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert len(set(target.read_bytes())) == 1
+    assert os.listdir(tmp_path) == ["one"]
+
+
+@pytest.mark.skipif(files.fcntl is None, reason="no locks here")
+def test_without_locks_nothing_is_taken_for_abandoned(tmp_path, monkeypatch):
+    def none(descriptor, how):
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(files.fcntl, "flock", none)
+    for first, second in (("t", "t"), ("x" * 50 + "_1", "x" * 50 + "_2")):
+        with atomic_write(str(tmp_path / first)) as one:
+            one.write(b"first")
+            with atomic_write(str(tmp_path / second)) as two:
+                two.write(b"second")
+        assert (tmp_path / first).read_bytes() == b"first"
+
+
 def test_a_link_that_leads_to_itself_is_not_replaced(tmp_path):
     path = tmp_path / "loop"
     path.symlink_to(path)

@@ -17,7 +17,7 @@ from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, path_control, train_binary
-from libsvmx.exceptions import ParameterError, SvmxError
+from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
@@ -125,6 +125,15 @@ class Transaction:
 
     # ---- rows join and leave -------------------------------------------------------------------
 
+    def trained(self, index: PairIndex, pair: Pair, remaining: Ids) -> BinaryProblem:
+        """A binary problem of rows that remain, trained; a row at fault is counted among all that were or come."""
+        try:
+            return train_binary(self.param, index, pair, remaining, self.observer)
+        except DataError as error:
+            if error.row is None:
+                raise
+            raise DataError(error.cause, int(np.flatnonzero(self.stays)[error.row])) from error
+
     def update(
         self, binaries: dict[Pair, BinaryProblem], index: PairIndex
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
@@ -141,7 +150,7 @@ class Transaction:
             for listed, members in index.members.items():
                 pair = listed if listed in binaries else listed and (listed[1], listed[0])
                 if pair not in binaries:
-                    after[listed] = train_binary(self.param, index, listed, remaining, self.observer)
+                    after[listed] = self.trained(index, listed, remaining)
                     self.touched.append(after[listed])
                     continue
                 binary = after[pair] = binaries[pair]
