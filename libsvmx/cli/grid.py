@@ -124,7 +124,7 @@ class NoStates(States):
     """Keeps nothing."""
 
     def __init__(self) -> None:
-        super().__init__("", {})
+        super().__init__("", {}, warn)
 
     def save(self, outcome: Outcome) -> None:
         pass

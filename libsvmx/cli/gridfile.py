@@ -284,7 +284,7 @@ class States:
     They only save time: without them a resumed search computes the lower points of a column again.
     """
 
-    def __init__(self, folder: str, description: Description, remark: Callable[[str], object] = print) -> None:
+    def __init__(self, folder: str, description: Description, remark: Callable[[str], object]) -> None:
         self.folder = folder
         self.run = sha256(json.dumps(dict(description)).encode()).hexdigest()
         self.unsaved: dict[float | None, float] = {}

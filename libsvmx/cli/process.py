@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -125,10 +124,6 @@ class Ended(BaseException):
 def tidy_end() -> Iterator[None]:
     """While files are being written: a signal that ends the process raises, so temporary files are removed first."""
 
-    if threading.current_thread() is not threading.main_thread():
-        yield  # signals go to the main thread
-        return
-
     def end(signum: int, frame: object) -> None:
         raise Ended(signum)
 
@@ -136,7 +131,8 @@ def tidy_end() -> Iterator[None]:
     try:
         for signum in ENDING:
             if not _ignored(signum):
-                previous[signum] = signal.signal(signum, end)
+                with suppress(ValueError):  # not the main thread, which is the one that signals go to
+                    previous[signum] = signal.signal(signum, end)
         yield
     finally:
         for signum, handler in previous.items():

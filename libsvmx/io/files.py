@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import IO, Any
-from zlib import crc32
 
 from libsvmx.io.compressed import MAGIC_BYTES, damage, opener
 
@@ -287,6 +286,8 @@ def _remove_abandoned(folder: str, prefix: str) -> None:
 
 def _host() -> int:
     """A number for this machine: locks of another one may not be seen here."""
+    from zlib import crc32  # reading does without
+
     return crc32(os.uname().nodename.encode()) if hasattr(os, "uname") else 0
 
 

@@ -419,3 +419,17 @@ def test_fault_87_a_decimal_comma_locale_changes_nothing(trained):
         assert trained.refuses("svmx-train", "-c", "1,5", HEART, "other")[0].startswith("svmx-train: error: option -c")
     finally:
         locale.setlocale(locale.LC_ALL, previous)
+
+
+def test_a_command_called_from_a_thread_writes_its_model(trained):
+    """Signals go to the main thread; others cannot listen to them."""
+    from threading import Thread
+
+    from libsvmx.cli.train import main
+
+    thread = Thread(target=main, args=(["-q", "data", "of a thread"],))
+    thread.start()
+    thread.join()
+    expected = process("svmx-train", "-q", "data", "of the process")
+    assert expected.returncode == 0
+    assert trained.get("of a thread") == trained.get("of the process")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-@dataclass(frozen=True, slots=True)
-class Seeder:
+class Seeder(NamedTuple):
     """One seeder: the function ``seed`` of the module ``name`` beside this one.
 
     Attributes
