@@ -427,9 +427,9 @@ def test_a_command_called_from_a_thread_writes_its_model(trained):
 
     from libsvmx.cli.train import main
 
-    thread = Thread(target=main, args=(["-q", "data", "of a thread"],))
+    thread = Thread(target=main, args=(["-q", str(HEART), "of a thread"],))
     thread.start()
     thread.join()
-    expected = process("svmx-train", "-q", "data", "of the process")
+    expected = process("svmx-train", "-q", HEART, "of the process")
     assert expected.returncode == 0
     assert trained.get("of a thread") == trained.get("of the process")
