@@ -157,8 +157,9 @@ def test_single_values_that_are_no_real_numbers(value):
     for rows in ([{1: value}, {1: 2.0}], np.array([[value], [2.0]], dtype=object)):
         with pytest.raises(DataError):
             libsvmx.train(rows, [1, -1])
-    with pytest.raises(libsvmx.ParameterError):
-        libsvmx.train(X, Y, C=value)
+    for wrong in ({"C": value}, {"weights": {1: value}}):
+        with pytest.raises(libsvmx.ParameterError):
+            libsvmx.train(X, Y, **wrong)
 
 
 @pytest.mark.parametrize("kind", ["c16", "M8[s]", "U4"])

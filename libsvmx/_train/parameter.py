@@ -140,7 +140,10 @@ def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
         items = weights.items() if hasattr(weights, "items") else weights
         if isinstance(items, str):
             raise TypeError
-        return tuple((index(label), float(weight)) for label, weight in items)
+        pairs = tuple(items)
+        if any(isinstance(weight, str | bytes | complex) for _, weight in pairs):
+            raise TypeError
+        return tuple((index(label), float(weight)) for label, weight in pairs)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"weights must be pairs of a class label and a factor, not {weights!r}") from None
 
