@@ -130,7 +130,8 @@ def tidy_end() -> Iterator[None]:
     previous = {}
     try:
         for signum in ENDING:
-            if not _ignored(signum):
+            # one that is ignored stays so, and who listens already (StopFlag, an outer block) goes on
+            if signal.getsignal(signum) in (signal.SIG_DFL, signal.default_int_handler):
                 with suppress(ValueError):  # not the main thread, which is the one that signals go to
                     previous[signum] = signal.signal(signum, end)
         yield

@@ -214,3 +214,15 @@ def test_a_signal_while_a_model_is_written_leaves_no_temporary_file(moment, sign
     assert done.returncode == -signum, done.stderr
     assert os.listdir(tmp_path) == ["model"]
     assert (tmp_path / "model").read_bytes() == b"old"
+
+
+def test_a_model_that_an_interrupt_is_to_save_is_saved_whenever_it_comes(tmp_path):
+    """Also while the model is being written."""
+    from support.data import DATA
+
+    before = "true = os.fsync\nos.fsync = lambda handle: (os.kill(os.getpid(), 2), true(handle))"
+    code = f"import os\nfrom libsvmx.cli.train import entry\n{before}\nentry()"
+    command = [sys.executable, "-c", code, "-q", "--on-interrupt", "save", DATA / "heart_scale", "model"]
+    done = subprocess.run(command, cwd=tmp_path, check=False, stderr=subprocess.PIPE)
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path) == ["model"]
