@@ -123,8 +123,8 @@ def load_model(path: str, warn: Callable[[str], object] = _warned) -> Model:
     if n_sv and text[-1] not in b"\n\r \t":
         check_last_line(path, header, text, nr_class - 1, vectors, class_sv)
         warn(
-            f"{path}:{header.n_lines + n_sv}: the last line ends with neither a blank nor a newline, as if the file had "
-            "been cut off: digits of its last number may be missing"
+            f"{path}:{header.n_lines + n_sv}: the last line ends with neither a blank nor a newline, as if the file "
+            "had been cut off: digits of its last number may be missing"
         )
     return Model(param, nr_class, vectors, coef, rho, labels, class_sv, prob_a, prob_b, marks)
 
