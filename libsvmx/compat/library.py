@@ -116,7 +116,10 @@ class Library:
         return 0
 
     def svm_load_model(self, model_file_name: FileName) -> Any:
-        """Read a model file: pointer to an svm_model; OSError or FormatError if it fails."""
+        """Read a model file: pointer to an svm_model. Oddities that are no errors are warnings.
+
+        Raises OSError, FormatError.
+        """
         return pointer(svm_model(load_model(os.fsdecode(model_file_name)), loaded=True))
 
     def svm_predict(self, model: Any, x: Any) -> float:
