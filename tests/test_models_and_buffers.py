@@ -134,6 +134,8 @@ def test_a_state_keeps_no_buffer_of_the_caller(make):
 
 
 REFUSED = {
+    "masked": np.ma.masked_array(X, mask=X > 1),
+    "tocsr alone": type("Odd", (), {"tocsr": lambda self: self})(),
     "complex": X + 1j,
     "dates": X.astype("datetime64[s]"),
     "spans": X.astype("timedelta64[s]"),
