@@ -148,9 +148,9 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_rows_that_are_no_real_numbers_are_refused(what):
     model = MODELS["two classes"][0]
-    with pytest.raises(DataError, match="must hold real numbers|masked values|rows and columns"):
+    with pytest.raises(DataError, match=r"must hold real numbers|masked values|rows and columns"):
         libsvmx.train(REFUSED[what], Y)
-    with pytest.raises(DataError, match="must hold real numbers|masked values|rows and columns"):
+    with pytest.raises(DataError, match=r"must hold real numbers|masked values|rows and columns"):
         libsvmx.predict(model, REFUSED[what])
 
 
@@ -166,7 +166,7 @@ def test_single_values_that_are_no_real_numbers(value):
 
 @pytest.mark.parametrize("kind", ["c16", "M8[s]", "U4"])
 def test_targets_that_are_no_real_numbers_are_refused(kind):
-    with pytest.raises(DataError, match="y must hold real numbers|masked values|rows and columns"):
+    with pytest.raises(DataError, match="y must hold real numbers"):
         libsvmx.train(X, Y.astype(kind))
 
 
