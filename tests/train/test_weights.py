@@ -86,7 +86,8 @@ def test_a_weight_is_how_often_a_row_is_there_for_random_problems(seed, kind, n,
             train(X, y, sample_weight=w, **options)
         return
     found = train(X, y, sample_weight=w, observer=once, **options)
-    # without rho, which may lie anywhere in an interval where no row is within its bounds, nor the scale that depends on it
+    # without rho, which may lie anywhere in an interval where no row is within its bounds, nor the scale that depends
+    # on it
     for pair in range(len(once.reports)):
         sums = [
             (decision_values(model, X)[:, pair] + model.offsets[pair]) / (report.value if kind == SvmType.NU_SVC else 1)
