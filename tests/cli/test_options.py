@@ -202,7 +202,7 @@ def test_every_option_of_the_usage_is_known(folder):
         for line in train.USAGE.splitlines()
         if line.startswith("  -") and "--help" not in line
     }
-    assert len(options) == 38
+    assert len(options) == 39
     for option in options - {"-q", "--lenient", "--loo", "--unbalanced"}:
         _, _, err = folder.call("svmx-train", option)
         assert err == f"svmx-train: error: option {option} needs a value\n"
