@@ -56,6 +56,9 @@ def recover(
         subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
     )
+    if report.status == SolveStatus.ITERATION_LIMIT and param.has_infinite_cost:
+        fits = "fits all targets to -p" if param.svm_type.is_regression else "separates the classes"
+        observer.remark(Remark.HARD_MARGIN, fits)
     return Recovered(coefficients, announced(report, observer))
 
 

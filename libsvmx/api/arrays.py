@@ -60,6 +60,8 @@ def numbers_of(given: Any, what: str) -> FloatArray:
     DataError        not numbers, or numbers that have no equal among real ones: complex, dates, text
     """
     try:
+        if np.ma.is_masked(given):
+            raise DataError(f"{what} has masked values: fill them, or leave their rows out")
         array = np.asarray(given)
         if array.dtype.kind not in REAL_KINDS:
             raise DataError(f"{what} must hold real numbers, not {array.dtype}")
@@ -74,8 +76,9 @@ def numbers_of(given: Any, what: str) -> FloatArray:
 
 
 def from_scipy(X: Any) -> CsrMatrix:
-    if len(X.shape) != 2:
-        raise DataError(f"X must have rows and columns, but its shape is {X.shape}")
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2:
+        raise DataError(f"X must have rows and columns, but its shape is {shape}")
     csr = X.tocsr()
     if csr.nnz and not 0 <= int(csr.indices.min()) <= int(csr.indices.max()) < csr.shape[1]:
         raise DataError(f"X has an index that is not one of its {csr.shape[1]} columns")

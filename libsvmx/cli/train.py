@@ -15,7 +15,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
+from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import (
     asked_solvers,
@@ -51,7 +51,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -d degree   of the polynomial kernel (3)
   -g gamma    (1 / largest feature index)
   -r coef0    (0)
-  -c C        cost of C-SVC, epsilon-SVR and nu-SVR (1)
+  -c C        cost of C-SVC, epsilon-SVR and nu-SVR (1); inf for a hard margin
   -n nu       of nu-SVC, one-class and nu-SVR (0.5)
   -p epsilon  width of the insensitive zone of epsilon-SVR (0.1)
   -m MB       memory for kernel rows, an upper bound (100)
@@ -122,7 +122,7 @@ class Job:
 
     def set_weight(self, option: str, text: str) -> None:
         label = option[2:]
-        self.weights.append((integer(option, label) if label else 0, real(option, text)))
+        self.weights.append((integer(option, label) if label else 0, cost(option, text)))
 
     def set_folds(self, option: str, text: str) -> None:
         self.folds = integer(option, text)
@@ -184,7 +184,7 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
         "r": number("coef0"),
         "n": number("nu"),
         "m": number("cache_size"),
-        "c": number("C"),
+        "c": lambda option, text: job.values.__setitem__("C", cost(option, text)),
         "e": number("eps"),
         "p": number("p"),
         "h": toggle("shrinking"),
@@ -231,6 +231,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     if job.leave_one_out or (job.seeding and job.seeding.seeder != "none"):
         try:
             param.solver.require("may_be_seeded")
+            param.require_finite_cost("seeding or --loo")
         except ParameterError as error:
             raise UsageError(str(error)) from None
     default_model = ("stdin" if files[0] == "-" else os.path.basename(files[0])) + ".model"
