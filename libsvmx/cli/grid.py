@@ -43,7 +43,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
         "folds": plan.n_folds,
         "seeder": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
         "parameters": parameters,
-        "chain": sorted(plan.grid.c_values or ()) if plan.chained else None,
+        "chain": sorted(map(float, plan.grid.c_values or ())) if plan.chained else None,
         "version": VERSION,
     }
     normal: dict[str, Any] = json.loads(json.dumps(found))  # tuples and enumerations as a file gives them back

@@ -291,7 +291,7 @@ class States:
         self.remark = remark
 
     def _path(self, g: float | None) -> str:
-        return os.path.join(self.folder, f"{'all' if g is None else g}{SUFFIX}")
+        return os.path.join(self.folder, f"{'all' if g is None else float(g)}{SUFFIX}")
 
     def load(self, g: float | None) -> tuple[Key, object] | None:
         """The last start of a column, or None if there is none of this run that can be read."""
