@@ -18,6 +18,9 @@ import signal
 os.environ["OMP_NUM_THREADS"] = "1"
 # Interpreters that tests start must import the installed package, not the source folder they start in.
 os.environ["PYTHONSAFEPATH"] = "1"
+# Help is as wide as written: COLUMNS is the runner's, which readline puts into the environment behind Python's back.
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 # A test run started with & inherits an ignored SIGINT, and would hand it on to the commands under test.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
