@@ -1,10 +1,12 @@
 """What every solver is told besides the problem: tolerance, limits, whom to tell of progress."""
 
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int64_t
 
 from time import monotonic
 
+from libsvmx._core.stopping import Stopped
 from libsvmx.enums import SolveStatus
 
 # Elements worked on between two looks at signals and clock: a few milliseconds.
@@ -26,7 +28,8 @@ cdef class Control:
     on_progress : callable(str) or None      '.', '*' or 'few free'
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at
 
-    ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end.
+    ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end. Signals are let in, and
+    ``should_stop`` is asked, by the thread that has made the Control; others only see what has come of it.
     """
 
     def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
@@ -34,7 +37,7 @@ cdef class Control:
         self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
         self.on_progress, self.should_stop = on_progress, should_stop
         self.deadline = monotonic() + time_limit if time_limit > 0 else 0.0
-        self.expired = False
+        self.expired, self.owner = False, PyThread_get_thread_ident()
 
     cdef int mark(self, int kind) except -1 nogil:
         with gil:
@@ -55,10 +58,30 @@ cdef class Control:
         self.poll()
         return self.stopped
 
+    # ---- as a libsvmx._core.stopping.Asking --------------------------------------------------------
+
+    def ask(self, int64_t amount):
+        """After a piece of work on so many elements: raises Stopped once ``stopped`` is set."""
+        self.worked(amount)
+        if self.expired:
+            raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
+
+    def note(self, int64_t amount):
+        """As ``ask``, but only what signal handlers and ``should_stop`` raise gets through."""
+        self.worked(amount)
+
+    def abandon(self):
+        """Whatever thread asks next is to stop: in this one, an exception is on its way."""
+        self.expired = True
+
     cdef int poll(self) except -1 nogil:
         """Let signals in (Ctrl-C raises here) and look at the clock."""
         with gil:
+            if PyThread_get_thread_ident() != self.owner:
+                return 0
             PyErr_CheckSignals()
+            if self.expired:
+                return 0
             if self.deadline > 0 and monotonic() > self.deadline:
                 self.stopped, self.expired = SolveStatus.TIME_LIMIT, True
             elif self.should_stop is not None and self.should_stop():

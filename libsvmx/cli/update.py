@@ -44,8 +44,7 @@ The first form starts from a model of svm-train or svmx-train and the data it wa
 model takes the place of model_file, or is new_model_file. The second form starts from what
 --save-state wrote. The third trains on the first N rows of stream_file; then, again and again, it
 predicts the next M rows, lets them join, and lets the M oldest leave; model_file is the last model.
-
-As a file that is written, - is standard output; the report goes to standard error then.
+A file that is written may be -, standard output; the report goes to standard error then.
 
 changes:
   --add FILE          rows that join (LIBSVM data)
@@ -285,7 +284,7 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
 
     if is_state(model_file):
         raise UsageError(f"{model_file} is a state file: give it with --state, without a training file")
-    model = load_model(model_file)
+    model = load_model(model_file, warn)
     try:
         param = completed(param, model, job.values)
     except ParameterError as error:
