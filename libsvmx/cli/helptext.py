@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from textwrap import wrap
+from textwrap import TextWrapper
 
 ENTRY = re.compile(r"( +)(\S+(?: \S+)*)  +(\S.*)")  # an option and, after two blanks at least, what it does
 LEAST = 40  # no narrower, however small the terminal
@@ -73,4 +73,5 @@ def fitted_block(lines: list[str], width: int) -> list[str]:
 
 def wrapped(text: str, width: int, first: str, others: str) -> list[str]:
     """Lines of whole words."""
-    return wrap(text, width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False, break_long_words=False) or [""]
+    wrapper = TextWrapper(width, first, others, break_on_hyphens=False, break_long_words=False)
+    return wrapper.wrap(text) or [""]

@@ -84,7 +84,7 @@ def data_lines(path: str, name: str) -> list[bytes]:
     lines = io.BytesIO(read_bytes(path)).readlines()
     for number, line in enumerate(lines, 1):
         if (column := line.rstrip(b"\r\n").find(b"\r")) >= 0:
-            raise FormatError(name, number, column + 1, "carriage return inside the line: lines must end with \\n or \\r\\n")
+            raise FormatError(name, number, column + 1, "carriage return inside the line")
     n = len(lines)
     while n and not lines[n - 1].strip():
         n -= 1

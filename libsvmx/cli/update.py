@@ -67,7 +67,7 @@ needs what a model file does not tell: those of -c, -wL, -p and -n that the mode
   -n nu       (0.5)
   -p epsilon  (0.1)
   -m MB       memory for kernel rows (100)
-  -e eps      tolerance where no path leads on and rows are trained anew (0.001)
+  -e eps      tolerance where rows are trained anew, since no path leads on (0.001)
   -wL weight  multiply C by weight for class L, C-SVC only
   -q          quiet
 
@@ -141,9 +141,8 @@ class Job(TrainingJob):
             raise UsageError("option --window excludes --add, --remove and --state")
         if self.step > self.window:
             raise UsageError(f"--step {self.step} is more than --window {self.window}")
-        most = 1 if self.state else 3
+        most, what = (1, "only a new model file") if self.state else (3, "no further file")
         if len(files) > most:
-            what = "only a new model file" if self.state else "no further file"
             raise UsageError(f"{files[most]}: {what} goes with these options")
         if self.state:
             given = [name for name in self.values if name in PARAMETER_FIELDS.difference(OF_A_STATE, "C")]

@@ -62,7 +62,9 @@ options:
   --long-option-name VALUE
                  second
 """
-    assert helptext.fitted(text, 40) == """\
+    assert (
+        helptext.fitted(text, 40)
+        == """\
 usage: x [options] first_file
            second_file
 
@@ -75,6 +77,7 @@ options:
   --long-option-name VALUE
                  second
 """
+    )
 
 
 def test_help_on_a_terminal():
@@ -213,6 +216,7 @@ def test_an_ignored_interrupt_says_nothing(folder):
     code = "import os, signal; from libsvmx.cli import gridfile; real = gridfile.point_lines\n"
     code += "gridfile.point_lines = lambda point: (os.kill(os.getpid(), signal.SIGINT), real(point))[1]\n"
     command = arguments("svmx-grid", "-log2c", "0,0,1", "-log2g", "0,1,1", "-png", "null", HEART, before=code)
-    ignored = f"import signal, os, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.executable, {command!r})"
-    done = subprocess.run([sys.executable, "-c", ignored], capture_output=True, check=False)
+    ignore = "import signal, os, sys; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    command = [sys.executable, "-c", f"{ignore}; os.execv(sys.executable, {command!r})"]
+    done = subprocess.run(command, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")

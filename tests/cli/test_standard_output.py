@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 from support import data
@@ -61,8 +62,7 @@ def test_parts(trained):
 
 
 def test_an_update(trained):
-    rows = open(HEART, "rb").read().splitlines(True)
-    trained.put("more", rows[0])
+    trained.put("more", Path(HEART).read_bytes().splitlines(True)[0])
     _, report = trained.accepts("svmx-update", "--add", "more", HEART, "model", "new")
     err, out = trained.accepts("svmx-update", "--add", "more", HEART, "model", "-")
     assert (out.encode(), err) == (trained.get("new"), report)
