@@ -270,6 +270,8 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     """
     check_kept(param)
     check_problem(problem, param)
+    if problem.sample_weight is not None:
+        raise ParameterError("a state takes no weights of rows")
     problem = Problem(problem.matrix.take(problem.rows), problem.targets)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
