@@ -81,7 +81,7 @@ def separates(dual: DualProblem, nearest: DualSolution) -> bool:
     scores = nearest.scores
     one = max(scores[v] for v in range(dual.size) if dual.upper[v] > 0)
     other = min(scores[v] for v in range(dual.size) if not dual.upper[v] > 0)
-    return one < other
+    return bool(one < other)
 
 
 def ended(solution: DualSolution, status: SolveStatus) -> DualSolution:
