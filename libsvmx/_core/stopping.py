@@ -61,6 +61,39 @@ class LetSignalsIn:
         self.abandon = asking.abandon
 
 
+class Relay:
+    """Relay(to): asks another one, which may be exchanged for a time."""
+
+    def __init__(self, to: Asking):
+        self.to = to
+
+    def ask(self, amount: int) -> None:
+        self.to.ask(amount)
+
+    def note(self, amount: int) -> None:
+        self.to.note(amount)
+
+    def abandon(self) -> None:
+        self.to.abandon()
+
+
+class Within:
+    """Within(asking, amount): for what is worth doing after the end, if it is that little; else Stopped is raised."""
+
+    def __init__(self, asking: Asking, amount: int, status: SolveStatus):
+        self.asking, self.left, self.status = asking, amount, status
+        self.abandon = asking.abandon
+
+    def ask(self, amount: int) -> None:
+        self.note(amount)
+        self.left -= amount
+        if self.left < 0:
+            raise Stopped(self.status)
+
+    def note(self, amount: int) -> None:
+        self.asking.note(amount)
+
+
 def pieces(begin: int, end: int, flops: int) -> Iterator[tuple[int, int]]:
     """[begin, end) in intervals that take about PIECE flops, at ``flops`` for each number; ascending, 1 or longer."""
     size = max(1, PIECE // max(flops, 1))
