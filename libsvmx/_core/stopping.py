@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Flops of a dense product of matrices that take as long as one element elsewhere, about a nanosecond.
 FLOPS = 8
+# Elements elsewhere that take as long as one of memory that may be touched for the first time.
+TOUCHED = 8
 # Flops of a piece: some milliseconds to some tens of them.
 PIECE = 1 << 27
 

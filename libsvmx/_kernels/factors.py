@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from libsvmx._core.dense import copied, inverse_transposed, product, row_squares
+from libsvmx._core.dense import first_columns, inverse_transposed, product, put_columns, row_squares
 from libsvmx._core.jobs import in_order
-from libsvmx._core.stopping import FLOPS, NOBODY, LetSignalsIn, Stopped, pieces
+from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
 from libsvmx._core.symmetric_eigen import eigenpairs
 from libsvmx._kernels import eigen, pivoting
 from libsvmx._kernels.approximation import Approximation, LowRank
@@ -173,15 +173,16 @@ class Elimination:
         gains = np.cumsum(sum(np.einsum("ij,ij->j", new, new) for new in columns))
         used = min(len(found), 1 + int(np.searchsorted(-(residual.sum() - gains), -self.target)))
         for part, new in zip(problem.slices, columns, strict=True):
-            factor[part, r : r + used] = new[:, :used]
+            put_columns(factor[part], r, new[:, :used], problem.asking)
+        for part, new in zip(problem.slices, columns, strict=True):
             residual[part] = pivoting.remaining(residual[part], new[:, :used])
         self.pivots.extend(found[:used])
         problem.check_residual(residual)
         return True
 
     def result(self, transform: bool, asking: Asking) -> LowRank:
-        """The factor as it is."""
-        factor = copied(self.factor[:, : len(self.pivots)], asking)
+        """The factor as it is; the end of ``factor``."""
+        factor = first_columns(self.factor, len(self.pivots), asking)
         found = None
         if transform:
             found = inverse_transposed(np.tril(factor[self.pivots]), asking) if self.pivots else np.empty((0, 0))
@@ -243,9 +244,9 @@ def _landmarks(problem: BlockedRows, landmarks: IntArray, known: FloatArray) -> 
     columns, fresh = np.empty((problem.n, len(landmarks))), problem.take(landmarks[n_known:])
 
     def fill(row_block: CsrMatrix, part: slice) -> None:
-        columns[part, :n_known] = known[part]
+        put_columns(columns[part], 0, known[part], problem.asking)
         for begin, panel in panels(row_block, fresh, problem.spec, problem.asking):
-            columns[part, n_known + begin : n_known + begin + panel.shape[1]] = panel
+            put_columns(columns[part], n_known + begin, panel, problem.asking)
 
     problem.map(fill, problem.slices)
     return columns
@@ -348,9 +349,7 @@ def _with_room(factor: FloatArray, used: int, columns: int, asking: Asking) -> F
     if columns <= factor.shape[1]:
         return factor
     grown = np.empty((len(factor), min(max(columns, 2 * factor.shape[1]), len(factor))))
-    for begin, end in pieces(0, len(factor), FLOPS * max(used, 1)):
-        grown[begin:end, :used] = factor[begin:end, :used]
-        asking.ask((end - begin) * used)
+    put_columns(grown, 0, factor[:, :used], asking)
     return grown
 
 

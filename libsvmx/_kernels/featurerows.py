@@ -9,7 +9,7 @@ from scipy.linalg import blas
 
 from libsvmx._core.dense import MOST_MOVED
 from libsvmx._core.matrix import compacted, distinct_features
-from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, pieces
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
 from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ class DenseRows:
 
     def select(self, members: Members, asking: Asking = NOBODY) -> DenseRows:
         chosen = np.empty((len(members), self.n))
-        for begin, end in pieces(0, len(members), FLOPS * self.n):
+        for begin, end in pieces(0, len(members), TOUCHED * FLOPS * self.n):
             chosen[begin:end] = self.X[members[begin:end]]
-            asking.ask((end - begin) * self.n)
+            asking.ask(TOUCHED * (end - begin) * self.n)
         return DenseRows(chosen)
 
 
@@ -180,9 +180,9 @@ def as_suits(sparse: SparseRows, asking: Asking = NOBODY) -> FeatureRows:
     if sparse.nnz < DENSE_SHARE * sparse.m * sparse.n:
         return sparse
     dense = np.empty((sparse.m, sparse.n))
-    for begin, end in pieces(0, sparse.m, FLOPS * sparse.n):
+    for begin, end in pieces(0, sparse.m, TOUCHED * FLOPS * sparse.n):
         dense[begin:end] = sparse.take(np.arange(begin, end))
-        asking.ask((end - begin) * sparse.n)
+        asking.ask(TOUCHED * (end - begin) * sparse.n)
     return DenseRows(dense)
 
 
