@@ -5,6 +5,7 @@
     Cholesky (cholesky)             a triangular factor whose rows come and go
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
     Rand (rand)                     glibc's rand()
+    Stopped (stopping)              what ends work early that has no result in part
 
 C headers; each names its callers, states its arrays, and neither allocates nor fails, but for slab.h:
 

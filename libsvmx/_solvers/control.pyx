@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t
 
 from time import monotonic
 
+from libsvmx._core.stopping import Stopped
 from libsvmx.enums import SolveStatus
 
 # Elements worked on between two looks at signals and clock: a few milliseconds.
@@ -15,7 +16,7 @@ MARKS = (".", "*", "few free")
 
 
 cdef class Control:
-    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None)
+    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None, deadline=0.0)
 
     Parameters
     ----------
@@ -25,15 +26,16 @@ cdef class Control:
     time_limit : float       seconds from now, 0 for none; checked a few times a second
     on_progress : callable(str) or None      '.', '*' or 'few free'
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at
+    deadline : float         of the call that the solve is part of, by ``monotonic``; 0 for none
 
     ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end.
     """
 
     def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
-                  should_stop=None):
+                  should_stop=None, double deadline=0.0):
         self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
         self.on_progress, self.should_stop = on_progress, should_stop
-        self.deadline = monotonic() + time_limit if time_limit > 0 else 0.0
+        self.deadline = monotonic() + time_limit if time_limit > 0 else deadline
         self.expired = False
 
     cdef int mark(self, int kind) except -1 nogil:
@@ -54,6 +56,18 @@ cdef class Control:
         """Poll now; returns ``stopped``. For solvers in Python, once an iteration."""
         self.poll()
         return self.stopped
+
+    cdef int asked(self, int64_t amount) except -1 nogil:
+        """As ``worked``, for what has no result in part. Raises Stopped."""
+        self.worked(amount)
+        if self.expired:
+            with gil:
+                raise Stopped(self.stopped)
+        return 0
+
+    def ask(self, int64_t amount):
+        """As ``asked``, from Python."""
+        self.asked(amount)
 
     cdef int poll(self) except -1 nogil:
         """Let signals in (Ctrl-C raises here) and look at the clock."""

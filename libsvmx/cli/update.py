@@ -7,21 +7,24 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING
 
+from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
+from libsvmx._train.limits import ask, limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import run, tidy_end, warn, write
+from libsvmx.cli.process import count_on_terminal, run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
+from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.files import STANDARD_INPUT, check_target, held, read_bytes, same_file, write_files
 from libsvmx.io.modelfile import load_model, model_text
@@ -30,6 +33,7 @@ from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
     from libsvmx._solvers.solver import Solver
+    from libsvmx._train.observer import Observer
     from libsvmx._train.updating.state import State
 
 TEMPLATE = """\
@@ -67,7 +71,7 @@ needs what a model file does not tell: those of -c, -wL, -p and -n that the mode
   -q          quiet
 
 more:
-  --time-limit SECONDS   give up a path after that time
+  --time-limit SECONDS   give up after that time: nothing is written
   --threads N            threads to use for a training
   --solver NAME          {solvers}, and its options, as of svmx-train: what a training from nothing takes
                          before it is followed to the optimum: of the first N rows, or of a new class
@@ -248,7 +252,8 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     others = [name for name in (job.add, removed_file(job)) if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
-    observer = Remarks((lambda text: None) if job.quiet else write, warn)
+    remarks = Remarks((lambda text: None) if job.quiet else write, warn)
+    observer = limited(remarks, param.time_limit)
     added = read_rows(job, job.add) if job.add is not None else None
     name = removed_file(job)
     if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
@@ -260,18 +265,19 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     else:
         state = started(job, param, files[0], files[1], observer)
         what = f"rows of {files[0]}"
-    observer.changed("start", state)
+    remarks.changed("start", state)
     gone = [] if job.remove is None else rows_to_remove(job.remove, state, what)
     if "C" in job.values and job.state:
         state.set_cost(param.C, observer)
-        observer.changed(f"C = {param.C:g}", state)
+        remarks.changed(f"C = {param.C:g}", state)
     if added or gone:
         apply(state, added, gone, observer)
+        remarks.changed(f"+{len(added.targets) if added else 0} -{len(gone)}", state)
     observer.total_sv(state.model.n_sv)
     write_all(state, targets, b"", job.state or files[1])
 
 
-def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Remarks) -> State:
+def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Observer) -> State:
     """The state of a model and its training data."""
     from libsvmx._train.updating.from_model import completed, state_of_model
     from libsvmx._train.updating.state import State
@@ -293,7 +299,7 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
         raise SvmxError(f"{model_file} with {data.path}: {error}") from error
 
 
-def apply(state: State, added: DataFile | None, gone: list[int], observer: Remarks) -> None:
+def apply(state: State, added: DataFile | None, gone: list[int], observer: Observer) -> None:
     """Rows join and leave along one path."""
     matrix = state.problem.matrix.take(memoryview(b"").cast("i")) if added is None else added.matrix
     targets = memoryview(b"").cast("d") if added is None else added.targets
@@ -303,7 +309,6 @@ def apply(state: State, added: DataFile | None, gone: list[int], observer: Remar
         if added is None or error.row is None:
             raise
         raise added.locate(error) from error
-    observer.changed(f"+{len(targets)} -{len(gone)}", state)
 
 
 def read_rows(job: Job, path: str) -> DataFile:
@@ -380,30 +385,36 @@ def slide(
     for target, what in ((model_file, "model"), (state_file, "state"), (predictions_file, "predictions")):
         keep_apart([stream_file], target, what)
     check_kept(param)
+    remarks = Remarks((lambda text: None) if job.quiet else write, warn)
+    observer = limited(remarks, param.time_limit)
     data = read_rows(job, stream_file)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
     if n <= job.window:
         raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
     problem = Problem(data.matrix, data.targets)
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
-    observer = Remarks((lambda text: None) if job.quiet else write, warn)
     try:
         check_problem(problem, param)
     except DataError as error:
         raise data.locate(error) from error
     state = train_state(problem.take(every[: job.window]), param, observer, State)
-    observer.changed("start", state)
+    remarks.changed("start", state)
     scores, lines = Scores(), []
     step = job.step or 1
     for begin in range(job.window, n, step):
         rows = every[begin : begin + step]
-        labels = predict_labels(state.model, data.matrix, rows)
+        try:
+            labels = predict_labels(state.model, data.matrix, rows, partial(ask, observer))
+        except Stopped as stop:
+            raise StoppedEarly(stop.status, f"nothing is written after row {begin} of {n}") from None
         scores.add(labels, data.targets[begin : begin + step])
         lines.append(numbers_text(labels, 1, 17))
         state.change(data.matrix.take(rows), problem.take(rows).targets, state.ids[: len(rows)].tolist(), observer)
-        observer.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
+        remarks.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
+        if not job.quiet:
+            remarks.counted("row", begin + len(rows), n)
     observer.total_sv(state.model.n_sv)
-    observer.write(transcript.prediction(scores, param.svm_type.is_regression))
+    remarks.write(transcript.prediction(scores, param.svm_type.is_regression))
     write_all(state, [model_file, state_file, predictions_file], b"".join(lines))
 
 
@@ -411,10 +422,13 @@ def slide(
 
 
 class Remarks(transcript.TrainingReport):
-    """Remarks, and a line for each change."""
+    """Remarks, a line for each change, and, for who watches a terminal, how far a stream is."""
 
     def mark(self, mark: str) -> None:
         """Updates have no marks of progress."""
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        count_on_terminal(what, done, total)
 
     def changed(self, what: str, state: State) -> None:
         self.write(f"{what}: {len(state)} rows, {transcript.update(state.report)}\n")
