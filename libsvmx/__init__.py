@@ -13,10 +13,12 @@
 Each folder's __init__.py draws what is in it and says what to open first.
 Imports point down; tools/check_layers.py keeps that.
 Public names load on first use: the commands import neither NumPy nor SciPy.
+Nothing is compiled in the source folder: there this file hands over to the installed package.
 """
 
 from __future__ import annotations
 
+from os.path import dirname, exists
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -113,6 +115,34 @@ _HOME = {
     "predict": "api.arrays",
 }
 
+_SOURCE = "meson.build"  # beside this file in the source folder alone; an editable install has a __path__ of its own
+
+
+def _hand_over() -> None:
+    """Put the installed package in the place of this module, so that `python` in a clone finds compiled modules.
+
+    An import returns what stands in sys.modules at its end, so all that follows is the installed package's alone.
+    """
+    import sys
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    for folder in sys.path:
+        spec = PathFinder.find_spec(__name__, [folder])
+        if spec and spec.loader and spec.origin and not exists(f"{dirname(spec.origin)}/{_SOURCE}"):
+            module = sys.modules[__name__] = module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return
+    raise ImportError(
+        f"libsvmx is not installed for {sys.executable}. The folder {__path__[0]} is its source, in which nothing is "
+        f"compiled. To install it: {sys.executable} -m pip install {dirname(__path__[0])}",
+        name=__name__,
+    )
+
+
+if exists(f"{__path__[0]}/{_SOURCE}"):
+    _hand_over()
+
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
@@ -121,15 +151,7 @@ def __getattr__(name: str) -> Any:
         return import_module("libsvmx._version").VERSION
     if name not in __all__:
         raise AttributeError(f"module 'libsvmx' has no attribute {name!r}")
-    try:
-        value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api.training')}"), name)
-    except ModuleNotFoundError as error:
-        if error.name is None or not error.name.startswith("libsvmx."):
-            raise
-        raise ImportError(
-            f"{error.name} is not compiled: Python has found the source folder {__path__[0]} instead of the installed "
-            "package. Run it from another folder, or as python -P"
-        ) from error
+    value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api.training')}"), name)
     globals()[name] = value
     return value
 

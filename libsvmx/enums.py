@@ -63,4 +63,4 @@ class SolveStatus(StrEnum):
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"  # the observer said so
     ROUNDING = "rounding"  # no step is seen to lead further
-    DEGENERATE = "degenerate"  # coefficients are not finite
+    DEGENERATE = "degenerate"  # coefficients or rho are not finite

@@ -16,14 +16,12 @@ import signal
 
 # The oracle must run with one thread, or it sums in another order; before anything else loads OpenMP.
 os.environ["OMP_NUM_THREADS"] = "1"
-# Interpreters that tests start must import the installed package, not the source folder they start in.
-os.environ["PYTHONSAFEPATH"] = "1"
 # A test run started with & inherits an ignored SIGINT, and would hand it on to the commands under test.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
-from support import examples, selection
+from support import examples, installed, selection
 
 
 def pytest_addoption(parser):
@@ -52,6 +50,15 @@ def pytest_collection_modifyitems(config, items):
         kept, left_out = selection.representatives(items)
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter):
+    import libsvmx
+
+    stale = installed.differing(os.path.dirname(libsvmx.__file__))
+    if stale:
+        note = f"{len(stale)} source files are not those of the installed package, or newer: {stale[0]}, ..."
+        terminalreporter.write_line(f"{note} `pip install .` again to test them", yellow=True)
 
 
 @pytest.fixture

@@ -243,3 +243,27 @@ def test_parameters_of_the_wrong_type(options, message):
 
 def test_weights_may_be_a_mapping():
     assert libsvmx.Parameter(weights={1: 2, -1: 0.5}).weights == ((1, 2.0), (-1, 0.5))
+
+
+ONE_EACH = ([[0.0], [1.0], [5.0]], [7, 3, 12])
+
+
+@pytest.mark.parametrize(
+    "X, y, options, message",
+    [
+        # balanced classes and the greatest nu: every row is at its bound, and nothing fixes rho
+        (*ONE_EACH, {"svm_type": 1, "nu": 1.0}, " for classes 7 and 3: its rho is not finite .*Choose a smaller nu"),
+        # equal rows in two classes: r = 0, by which coefficients are divided
+        (
+            [[0.0], [1.0], [1.0], [5.0]],
+            [7, 3, 12, 12],
+            {"svm_type": 1, "nu": 0.5},
+            " for classes 3 and 12: its coefficients are not finite .*Choose a smaller nu",
+        ),
+        ([[1.0], [1.0]], [1, -1], {"svm_type": 1}, ": its coefficients are not finite .NU_SVC, RBF kernel."),
+        ([[1.0], [2.0]], [1e308, -1e308], {"svm_type": 3}, ": its .* not finite .*a smaller C, or scale"),
+    ],
+)
+def test_what_degenerates_is_named_with_its_classes_and_a_remedy(X, y, options, message):
+    with pytest.raises(libsvmx.ParameterError, match=f"the solution degenerates{message}"):
+        libsvmx.train(X, y, **options)

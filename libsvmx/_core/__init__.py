@@ -4,8 +4,8 @@
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     Cholesky (cholesky)             a triangular factor whose rows come and go
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
+    stopping  jobs                  work in pieces, between which it is asked whether to stop; and by threads of Python
     Rand (rand)                     glibc's rand()
-    Stopped (stopping)              what ends work early that has no result in part
 
 C headers; each names its callers, states its arrays, and neither allocates nor fails, but for slab.h:
 

@@ -1,11 +1,22 @@
-"""How work that has no result in part comes to an end early."""
+"""How work in Python, or in BLAS and LAPACK, asks whether to stop: between two pieces of it, each of some milliseconds.
+
+Whoever works is given an ``Asking`` and tells it of each piece. The one of a solve is its Control, which lets signals
+in, looks at the clock, and asks the observer.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from libsvmx.enums import SolveStatus
+
+# Flops of a dense product of matrices that take as long as one element elsewhere, about a nanosecond.
+FLOPS = 8
+# Flops of a piece: some milliseconds to some tens of them.
+PIECE = 1 << 27
 
 
 class Stopped(Exception):
@@ -14,3 +25,44 @@ class Stopped(Exception):
     def __init__(self, status: SolveStatus):
         super().__init__(status)
         self.status = status
+
+
+class Asking(Protocol):
+    """Who is asked."""
+
+    def ask(self, amount: int) -> None:
+        """After a piece of work on so many elements: Stopped is raised if it is time to come to an end."""
+
+    def note(self, amount: int) -> None:
+        """As ``ask``, for work that has to be done in any case: only signals get through."""
+
+    def abandon(self) -> None:
+        """Every other thread that asks is to stop: an exception is on its way."""
+
+
+class NobodyAsked:
+    """An Asking that never stops."""
+
+    def ask(self, amount: int) -> None: ...
+
+    def note(self, amount: int) -> None: ...
+
+    def abandon(self) -> None: ...
+
+
+NOBODY = NobodyAsked()
+
+
+class LetSignalsIn:
+    """LetSignalsIn(asking): for work that has to be done in any case, by functions that ask."""
+
+    def __init__(self, asking: Asking):
+        self.ask = self.note = asking.note
+        self.abandon = asking.abandon
+
+
+def pieces(begin: int, end: int, flops: int) -> Iterator[tuple[int, int]]:
+    """[begin, end) in intervals that take about PIECE flops, at ``flops`` for each number; ascending, 1 or longer."""
+    size = max(1, PIECE // max(flops, 1))
+    for first in range(begin, end, size):
+        yield first, min(first + size, end)

@@ -16,6 +16,7 @@ cdef class Control:
     cdef object should_stop
     cdef double deadline
     cdef bint expired
+    cdef unsigned long owner
     cdef int64_t work
     cdef int mark(self, int kind) except -1 nogil
     cdef int worked(self, int64_t amount) except -1 nogil

@@ -1,6 +1,7 @@
 """What every solver is told besides the problem: tolerance, limits, whom to tell of progress."""
 
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int64_t
 
 from time import monotonic
@@ -28,7 +29,8 @@ cdef class Control:
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at
     deadline : float         of the call that the solve is part of, by ``monotonic``; 0 for none
 
-    ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end.
+    ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end. Signals are let in, and
+    ``should_stop`` is asked, by the thread that has made the Control; others only see what has come of it.
     """
 
     def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
@@ -36,7 +38,7 @@ cdef class Control:
         self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
         self.on_progress, self.should_stop = on_progress, should_stop
         self.deadline = monotonic() + time_limit if time_limit > 0 else deadline
-        self.expired = False
+        self.expired, self.owner = False, PyThread_get_thread_ident()
 
     cdef int mark(self, int kind) except -1 nogil:
         with gil:
@@ -58,21 +60,35 @@ cdef class Control:
         return self.stopped
 
     cdef int asked(self, int64_t amount) except -1 nogil:
-        """As ``worked``, for what has no result in part. Raises Stopped."""
+        """As ``ask``."""
         self.worked(amount)
         if self.expired:
             with gil:
-                raise Stopped(self.stopped)
+                raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
         return 0
 
+    # ---- as a libsvmx._core.stopping.Asking --------------------------------------------------------
+
     def ask(self, int64_t amount):
-        """As ``asked``, from Python."""
+        """After a piece of work on so many elements: raises Stopped once ``stopped`` is set."""
         self.asked(amount)
+
+    def note(self, int64_t amount):
+        """As ``ask``, but only what signal handlers and ``should_stop`` raise gets through."""
+        self.worked(amount)
+
+    def abandon(self):
+        """Whatever thread asks next is to stop: in this one, an exception is on its way."""
+        self.expired = True
 
     cdef int poll(self) except -1 nogil:
         """Let signals in (Ctrl-C raises here) and look at the clock."""
         with gil:
+            if PyThread_get_thread_ident() != self.owner:
+                return 0
             PyErr_CheckSignals()
+            if self.expired:
+                return 0
             if self.deadline > 0 and monotonic() > self.deadline:
                 self.stopped, self.expired = SolveStatus.TIME_LIMIT, True
             elif self.should_stop is not None and self.should_stop():

@@ -59,14 +59,36 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
             observer.remark(Remark.NOT_SYMMETRIC, f"{pair[0] + 1} and {pair[1] + 1}")
     train = train_classifier if param.svm_type.is_classification else train_single
     model = train(problem, param, rand, observer)
-    numbers = (*(model.sigmoid_a or ()), *(model.sigmoid_b or ()))
-    if SolveStatus.DEGENERATE in model.statuses or not all(isfinite(number) for number in numbers):
-        raise ParameterError(
-            "the solution degenerates: its coefficients are not finite "
-            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose other kernel parameters, "
-            "another nu, or scale the data"
-        )
+    check_finite(model)
     return model
+
+
+REMEDIES = {
+    SvmType.NU_SVC: "a smaller nu, other kernel parameters",
+    SvmType.ONE_CLASS: "another nu, other kernel parameters",
+    SvmType.NU_SVR: "another nu, other kernel parameters",
+}
+
+
+def check_finite(model: Model) -> None:
+    """Raise ParameterError, with what is not finite and the pair of classes, if a function of the model degenerates."""
+    param, what, where = model.param, "", ""
+    if SolveStatus.DEGENERATE in model.statuses:
+        function = model.statuses.index(SolveStatus.DEGENERATE)
+        what = "rho is" if all(map(isfinite, model.coef)) else "coefficients are"
+        if isfinite(model.offsets[function]) and what == "rho is":
+            what = "objective is"
+        if model.class_labels is not None and model.nr_class > 2:
+            labels = list(combinations(model.class_labels, 2))[function]
+            where = f" for classes {labels[0]} and {labels[1]}"
+    elif not all(map(isfinite, (*(model.sigmoid_a or ()), *(model.sigmoid_b or ())))):
+        what = "probability estimates are"
+    if what:
+        remedy = REMEDIES.get(param.svm_type, "other kernel parameters, a smaller C")
+        raise ParameterError(
+            f"the solution degenerates{where}: its {what} not finite "
+            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose {remedy}, or scale the data"
+        )
 
 
 def solve_binary(
@@ -235,6 +257,7 @@ def train_without(
         observer.remark(Remark.CLASS_DROPPED, str(label))
     rest = replace(param, weights=tuple(w for w in param.weights if w[0] not in weightless))
     model = train_classifier(problem.take(kept), rest, rand, observer, kernels)
+    param = replace(param, probability=model.param.probability)
     return replace(model, param=param, row_numbers=filled("i", (kept[r - 1] + 1 for r in model.row_numbers or ())))
 
 

@@ -47,8 +47,10 @@ class State(state.State):
         DataError           a support vector that is not among the rows, other labels, or coefficients that C and
             weights, or nu, do not allow
         ParameterError      a formulation that has no state, or a kernel that is given and not the model's
+        TypeError           no Model, but a State, say
         """
-        if param is None and model_of(model).statuses:
+        model_of(model)
+        if param is None and model.statuses:
             param = replace(model.param, probability=False)
         param = completed(parameter_of(param, options), model, options)
         matrix = as_matrix(X)

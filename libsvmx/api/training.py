@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -116,8 +117,13 @@ def read_problem(path: str, *, lenient: bool = False) -> tuple[CsrMatrix, FloatA
 
 
 def load_model(path: str) -> Model:
-    """Read a model file of LIBSVM or libsvmx. Raises OSError, FormatError."""
-    return modelfile.load_model(path)
+    """Read a model file of LIBSVM or libsvmx. Oddities that are no errors are warnings.
+
+    Raises
+    ------
+    OSError, FormatError
+    """
+    return modelfile.load_model(path, lambda remark: warnings.warn(remark, stacklevel=4))
 
 
 def save_model(path: str, model: Model) -> None:

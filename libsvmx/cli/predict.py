@@ -87,7 +87,7 @@ def main(argv: list[str]) -> int:
     for name in (test_file, model_file):
         if same_file(name, output_file):
             raise UsageError(f"the output file is the same as {name}, which would be lost")
-    model = load_model(model_file)
+    model = load_model(model_file, warn)
     if job.probability and not model.has_probability:
         raise SvmxError(f"{model_file}: the model has no probability estimates; train it with -b 1")
     reader = BatchReader(test_file, lenient=job.lenient, unlabeled=job.unlabeled)

@@ -112,7 +112,7 @@ class Library:
         return 0
 
     def svm_load_model(self, model_file_name: FileName) -> svm_model:
-        """Read a model file; OSError or FormatError if it fails."""
+        """Read a model file; OSError or FormatError if it fails. Oddities that are no errors are warnings."""
         return svm_model(load_model(os.fsdecode(model_file_name)), loaded=True)
 
     def svm_predict(self, model: svm_model, x: Sequence[svm_node]) -> float:

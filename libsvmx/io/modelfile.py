@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,9 @@ from libsvmx.io.textparse import parse_vectors
 from libsvmx.io.textwrite import vectors_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
 
 SVM_NAMES = {kind: kind.name.lower() for kind in SvmType}
@@ -74,8 +79,14 @@ def save_model(path: str, model: Model) -> None:
         file.write(content)
 
 
-def load_model(path: str) -> Model:
-    """Read a model file of LIBSVM or libsvmx.
+def _warned(remark: str) -> None:
+    warnings.warn(remark, stacklevel=3)
+
+
+def load_model(path: str, warn: Callable[[str], object] = _warned) -> Model:
+    """Read a model file of LIBSVM (2.0 or later) or libsvmx.
+
+    ``warn`` is told of oddities that are no errors, by default as a Python warning.
 
     Raises
     ------
@@ -107,6 +118,14 @@ def load_model(path: str) -> Model:
     coef, vectors = parse_vectors(text, path, header.end, header.n_lines, n_sv, nr_class - 1)
     if param.kernel_type == KernelType.PRECOMPUTED:
         check_serials(path, header, vectors)
+    if header.blank_lines:
+        warn(f"{path}:1: blank line before the model is ignored")
+    if n_sv and text[-1] not in b"\n\r \t":
+        check_last_line(path, header, text, nr_class - 1, vectors, class_sv)
+        warn(
+            f"{path}:{header.n_lines + n_sv}: the last line ends with neither a blank nor a newline, as if the file "
+            "had been cut off: digits of its last number may be missing"
+        )
     return Model(param, nr_class, vectors, coef, rho, labels, class_sv, prob_a, prob_b, marks)
 
 
@@ -117,7 +136,7 @@ class Header:
         self.path = path
         self.lines: dict[str, tuple[int, list[str]]] = {}
         position = 3 if text.startswith(b"\xef\xbb\xbf") else 0
-        self.n_lines = 0
+        self.n_lines = self.blank_lines = 0  # of the header, and blank ones before it
         while True:
             newline = text.find(b"\n", position)
             if newline < 0:
@@ -128,6 +147,9 @@ class Header:
             words = line.decode("ascii", "replace").split()
             if words == ["SV"]:
                 break
+            if not words and not self.lines:
+                self.blank_lines += 1
+                continue
             self.add(words)
         self.end = position
 
@@ -225,3 +247,26 @@ def check_serials(path: str, header: Header, vectors: Buffer) -> None:
         pairs = vectors.row(i)
         if len(pairs) != 1 or pairs[0][0] != 0 or pairs[0][1] != int(pairs[0][1]) or not 1 <= pairs[0][1] < 2**31:
             raise FormatError(path, header.n_lines + i + 1, 0, "precomputed kernel: expected 0:serial with serial >= 1")
+
+
+# The end of a number that C has not written: it ends with a digit, and its exponent has two or more.
+CUT_NUMBER = re.compile(rb"(?:[.eE]|[eE][+-]?[0-9]?)$")
+
+
+def check_last_line(
+    path: str, header: Header, text: bytes, n_coef: int, vectors: CsrMatrix, class_sv: tuple[int, ...] | None
+) -> None:
+    """Refuse a last line without its blank and newline where it shows that more than these is missing.
+
+    LIBSVM ends every value with a blank and every line with a newline. Programs that strip text leave out both. So does
+    a file that was cut off, and whether its last value has all its digits cannot be told; but a line without pairs, a
+    number that C does not write so, and a serial number that falls within a class tell it.
+    """
+    line = header.n_lines + vectors.n_rows
+    words = text[text.rfind(b"\n") + 1 :].split()
+    cut = len(words) <= n_coef or CUT_NUMBER.search(words[-1]) is not None
+    last_class = vectors.n_rows if class_sv is None else next(n for n in reversed(class_sv) if n)
+    if last_class > 1 and header.words("kernel_type", 1) == [KERNEL_NAMES[KernelType.PRECOMPUTED]]:
+        cut = cut or vectors.row(vectors.n_rows - 1)[0][1] <= vectors.row(vectors.n_rows - 2)[0][1]
+    if cut:
+        raise FormatError(path, line, 0, "the last line is cut off: it does not end with a blank or a newline")

@@ -224,12 +224,12 @@ def _total(binary: dict[str, Any]) -> float:
 
 
 def _parameter(given: object, changes: dict[str, Any]) -> Parameter:
-    if not isinstance(given, dict) or not {f.name for f in fields(Parameter)} <= set(given):
-        raise _Defect("the parameters lack one")
     try:
+        if not isinstance(given, dict) or not {f.name for f in fields(Parameter)} <= set(given):
+            raise ValueError("they lack one")
         param = changed(Parameter(), given)  # as they are in the file
         if set(flat_fields(param)) != set(given):
-            raise _Defect("the parameters lack one")
+            raise ValueError("they lack one")
     except (ParameterError, TypeError, ValueError, OverflowError) as error:
         raise _Defect(f"the parameters are wrong: {error}") from None
     return changed(param, changes)

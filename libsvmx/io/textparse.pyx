@@ -1,7 +1,8 @@
 """Text of LIBSVM data and model files into arrays, without an object per token.
 
 The grammar is LIBSVM's: label, then index:value pairs separated by blanks, indices ascending,
-a blank allowed after the colon. Beyond it: comments at the end of a line, CRLF, a byte order mark.
+a blank allowed after the colon. Beyond it: comments, CRLF, a byte order mark. # begins a comment wherever it stands, with
+a blank before it or not: no number holds it.
 What LIBSVM reads wrongly without a word is refused with line and column.
 
     textparse    rows of data and model files, into arrays       <- parse_data, parse_vectors
@@ -11,7 +12,7 @@ What LIBSVM reads wrongly without a word is refused with line and column.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memmove
+from libc.string cimport memchr, memmove
 
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
@@ -37,7 +38,7 @@ cdef class Rows:
     ----------
     slices : list of TextSlice
     n_rows : int            upper bound
-    comments : bool         whether # ends a line
+    comments : bool         whether # begins a comment
     """
 
     cdef list slices
@@ -79,17 +80,21 @@ cdef class Rows:
         cdef const char *stop = part.lines.stop
         cdef int64_t last = -1, n = part.entry + part.entries
         cdef int fault
+        cdef bint searched = False
         while True:
             part.at = svmx_plain_pairs(part.at, stop, part.text_end, &last, &self.indices[0], &self.values[0], &n)
             while part.at < stop and is_blank(part.at[0]):
                 part.at += 1
             if part.at == stop:
                 break
-            if self.comments and part.at[0] == c"#":
-                fault = foreign_byte(part.at, stop, &part.at)
+            if self.comments and not searched:
+                searched = True
+                fault = self.cut_comment(part)
                 if fault != OK:
                     return fault
-                break
+                if part.lines.stop < stop:
+                    stop = part.lines.stop
+                    continue
             fault = feature(&part.at, stop, last, &self.indices[n], &self.values[n])
             if fault != OK:
                 return fault
@@ -98,6 +103,21 @@ cdef class Rows:
         part.entries = n - part.entry
         part.rows += 1
         self.indptr[row + 1] = n
+        return OK
+
+    cdef int cut_comment(self, TextSlice part) except -1 nogil:
+        """End the current line where its comment begins, if it has one behind part.at."""
+        cdef const char *stop = part.lines.stop
+        cdef const char *begin = <const char *>memchr(part.at, c"#", stop - part.at)
+        cdef const char *foreign
+        cdef int fault
+        if begin == NULL:
+            return OK
+        fault = foreign_byte(begin, stop, &foreign)
+        if fault != OK:
+            part.at = foreign
+            return fault
+        part.lines.stop = begin
         return OK
 
     cdef int64_t close_gaps(self):
@@ -156,7 +176,9 @@ cdef class DataRows(Rows):
             if behind != NULL:
                 part.at = behind
             else:
-                fault = label(&part.at, stop, &self.targets[row])
+                fault = self.cut_comment(part)
+                if fault == OK:
+                    fault = label(&part.at, part.lines.stop, &self.targets[row])
                 if fault != OK:
                     return fault
         self.numbers[row] = <int32_t>part.lines.number
@@ -292,7 +314,4 @@ def parse_vectors(bytes text, str path, Py_ssize_t offset, int64_t line, Py_ssiz
     n = rows.close_gaps()
     if n < n_sv:
         raise FormatError(path, last.lines.number, 0, f"the file ends after {n} of {n_sv} support vectors: it is cut off")
-    if n_sv and size and text[size - 1] not in b"\n\r \t":
-        # LIBSVM ends each vector with a blank and a newline: without them digits may be missing
-        raise FormatError(path, last.lines.number, 0, "the last line is cut off: it does not end with a blank or a newline")
     return rows.coef_, rows.matrix(n)

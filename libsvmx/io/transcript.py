@@ -24,7 +24,9 @@ REMARKS = {
     Remark.TIME_LIMIT: "the time limit was reached before the tolerance: the model is feasible, not optimal",
     Remark.INTERRUPTED: "interrupted before the tolerance was reached: the model is feasible, not optimal",
     Remark.ROUNDING: "rounding hides what is left before the tolerance is reached: the model is feasible, not optimal",
-    Remark.DEGENERATE: "a solution degenerates: its coefficients are not finite, and predictions from it mean nothing",
+    Remark.DEGENERATE: (
+        "a solution degenerates: its coefficients or its rho are not finite, and predictions from it mean nothing"
+    ),
     Remark.ONE_CLASS: "the training data has only one class, so there is nothing to tell apart",
     Remark.WEIGHT_WITHOUT_CLASS: "a weight is given for class {detail}, which does not occur in the data",
     Remark.CLASS_DROPPED: "class {detail} has weight 0 and is left out",

@@ -4,7 +4,10 @@ tests/io/invalid/README.md."""
 from pathlib import Path
 
 import pytest
+from support import oracle as libsvm
 
+import libsvmx
+from libsvmx import svmutil
 from libsvmx.exceptions import FormatError
 from libsvmx.io.modelfile import load_model, model_text
 
@@ -16,7 +19,10 @@ REFUSED = [
     (53, "half", 0, 0, "not a model file: there is no line 'SV' after the header"),
     (53, "last_vector_missing", 11, 0, "the file ends after 2 of 3 support vectors: it is cut off"),
     (53, "last_bytes_missing", 12, 8, "value is not a number: '-'"),
-    (53, "last_blank_missing", 12, 0, "the last line is cut off"),
+    (53, "last_pair_missing", 12, 0, "the last line is cut off"),
+    (53, "last_exponent_cut", 12, 0, "the last line is cut off"),
+    (53, "last_point_cut", 12, 0, "the last line is cut off"),
+    (53, "last_serial_cut", 11, 0, "the last line is cut off"),
     (54, "header_only", 0, 0, "not a model file: there is no line 'SV' after the header"),
     (54, "header_and_sv_line", 9, 0, "the file ends after 0 of 3 support vectors: it is cut off"),
     (55, "total_sv_too_large", 8, 0, "nr_sv: counts must be >= 0 and add up to total_sv = 4"),
@@ -155,12 +161,59 @@ def test_a_model_cut_anywhere_before_its_last_vector_is_refused(tmp_path):
     last_line = VALID.rindex(b"\n", 0, -1) + 1
     for size in range(len(VALID)):
         path.write_bytes(VALID[:size])
+        end = VALID[last_line:size]
         # within the last line a cut behind a blank leaves a complete file without its final newline
-        if size > last_line and VALID[size - 1 : size] == b" ":
+        if end.endswith(b" "):
             load_model(str(path))
+        elif end == b"-1.5 2:-1":  # all digits are there, but nothing tells it
+            with pytest.warns(UserWarning, match="model:12: the last line ends with neither a blank nor a newline"):
+                load_model(str(path))
         else:
             with pytest.raises(FormatError):
                 load_model(str(path))
+
+
+REMARKED = [
+    (65, "last-blank-missing", lambda text: text[:-2], "12: the last line ends with neither a blank nor a newline"),
+    (65, "last-exponent", lambda text: text[:-3] + b"1e-05", "12: the last line ends with neither"),
+    (62, "blank-line-first", lambda text: b"\n" + text, "1: blank line before the model is ignored"),
+    (62, "blank-lines-first", lambda text: b" \r\n\n" + text, "1: blank line before the model is ignored"),
+]
+
+
+@pytest.mark.parametrize("change, remark", [c[2:] for c in REMARKED], ids=[f"fault-{c[0]}-{c[1]}" for c in REMARKED])
+def test_models_that_programs_have_edited_are_read_with_a_warning(folder, change, remark):
+    """Programs that strip text leave such files; LIBSVM reads them without a word."""
+    text = change(VALID)
+    name = folder.put("model", text)
+    with pytest.warns(UserWarning, match=f"model:{remark}") as caught:
+        model = libsvmx.load_model(name)
+    assert [Path(w.filename).name for w in caught] == [Path(__file__).name]
+    with pytest.warns(UserWarning, match=f"model:{remark}"):
+        assert svmutil.svm_load_model(name).l == 3
+    assert model_text(model) == VALID.replace(b"2:-1 \n", text[text.rindex(b"2:") :].strip() + b" \n")
+    matrix, _ = svmlight_rows(folder)
+    assert libsvm.predict(libsvm.load(name), matrix) == (
+        list(libsvmx.predict(model, matrix)),
+        libsvmx.decision_values(model, matrix).tolist(),
+    )
+    err, _ = folder.accepts("svmx-predict", "tests", name, "output")
+    assert err.startswith(f"warning: model:{remark}") and err.count("\n") == 1
+    folder.put("data", "1 1:0.5 2:1\n1 1:-0.5\n-1 2:-1\n")
+    assert f"warning: model:{remark}" in folder.call("svmx-update", "-q", "--remove", "1", "data", name)[2]
+
+
+def svmlight_rows(folder):
+    folder.put("tests", TESTS)
+    return libsvmx.read_problem("tests")
+
+
+def test_the_last_serial_number_of_a_class_may_be_below_one_of_another_class(tmp_path):
+    path = tmp_path / "model"
+    text = PRECOMPUTED.replace(b"0:1 ", b"0:4 ")
+    path.write_bytes(text[:-2])
+    with pytest.warns(UserWarning, match="neither"):
+        assert model_text(load_model(str(path))) == text
 
 
 ODD = [

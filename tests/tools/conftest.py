@@ -1,4 +1,4 @@
-"""The repository root goes last: before the installed package it would hide the compiled modules."""
+"""The repository root, for `tools`; last, so that nothing in it stands before what is installed."""
 
 import sys
 from pathlib import Path

@@ -154,7 +154,7 @@ print(sorted(set(sys.modules) - before))
 def test_all_that_a_training_needs_is_loaded_before_its_clock_starts(settings, tmp_path):
     npz = str(datasets.prepare(HEART, DATA, tmp_path))
     code = LOADED.format(root=str(ROOT), npz=npz, settings=settings)
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 

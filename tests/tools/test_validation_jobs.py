@@ -269,7 +269,7 @@ def test_commands_of_readers_and_predictions(tmp_path, capsys):
     for name in ("a9a.xz", "a9a.t.xz"):
         shutil.copy(DATA / "a1a.xz", tmp_path / name)
     fake = tmp_path / "svm-predict"
-    fake.write_text(f'#!/bin/sh\nexec {sys.executable} -P -c "from libsvmx.cli.predict import entry; entry()" "$@"\n')
+    fake.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from libsvmx.cli.predict import entry; entry()" "$@"\n')
     fake.chmod(0o755)
     common = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache"), "--repeat", "1"]
     assert main(["predicting", "--case", "a9a.t", "--svm-predict", str(fake), *common]) == 0

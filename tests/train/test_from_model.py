@@ -170,6 +170,15 @@ def test_a_support_vector_that_is_not_among_the_rows(heart):
         State.from_model(matrix.take(memoryview(rest)), np.delete(targets, first), model, C=10)
 
 
+def test_a_state_is_no_model(heart):
+    X, y = data.load("heart_scale", 60)
+    state = libsvmx.train(X, y, C=2, keep_state=True)
+    for options in ({}, {"C": 2}, {"param": libsvmx.Parameter()}):
+        for other in (state, None, "heart.model"):
+            with pytest.raises(TypeError, match=r"a Model is needed, not a (State; take its .model|NoneType|str)"):
+                libsvmx.State.from_model(X, y, other, **options)
+
+
 def test_other_labels(heart):
     matrix, targets, model = heart
     first = libsvmx.train(matrix, targets, C=10).sv_indices[0] - 1

@@ -17,10 +17,6 @@ Every job is the same three things, a class Job in jobs/: its cases, a run of on
 Modules import from lines below their own; tools/check_layers.py keeps that.
 """
 
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-
-# `python -m` puts the current folder first, where libsvmx has no compiled modules: the installed package comes first.
-sys.path[:] = [path for path in sys.path if Path(path or ".").resolve() != ROOT] + [str(ROOT)]

@@ -34,8 +34,7 @@ def measure(job, threads, timeout):
 
     With job["limit"] the function stops itself after so many CPU seconds, see ``limit_cpu``.
     """
-    # -P: never the source folder's libsvmx, see tools/bench/__init__.py
-    told = command([sys.executable, "-P", "-c", START_CHILD, ROOT], threads, timeout, given=json.dumps(job))
+    told = command([sys.executable, "-c", START_CHILD, ROOT], threads, timeout, given=json.dumps(job))
     if "cannot" not in told:
         # a library may print while it is loaded; the result is the last line
         return json.loads(told["output"].splitlines()[-1])

@@ -33,7 +33,8 @@ import numpy as np
 from scipy.linalg import blas, lapack, pinvh
 
 from libsvmx._core.arrays import ramp
-from libsvmx._solvers.seeding.margin import FASTER, PRODUCTS, Margin, blocks, clipped, values_with, weighted_values
+from libsvmx._core.stopping import FLOPS, pieces
+from libsvmx._solvers.seeding.margin import Margin, clipped, values_with, weighted_values
 
 if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
@@ -301,11 +302,11 @@ def inverted(matrix: Array, control: Control) -> Array:
     stays where it is. Raises Stopped."""
     n = len(matrix)
     factor, pivots, info = lapack.dgetrf(matrix)
-    control.ask(n**3 // 3)
+    control.ask(n**3 // FLOPS)
     if info != 0:
         return np.asarray(pinvh(matrix)) if n <= LARGE else np.zeros((n, n))
     inverse = np.eye(n)
-    for columns in blocks(n, n * n, PRODUCTS):
-        inverse[:, columns] = lapack.dgetrs(factor, pivots, inverse[:, columns])[0]
-        control.ask(PRODUCTS // FASTER)
+    for begin, end in pieces(0, n, 2 * n * n):
+        inverse[:, begin:end] = lapack.dgetrs(factor, pivots, inverse[:, begin:end])[0]
+        control.ask(2 * n * n * (end - begin) // FLOPS)
     return inverse

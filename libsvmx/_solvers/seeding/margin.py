@@ -28,9 +28,6 @@ ROUNDING = 1e-13
 # Kernel values between two questions whether to stop, some milliseconds; and values that are held, 32 MB.
 VALUES_OF_A_BLOCK = 1 << 20
 VALUES_HELD = 1 << 22
-# Multiplications of a product of matrices between two questions; how many take the time of one element elsewhere.
-PRODUCTS = 1 << 28
-FASTER = 8
 
 
 class Margin:

@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import lapack
 
-from libsvmx._solvers.seeding.margin import FASTER, PRODUCTS, Margin, blocks, clipped, kernel_values, weighted_values
+from libsvmx._core.stopping import FLOPS, pieces
+from libsvmx._solvers.seeding.margin import Margin, clipped, kernel_values, weighted_values
 
 if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
@@ -89,15 +90,16 @@ def with_others(at: Margin, unknown: Array, room: int) -> Array:
 
 def least_squares(A: Array, b: Array, control: Control) -> Array:
     """x that minimises ||A x - b||, the smallest if there are several. Raises Stopped."""
-    normal = np.zeros((A.shape[1], A.shape[1]))
-    for block in blocks(len(A), A.shape[1] ** 2, PRODUCTS):
-        normal += A[block].T @ A[block]
-        control.ask(PRODUCTS // FASTER)
+    n = A.shape[1]
+    normal = np.zeros((n, n))
+    for begin, end in pieces(0, len(A), 2 * n * n):
+        normal += A[begin:end].T @ A[begin:end]
+        control.ask(2 * n * n * (end - begin) // FLOPS)
     factor, info = lapack.dpotrf(normal, lower=1)
     pivots = factor.diagonal()
     if info == 0 and pivots.min() ** 2 > SINGULAR * pivots.max() ** 2:
         return np.asarray(lapack.dpotrs(factor, A.T @ b, lower=1)[0])
-    control.ask(PRODUCTS // FASTER)
+    control.ask(n**3 // FLOPS)
     return smallest_solution(normal, A.T @ b)
 
 

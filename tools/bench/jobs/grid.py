@@ -112,7 +112,7 @@ def spread(rows, columns):
 def svmx_grid(arguments, n_rows, timeout):
     """The installed package's as a whole command, in a folder of its own, with one thread."""
     with tempfile.TemporaryDirectory() as folder:
-        told = command([sys.executable, "-P", "-c", COMMAND, *arguments], 1, timeout, folder=folder)
+        told = command([sys.executable, "-c", COMMAND, *arguments], 1, timeout, folder=folder)
         written = "".join(path.read_text(encoding="utf-8") for path in Path(folder).glob("*.out"))
     if "cannot" in told:
         return told

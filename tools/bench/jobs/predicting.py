@@ -44,7 +44,7 @@ class Predicting(Job):
         model = model_of(replace(case, name=name, data=name, rows=min(ROWS[name], case.rows or ROWS[name])), options)
         tests = datasets.plain_text(datasets.find(options.data, case.data), options.cache)
         found = Found(case)
-        programs = {OURS: [sys.executable, "-P", "-c", COMMAND], ORACLE: [options.svm_predict]}
+        programs = {OURS: [sys.executable, "-c", COMMAND], ORACLE: [options.svm_predict]}
         with tempfile.TemporaryDirectory() as folder:
             for threads in sorted({1, all_threads()}):
                 for who, program in programs.items():

@@ -1,0 +1,117 @@
+"""Programs in Markdown: the blocks of a document, what they must be marked with, and a clone in which to run them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.commands import PATIENCE
+
+ROOT = Path(__file__).resolve().parents[2]
+NAMES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md"]
+NAMES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
+
+# What runs a block, given its text; with -c Python imports as at its prompt.
+RUNNERS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python", "-c"]}
+OUTPUT, TEXT = "output", "text"
+
+# The first line of a block may tell the reader why the tests do not run it, or that it takes long.
+NOT_RUN = re.compile(r"# not run by the tests: (.+)")
+SLOW = "# takes minutes"
+
+
+@dataclass
+class Block:
+    """Lines between two fences; ``line`` is the first fence's number, from 1."""
+
+    document: str
+    line: int
+    kind: str
+    text: str = ""
+
+    def __str__(self):
+        return f"{self.document}:{self.line}"
+
+    def not_run(self):
+        """The reason that the block itself gives for not being run, or None."""
+        found = NOT_RUN.fullmatch(self.text.partition("\n")[0])
+        return found and found[1]
+
+    def is_slow(self):
+        return self.text.startswith(SLOW)
+
+
+def blocks(document, text):
+    """All blocks of a Markdown text."""
+    found, inside = [], False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            inside = not inside
+            if inside:
+                found.append(Block(document, number, line.strip().removeprefix("```")))
+        elif inside:
+            found[-1].text += line + "\n"
+    assert not inside, f"{document}: a block has no end"
+    return found
+
+
+def blocks_of(document):
+    return blocks(document, (ROOT / document).read_text(encoding="utf-8"))
+
+
+def promised():
+    """Pieces of the commands of README that .ci/run runs, in a fresh environment."""
+    return re.findall(r'promised "([^"]+)"', (ROOT / ".ci" / "run").read_text(encoding="utf-8"))
+
+
+def shows(printed, shown):
+    """Whether a block that shows output shows this: "…" stands for any text in a line, a line "..." for any lines."""
+    lines = []
+    for line in shown.splitlines(True):
+        part = "(?:.*\n)*" if line.strip() == "..." else ".*".join(map(re.escape, line.split("…")))
+        lines.append(part)
+    return re.fullmatch("".join(lines), printed) is not None
+
+
+def make_clone(folder):
+    """A copy of what is kept under version control, as far as documents speak of it, with an index of its own."""
+    for name in (".gitignore", "README.md", "CONTRIBUTING.md", "meson.build", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("data", "docs", "libsvmx", "tools"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    return folder
+
+
+def left_behind(folder):
+    """What git finds changed or new in a clone, and does not ignore."""
+    options = {"cwd": folder, "check": True, "capture_output": True, "text": True}
+    changed = subprocess.run(["git", "diff", "--stat"], **options).stdout
+    return changed + subprocess.run(["git", "ls-files", "-o", "--exclude-standard"], **options).stdout
+
+
+def environment():
+    """That of a reader who has installed the package: the interpreter of the tests is `python`, and no path is safe."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONSAFEPATH", "PYTEST_CURRENT_TEST")}
+    here = [sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
+    return {**env, "PATH": os.pathsep.join([*here, env.get("PATH", os.defpath)])}
+
+
+def run(block, folder):
+    """What a block prints; it must succeed."""
+    done = subprocess.run(
+        [*RUNNERS[block.kind], block.text],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, f"{block} ends with {done.returncode}:\n{done.stderr}"
+    return done.stdout

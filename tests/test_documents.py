@@ -1,0 +1,103 @@
+"""Every block of README, CONTRIBUTING and the docs is run as it stands, in a clone, in order, as a reader would."""
+
+import pytest
+from support import documents
+from support.documents import OUTPUT, RUNNERS, TEXT, Block
+
+PROGRAMS = {name: [b for b in documents.blocks_of(name) if b.kind != TEXT] for name in documents.NAMES}
+
+
+def runs_here(block):
+    return block.kind in RUNNERS and not block.not_run() and not any(p in block.text for p in documents.promised())
+
+
+@pytest.fixture
+def clone(tmp_path):
+    return documents.make_clone(tmp_path)
+
+
+def check(programs, clone):
+    printed = None
+    for block in programs:
+        if block.kind == OUTPUT:
+            assert documents.shows(printed, block.text), f"{block} shows this:\n{block.text}\nprinted is:\n{printed}"
+        elif runs_here(block):
+            printed = documents.run(block, clone)
+    left = documents.left_behind(clone)
+    assert not left, f"left in the clone, and not ignored by git:\n{left}"
+
+
+@pytest.mark.parametrize("name", [name for name, found in PROGRAMS.items() if any(map(runs_here, found))])
+def test_blocks_run_and_print_what_is_shown(name, clone):
+    check([block for block in PROGRAMS[name] if not block.is_slow()], clone)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", [name for name, found in PROGRAMS.items() if any(b.is_slow() for b in found)])
+def test_slow_blocks_run(name, clone):
+    check([block for block in PROGRAMS[name] if block.is_slow()], clone)
+
+
+@pytest.mark.parametrize("name", documents.NAMES)
+def test_no_block_is_passed_over(name):
+    """Each has a kind that says whether it is run; output stands below what prints it; a command that .ci/run reads
+    from README is found by it."""
+    before = None
+    for block in documents.blocks_of(name):
+        assert block.kind in {*RUNNERS, OUTPUT, TEXT}, f"{block}: `{block.kind}` is none of sh, python, output, text"
+        assert block.kind != OUTPUT or (before and runs_here(before)), f"{block}: nothing that is run prints this"
+        before = block
+
+
+def test_ci_runs_what_readme_promises():
+    lines = [line for block in documents.blocks_of("README.md") for line in block.text.splitlines()]
+    pieces = documents.promised()
+    assert len(pieces) == 2 and all(sum(piece in line for line in lines) == 1 for piece in pieces)
+
+
+def test_few_blocks_are_not_run():
+    """Others than these run. Do not add to the list: a block that runs on data/ serves the reader as well."""
+    reasons = [f"{b.document}: {b.not_run()}" for found in PROGRAMS.values() for b in found if b.not_run()]
+    assert reasons == [
+        "CONTRIBUTING.md: it needs the network and compiles for minutes",
+        "CONTRIBUTING.md: FOLDER holds LIBSVM's data sets, and all together takes hours",
+    ]
+
+
+# --- the harness itself ---
+
+
+def test_blocks_are_found():
+    text = "a\n```sh\n# not run by the tests: no cluster\nx\n```\n- b\n  ```\n  y\n  ```\n"
+    assert documents.blocks("d", text) == [
+        Block("d", 2, "sh", "# not run by the tests: no cluster\nx\n"),
+        Block("d", 7, "", "  y\n"),
+    ]
+    assert documents.blocks("d", text)[0].not_run() == "no cluster"
+    with pytest.raises(AssertionError, match="has no end"):
+        documents.blocks("d", "```sh\n")
+
+
+@pytest.mark.parametrize(
+    "printed, shown, same",
+    [
+        ("a\nb\n", "a\nb\n", True),
+        ("a\nb\n", "a\n", False),
+        ("a\nb\nc\n", "a\n...\n", True),
+        ("a\n", "a\n...\n", True),
+        ("took 3 s\n", "took … s\n", True),
+        ("took 3 s\nmore s\n", "took … s\n", False),
+        ("a+\n", "aa\n", False),
+    ],
+)
+def test_output_is_compared(printed, shown, same):
+    assert documents.shows(printed, shown) == same
+
+
+def test_a_block_that_fails_is_told(clone):
+    with pytest.raises(AssertionError, match=r"d:1 ends with 1:\n.*nothing-here"):
+        check([Block("d", 1, "sh", "svmx-train nothing-here\ntrue\n")], clone)
+    with pytest.raises(AssertionError, match="shows this"):
+        check([Block("d", 1, "python", "print(1)\n"), Block("d", 2, OUTPUT, "2\n")], clone)
+    with pytest.raises(AssertionError, match="left in the clone"):
+        check([Block("d", 1, "sh", "echo > new; echo >> README.md; echo > new.model\n")], clone)
