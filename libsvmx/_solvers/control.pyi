@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from time import monotonic as monotonic
 
 from libsvmx.enums import SolveStatus
 

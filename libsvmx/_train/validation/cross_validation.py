@@ -102,10 +102,10 @@ def cross_validate(
     results = Results(problem, param, order, bounds, observer)
     if seeding.seeder != "none":
         check_seedable(param)
-        if seeding == Seeding("auto") and (len(results.labels) > 2 or n_folds == 2):
-            # many small problems, or folds that share nothing: a start costs more than it saves
-            seeding = Seeding("none")
-    seeding = seeding.usual(n_folds) if seeding.seeder != "none" else Seeding("none")
+    if seeding == Seeding("auto") and (len(results.labels) > 2 or n_folds == 2):
+        # many small problems, or folds that share nothing: a start costs more than it saves
+        seeding = Seeding("none")
+    seeding = Seeding("none") if seeding.seeder == "none" else seeding.usual(n_folds)
     if warm_starts is not None and len(warm_starts) != len(bounds) - 1:
         warm_starts = None  # they are of other folds
     left: FoldWarmStarts | None = [] if for_larger_C and seeding.seeder != "none" else None
@@ -133,6 +133,7 @@ def seeded(
     if seeding.scheme == "star" and warm_starts is None:
         results.full = problem_folds.train_full()
     for f, (begin, end) in enumerate(pairwise(results.bounds)):
+        ask(results.observer)
         rest, held_out = folds.all_but(results.order, begin, end), results.order[begin:end]
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
         predicted, values = problem_folds.predict(rest, held_out, with_values)
