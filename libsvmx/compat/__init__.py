@@ -1,8 +1,11 @@
-"""LIBSVM's own Python interface: ``libsvmx.svmutil`` takes the place of ``libsvm.svmutil``.
+"""LIBSVM's own Python interface: ``libsvmx.svmutil``, ``svm`` and ``commonutil`` take the place of LIBSVM's modules.
 
 svmutil      svm_train, svm_predict, ...: what programs import
-svm          svm_problem, svm_node, svm_model, and svm_parameter of ``options``
 library      the calls behind svmutil, and ``libsvm`` with the names of LIBSVM's C functions
+svm          svm_problem, svm_model, and what else LIBSVM's module of this name has
+options      svm_parameter, enumerations, print functions
+nodes        svm_node and its ctypes arrays: made from rows, and read back
+handles      ctypes structures that hold Python objects, so that pointers work; arrays that calls fill
 commonutil   svm_read_problem, evaluations, csr_scale
 rows         rows as LIBSVM takes them, dicts, lists, arrays, sparse matrices, to a CsrMatrix
 """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable
+from ctypes import c_double, c_int, pointer
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,11 @@ from libsvmx._core.rand import Rand
 from libsvmx._train.checks import check_problem
 from libsvmx._train.prediction import predict, predict_probability
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
-from libsvmx.compat.options import PRINT_STRING_FUN, svm_parameter
+from libsvmx.compat.handles import contents_of, fill, set_to_null
+from libsvmx.compat.nodes import row_of
+from libsvmx.compat.options import Printing, svm_parameter
 from libsvmx.compat.rows import matrix_of
-from libsvmx.compat.svm import all_rows, svm_model, svm_node, svm_problem, toPyModel
+from libsvmx.compat.svm import all_rows, svm_model, svm_problem, toPyModel
 from libsvmx.enums import KernelType
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.io.transcript import TrainingReport
@@ -58,7 +61,8 @@ def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_f
 def _writer(print_func: Any) -> Callable[[str], None]:
     """Where the transcript goes; a print function gets bytes, as it does from C."""
     if print_func:
-        return lambda text: print_func(text.encode())
+        call = getattr(print_func, "function", None) or print_func  # through C, what it raises would be lost
+        return lambda text: call(text.encode())
 
     def write(text: str) -> None:
         sys.stdout.write(text)
@@ -74,86 +78,106 @@ def _warn(remark: str) -> None:
 class Library:
     """LIBSVM's C functions, as far as they make sense without C.
 
-    Arrays to be filled may be lists, ctypes arrays or ndarrays; rows are lists of svm_node as
-    ``gen_svm_nodearray`` makes them. Errors are exceptions, not NULL or -1. Nothing needs to be freed.
+    Problems, parameters and models may be given themselves, by a pointer or by ``byref``; rows as ``row_of`` says,
+    arrays to be filled as ``fill`` says. Errors are exceptions, not NULL or -1.
     """
 
-    def __init__(self) -> None:
-        self._print_func: Any = PRINT_STRING_FUN()
-
     def svm_set_print_string_function(self, print_func: Any) -> None:
-        """Where ``libsvm.svm_train`` and ``svm_cross_validation`` print; None for standard output.
+        """Where ``svm_train`` and ``svm_cross_validation`` print; None, or a false one, for standard output.
 
-        It stays until set again; in LIBSVM the next ``svm_parameter`` or ``svmutil.svm_train`` resets it.
+        One for the process, until the next call, the next ``svm_parameter`` or the next ``svmutil.svm_train``.
         """
-        self._print_func = print_func
+        Printing.function = print_func
 
-    def svm_check_parameter(self, prob: svm_problem, param: svm_parameter) -> bytes | None:
+    def svm_check_parameter(self, prob: Any, param: Any) -> bytes | None:
         """Why this cannot be trained, or None."""
         try:
-            check_problem(prob.to_problem(), param.to_parameter())
+            check_problem(contents_of(prob, svm_problem).to_problem(), contents_of(param, svm_parameter).to_parameter())
         except ValueError as error:
             return str(error).encode()
         return None
 
-    def svm_train(self, prob: svm_problem, param: svm_parameter) -> svm_model:
-        """Unlike ``svmutil.svm_train`` this ignores ``-v`` and leaves a gamma of 0 in ``param``, as LIBSVM does."""
-        return train(prob, param.to_parameter(), self._print_func)
+    def svm_train(self, prob: Any, param: Any) -> Any:
+        """Pointer to an svm_model, see ``toPyModel``.
 
-    def svm_cross_validation(
-        self, prob: svm_problem, param: svm_parameter, nr_fold: int, target: MutableSequence[float]
-    ) -> None:
-        """Fill ``target``, shape (l,), with the predictions of a cross-validation."""
-        _fill(target, cross_validate(prob, param.to_parameter(), nr_fold, self._print_func))
+        Unlike ``svmutil.svm_train`` this ignores ``-v`` and leaves a gamma of 0 in ``param``, as LIBSVM does.
+        """
+        given = contents_of(param, svm_parameter).to_parameter()
+        return pointer(train(contents_of(prob, svm_problem), given, Printing.function))
 
-    def svm_save_model(self, model_file_name: FileName, model: svm_model | Model) -> int:
+    def svm_cross_validation(self, prob: Any, param: Any, nr_fold: int, target: Any) -> None:
+        """Fill ``target``, doubles of shape (l,), with the predictions of a cross-validation."""
+        given = contents_of(param, svm_parameter).to_parameter()
+        fill(target, cross_validate(contents_of(prob, svm_problem), given, nr_fold, Printing.function), c_double)
+
+    def svm_save_model(self, model_file_name: FileName, model: Any) -> int:
         """Write a model file, the same bytes as LIBSVM writes. Returns 0; OSError if it fails."""
         save_model(os.fsdecode(model_file_name), toPyModel(model).model)
         return 0
 
-    def svm_load_model(self, model_file_name: FileName) -> svm_model:
-        """Read a model file; OSError or FormatError if it fails. Oddities that are no errors are warnings."""
-        return svm_model(load_model(os.fsdecode(model_file_name)), loaded=True)
+    def svm_load_model(self, model_file_name: FileName) -> Any:
+        """Read a model file: pointer to an svm_model. Oddities that are no errors are warnings.
 
-    def svm_predict(self, model: svm_model, x: Sequence[svm_node]) -> float:
+        Raises OSError, FormatError.
+        """
+        return pointer(svm_model(load_model(os.fsdecode(model_file_name)), loaded=True))
+
+    def svm_predict(self, model: Any, x: Any) -> float:
         """Label or target of one row."""
-        return float(_predict_one(model, x)[0])
+        return _predict_one(model, x)[0]
 
-    def svm_predict_values(self, model: svm_model, x: Sequence[svm_node], dec_values: MutableSequence[float]) -> float:
-        """The same, and its decision values into ``dec_values``."""
+    def svm_predict_values(self, model: Any, x: Any, dec_values: Any) -> float:
+        """The same, and its decision values, doubles, into ``dec_values``."""
         label, values = _predict_one(model, x)
-        _fill(dec_values, values)
+        fill(dec_values, values, c_double)
         return label
 
-    def svm_predict_probability(
-        self, model: svm_model, x: Sequence[svm_node], prob_estimates: MutableSequence[float]
-    ) -> float:
+    def svm_predict_probability(self, model: Any, x: Any, prob_estimates: Any) -> float:
         """The most probable label, and the probabilities into ``prob_estimates`` if the model has them."""
-        matrix = matrix_of([_row(x)], True)[0]
-        labels, values, _ = predict_probability(model.model, matrix, all_rows(matrix))
-        _fill(prob_estimates, values)
+        matrix = matrix_of([row_of(x)], True)[0]
+        labels, values, _ = predict_probability(toPyModel(model).model, matrix, all_rows(matrix))
+        fill(prob_estimates, values, c_double)
         return float(labels[0])
 
-    def svm_get_svm_type(self, model: svm_model) -> int:
-        return model.get_svm_type()
+    def svm_get_svm_type(self, model: Any) -> int:
+        return toPyModel(model).get_svm_type()
 
-    def svm_get_nr_class(self, model: svm_model) -> int:
-        return model.nr_class
+    def svm_get_nr_class(self, model: Any) -> int:
+        return toPyModel(model).nr_class
 
-    def svm_get_labels(self, model: svm_model, label: MutableSequence[int]) -> None:
-        _fill(label, model.label or ())
+    def svm_get_labels(self, model: Any, label: Any) -> None:
+        """Fill ``label``, ints of shape (nr_class,); of a model without classes, leave it."""
+        fill(label, toPyModel(model).label or (), c_int)
 
-    def svm_get_sv_indices(self, model: svm_model, sv_indices: MutableSequence[int]) -> None:
-        _fill(sv_indices, model.sv_indices or ())
+    def svm_get_sv_indices(self, model: Any, sv_indices: Any) -> None:
+        """Fill ``sv_indices``, ints of shape (l,); of a loaded model, leave it."""
+        fill(sv_indices, toPyModel(model).sv_indices or (), c_int)
 
-    def svm_get_nr_sv(self, model: svm_model) -> int:
-        return model.l
+    def svm_get_nr_sv(self, model: Any) -> int:
+        return toPyModel(model).l
 
-    def svm_get_svr_probability(self, model: svm_model) -> float:
-        return model.get_svr_probability()
+    def svm_get_svr_probability(self, model: Any) -> float:
+        return toPyModel(model).get_svr_probability()
 
-    def svm_check_probability_model(self, model: svm_model) -> int:
-        return int(model.is_probability_model())
+    def svm_check_probability_model(self, model: Any) -> int:
+        return int(toPyModel(model).is_probability_model())
+
+    def svm_free_model_content(self, model_ptr: Any) -> None:
+        """Let go of the memory of a model at once; later use of it is a ValueError. Nothing needs to be freed."""
+        toPyModel(model_ptr).free()
+
+    def svm_free_and_destroy_model(self, model_ptr_ptr: Any) -> None:
+        """The same, and the pointer that ``model_ptr_ptr`` leads to becomes NULL. Of NULL, do nothing."""
+        try:
+            model = contents_of(model_ptr_ptr, svm_model)
+        except ValueError:  # NULL
+            return
+        set_to_null(model_ptr_ptr)
+        model.free()
+
+    def svm_destroy_param(self, param: Any) -> None:
+        """Does nothing: Python frees the weights."""
+        contents_of(param, svm_parameter)
 
 
 libsvm = Library()
@@ -166,23 +190,7 @@ def with_default_gamma(problem: svm_problem, param: svm_parameter) -> Parameter:
     return checked
 
 
-def _row(nodes: Sequence[svm_node]) -> dict[int, float]:
-    row: dict[int, float] = {}
-    for node in nodes:
-        if node.index == -1:
-            break
-        row[node.index] = node.value
-    return row
-
-
-def _predict_one(model: svm_model, x: Sequence[svm_node]) -> tuple[float, Buffer]:
-    matrix = matrix_of([_row(x)], True)[0]
-    labels, values = predict(model.model, matrix, all_rows(matrix))
+def _predict_one(model: Any, x: Any) -> tuple[float, Buffer]:
+    matrix = matrix_of([row_of(x)], True)[0]
+    labels, values = predict(toPyModel(model).model, matrix, all_rows(matrix))
     return float(labels[0]), values
-
-
-def _fill(target: MutableSequence[Any], values: Sequence[Any]) -> None:
-    if len(target) < len(values):
-        raise ValueError(f"the array to fill has {len(target)} places, but there are {len(values)} values")
-    for i, value in enumerate(values):
-        target[i] = value

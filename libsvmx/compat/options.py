@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import CFUNCTYPE, c_char_p
+from dataclasses import replace
 from enum import IntEnum
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from libsvmx._train.parameter import Parameter
+from libsvmx.compat.handles import Handle
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
 
@@ -26,28 +29,47 @@ class svm_forms(IntEnum):
 kernel_names = IntEnum("kernel_names", [(kind.name, kind.value) for kind in KernelType])  # type: ignore[misc]
 
 
-class PRINT_STRING_FUN:
-    """Where the training transcript goes: a function of one bytes argument. False without one: standard output."""
+_PrintFunction: Any = CFUNCTYPE(None, c_char_p)
 
-    __slots__ = ("function",)
+
+class PRINT_STRING_FUN(_PrintFunction):  # type: ignore[misc]
+    """Where the training transcript goes: a function of one bytes argument. False without one: standard output.
+
+    A function of ctypes, as in LIBSVM; but we call ``function`` itself, so that what it raises is not lost.
+    """
+
+    _flags_ = _PrintFunction._flags_
+    _restype_ = None
+    _argtypes_ = (c_char_p,)
+    function: Callable[[bytes], object] | None = None
+
+    def __new__(cls, function: Callable[[bytes], object] | None = None) -> PRINT_STRING_FUN:
+        return cast("PRINT_STRING_FUN", super().__new__(cls, *(() if function is None else (function,))))
 
     def __init__(self, function: Callable[[bytes], object] | None = None):
         self.function = function
 
-    def __bool__(self) -> bool:
-        return self.function is not None
-
-    def __call__(self, text: bytes) -> None:
-        if self.function is not None:
-            self.function(text)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PRINT_STRING_FUN, (self.function,)
 
 
 def print_null(s: object) -> None:
     """Prints nothing: what ``-q`` puts in the place of printing."""
 
 
-class svm_parameter:
+ctypes_print_null = PRINT_STRING_FUN(print_null)
+
+
+class Printing:
+    """Where ``libsvm.svm_train`` and ``svm_cross_validation`` print: one for the process, as in LIBSVM."""
+
+    function: Any = PRINT_STRING_FUN()
+
+
+class svm_parameter(Handle):
     """svm_parameter(options=None)
+
+    Making one sets where training prints, for the whole process, as in LIBSVM: nowhere with ``-q``.
 
     Parameters
     ----------
@@ -115,11 +137,15 @@ class svm_parameter:
             value = operator.index(value)
         elif name in self._floats:
             value = float(value)
-        object.__setattr__(self, name, value)
+        super().__setattr__(name, value)
 
     def __str__(self) -> str:
         names = (*self._names, "cross_validation", "nr_fold", "print_func")
         return "\n ".join(f"{name}: {getattr(self, name)}" for name in names)
+
+    def show(self) -> None:
+        """Print the attributes, as in LIBSVM up to 3.12."""
+        print(f" {self}")
 
     def set_to_default_values(self) -> None:
         """Every attribute as without any option."""
@@ -145,7 +171,7 @@ class svm_parameter:
         argv = iter(options.split() if isinstance(options, str) else options)
         for option in argv:
             if option == "-q":
-                self.print_func = PRINT_STRING_FUN(print_null)
+                self.print_func = ctypes_print_null
             elif option in self._options:
                 name, convert = self._options[option]
                 setattr(self, name, _convert(option, argv, convert))
@@ -160,6 +186,7 @@ class svm_parameter:
             else:
                 raise ParameterError(f"unknown option {option!r}")
         self.nr_weight, self.weight_label, self.weight = len(labels), labels, factors
+        Printing.function = self.print_func
 
     def to_parameter(self) -> Parameter:
         """The same as a checked Parameter. ValueError names what no training can use."""
@@ -181,10 +208,18 @@ class svm_parameter:
             **given,
         )
 
+    def to_kernel(self, param: Parameter) -> Parameter:
+        """``param`` with the formulation and the kernel that this one has. ValueError as of ``to_parameter``."""
+        names = ("svm_type", "kernel_type", "degree", "gamma", "coef0")
+        if all(getattr(self, name) == getattr(param, name) for name in names):
+            return param
+        return replace(param, **{name: getattr(self, name) for name in names})
+
     @classmethod
     def from_parameter(cls, param: Parameter) -> svm_parameter:
         """What a model was trained with, as LIBSVM shows it."""
-        out = cls()
+        out = cls.__new__(cls)  # sets no print function
+        out.set_to_default_values()
         out._take(param)
         return out
 

@@ -36,8 +36,9 @@ def matrix_of(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
 
     Parameters
     ----------
-    x : list or tuple of rows (see ``pairs_of``), 2-d ndarray, 1-d ndarray of rows, or scipy.sparse of any
-        format. Not changed; duplicate entries of a sparse matrix are added up, as scipy means them.
+    x : list or tuple of rows (see ``pairs_of``), 2-d ndarray, 1-d ndarray of rows, scipy.sparse of any
+        format, or CsrMatrix, which is taken as it is. Not changed; duplicate entries of a sparse matrix are added up,
+        as scipy means them.
     kernel : bool        rows of a precomputed kernel
 
     Returns
@@ -50,6 +51,8 @@ def matrix_of(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
     TypeError            a form or value that is not numbers
     DataError            indices outside 0 .. 2^31 - 1, nan or infinite values; names the row
     """
+    if isinstance(x, CsrMatrix):
+        return x, x.max_index
     if is_sparse(x):
         return _from_sparse(x, kernel)
     if isinstance(x, np.ndarray):

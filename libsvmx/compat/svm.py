@@ -1,33 +1,60 @@
 """The data types of LIBSVM's Python module: svm_parameter, svm_problem, svm_node, svm_model.
 
-Same names, constructors and fields as the ctypes structures they stand in for, so C
-arrays become lists and NULL becomes None. Nothing here points at foreign memory: a
-model owns its vectors and can be copied, pickled and kept when the problem is gone.
+Same names, constructors and fields as LIBSVM's ctypes structures, and pointers can point at them; but arrays of C are
+lists, and NULL is None. Nothing here points at foreign memory: a model owns its vectors and can be copied, pickled and
+kept when the problem is gone. What a program writes into a field counts from then on, as in C.
 """
 
 from __future__ import annotations
 
+import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_double
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from dataclasses import replace
+from importlib import import_module
+from itertools import chain
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from libsvmx._core.buffers import filled
 from libsvmx._train.model import Model
 from libsvmx._train.problem import Problem
-from libsvmx.compat.options import PRINT_STRING_FUN, kernel_names, print_null, svm_forms, svm_parameter
-from libsvmx.compat.rows import matrix_of, pairs_of, targets_of
+from libsvmx.compat.handles import Handle, contents_of
+from libsvmx.compat.nodes import NodeRows, gen_svm_nodearray, svm_node
+from libsvmx.compat.options import (
+    PRINT_STRING_FUN,
+    kernel_names,
+    print_null,
+    svm_forms,
+    svm_parameter,
+)
+from libsvmx.compat.options import ctypes_print_null as ctypes_print_null
+from libsvmx.compat.rows import matrix_of, targets_of
+from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
 
+# Formulations and kernels by name, as LIBSVM up to 3.32 has them beside today's enumerations.
+C_SVC, NU_SVC, ONE_CLASS, EPSILON_SVR, NU_SVR = map(int, SvmType)
+LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = map(int, KernelType)
+
 __all__ = [
+    "C_SVC",
+    "EPSILON_SVR",
+    "LINEAR",
+    "NU_SVC",
+    "NU_SVR",
+    "ONE_CLASS",
+    "POLY",
+    "PRECOMPUTED",
     "PRINT_STRING_FUN",
+    "RBF",
+    "SIGMOID",
     "c_double",
     "gen_svm_nodearray",
     "kernel_names",
@@ -41,76 +68,37 @@ __all__ = [
 ]
 
 
-@dataclass(slots=True)
-class svm_node:
-    """One entry of a row; index -1 ends the row."""
-
-    index: int = -1
-    value: float = 0.0
-
-    def __str__(self) -> str:
-        return f"{self.index}:{self.value:g}"
+def __getattr__(name: str) -> Any:
+    """All of ctypes, and NumPy and SciPy, as LIBSVM's module has them beside ``__all__``."""
+    if name in OTHER_MODULES:
+        return import_module(OTHER_MODULES[name])
+    if name.startswith("_") or not hasattr(ctypes, name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(ctypes, name)
 
 
-def gen_svm_nodearray(xi: Any, feature_max: int | None = None, isKernel: bool = False) -> tuple[list[svm_node], int]:
-    """One row as nodes.
-
-    Parameters
-    ----------
-    xi : dict, list, tuple, 1-d ndarray, or a pair of ndarrays (columns from 0, values)
-    feature_max : int or None     entries of larger index are left out
-    isKernel : bool               a row of a precomputed kernel: zeros stay, columns count from 0
-
-    Returns
-    -------
-    nodes : list of svm_node      ascending, and a last one of index -1
-    max_idx : int                 largest index, 0 without entries
-    """
-    if feature_max is not None and not isinstance(feature_max, int):
-        raise TypeError(f"feature_max must be an int, not {feature_max!r}")
-    pairs = zip(*pairs_of(xi, isKernel), strict=True)
-    nodes = [svm_node(j, float(value)) for j, value in pairs if not feature_max or j <= feature_max]
-    return [*nodes, svm_node()], nodes[-1].index if nodes else 0
+OTHER_MODULES = {"np": "numpy", "scipy": "scipy", "sparse": "scipy.sparse"}
 
 
-class _NodeRows(Sequence[list[svm_node]]):
-    """Rows of a matrix as lists of nodes, made when looked at."""
-
-    __slots__ = ("matrix",)
-
-    def __init__(self, matrix: CsrMatrix):
-        self.matrix = matrix
-
-    def __len__(self) -> int:
-        return int(self.matrix.n_rows)
-
-    @overload
-    def __getitem__(self, at: int) -> list[svm_node]: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[list[svm_node]]: ...
-    def __getitem__(self, at: int | slice) -> list[svm_node] | list[list[svm_node]]:
-        if isinstance(at, slice):
-            return [self[i] for i in range(len(self))[at]]
-        row = self.matrix.row(at + len(self) if at < 0 else at)
-        return [*(svm_node(j, value) for j, value in row), svm_node()]
-
-
-class svm_problem:
+class svm_problem(Handle):
     """svm_problem(y, x, isKernel=False)
 
     Parameters
     ----------
     y : list, tuple or 1-d ndarray, shape (l,)       labels or targets
     x : list or tuple of l rows (dict of index to value, list, tuple, 1-d ndarray), 2-d ndarray of
-        shape (l, n), or scipy.sparse matrix or array of any format, shape (l, n)
+        shape (l, n), scipy.sparse matrix or array of any format, shape (l, n), or CsrMatrix
     isKernel : bool                                  rows of a precomputed kernel, serial number first
 
     Attributes
     ----------
     l, n : int                 rows, and the largest feature index
-    y : list of float          may be changed before training
-    x : sequence of rows, each a list of svm_node
+    y : list of float
+    x : sequence of rows, each a ctypes array of svm_node
+    x_space : the same
     matrix : CsrMatrix         the rows as the solver reads them; shares no memory with lists, dicts or ndarrays
+
+    What is written into ``y`` and ``x`` counts in the trainings that follow.
 
     Raises
     ------
@@ -118,107 +106,149 @@ class svm_problem:
     ValueError                 lengths that differ, indices outside 0 .. 2^31 - 1, nan or infinite values
     """
 
-    def __init__(self, y: Any, x: Any, isKernel: bool = False):
+    n: int
+    y: list[float]
+
+    def __init__(self, y: Any, x: Any, isKernel: bool | None = False):
         targets = targets_of(y)
-        self.matrix, self.n = matrix_of(x, isKernel)
-        self.l = int(self.matrix.n_rows)
-        if len(targets) != self.l:
-            raise DataError(f"y has {len(targets)} labels, but x has {self.l} rows; give one label for each row")
-        self.y: list[float] = targets.tolist()
+        matrix, self.n = matrix_of(x, bool(isKernel))
+        if len(targets) != matrix.n_rows:
+            raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
+        self.y = targets.tolist()
+        self._rows = NodeRows(matrix)
 
     @property
-    def x(self) -> Sequence[list[svm_node]]:
-        return _NodeRows(self.matrix)
+    def l(self) -> int:  # noqa: E743
+        return len(self._rows)
+
+    @property
+    def x(self) -> Sequence[Any]:
+        return self._rows
+
+    @property
+    def x_space(self) -> Sequence[Any]:
+        return self._rows
+
+    @property
+    def matrix(self) -> CsrMatrix:
+        return self._rows.matrix()
 
     def to_problem(self) -> Problem:
         """All rows with the labels of now."""
-        return Problem(self.matrix, targets_of(self.y).data)
+        matrix, targets = self.matrix, targets_of(self.y)
+        if len(targets) != matrix.n_rows:
+            raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
+        return Problem(matrix, targets.data)
 
 
-class svm_model:
+def _listed(values: Any) -> list[Any] | None:
+    return None if values is None else list(values)
+
+
+class svm_model(Handle):
     """svm_model(model): a trained model with the fields and methods of LIBSVM's.
 
     Attributes
     ----------
     param : svm_parameter
     nr_class, l : int                   classes (2 unless classification), support vectors
-    SV : sequence of l rows, each a list of svm_node
+    SV : sequence of l rows, each a ctypes array of svm_node
     sv_coef : list of nr_class - 1 lists of l floats
     rho : list of float                 one for each pair of classes
     label, nSV : list of int, or None unless classification
     probA, probB, prob_density_marks : list of float, or None
     sv_indices : list of int counted from 1, or None in a loaded model
     free_sv : int                       1 in a loaded model
+    model : Model                       the same as a Model, with what was written into the fields
+
+    Raises
+    ------
+    ValueError                          any access to a model whose content was freed; fields that fit no model
     """
 
-    def __init__(self, model: Model, loaded: bool = False, vectors: CsrMatrix | None = None):
+    # how each field that is an array is made from a Model, and which field of a Model it goes back to
+    _made: ClassVar[dict[str, tuple[Callable[[Model], Any], str, str]]] = {
+        "sv_coef": (lambda model: model.sv_coef.tolist(), "coef", "d"),
+        "rho": (lambda model: list(model.offsets), "offsets", "d"),
+        "label": (lambda model: _listed(model.class_labels), "class_labels", ""),
+        "nSV": (lambda model: _listed(model.class_sv), "class_sv", ""),
+        "probA": (lambda model: _listed(model.sigmoid_a), "sigmoid_a", "d"),
+        "probB": (lambda model: _listed(model.sigmoid_b), "sigmoid_b", "d"),
+        "prob_density_marks": (lambda model: _listed(model.marks), "marks", "d"),
+        "sv_indices": (lambda model: _listed(model.row_numbers), "row_numbers", "i"),
+    }
+    free_sv: int
+
+    def __init__(self, model: Model | None = None, loaded: bool = False, vectors: CsrMatrix | None = None):
         # a precomputed model keeps only serial numbers of its vectors; LIBSVM shows the rows it was trained on
-        self.model = model
-        self.vectors = vectors or model.vectors
+        self._model = model
+        self._shown = vectors
         self.free_sv = int(loaded)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"model": self.model, "vectors": self.vectors, "free_sv": self.free_sv}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return svm_model, (self.model, bool(self.free_sv), self._shown)
+
+    def __getattr__(self, name: str) -> Any:
+        attributes = self._attributes
+        if name not in attributes:
+            if name in self._made:
+                attributes[name] = self._made[name][0](self._kept)
+            elif name == "param":
+                attributes[name] = svm_parameter.from_parameter(self._kept.param)
+            elif name == "SV":
+                attributes[name] = NodeRows(self._kept.vectors if self._shown is None else self._shown)
+        return super().__getattr__(name)
+
+    @property
+    def _kept(self) -> Model:
+        """As trained or loaded."""
+        if self._model is None:
+            raise ValueError("this svm_model has no content: it was freed, or never had one")
+        model: Model = self._model
+        return model
+
+    @property
+    def model(self) -> Model:
+        found, changes = self._kept, dict[str, Any]()
+        for name, (make, field, code) in self._made.items():
+            held = self._attributes.get(name)
+            if name in self._attributes and held != make(found):
+                flat = list(chain.from_iterable(held)) if name == "sv_coef" else held
+                changes[field] = filled(code, flat) if code and flat is not None else flat
+        if "SV" in self._attributes and self._shown is None:
+            changes |= {"vectors": self.SV.matrix()} if self.SV.matrix() is not found.vectors else {}
+        if "param" in self._attributes:
+            kernel = self.param.to_kernel(found.param)
+            changes |= {"param": kernel} if kernel != found.param else {}
+        return replace(found, **changes) if changes else found
+
+    def free(self) -> None:
+        """Let go of what the model holds; only methods of ctypes work on it from then on."""
+        self._attributes.clear()
+        self._model = self._shown = None
+
+    @property
+    def vectors(self) -> CsrMatrix:
+        return self._kept.vectors if self._shown is None else self._shown
 
     @property
     def nr_class(self) -> int:
-        return self.model.nr_class
+        return self._kept.nr_class
 
     @property
     def l(self) -> int:  # noqa: E743
-        return int(self.model.n_sv)
-
-    @cached_property
-    def param(self) -> svm_parameter:
-        return svm_parameter.from_parameter(self.model.param)
-
-    @property
-    def SV(self) -> Sequence[list[svm_node]]:
-        return _NodeRows(self.vectors)
-
-    @cached_property
-    def sv_coef(self) -> list[list[float]]:
-        rows: list[list[float]] = self.model.sv_coef.tolist()
-        return rows
-
-    @cached_property
-    def rho(self) -> list[float]:
-        return list(self.model.offsets)
-
-    @cached_property
-    def label(self) -> list[int] | None:
-        return None if self.model.class_labels is None else list(self.model.class_labels)
-
-    @cached_property
-    def nSV(self) -> list[int] | None:
-        return None if self.model.class_sv is None else list(self.model.class_sv)
-
-    @cached_property
-    def probA(self) -> list[float] | None:
-        return None if self.model.sigmoid_a is None else list(self.model.sigmoid_a)
-
-    @cached_property
-    def probB(self) -> list[float] | None:
-        return None if self.model.sigmoid_b is None else list(self.model.sigmoid_b)
-
-    @cached_property
-    def prob_density_marks(self) -> list[float] | None:
-        return None if self.model.marks is None else list(self.model.marks)
-
-    @cached_property
-    def sv_indices(self) -> list[int] | None:
-        return None if self.model.row_numbers is None else list(self.model.row_numbers)
+        return int(self._kept.n_sv)
 
     def get_svm_type(self) -> int:
-        return int(self.model.param.svm_type)
+        return int(self._kept.param.svm_type)
 
     def get_nr_class(self) -> int:
         return self.nr_class
 
     def get_svr_probability(self) -> float:
         """Noise scale of a regression with probability estimates; of others 0, with a line on stderr."""
-        if self.model.param.svm_type.is_regression and self.probA:
-            return self.probA[0]
+        if self._kept.param.svm_type.is_regression and self.probA:
+            return float(self.probA[0])
         print("this model is not a regression with probability estimates", file=sys.stderr)
         return 0.0
 
@@ -234,7 +264,7 @@ class svm_model:
         return self.l
 
     def is_probability_model(self) -> bool:
-        return self.model.has_probability
+        return self._kept.has_probability
 
     def get_sv_coef(self) -> list[tuple[float, ...]]:
         """For each support vector its nr_class - 1 coefficients."""
@@ -245,11 +275,17 @@ class svm_model:
         return [dict(self.vectors.row(i)) for i in range(self.l)]
 
 
-def toPyModel(model_ptr: svm_model | Model | None) -> svm_model:
-    """The svm_model of a model; ValueError for None."""
-    if model_ptr is None:
-        raise ValueError("no model: None was given")
-    return svm_model(model_ptr) if isinstance(model_ptr, Model) else model_ptr
+def toPyModel(model_ptr: Any) -> svm_model:
+    """The svm_model that a pointer points at, or that is given itself, or that shows a Model.
+
+    Raises
+    ------
+    TypeError          anything else
+    ValueError         None or a NULL pointer
+    """
+    if model_ptr is None or (isinstance(model_ptr, ctypes._Pointer) and not model_ptr):
+        raise ValueError("no model: None or a NULL pointer was given")
+    return svm_model(model_ptr) if isinstance(model_ptr, Model) else contents_of(model_ptr, svm_model)
 
 
 def all_rows(matrix: CsrMatrix) -> Buffer:

@@ -11,9 +11,10 @@ from libsvmx.compat import commonutil, svm
 from libsvmx.compat.commonutil import *  # noqa: F403
 from libsvmx.compat.commonutil import evaluations
 from libsvmx.compat.library import cross_validate, libsvm, train, with_default_gamma
+from libsvmx.compat.options import Printing
 from libsvmx.compat.rows import matrix_of, targets_of
 from libsvmx.compat.svm import *  # noqa: F403
-from libsvmx.compat.svm import all_rows, svm_model, svm_parameter, svm_problem
+from libsvmx.compat.svm import all_rows, svm_model, svm_parameter, svm_problem, toPyModel
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -30,6 +31,11 @@ __all__ += svm.__all__
 __all__ += commonutil.__all__
 
 
+def __getattr__(name: str) -> Any:
+    """What ``svm`` and ``commonutil`` have beside their ``__all__``."""
+    return getattr(commonutil if hasattr(commonutil, name) else svm, name)
+
+
 def svm_load_model(model_file_name: FileName) -> svm_model:
     """Read a model file.
 
@@ -38,7 +44,7 @@ def svm_load_model(model_file_name: FileName) -> svm_model:
     FileNotFoundError, OSError     a file that cannot be read
     FormatError                    a file that is no model, or a damaged one
     """
-    return libsvm.svm_load_model(model_file_name)
+    return toPyModel(libsvm.svm_load_model(model_file_name))
 
 
 def svm_save_model(model_file_name: FileName, model: svm_model | Model) -> None:
@@ -67,6 +73,7 @@ def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | floa
     ValueError                     data or options no training can use; DataError names the row
     """
     problem, param = _arguments(arg1, arg2, arg3)
+    Printing.function = param.print_func
     checked = with_default_gamma(problem, param)
     if param.cross_validation:
         return _cross_validate(problem, checked, param.nr_fold, param.print_func)
@@ -120,8 +127,9 @@ def svm_predict(
     """
     if not isinstance(m, svm_model):
         raise TypeError(f"svm_predict needs a model of svm_train or svm_load_model, not {m!r}")
+    model = m.model
     probability, quiet = _predict_options(options)
-    precomputed = m.model.param.kernel_type == KernelType.PRECOMPUTED
+    precomputed = model.param.kernel_type == KernelType.PRECOMPUTED
     matrix, _ = matrix_of(x, precomputed)
     targets = targets_of(y)
     if not matrix.n_rows:
@@ -129,17 +137,17 @@ def svm_predict(
     if len(targets) and len(targets) != matrix.n_rows:
         raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one for each, or []")
     say: Callable[[str], None] = svm.print_null if quiet else print
-    regression = m.model.param.svm_type.is_regression
+    regression = model.param.svm_type.is_regression
     if probability:
         if not m.is_probability_model():
             raise ParameterError("the model has no probability estimates; train it with -b 1")
         if regression:
             say(LAPLACE % m.get_svr_probability())
-        labels, values = _probabilities(m.model, matrix)
+        labels, values = _probabilities(model, matrix)
     else:
         if m.is_probability_model():
             say("Model supports probability estimates, but disabled in predicton.")
-        labels, values = _decisions(m.model, matrix)
+        labels, values = _decisions(model, matrix)
     metrics = evaluations(y if len(y) else [0] * len(labels), labels)
     accuracy, error, correlation = metrics
     if regression:

@@ -239,5 +239,5 @@ def test_a_state_is_trained_whole_or_not_at_all():
     counting = Questions()
     libsvmx.train(matrix, y, keep_state=True, observer=counting, **options)
     for n in moments(counting.asked, 6):
-        with pytest.raises(libsvmx.StoppedEarly, match="^interrupted: there is no state$"):
+        with pytest.raises(libsvmx.StoppedEarly, match=r"^interrupted: there is no state$"):
             libsvmx.train(matrix, y, keep_state=True, observer=Questions(n), **options)

@@ -1,0 +1,63 @@
+"""The same script run with LIBSVM's Python modules and with ours, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from support.commands import PATIENCE
+
+HEART = Path(__file__).parents[2] / "data" / "heart_scale"
+
+# Results are printed by repr, so equal output means equal doubles. Integer features keep ties and zeros frequent.
+PROLOGUE = """
+import os, sys
+from {module}.svmutil import *
+import numpy as np
+from scipy import sparse
+HEART = sys.argv[1]
+rng = np.random.default_rng(11)
+X = rng.integers(-2, 3, size=(60, 6)).astype(float)
+assert (X == 0).any() and X.any(axis=1).all()
+Y = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0.5, 1, -1)
+Y4 = (X[:, 0] > 0) * 2 + (X[:, 1] > 0)
+T = X[:, 0] - 0.5 * X[:, 1] ** 2 + 0.1 * rng.standard_normal(60)
+
+def contents(model, name):
+    svm_save_model(name, model)
+    return open(name).read()
+
+def show(model, name="model"):
+    print(model.get_svm_type(), model.get_nr_class(), model.get_nr_sv(), model.is_probability_model())
+    print(model.get_labels(), model.get_sv_indices(), model.get_sv_coef(), model.get_SV(), sep="\\n")
+    functions = model.nr_class * (model.nr_class - 1) // 2
+    print(model.l, model.nr_class, model.free_sv, model.rho[:functions])
+    print(bool(model.probA), bool(model.probB), bool(model.label))
+    print([row[: model.l] for row in model.sv_coef[: model.nr_class - 1]], model.sv_indices[: model.l])
+    p = model.param
+    print(p.svm_type, p.kernel_type, p.degree, p.gamma, p.coef0, p.C, p.nu, p.p, p.eps, p.probability)
+    print(contents(model, name))
+"""
+
+
+def run(module: str, script: str, folder: Path) -> str:
+    """Standard output of the script in a process of its own, whose rand() stream is therefore fresh."""
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-u", "-c", PROLOGUE.replace("{module}", module) + script, str(HEART)],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},  # sums of the oracle depend on the number of threads
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def same_output(script: str, tmp_path: Path) -> str:
+    expected = run("libsvm", script, tmp_path / "oracle")
+    assert run("libsvmx", script, tmp_path / "ours") == expected
+    return expected
