@@ -19,7 +19,7 @@ from libsvmx._train.validation.grid_search import Outcome, Plan, Search
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import Progress, write_tables
-from libsvmx.cli.process import run, tidy_end, warn, write
+from libsvmx.cli.process import on_interrupt_say, printer, run, tidy_end, warn
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
@@ -44,7 +44,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
         "folds": plan.n_folds,
         "seeder": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
         "parameters": parameters,
-        "chain": sorted(plan.grid.c_values or ()) if plan.chained else None,
+        "chain": sorted(map(float, plan.grid.c_values or ())) if plan.chained else None,
         "version": VERSION,
     }
     normal: dict[str, Any] = json.loads(json.dumps(found))  # tuples and enumerations as a file gives them back
@@ -78,6 +78,8 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
             search = Search(plan, problem, pool, results, observer)  # refuses before old results are gone
             with tidy_end():
                 record, states = outputs(job, identity, stack)
+            if states.folder:
+                on_interrupt_say(job.command, f"interrupted; the same command with {job.going_on} goes on")
             for point in results.found.values():
                 progress.add("resumed", point)
             for outcome in search:
@@ -161,10 +163,10 @@ def main(argv: list[str]) -> int:
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
-    observer = limited(Remarks(), param.time_limit)
-    best = search_file(job, read(job, param), write, observer).best
+    say, observer = printer(*job.outputs), limited(Remarks(), param.time_limit)
+    best = search_file(job, read(job, param), say, observer).best
     powers = [str(2.0**value) for value in best.key if value is not None]
-    write(f"{' '.join(powers)} {best.rate}\n")
+    say(f"{' '.join(powers)} {best.rate}\n")
     return 0
 
 

@@ -17,7 +17,7 @@ from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
-from libsvmx.cli.process import StopFlag, count_on_terminal, run, tidy_end, warn, write
+from libsvmx.cli.process import StopFlag, count_on_terminal, printer, run, tidy_end, warn
 from libsvmx.cli.solveroptions import (
     asked_solvers,
     check_takers,
@@ -44,7 +44,8 @@ TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
 
 Trains a support vector machine on LIBSVM data (plain, .gz, .xz, .bz2, or - for standard input)
-and writes a LIBSVM model, by default <name of training_file>.model in the current folder.
+and writes a LIBSVM model, by default <name of training_file>.model in the current folder; - is
+standard output, and the report goes to standard error then.
 
 options, LIBSVM's (only the letter counts, the last of equal options wins):
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR
@@ -239,30 +240,6 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     return job, param, files[0], files[1] if len(files) > 1 else default_model
 
 
-class Report(transcript.TrainingReport):
-    """Report(write, warn, validates, counts): the transcript of svm-train, and what ends it early.
-
-    ``validates``: there is no model that a remark could be about. ``counts``: folds and rows are told to who watches.
-    """
-
-    def __init__(
-        self, write: Callable[[str], object], warn: Callable[[str], object], validates: bool, counts: bool
-    ) -> None:
-        super().__init__(write, warn)
-        self.flag, self.validates, self.counts = StopFlag(), validates, counts
-
-    def should_stop(self) -> bool:
-        return self.flag.raised
-
-    def counted(self, what: str, done: int, total: int) -> None:
-        if self.counts:
-            count_on_terminal(what, done, total)
-
-    def remark(self, kind: Remark, detail: str = "") -> None:
-        if not (self.validates and kind in OF_AN_UNFINISHED_MODEL):
-            super().remark(kind, detail)
-
-
 # What an early end leaves of a model.
 OF_AN_UNFINISHED_MODEL = (
     Remark.TIME_LIMIT,
@@ -272,9 +249,26 @@ OF_AN_UNFINISHED_MODEL = (
 )
 
 
-def report_of(job: Job) -> Report:
-    """Who tells of a training or a validation."""
-    return Report((lambda text: None) if job.quiet else write, warn, job.validates, job.validates and not job.quiet)
+class Report(transcript.TrainingReport):
+    """Report(job, say): the transcript of svm-train by ``say``, counts for who watches a terminal, and Ctrl-C.
+
+    Of a validation that ends early there is no model that a remark could be about.
+    """
+
+    def __init__(self, job: Job, say: Callable[[str], None]) -> None:
+        super().__init__((lambda text: None) if job.quiet else say, warn)
+        self.job, self.flag = job, StopFlag()
+
+    def should_stop(self) -> bool:
+        return self.flag.raised
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        if not self.job.quiet:
+            count_on_terminal(what, done, total)
+
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        if not (self.job.validates and kind in OF_AN_UNFINISHED_MODEL):
+            super().remark(kind, detail)
 
 
 def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> Buffer:
@@ -313,7 +307,8 @@ def main(argv: list[str]) -> int:
             raise UsageError(f"the model file {model_file} is the training file itself")
         if job.weight_file and same_file(job.weight_file, model_file):
             raise UsageError(f"the model file {model_file} is the file of weights itself")
-    report = report_of(job)
+    say = printer(None if job.validates else model_file)
+    report = Report(job, say)
     observer = limited(report, param.time_limit)
     data = read_data(training_file, lenient=job.lenient, threads=param.threads or None)
     for remark in data.remarks:
@@ -330,7 +325,7 @@ def main(argv: list[str]) -> int:
             scores = Scores()
             scores.add(predicted, data.targets)
             # one-class counts as classification, as in LIBSVM
-            write(transcript.cross_validation(scores, param.svm_type.is_regression))
+            say(transcript.cross_validation(scores, param.svm_type.is_regression))
             return 0
         model = train_problem(problem, param, Rand(1), observer)
     except DataError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
@@ -18,7 +17,8 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import count_on_terminal, run, tidy_end, warn, write
+from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, warn
+from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -26,7 +26,7 @@ from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, check_target, held, read_bytes, same_file, write_files
+from libsvmx.io.files import STANDARD_INPUT, check_target, held, name_of_output, same_file, write_files
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
@@ -48,6 +48,7 @@ The first form starts from a model of svm-train or svmx-train and the data it wa
 model takes the place of model_file, or is new_model_file. The second form starts from what
 --save-state wrote. The third trains on the first N rows of stream_file; then, again and again, it
 predicts the next M rows, lets them join, and lets the M oldest leave; model_file is the last model.
+A file that is written may be -, standard output; the report goes to standard error then.
 
 changes:
   --add FILE          rows that join (LIBSVM data)
@@ -63,10 +64,14 @@ options, those of svmx-train (only the letter counts, the last of equal options 
 needs what a model file does not tell: those of -c, -wL, -p and -n that the model was trained with.
   -s type     0 C-SVC (default), 2 one-class, 3 epsilon-SVR
   -t kernel   {kernels}
-  -d degree   (3)       -g gamma   (1 / largest feature index; of the first N rows)      -r coef0    (0)
-  -c C        (1)       -n nu      (0.5)                                                 -p epsilon  (0.1)
+  -d degree   (3)
+  -g gamma    (1 / largest feature index; of the first N rows)
+  -r coef0    (0)
+  -c C        (1)
+  -n nu       (0.5)
+  -p epsilon  (0.1)
   -m MB       memory for kernel rows (100)
-  -e eps      tolerance where no path leads on and rows are trained anew (0.001)
+  -e eps      tolerance where rows are trained anew, since no path leads on (0.001)
   -wL weight  multiply C by weight for class L, C-SVC only
   -q          quiet
 
@@ -83,7 +88,6 @@ LETTERS = "stdgrnmcepwhb"  # of svmx-train
 # They do not change the optimum, and no more do the settings of a solver.
 OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", "solver")
 PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
-ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
 
 
 def usage() -> str:
@@ -140,9 +144,8 @@ class Job(TrainingJob):
             raise UsageError("option --window excludes --add, --remove and --state")
         if self.step > self.window:
             raise UsageError(f"--step {self.step} is more than --window {self.window}")
-        most = 1 if self.state else 3
+        most, what = (1, "only a new model file") if self.state else (3, "no further file")
         if len(files) > most:
-            what = "only a new model file" if self.state else "no further file"
             raise UsageError(f"{files[most]}: {what} goes with these options")
         if self.state:
             given = [name for name in self.values if name in PARAMETER_FIELDS.difference(OF_A_STATE, "C")]
@@ -195,7 +198,7 @@ def main(argv: list[str]) -> int:
 
 def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     """Files to be read; and model, state and predictions to be written, None where there is none."""
-    read = [name for name in (job.state, job.add, removed_file(job)) if name is not None]
+    read = [name for name in (job.state, job.add, removed_file(job.remove)) if name is not None]
     if job.window:
         return [files[0]], [files[1], job.save_state, files[2] if len(files) > 2 else None]
     if job.state:
@@ -203,11 +206,6 @@ def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     if files[1] == STANDARD_INPUT and len(files) < 3:
         raise UsageError("a model from standard input needs a new model file")
     return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None]
-
-
-def removed_file(job: Job) -> str | None:
-    """The file with the numbers of rows that leave; None for a list, or without."""
-    return job.remove if job.remove and not ROWS.fullmatch(job.remove) else None
 
 
 def check_files(sources: list[str], targets: list[str | None]) -> None:
@@ -220,7 +218,7 @@ def check_files(sources: list[str], targets: list[str | None]) -> None:
         for other in outputs[:i]:
             replaced = os.path.isfile(name) or not os.path.exists(name)  # a device can take both
             if replaced and os.path.realpath(name) == os.path.realpath(other):
-                raise UsageError(f"two files are to be written to {name}")
+                raise UsageError(f"two files are to be written to {name_of_output(name)}")
 
 
 def keep_apart(sources: list[str], target: str | None, what: str) -> None:
@@ -249,13 +247,13 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     from libsvmx._train.updating.state import State
     from libsvmx.io.statefile import load_state
 
-    others = [name for name in (job.add, removed_file(job)) if name is not None]
+    others = [name for name in (job.add, removed_file(job.remove)) if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
-    remarks = Remarks((lambda text: None) if job.quiet else write, warn)
+    remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
     observer = limited(remarks, param.time_limit)
     added = read_rows(job, job.add) if job.add is not None else None
-    name = removed_file(job)
+    name = removed_file(job.remove)
     if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
         raise SvmxError(f"--remove: {job.remove!r} is neither a list like 1,3,10-20 nor a file")
     if job.state:
@@ -266,7 +264,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
         state = started(job, param, files[0], files[1], observer)
         what = f"rows of {files[0]}"
     remarks.changed("start", state)
-    gone = [] if job.remove is None else rows_to_remove(job.remove, state, what)
+    gone = [] if job.remove is None else rows_to_remove(job.remove, state.ids.tolist(), what)
     if "C" in job.values and job.state:
         state.set_cost(param.C, observer)
         remarks.changed(f"C = {param.C:g}", state)
@@ -324,46 +322,6 @@ def read_rows(job: Job, path: str) -> DataFile:
     return data
 
 
-def rows_to_remove(text: str, state: State, what: str) -> list[int]:
-    """The ids of rows given by their numbers, ids + 1, in a list or in a file.
-
-    Raises
-    ------
-    SvmxError      a number that is none, of no row, or given twice; names option, or file and line
-    """
-    known = set(state.ids.tolist())
-    gone: list[int] = []
-    taken: set[int] = set()
-
-    def take(first: int, last: int, error: Callable[[str], SvmxError]) -> None:
-        if last < first:
-            raise error(f"the range {first}-{last} ends before it begins")
-        for number in range(first, last + 1):
-            if number - 1 not in known:
-                raise error(f"there is no row {number} among the {len(known)} {what}")
-            if number in taken:
-                raise error(f"row {number} is given twice")
-            taken.add(number)
-            gone.append(number - 1)
-
-    if ROWS.fullmatch(text):
-        for part in text.split(","):
-            first, _, last = part.partition("-")
-            take(int(first), int(last or first), lambda cause: SvmxError(f"--remove: {cause}"))
-        return gone
-    path = "standard input" if text == STANDARD_INPUT else text
-    for line, content in enumerate(read_bytes(text).rstrip().splitlines(), 1):
-
-        def error(cause: str, line: int = line) -> FormatError:
-            return FormatError(path, line, 0, cause)
-
-        word = content.strip().decode("ascii", "replace")
-        if not (word.isascii() and word.isdigit() and len(word) <= 18):
-            raise error(f"not the number of a row: {word[:40]!r}")
-        take(int(word), int(word), error)
-    return gone
-
-
 # ---- a stream ----------------------------------------------------------------------------------
 
 
@@ -385,7 +343,7 @@ def slide(
     for target, what in ((model_file, "model"), (state_file, "state"), (predictions_file, "predictions")):
         keep_apart([stream_file], target, what)
     check_kept(param)
-    remarks = Remarks((lambda text: None) if job.quiet else write, warn)
+    remarks = Remarks((lambda text: None) if job.quiet else printer(model_file, state_file, predictions_file), warn)
     observer = limited(remarks, param.time_limit)
     data = read_rows(job, stream_file)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
