@@ -60,7 +60,7 @@ cdef class Control:
         return self.stopped
 
     cdef int asked(self, int64_t amount) except -1 nogil:
-        """As ``ask``."""
+        """As ``ask``, in the thread that has made the Control."""
         self.worked(amount)
         if self.expired:
             with gil:
@@ -71,11 +71,16 @@ cdef class Control:
 
     def ask(self, int64_t amount):
         """After a piece of work on so many elements: raises Stopped once ``stopped`` is set."""
-        self.asked(amount)
+        self.note(amount)
+        if self.expired:
+            raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
 
     def note(self, int64_t amount):
         """As ``ask``, but only what signal handlers and ``should_stop`` raise gets through."""
-        self.worked(amount)
+        if PyThread_get_thread_ident() == self.owner:
+            self.worked(amount)
+        else:  # for the owner's next question
+            self.work += amount
 
     def abandon(self):
         """Whatever thread asks next is to stop: in this one, an exception is on its way."""
@@ -84,8 +89,6 @@ cdef class Control:
     cdef int poll(self) except -1 nogil:
         """Let signals in (Ctrl-C raises here) and look at the clock."""
         with gil:
-            if PyThread_get_thread_ident() != self.owner:
-                return 0
             PyErr_CheckSignals()
             if self.expired:
                 return 0

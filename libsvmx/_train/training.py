@@ -112,7 +112,7 @@ def solve_binary(
     control = limits.control_of(param, observer)
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     if param.solver.needs_features:
-        solution = kernels.features(observer).solve(dual, problem, control, observer)
+        solution = kernels.features(observer, control).solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
         solution = solve(param, dual, kernel, budget_bytes, control)
