@@ -67,6 +67,17 @@ cdef class Control:
                 raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
         return 0
 
+    def part(self, double eps, int64_t max_iter, on_progress=None):
+        """A Control under the same clock and the same ``should_stop``, for a solve that is part of the work."""
+        cdef Control other = Control(eps, self.shrinking, max_iter, 0.0, on_progress, self.should_stop)
+        other.time_limit, other.deadline = self.time_limit, self.deadline
+        return other
+
+    def tell(self, mark):
+        """Tell ``on_progress`` of a mark."""
+        if self.on_progress is not None:
+            self.on_progress(mark)
+
     # ---- as a libsvmx._core.stopping.Asking --------------------------------------------------------
 
     def ask(self, int64_t amount):

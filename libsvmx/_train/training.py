@@ -85,6 +85,8 @@ def check_finite(model: Model) -> None:
         what = "probability estimates are"
     if what:
         remedy = REMEDIES.get(param.svm_type, "other kernel parameters, a smaller C")
+        if param.has_infinite_cost:
+            remedy = "a finite C, other kernel parameters"
         raise ParameterError(
             f"the solution degenerates{where}: its {what} not finite "
             f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose {remedy}, or scale the data"
