@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from libsvmx._core.buffers import zeros
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.observer import Forwarding, Observer, SolveReport
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
@@ -23,8 +24,11 @@ from libsvmx._train.validation.problem_folds import WarmStarts
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from libsvmx._core.rand import Rand
     from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
@@ -100,7 +104,8 @@ def cross_validate(
     if seeding == Seeding("auto") and (len(results.labels) > 2 or n_folds == 2):
         # many small problems, or folds that share nothing: a start costs more than it saves
         return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
-    problem_folds = folds_of(problem, param, observer, kernels)
+    part = counting_part(problem, param, observer)
+    problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
     seeding = seeding.usual(n_folds)
     if warm_starts is not None and len(warm_starts) != len(bounds) - 1:
         warm_starts = None  # they are of other folds
@@ -109,12 +114,27 @@ def cross_validate(
     left: FoldWarmStarts = []
     for f, (begin, end) in enumerate(pairwise(bounds)):
         rest, held_out = folds.all_but(order, begin, end), order[begin:end]
+        rows, others = held_out, None
+        if part:
+            rest = part.split(rest)[0]
+            held_out, rows, others = part.split(held_out)
+            if not len(rest):
+                raise nothing_counts(problem.sample_weight)
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
         predicted, values = problem_folds.predict(rest, held_out, with_values)
-        results.add(held_out, predicted, values, report)
+        results.add(rows, predicted, values, report, problem_folds.labels)
+        if others is not None and len(others):
+            model, out = problem_folds.model_of(rest), problem.take(others)
+            results.put(others, *predicted_by(model, out), model.class_labels)
         if for_larger_C:
             left.append(problem_folds.for_larger_C())
     return results.result(seeding, left if for_larger_C else None)
+
+
+def predicted_by(model: Model, problem: Problem) -> tuple[Buffer, Buffer]:
+    """Predictions and decision values of rows that took no part in any fold."""
+    values = prediction.decision_values(model, problem.matrix, problem.rows)
+    return prediction.labels_of(model, values, len(problem)), values
 
 
 def plain(
@@ -175,14 +195,30 @@ class Results:
         self.reports: list[FoldReport] = []
         self.full: FoldReport | None = None
 
-    def add(self, rows: Buffer, predicted: Buffer, values: Buffer | None, report: FoldReport) -> None:
-        """A fold: predictions and, if they were wanted, decision values of the rows held out."""
+    def add(
+        self,
+        rows: Buffer,
+        predicted: Buffer,
+        values: Buffer | None,
+        report: FoldReport,
+        labels: Sequence[int] | None = None,
+    ) -> None:
+        """A fold: predictions and, if they were wanted, decision values of the rows held out.
+
+        ``labels``: the classes whose pairs the decision values are of, if not all of them in their order.
+        """
+        self.put(rows, predicted, values, labels)
+        self.reports.append(report)
+
+    def put(self, rows: Buffer, predicted: Buffer, values: Buffer | None, labels: Sequence[int] | None = None) -> None:
+        """Predictions and decision values of rows. Arguments as of ``add``."""
         width = self.width
+        if values is not None:
+            values = by_pairs(values, len(rows), labels, self.labels)
         for k, row in enumerate(rows):
             self.predicted[row] = predicted[k]
             if values is not None:
                 self.values[row * width : (row + 1) * width] = values[k * width : (k + 1) * width]
-        self.reports.append(report)
 
     def result(self, seeding: Seeding, warm_starts: FoldWarmStarts | None = None) -> CrossValidated:
         """All of it."""

@@ -24,14 +24,19 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray, IntArray
 
-    Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray]  # of a matrix, and the targets
+    Parts = tuple[npt.NDArray[Any], ...]  # of a matrix, the targets, and the weights if there are any
 
 # of this worker process: the problem of the last search it saw
 _resident: dict[str, Problem] = {}
 
 
 def resident(
-    name: str, indptr: npt.NDArray[np.int64], indices: IntArray, values: FloatArray, targets: FloatArray
+    name: str,
+    indptr: npt.NDArray[np.int64],
+    indices: IntArray,
+    values: FloatArray,
+    targets: FloatArray,
+    *weights: FloatArray,
 ) -> Problem:
     """The problem called ``name``, built from its parts when this process sees it first."""
     problem = _resident.get(name)
@@ -39,8 +44,9 @@ def resident(
         import numpy as np
 
         # what comes over a network may not be aligned
-        a, b, c, y = (np.require(part, requirements=["C", "A"]) for part in (indptr, indices, values, targets))
-        problem = Problem(CsrMatrix(a, b, c, copy=False), y.data)
+        parts = (indptr, indices, values, targets, *weights)
+        a, b, c, y, *w = (np.require(part, requirements=["C", "A"]) for part in parts)
+        problem = Problem(CsrMatrix(a, b, c, copy=False), y.data, sample_weight=w[0].data if w else None)
         _resident.clear()
         _resident[name] = problem
     return problem
@@ -70,9 +76,10 @@ def evaluate_there(
     indices: IntArray,
     values: FloatArray,
     targets: FloatArray,
+    *weights: FloatArray,
 ) -> tuple[int, Outcome]:
-    """``evaluate`` in a worker; ``number`` is that of the column."""
-    return number, evaluate(plan, resident(name, indptr, indices, values, targets), key, warm_start)
+    """``evaluate`` in a worker; ``number`` is that of the column, ``weights``: of the rows, if they have any."""
+    return number, evaluate(plan, resident(name, indptr, indices, values, targets, *weights), key, warm_start)
 
 
 class Workers:
@@ -126,6 +133,7 @@ class Workers:
             np.asarray(matrix.indices),
             np.asarray(matrix.values),
             np.asarray(problem.targets),
+            *([] if problem.sample_weight is None else [np.asarray(problem.sample_weight)]),
         )
         return (self._local if self.client is None else self._cluster)(plan, columns, parts)
 

@@ -9,26 +9,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from libsvmx._core.arrays import inverse
+from libsvmx._core.arrays import inverse, ramp, take_int32
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import counting_part
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
-from libsvmx._train.validation.pair_folds import PairFolds, folds_of
+from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.enums import SvmType
-from libsvmx.exceptions import ParameterError
+from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._core.rand import Rand
+    from libsvmx._train.counting import CountingPart
     from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.validation.problem_folds import ProblemFolds
     from libsvmx._typing import Buffer
 
 # Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again
@@ -98,7 +105,74 @@ def leave_one_out(
     order, _ = draw_folds(problem, param, n, rand, observer)
     place = inverse(order, n)
     kernels = shared_kernels(problem, param)
-    problem_folds = folds_of(problem, param, observer, kernels)
+
+    def libsvms(row: int) -> float:
+        return libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
+
+    part = counting_part(problem, param, observer)
+    if part is None:
+        problem_folds = folds_of(problem, param, observer, kernels)
+        return left_one_out(problem_folds, param, order, seeding, with_values, libsvms if exact else None)
+    rows = part.rows
+    if len(rows) < 2:
+        raise DataError("leave-one-out needs at least 2 rows whose weight is not 0")
+    problem_folds = folds_of(part.problem, part.param, observer, kernels)
+    places = part.split(order)[0]
+    exactly = (lambda at: libsvms(rows[at])) if exact else None
+    found = left_one_out(problem_folds, param, places, seeding, with_values, exactly)
+    whole = with_others(found, part, problem, problem_folds.model_of(places, full=True))
+    if exact:
+        width, widest = len(whole.values) // n, max(problem_folds.rho_widths(), default=0.0)
+        for row in part.split(ramp(n))[2]:
+            own = filled("d", (v for v in whole.values[row * width : (row + 1) * width] if v == v))
+            if is_doubtful(own, [widest] * len(own), param.eps):
+                whole.predicted[row] = libsvms(row)
+    return whole
+
+
+def with_others(found: LeftOneOut, part: CountingPart, problem: Problem, model: Model) -> LeftOneOut:
+    """The rows that do not count beside those that do: ``model``, trained on all of these, predicts them."""
+    order = folds.group_classes(problem.targets)[0] if found.labels else []
+    _, counting, others = part.split(ramp(len(problem)))
+    out = problem.take(others)
+    values = prediction.decision_values(model, out.matrix, out.rows)
+    predicted = prediction.labels_of(model, values, len(others))
+    width = len(order) * (len(order) - 1) // 2 if found.labels else 1
+    whole, all_values = zeros("d", len(problem)), zeros("d", len(problem) * width)
+    for rows, labels, own, some in (
+        (counting, found.labels or None, found.values, found.predicted),
+        (others, model.class_labels, values, predicted),
+    ):
+        own = by_pairs(own, len(rows), labels, order)
+        for at, row in enumerate(rows):
+            whole[row] = some[at]
+            all_values[row * width : (row + 1) * width] = own[at * width : (at + 1) * width]
+    return replace(
+        found,
+        predicted=whole,
+        values=all_values,
+        labels=tuple(order),
+        retrained=take_int32(part.rows, found.retrained),
+    )
+
+
+def left_one_out(
+    problem_folds: ProblemFolds,
+    param: Parameter,
+    order: Buffer,
+    seeding: Seeding,
+    with_values: bool,
+    exactly: Callable[[int], float] | None,
+) -> LeftOneOut:
+    """Of rows that all count.
+
+    Parameters
+    ----------
+    problem_folds : ProblemFolds       of these rows
+    order : buffer of int32            of the rows; the first of each class decide which class wins equal votes
+    exactly : callable(row)            LIBSVM's prediction of a row in doubt; None: the optimum at hand decides
+    """
+    n = len(order)
     full = problem_folds.train_full()
     values = problem_folds.full_values()
     width = len(values) // n
@@ -120,8 +194,8 @@ def leave_one_out(
             for at, value in changed.items():
                 own[at] = value
         predicted[row] = problem_folds.prediction(row, own, ranking)
-        if exact and is_doubtful(own, problem_folds.rho_widths(), param.eps):
-            predicted[row] = libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
+        if exactly and is_doubtful(own, problem_folds.rho_widths(), param.eps):
+            predicted[row] = exactly(row)
     return LeftOneOut(
         predicted=predicted,
         values=values,
