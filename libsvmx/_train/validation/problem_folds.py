@@ -23,6 +23,8 @@ WarmStarts = dict[tuple[int, int], WarmStart]
 class ProblemFolds(ABC):
     """SingleFolds has one DualFolds, PairFolds one for each pair of classes. All rows count.
 
+    What solves or predicts raises Stopped where the call has to come to an end.
+
     Attributes
     ----------
     labels : list of int, or None       the classes whose pairs decision values are of
