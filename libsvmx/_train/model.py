@@ -43,6 +43,7 @@ class Model:
     marks : buffer of float64, shape (10,), or None       one-class probability estimates
     row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
     statuses : tuple of SolveStatus    how the solve of each function ended, empty in a loaded model
+    iterations : tuple of int          of the solve of each function; only a training from nothing tells
     """
 
     param: Parameter
@@ -57,6 +58,7 @@ class Model:
     marks: Buffer | None = None
     row_numbers: Buffer | None = None
     statuses: tuple[SolveStatus, ...] = ()
+    iterations: tuple[int, ...] = ()
 
     @property
     def n_sv(self) -> int:
@@ -186,7 +188,7 @@ class Model:
 
 
 N_MARKS = 10
-STATE_VERSION = 1
+STATE_VERSION = 2
 # buffers of a model, and the format of each
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
 

@@ -28,6 +28,8 @@ from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from libsvmx._core.rand import Rand
     from libsvmx._train.observer import Observer
     from libsvmx._typing import Buffer
@@ -127,7 +129,8 @@ def train_single(
     """One-class SVM or regression; all rows count. ``kernels``: as of ``train_counting``."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     found = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
-    model = assemble_single(problem, param, found.coefficients, found.report.rho, found.report.status)
+    report = found.report
+    model = assemble_single(problem, param, found.coefficients, report.rho, report.status, (report.iterations,))
     if not param.probability:
         return model
     try:
@@ -153,7 +156,9 @@ def without_probability(model: Model, observer: Observer) -> Model:
     return replace(model, param=replace(model.param, probability=False))
 
 
-def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float, status: SolveStatus) -> Model:
+def assemble_single(
+    problem: Problem, param: Parameter, beta: Buffer, rho: float, status: SolveStatus, iterations: tuple[int, ...] = ()
+) -> Model:
     """The model of one-class or regression from the coefficients of all rows."""
     positions = nonzero(beta)
     return Model(
@@ -164,6 +169,7 @@ def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float
         filled("d", [rho]),
         row_numbers=counted_from_one(positions),
         statuses=(status,),
+        iterations=iterations,
     )
 
 
@@ -181,7 +187,7 @@ def train_classifier(
             observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
-    betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
+    betas, rhos, statuses, iterations, prob_a, prob_b = [], [], [], [], [], []
     estimates, not_begun, pairs = param.probability, 0, list(combinations(range(k), 2))
     for i, j in pairs:
         pair = pair_problem(problem, order, start, i, j)
@@ -197,6 +203,7 @@ def train_classifier(
         betas.append(found.coefficients)
         rhos.append(found.report.rho)
         statuses.append(found.report.status)
+        iterations.append(found.report.iterations)
     if not_begun and k > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{not_begun} of {len(pairs)}")
 
@@ -204,7 +211,7 @@ def train_classifier(
     if kernels.feature_map and kernels.feature_map.predicts:
         model = kernels.feature_map.model(problem, classes, betas, rhos, statuses)
     else:
-        model = assemble_classifier(problem, param, classes, betas, rhos, statuses)
+        model = assemble_classifier(problem, param, classes, betas, rhos, statuses, iterations)
     observer.total_sv(model.n_sv)
     if not param.probability:
         return model
@@ -220,6 +227,7 @@ def assemble_classifier(
     betas: list[Buffer],
     rhos: list[float],
     statuses: list[SolveStatus],
+    iterations: Sequence[int] = (),
 ) -> Model:
     """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
     labels, start, order = classes
@@ -240,6 +248,7 @@ def assemble_classifier(
         tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
         row_numbers=counted_from_one(rows),
         statuses=tuple(statuses),
+        iterations=tuple(iterations),
     )
 
 
