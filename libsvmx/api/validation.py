@@ -147,6 +147,7 @@ def leave_one_out(
     y: Any,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     seeder: str = "auto",
     values: bool = True,
     random_state: int | None = None,
@@ -155,6 +156,7 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
 
+    sample_weight : array of float, shape (n,)      as of ``cross_validate``; a row of any weight is left out whole
     seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
         leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
@@ -167,7 +169,7 @@ def leave_one_out(
         result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
     param = parameter_of(param, options, random_state)
-    problem, param = problem_of(X, y, param)
+    problem, param = problem_of(X, y, param, sample_weight)
     rand, observer = rand_of(random_state), observer or Observer()
     try:
         return _leave_one_out(leave_one_out_problem(problem, param, rand, observer, seeder, values), problem)
