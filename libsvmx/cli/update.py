@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from libsvmx._core.memory import TooLittleMemory
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
 from libsvmx._train.metrics import Scores
 from libsvmx._train.parameter import Parameter
@@ -188,6 +189,8 @@ def main(argv: list[str]) -> int:
             slide(job, param, files[0], *targets)
         else:
             update(job, param, files, targets)
+    except TooLittleMemory:
+        raise
     except MemoryError as error:
         raise MemoryError(f"{str(error) or 'updating'}; a smaller -m needs less") from error
     return 0
