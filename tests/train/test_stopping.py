@@ -117,7 +117,7 @@ METHODS = {
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize("kind", ["rbf", "given"])
 def test_a_factor_stopped_at_every_question(name, kind):
-    X = points(300 if kind == "given" else 1100, 5)
+    X = points(300 if kind == "given" else 1050, 5)
     K = kernel_of(X, X, RBF, gamma=0.3)
     matrix, arguments = (given(K), (4, 0, 0.0, 0.0)) if kind == "given" else (from_dense(X), (RBF, 0, 0.3, 0.0))
     most = Asked()
@@ -127,7 +127,7 @@ def test_a_factor_stopped_at_every_question(name, kind):
         return factorize(matrix, ramp(matrix.n_rows), *arguments, settings, BUDGET, 1, asked)
 
     whole = factor(most)
-    some = range(1, len(most.told) + 1, max(1, len(most.told) // 20))
+    some = range(1, len(most.told) + 1, max(1, len(most.told) // 10))
     ranks = []
     for n in some:
         asked = Asked(n)
