@@ -38,7 +38,7 @@ class Parameter:
     shrinking : bool              ``-h``
     probability : bool            ``-b``
     max_iter : int                iteration limit of each solve, 0 for LIBSVM's
-    time_limit : float            seconds for each solve, 0 for none
+    time_limit : float            seconds for the whole call, all its solves and what is between them; 0 for none
     threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
     solver : Solver               an SMO, Chunked, IRWLS or CRSVM with its settings, or the name of one with the usual
                                   settings: 'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same optimum to
@@ -99,7 +99,7 @@ class Parameter:
     def require_finite_cost(self, what: str) -> None:
         """Raise ParameterError if C is infinite; ``what`` cannot be done then."""
         if self.has_infinite_cost:
-            raise ParameterError(f"{what} needs a finite C: with -c inf, a hard margin, train from nothing")
+            raise ParameterError(f"C must be finite for {what}: a hard margin is trained from nothing")
 
     @property
     def lacks_features(self) -> bool:

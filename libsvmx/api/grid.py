@@ -14,6 +14,7 @@ from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import parameter_of, problem_of, seed_of
+from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +79,7 @@ def grid_search(
     n_folds: int = 5,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     seeder: str | None = "auto",
     random_state: int | None = None,
     workers: int = 1,
@@ -94,6 +96,7 @@ def grid_search(
     log2c, log2g : (begin, end, step) or None
         Exponents of C and gamma; None leaves C or gamma to ``param``.
     n_folds : int
+    sample_weight             as of ``cross_validate``
     seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
                               seeding cannot be (probability estimates, classes of weight 0, solver crsvm)
@@ -110,17 +113,24 @@ def grid_search(
     Raises
     ------
     ParameterError, DataError, SvmxError      all are ValueErrors
+    StoppedEarly              ``time_limit``, seconds for the whole search, or the observer has ended it; ``partial`` is
+        a GridSearch of the points that were finished, None without any
     """
-    problem, param = problem_of(X, y, parameter_of(param, options, random_state))
+    problem, param = problem_of(X, y, parameter_of(param, options, random_state), sample_weight)
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     seeding = usual_seeding(Seeding(seeder or "none"), param)
     plan = Plan(param, Grid(*axes), n_folds, seeding, seed_of(random_state))
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
-    with workers_pool or nullcontext():
-        search = Search(plan, problem, workers_pool, observer=observer)
-        for outcome in search:
-            if progress is not None:
-                progress(outcome.point)
+    search = None
+    try:
+        with workers_pool or nullcontext():
+            search = Search(plan, problem, workers_pool, observer=observer)
+            for outcome in search:
+                if progress is not None:
+                    progress(outcome.point)
+    except StoppedEarly as stop:
+        partial = _table(search) if search and search.found else None
+        raise StoppedEarly(stop.status, stop.consequence, partial) from None
     return _table(search)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import parameter_of, problem_of, rand_of
+from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
@@ -114,13 +116,23 @@ def cross_validate(
     Raises
     ------
     ParameterError, DataError
+    StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
+        result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
     param = parameter_of(param, options, random_state)
     problem, param = problem_of(X, y, param, sample_weight)
     seeding = Seeding(seeder or "none", scheme)
-    found = cross_validation.cross_validate(
-        problem, param, n_folds, rand_of(random_state), observer or Observer(), seeding
-    )
+    rand, observer = rand_of(random_state), observer or Observer()
+    try:
+        return _crossvalidation(
+            cross_validation.cross_validate(problem, param, n_folds, rand, observer, seeding), problem
+        )
+    except StoppedEarly as stop:
+        partial = _crossvalidation(stop.partial, problem) if stop.partial else None
+        raise StoppedEarly(stop.status, stop.consequence, partial) from None
+
+
+def _crossvalidation(found: CrossValidated, problem: Problem) -> CrossValidation:
     return CrossValidation(
         **_figures(found, problem),
         fold_of=np.asarray(found.fold_of),
@@ -135,6 +147,7 @@ def leave_one_out(
     y: Any,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     seeder: str = "auto",
     values: bool = True,
     random_state: int | None = None,
@@ -143,6 +156,7 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
 
+    sample_weight : array of float, shape (n,)      as of ``cross_validate``; a row of any weight is left out whole
     seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
         leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
@@ -151,10 +165,20 @@ def leave_one_out(
     Raises
     ------
     ParameterError, DataError
+    StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
+        result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
     param = parameter_of(param, options, random_state)
-    problem, param = problem_of(X, y, param)
-    found = leave_one_out_problem(problem, param, rand_of(random_state), observer or Observer(), seeder, values)
+    problem, param = problem_of(X, y, param, sample_weight)
+    rand, observer = rand_of(random_state), observer or Observer()
+    try:
+        return _leave_one_out(leave_one_out_problem(problem, param, rand, observer, seeder, values), problem)
+    except StoppedEarly as stop:
+        partial = _leave_one_out(stop.partial, problem) if stop.partial else None
+        raise StoppedEarly(stop.status, stop.consequence, partial) from None
+
+
+def _leave_one_out(found: LeftOneOut, problem: Problem) -> LeaveOneOut:
     return LeaveOneOut(**_figures(found, problem), retrained=np.asarray(found.retrained), full=found.full)
 
 
@@ -162,9 +186,10 @@ def _figures(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, 
     """The fields that a Validation has."""
     scores = Scores()
     scores.add(found.predicted, problem.targets)
+    whole = not np.isnan(found.predicted).any()
     return {
         "predictions": np.asarray(found.predicted),
-        "accuracy": scores.accuracy,
+        "accuracy": scores.accuracy if whole else nan,
         "mean_squared_error": scores.mean_squared_error,
         "squared_correlation": scores.squared_correlation,
         "decision_values": np.asarray(found.values).reshape(len(problem), -1 if len(found.values) else 0),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
@@ -18,28 +20,33 @@ from libsvmx._train.validation.grid_search import Outcome, Plan, Search
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import Progress, write_tables
-from libsvmx.cli.process import on_interrupt_say, printer, run, tidy_end, warn
+from libsvmx.cli.options import HelpRequested, UsageError
+from libsvmx.cli.process import Ended, die_by, on_interrupt_say, printer, run, tidy_end, warn
+from libsvmx.cli.train import row_weights
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import DataError
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.svmlight import DataFile, read_data
+
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
 
 SEARCHED = "searched"
 
 
-def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
+def description(plan: Plan, data: DataFile, sample_weight: Buffer | None) -> dict[str, Any]:
     """What identifies the points of a run in its results file."""
     from libsvmx._version import VERSION
 
     parameters = flat_fields(plan.param)
-    for name in ("cache_size", "threads"):  # no result depends on these
+    for name in ("cache_size", "threads", "time_limit"):  # no result depends on these
         del parameters[name]
     if plan.grid.c_values is not None:
         parameters["C"] = SEARCHED
     if plan.grid.g_values is not None:
         parameters["gamma"] = SEARCHED
     found = {
-        "data": data_digest(data.matrix, data.targets),
+        "data": data_digest(data.matrix, data.targets, *([] if sample_weight is None else [sample_weight])),
         "folds": plan.n_folds,
         "seeder": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
         "parameters": parameters,
@@ -60,21 +67,22 @@ class Remarks(Observer):
         self.reporter.remark(kind, detail)
 
 
-def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
-    """Search, record, draw and tabulate; progress lines go to ``say``."""
+def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: Observer) -> Search:
+    """Search, record, draw and tabulate; progress lines go to ``say``. ``observer``: of the command."""
     plan = job.plan(data.matrix.max_index)
     remark_useless(plan)
-    identity = description(job, plan, data)
+    weights = row_weights(job, data)
+    identity = description(plan, data, weights)
     results = Results() if job.resume is None else resumed(job.resume, job, identity)
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
     progress = Progress(job.title, plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
-    problem = Problem(data.matrix, data.targets)
+    problem = Problem(data.matrix, data.targets, sample_weight=weights)
     try:
         with ExitStack() as stack:
             if pool is not None:
                 stack.enter_context(tidy_end())
                 stack.enter_context(pool)
-            search = Search(plan, problem, pool, results, Remarks())  # refuses before old results are gone
+            search = Search(plan, problem, pool, results, observer)  # refuses before old results are gone
             with tidy_end():
                 record, states = outputs(job, identity, stack)
             if states.folder:
@@ -88,6 +96,9 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
                 progress.add("local" if job.dask is None else "dask", outcome.point)
     except DataError as error:
         raise data.locate(error) from error
+    except StoppedEarly as stop:
+        further = "" if job.out is None else "; go on with -resume"
+        raise SvmxError(f"{stop}{further}") from None
     finally:
         progress.close()
     with tidy_end():
@@ -154,15 +165,52 @@ def read(job: Job, param: Parameter) -> DataFile:
     return data
 
 
-def main(argv: list[str]) -> int:
-    """The command, given its arguments; returns its exit code."""
+def searched(argv: list[str]) -> Point:
+    """The best point of what a command line asks for, with everything printed and written."""
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
-    say = printer(*job.outputs)
-    best = search_file(job, read(job, param), say).best
+    say, observer = printer(*job.outputs), limited(Remarks(), param.time_limit)
+    best = search_file(job, read(job, param), say, observer).best
     powers = [str(2.0**value) for value in best.key if value is not None]
     say(f"{' '.join(powers)} {best.rate}\n")
+    return best
+
+
+def find_parameters(
+    dataset_pathname: str | os.PathLike[str], options: str | Iterable[object] = ""
+) -> tuple[float, dict[str, float]]:
+    """grid.py's function: search C and gamma as the command does, which also prints and writes the results.
+
+    Parameters
+    ----------
+    dataset_pathname : path
+    options : str or sequence      those of svmx-grid; text is split at blanks
+
+    Returns
+    -------
+    rate : float       of the best point: accuracy in percent, or mean squared error of a regression
+    param : dict       its ``c`` and ``g``, those that were searched
+
+    Raises
+    ------
+    SvmxError, OSError
+    """
+    words = options.split() if isinstance(options, str) else map(str, options)
+    try:
+        best = searched([*words, os.fspath(dataset_pathname)])
+    except (UsageError, HelpRequested) as error:
+        raise ParameterError(str(error)) from None
+    except Ended as end:
+        if end.signum != signal.SIGINT:
+            die_by(end.signum)
+        raise KeyboardInterrupt from None
+    return best.rate, {name: 2.0**v for name, v in (("c", best.log2c), ("g", best.log2g)) if v is not None}
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    searched(argv)
     return 0
 
 

@@ -139,6 +139,8 @@ def _compare(path: str, number: int, text: str, description: Description) -> boo
     try:
         other = json.loads(text)
         there = {name: other[name] for name in MUST_AGREE}
+        if isinstance(there["parameters"], dict):  # a point that is there was finished
+            there["parameters"] = {name: v for name, v in there["parameters"].items() if name != "time_limit"}
     except (ValueError, KeyError, TypeError):
         raise FormatError(path, number, 0, "damaged description of a run") from None
     if there["data"] != description["data"]:
@@ -329,9 +331,9 @@ class States:
             os.rmdir(self.folder)
 
 
-def data_digest(matrix: CsrMatrix, targets: Buffer) -> str:
-    """Identity of a data set as it was read, whatever its compression and spelling."""
+def data_digest(matrix: CsrMatrix, *by_row: Buffer) -> str:
+    """Identity of a data set as it was read, whatever its compression and spelling; ``by_row``: targets, weights."""
     digest = sha256()
-    for part in (matrix.indptr, matrix.indices, matrix.values, targets):
+    for part in (matrix.indptr, matrix.indices, matrix.values, *by_row):
         digest.update(memoryview(part).cast("B") if len(part) else b"")
     return f"sha256:{digest.hexdigest()}"

@@ -40,6 +40,7 @@ options, svmx-train's, for the training at every point: see svmx-train --help
 
 more:
   --csv FILE, --json FILE  table of all points
+  --time-limit SECONDS     end the search after that time: finished points stay, -resume goes on
   --workers N              processes that share the points, needs joblib
   --dask ADDRESS           share the points among the workers of a Dask scheduler
   --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
@@ -141,7 +142,6 @@ def parse_arguments(argv: list[str]) -> Job:
             rest.append(word)
         i += 1
     letters, flags, names, switches = grammar(job, asked_solvers(argv))
-    del letters["W"]
     names |= {
         "--csv": lambda option, text: setattr(job, "csv", text),
         "--json": lambda option, text: setattr(job, "json", text),
@@ -179,6 +179,8 @@ def take_given(job: Job, given: dict[str, str]) -> None:
 
 def check(job: Job) -> None:
     """Everything that can be wrong before the data are read."""
+    if job.weight_file == job.dataset == STANDARD_INPUT:
+        raise UsageError("rows and weights cannot both come from standard input")
     for option in job.ignored:
         warn(f"option {option} is ignored: nothing but this program is run")
     if job.png is not None:
@@ -193,6 +195,8 @@ def check(job: Job) -> None:
         check_target(name)
         if same_file(name, job.dataset):
             raise UsageError(f"the output file {name} is the data set itself")
+        if job.weight_file is not None and same_file(name, job.weight_file):
+            raise UsageError(f"the output file {name} is the file of weights itself")
         if any(os.path.realpath(name) == os.path.realpath(other) for other in job.outputs[:i]) and name != os.devnull:
             raise UsageError(f"two outputs are to go to {name_of_output(name)}")
         if name is not job.out and job.resume is not None and same_file(name, job.resume):

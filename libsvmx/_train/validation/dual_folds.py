@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 from libsvmx._train.limits import control_of
 from libsvmx._train.reports import recover
@@ -78,7 +79,7 @@ def optimum_may_stand(param: Parameter) -> bool:
 
 
 class DualFolds:
-    """DualFolds(kernel, budget_bytes, param, targets, Cp, Cn, observer)
+    """DualFolds(kernel, budget_bytes, param, targets, Cp, Cn, observer, sample_weight=None)
 
     Parameters
     ----------
@@ -86,6 +87,7 @@ class DualFolds:
     budget_bytes : float                        for the rows that a solve keeps
     targets : buffer of float64, shape (l,)     of a binary classification > 0 or not
     Cp, Cn : float                              upper bounds of the two classes, C-SVC only
+    sample_weight : buffer of float64, shape (l,), or None      of the rows, > 0
 
     Attributes
     ----------
@@ -102,38 +104,55 @@ class DualFolds:
         Cp: float,
         Cn: float,
         observer: Observer,
+        sample_weight: Buffer | None = None,
     ) -> None:
         self.kernel, self.budget_bytes, self.param, self.targets = kernel, budget_bytes, param, targets
-        self.observer = observer
-        self.problem = build_dual(param, targets, Cp, Cn)
-        self.starts = FoldStarts(kernel, self.problem, param, targets, Cp, Cn)
+        self.observer, self.sample_weight = observer, sample_weight
+        self.problem = build_dual(param, targets, Cp, Cn, sample_weight)
+        self.starts = FoldStarts(kernel, self.problem, param, targets, Cp, Cn, sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
 
     def train_full(self) -> SolvedFold:
-        """The optimum over all rows, from nothing."""
-        effort = Effort(self.kernel)
-        solution = solve(self.param, self.problem, self.kernel, self.budget_bytes, self._control())
+        """The optimum over all rows, from nothing. Raises Stopped."""
+        effort, control = Effort(self.kernel), self._control()
+        solution = solve(self.param, self.problem, self.kernel, self.budget_bytes, control)
+        if control.stopped:
+            raise Stopped(control.stopped)
         self.full = self._solved(self.problem, solution, zeros("i", 0), "none", effort)
         return self.full
 
     def solve(self, left_out: Buffer, seeding: Seeding, warm: WarmStart | None = None) -> SolvedFold:
-        """The fold without the rows ``left_out``; ``warm``: its optimum at a smaller C, to start from."""
-        effort = Effort(self.kernel)
+        """The fold without the rows ``left_out``; ``warm``: its optimum at a smaller C, to start from.
+
+        Raises
+        ------
+        Stopped
+        """
+        effort, control = Effort(self.kernel), self._control()
         lower, upper = held_out(self.problem, left_out)
         fold = self.problem.changed(lower=lower, upper=upper)
-        sums = coefficient_sums(self.param, len(self.targets) - len(left_out))
+        sums = coefficient_sums(self.param, self._weight_without(left_out))
         solved = None
         if warm is None and self._takes_path(seeding, len(left_out)):
             solved = self._along_path(fold, sums, left_out, effort)
         if solved is None:
-            start = self._start(fold, sums, left_out, seeding, warm)
+            start = self._start(fold, sums, left_out, seeding, warm, control)
             fold = fold.changed(beta=start.beta, scores=start.scores)
             effort.seeded()
-            solution = solve(self.param, fold, self.kernel, self.budget_bytes, self._control())
+            solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
+            if control.stopped:
+                raise Stopped(control.stopped)
             solved = self._solved(fold, solution, left_out, start.seeder, effort)
         self.last = solved
         return solved
+
+    def _weight_without(self, left_out: Buffer) -> float:
+        """What the rows count for that are not left out."""
+        if self.sample_weight is None:
+            return len(self.targets) - len(left_out)
+        gone = set(left_out)
+        return float(sum(weight for row, weight in enumerate(self.sample_weight) if row not in gone))
 
     def for_larger_C(self) -> WarmStart:
         """What the last fold leaves for the same fold at a larger C."""
@@ -187,23 +206,26 @@ class DualFolds:
         left_out: Buffer,
         seeding: Seeding,
         warm: WarmStart | None,
+        control: Control,
     ) -> Start:
         """Where the solver starts; where a seeder finds nothing feasible, from nothing."""
         if warm is not None:
-            return self.starts.from_smaller_C(fold, warm) or self.starts.from_nothing(left_out)
+            return self.starts.from_smaller_C(fold, warm) or self.starts.from_nothing(left_out, control)
         known = self.full if seeding.scheme == "star" else self.last
         start = None
         if known is not None and seeding.seeder != "none":
             # auto; and path, where the path has been lost
             seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
-            start = self.starts.from_optimum(fold, sums, left_out, seeder, known.optimum)
-        return start or self.starts.from_nothing(left_out)
+            start = self.starts.from_optimum(fold, sums, left_out, seeder, known.optimum, control)
+        return start or self.starts.from_nothing(left_out, control)
 
     def _solved(
         self, fold: DualProblem, solution: DualSolution, left_out: Buffer, seeder: str, effort: Effort
     ) -> SolvedFold:
         seconds, values = effort.spent()
-        coefficients, report = recover(self.param, self.targets, fold, solution, self.observer, values)
+        coefficients, report = recover(
+            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight
+        )
         scale = 1.0
         if self.param.svm_type == SvmType.NU_SVC:
             scale = 1 / solution.r if solution.r else inf
