@@ -192,7 +192,8 @@ def train_classifier(
             observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
-    betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
+    betas: list[Buffer] = []
+    rhos, statuses, prob_a, prob_b = [], [], [], []
     estimates, not_begun, pairs = param.probability, 0, list(combinations(range(k), 2))
     for i, j in pairs:
         pair = pair_problem(problem, order, start, i, j)
