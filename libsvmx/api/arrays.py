@@ -49,7 +49,8 @@ def as_matrix(X: Any) -> CsrMatrix:
     rows, columns = np.nonzero(dense)
     indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])
-    return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]), copy=False)
+    indices, values = (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns])
+    return CsrMatrix(indptr, indices, values, copy=False, n_columns=dense.shape[1])
 
 
 def numbers_of(given: Any, what: str) -> FloatArray:
@@ -92,7 +93,8 @@ def from_scipy(X: Any) -> CsrMatrix:
     # explicit zeros would be features with value 0: the same kernel, but another file
     keep = values != 0
     indptr = np.concatenate([[0], np.cumsum(keep)])[csr.indptr].astype(np.int64)
-    return CsrMatrix(indptr, (csr.indices[keep] + 1).astype(np.int32), values[keep], copy=False)
+    indices = (csr.indices[keep] + 1).astype(np.int32)
+    return CsrMatrix(indptr, indices, values[keep], copy=False, n_columns=csr.shape[1])
 
 
 def from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
