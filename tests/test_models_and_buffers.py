@@ -134,6 +134,8 @@ def test_a_state_keeps_no_buffer_of_the_caller(make):
 
 
 REFUSED = {
+    "masked": np.ma.masked_array(X, mask=X > 1),
+    "tocsr alone": type("Odd", (), {"tocsr": lambda self: self})(),
     "complex": X + 1j,
     "dates": X.astype("datetime64[s]"),
     "spans": X.astype("timedelta64[s]"),
@@ -146,9 +148,9 @@ REFUSED = {
 @pytest.mark.parametrize("what", REFUSED)
 def test_rows_that_are_no_real_numbers_are_refused(what):
     model = MODELS["two classes"][0]
-    with pytest.raises(DataError, match="must hold real numbers"):
+    with pytest.raises(DataError, match=r"must hold real numbers|masked values|rows and columns"):
         libsvmx.train(REFUSED[what], Y)
-    with pytest.raises(DataError, match="must hold real numbers"):
+    with pytest.raises(DataError, match=r"must hold real numbers|masked values|rows and columns"):
         libsvmx.predict(model, REFUSED[what])
 
 

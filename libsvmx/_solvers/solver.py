@@ -8,7 +8,7 @@ state files and the table in docs/solvers.md are made from that.
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
-from math import isfinite
+from math import inf, isfinite
 from operator import index
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
@@ -112,15 +112,15 @@ def setting(
     return field(default=default, metadata=known)
 
 
-def converted(name: str, value: Any, kind: type) -> Any:
-    """``value`` as a float, int or bool, which must be exact and finite. Raises ParameterError."""
+def converted(name: str, value: Any, kind: type, infinite: bool = False) -> Any:
+    """``value`` as a float, int or bool, which must be exact and finite, or ``infinite``. Raises ParameterError."""
     try:
         if isinstance(value, str | bytes | complex) or (kind is bool and value not in (0, 1)):
             raise TypeError
         number = int(index(value)) if kind is int else kind(value)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name} must be {KINDS[kind]}, not {value!r}") from None
-    if not isfinite(number):
+    if not (isfinite(number) or (infinite and number == inf)):
         raise ParameterError(f"{name} must be finite, not {number}")
     return number
 
@@ -133,6 +133,7 @@ def last_below(limit: int) -> str:
 
 REFUSALS = {
     "may_be_seeded": "solver {solver} cannot start from what is known, as seeding and leave-one-out do",
+    "takes_infinite_cost": "solver {solver} needs a finite C: -c inf, a hard margin, is for solver smo",
     "has_state": "a state is kept of the kernel's own optimum: choose another solver than {solver}",
 }
 
@@ -149,6 +150,7 @@ class Solver:
     follows_libsvm : bool         takes LIBSVM's own steps, so that results are LIBSVM's to the bit
     may_be_seeded : bool          can start from what is known, as seeded folds do, and leave-one-out
     has_state : bool              ends at the optimum of the kernel itself, which rows can join and leave
+    takes_infinite_cost : bool    solves problems whose box has no upper end, those of a hard margin
     needs_features : bool         works with explicit features of the rows (``solve_features``), not with their kernel
 
     Raises
@@ -162,6 +164,7 @@ class Solver:
     follows_libsvm: ClassVar[bool] = False
     may_be_seeded: ClassVar[bool] = True
     has_state: ClassVar[bool] = True
+    takes_infinite_cost: ClassVar[bool] = False
     needs_features: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

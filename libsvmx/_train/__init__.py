@@ -1,6 +1,7 @@
 """Training: from rows, targets and a Parameter to a Model. Prints nothing; an Observer is told.
 
     training          train_problem: checks, pairs of classes, one dual each (solve_binary), a Model of them
+        counting      which rows count, where there are weights
         formulation   build_dual: the five formulations as dual problems; recover_coefficients: and back
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
         solvers       the dispatch: Parameter.solver solves; limits: the Control of a solve

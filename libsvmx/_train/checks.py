@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from math import floor
 from typing import TYPE_CHECKING
 
@@ -69,10 +70,15 @@ PRECOMPUTED_HELP = "precomputed kernel: a row must be 0:serial 1:K(row,1) 2:K(ro
 
 
 def check_nu(problem: Problem, param: Parameter) -> None:
-    """nu-SVC is feasible for every pair of classes of n1 and n2 rows only if nu (n1 + n2) / 2 <= min(n1, n2)."""
-    counts: dict[float, int] = {}
-    for label in problem.targets:
-        counts[label] = counts.get(label, 0) + 1
+    """nu-SVC is feasible for every pair of classes of n1 and n2 rows only if nu (n1 + n2) / 2 <= min(n1, n2).
+
+    With weights n1 and n2 are their sums.
+    """
+    counts: dict[float, float] = {}
+    weights = problem.sample_weight
+    for label, weight in zip(problem.targets, repeat(1) if weights is None else weights, strict=False):
+        if weight > 0:  # a class without weight takes no part
+            counts[label] = counts.get(label, 0) + weight
     for a, n1 in counts.items():
         for b, n2 in counts.items():
             if a != b and param.nu * (n1 + n2) / 2 > min(n1, n2):
@@ -80,4 +86,7 @@ def check_nu(problem: Problem, param: Parameter) -> None:
                 raise ParameterError(
                     f"nu = {param.nu:g} is infeasible: classes {a:g} and {b:g} have {n1} and {n2} rows, "
                     f"which allows at most {limit:g}"
+                    if weights is None
+                    else f"nu = {param.nu:g} is infeasible: the weights of classes {a:g} and {b:g} add up to {n1:g} "
+                    f"and {n2:g}, which allows at most {limit:g}"
                 )

@@ -2,6 +2,10 @@
 
 For each one: linear, the box and the start of LIBSVM (Chang & Lin 2011, sections 2 and 4.1). Variables of regression: l
 with beta >= 0, which LIBSVM calls alpha, then l with beta <= 0, its alpha*; the coefficient of a row is the sum of its two.
+
+A row of weight w has w times the bound, so that it counts as w rows: C w in C-SVC and regression, w in nu-SVC and one-class,
+where the sum of the weights stands for the number of rows. Sums are written as in LIBSVM's tool "weights for data
+instances", which adds up nu w.
 """
 
 from libc.math cimport fabs
@@ -16,7 +20,7 @@ from libsvmx.enums import SvmType
 cdef double ALMOST = 1 - 1e-12
 
 
-def build_dual(param, targets, double Cp, double Cn):
+def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
     """The dual problem of a binary classification (targets > 0 or not), one-class or regression training.
 
     Parameters
@@ -24,8 +28,10 @@ def build_dual(param, targets, double Cp, double Cn):
     param : Parameter
     targets : buffer of float64, shape (l,)
     Cp, Cn : float       bounds of |beta| in the two classes, C-SVC only
+    sample_weight : buffer of float64, shape (l,), or None      > 0, or 0 for rows that take no part; None: 1 each
     """
-    cdef const double[::1] z = targets
+    cdef const double[::1] z = targets, w = sample_weight
+    cdef bint weighted = sample_weight is not None
     cdef Py_ssize_t l = z.shape[0], i
     cdef bint regression = param.svm_type.is_regression
     cdef Py_ssize_t m = 2 * l if regression else l
@@ -34,27 +40,34 @@ def build_dual(param, targets, double Cp, double Cn):
     cdef double[::1] linear = linear_, lower = lower_, upper = upper_, beta = beta_
     cdef int8_t[::1] group = group_
     cdef int32_t[::1] row = row_
-    cdef double nu = param.nu, cost = param.C, p = param.p, left, left_negative
+    cdef double nu = param.nu, cost = param.C, p = param.p, left, left_negative, bound
     kind = param.svm_type
     for i in range(m):
         row[i] = <int32_t>(i if i < l else i - l)
-        upper[i] = 1.0
+        upper[i] = w[row[i]] if weighted else 1.0
     if kind == SvmType.C_SVC:
         for i in range(l):
+            bound = upper[i]
             if z[i] > 0:
-                linear[i], upper[i] = 1.0, Cp
+                linear[i], upper[i] = 1.0, bound * Cp
             else:
-                linear[i], lower[i], upper[i], beta[i] = -1.0, -Cn, 0.0, -0.0
+                linear[i], lower[i], upper[i], beta[i] = -1.0, -bound * Cn, 0.0, -0.0
     elif kind == SvmType.NU_SVC:
-        left = left_negative = nu * l / 2
+        left = left_negative = (sum_of_products(nu, w) if weighted else nu * l) / 2
         for i in range(l):
+            bound = upper[i]
             if z[i] > 0:
-                beta[i] = min(1.0, left)
+                beta[i] = min(bound, left)
                 left -= beta[i]
             else:
-                group[i], lower[i], upper[i] = 1, -1.0, 0.0
-                beta[i] = -min(1.0, left_negative)
+                group[i], lower[i], upper[i] = 1, -bound, 0.0
+                beta[i] = -min(bound, left_negative)
                 left_negative += beta[i]
+    elif kind == SvmType.ONE_CLASS and weighted:
+        left = sum_of_products(nu, w)
+        for i in range(l):
+            beta[i] = min(upper[i], left)
+            left -= beta[i]
     elif kind == SvmType.ONE_CLASS:
         for i in range(<Py_ssize_t>(nu * l)):
             beta[i] = 1.0
@@ -62,18 +75,63 @@ def build_dual(param, targets, double Cp, double Cn):
             beta[<Py_ssize_t>(nu * l)] = nu * l - <Py_ssize_t>(nu * l)
     else:
         left = cost * nu * l / 2
+        if weighted:
+            left = 0.0
+            for i in range(l):
+                left += w[i] * cost * nu
+            left /= 2
         for i in range(l):
-            upper[i], lower[l + i], upper[l + i], beta[l + i] = cost, -cost, 0.0, -0.0
+            bound = upper[i] * cost
+            upper[i], lower[l + i], upper[l + i], beta[l + i] = bound, -bound, 0.0, -0.0
             if kind == SvmType.EPSILON_SVR:
                 linear[i] = -(p - z[i])
                 linear[l + i] = p + z[i]
             else:
                 group[l + i] = 1
-                beta[i] = min(left, cost)
+                beta[i] = min(left, bound)
                 beta[l + i] = -beta[i]
                 left -= beta[i]
                 linear[i] = linear[l + i] = z[i]
     return DualProblem(linear_, lower_, upper_, group_, row_, beta_)
+
+
+cdef double sum_of_products(double factor, const double[::1] values):
+    """The sum of factor * value."""
+    cdef double total = 0.0
+    cdef Py_ssize_t i
+    for i in range(values.shape[0]):
+        total += factor * values[i]
+    return total
+
+
+def counting_rows(param, targets, sample_weight):
+    """Positions of the rows whose bound on |beta| is not 0, buffer of int32.
+
+    It is 0 for a row of weight 0, in C-SVC for all rows of a class of weight 0, and where a product of C and weights is less
+    than any double.
+
+    Parameters
+    ----------
+    targets : buffer of float64, shape (l,)
+    sample_weight : buffer of float64, shape (l,), or None
+    """
+    cdef const double[::1] z = targets, w = sample_weight
+    cdef bint weighted = sample_weight is not None, by_class = param.svm_type == SvmType.C_SVC
+    cdef double usual = param.C if param.svm_type.has_cost else 1.0, cost = usual
+    cdef Py_ssize_t i, n = 0
+    cost_of = {}
+    if by_class:
+        for label, weight in param.weights:
+            cost_of[label] = cost_of.get(label, usual) * weight
+    rows_ = zeros("i", z.shape[0])
+    cdef int32_t[::1] rows = rows_
+    for i in range(z.shape[0]):
+        if by_class and (i == 0 or z[i] != z[i - 1]):  # runs of one class need no look-up
+            cost = cost_of.get(int(z[i]), usual)
+        if cost * (w[i] if weighted else 1.0) > 0:
+            rows[n] = <int32_t>i
+            n += 1
+    return rows_[:n]
 
 
 def held_out(DualProblem problem, rows):
@@ -133,8 +191,8 @@ def scaled_start(DualProblem problem, box, kept_beta, kept_scores, double growth
     return start_, scores_
 
 
-def coefficient_sums(param, Py_ssize_t l):
-    """What the equality constraints fix with l rows: the sum of beta over each group."""
+def coefficient_sums(param, double l):
+    """What the equality constraints fix with l rows, or rows of weight l: the sum of beta over each group."""
     if param.svm_type == SvmType.NU_SVC:
         return param.nu * l / 2, -(param.nu * l / 2)
     if param.svm_type == SvmType.NU_SVR:
@@ -142,8 +200,8 @@ def coefficient_sums(param, Py_ssize_t l):
     return (param.nu * l,) if param.svm_type == SvmType.ONE_CLASS else (0.0,)
 
 
-def recover_coefficients(param, targets, DualProblem problem, DualSolution solution):
-    """The model's coefficients and what is reported of them. Rows without a box take no part.
+def recover_coefficients(param, targets, DualProblem problem, DualSolution solution, sample_weight=None):
+    """The model's coefficients and what is reported of them. Rows without a box take no part. Arguments as of ``build_dual``.
 
     Returns
     -------
@@ -152,50 +210,53 @@ def recover_coefficients(param, targets, DualProblem problem, DualSolution solut
     n_sv, n_bsv : int                         support vectors, and those at their bound
     quantity : str or None, value : float     see libsvmx._train.observer.SolveReport
     """
-    cdef const double[::1] z = targets, beta = solution.beta, lower = problem.lower, upper = problem.upper
-    cdef Py_ssize_t l = z.shape[0], i, n_sv = 0, n_bsv = 0, n_part = 0
-    cdef double total = 0, bound_positive = 1.0, bound_negative = 1.0, value = 0.0
-    cdef double rho = solution.rho, objective = solution.objective, scale
+    cdef const double[::1] beta = solution.beta, lower = problem.lower, upper = problem.upper, w = sample_weight
+    cdef bint weighted = sample_weight is not None
+    cdef Py_ssize_t l = len(targets), i, n_sv = 0, n_bsv = 0, n_part = 0
+    cdef double total = 0, bounds = 0, cost_positive = 1.0, cost_negative = 1.0, value = 0.0
+    cdef double rho = solution.rho, objective = solution.objective, scale = 1.0
     coefficients_ = zeros("d", l)
     cdef double[::1] coefficients = coefficients_
     quantity = None
     kind = param.svm_type
     for i in range(l):
         n_part += lower[i] < upper[i]
+        bounds += upper[i] if upper[i] > 0 else -lower[i]
     if kind == SvmType.C_SVC:
         for i in range(l):
             total += fabs(beta[i])
             coefficients[i] = beta[i]
             if upper[i] > 0:
-                bound_positive = upper[i]
+                cost_positive = upper[i] / w[i] if weighted else upper[i]
             elif lower[i] < 0:
-                bound_negative = -lower[i]
-        if bound_positive == bound_negative:
-            quantity, value = "nu", total / (bound_positive * n_part)
+                cost_negative = -lower[i] / w[i] if weighted else -lower[i]
+        if weighted:
+            if fabs(cost_positive - cost_negative) <= (1 - ALMOST) * cost_positive:  # both are rounded
+                quantity, value = "nu", total / bounds
+        elif cost_positive == cost_negative:
+            quantity, value = "nu", total / (cost_positive * n_part)
     elif kind == SvmType.NU_SVC:
         scale = 1 / solution.r
         for i in range(l):
             coefficients[i] = beta[i] * scale
         rho /= solution.r
         objective /= solution.r * solution.r
-        bound_positive = bound_negative = scale
         quantity, value = "C", scale
     elif kind == SvmType.ONE_CLASS:
         for i in range(l):
             coefficients[i] = beta[i]
     else:
-        bound_positive = bound_negative = param.C
         for i in range(l):
             coefficients[i] = beta[i] + beta[l + i]
             total += fabs(coefficients[i])
         if kind == SvmType.EPSILON_SVR:
-            quantity, value = "nu", total / (bound_positive * n_part)
+            quantity, value = "nu", total / (bounds if weighted else <double>param.C * n_part)
         else:
             quantity, value = "epsilon", -solution.r
     for i in range(l):
         if fabs(coefficients[i]) > 0:
             n_sv += 1
-            if fabs(coefficients[i]) >= (bound_positive if z[i] > 0 else bound_negative):
+            if fabs(coefficients[i]) >= (upper[i] if upper[i] > 0 else -lower[i]) * scale:
                 n_bsv += 1
     return coefficients_, rho, objective, n_sv, n_bsv, quantity, value
 

@@ -19,6 +19,7 @@ class Remark(StrEnum):
     INTERRUPTED = "interrupted"
     ROUNDING = "rounding"
     DEGENERATE = "degenerate"
+    HARD_MARGIN = "hard margin"
     ONE_CLASS = "one class"
     WEIGHT_WITHOUT_CLASS = "weight without class"
     CLASS_DROPPED = "class dropped"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from math import isfinite
+from math import isinf
 from operator import index
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,8 @@ class Parameter:
     coef0 : float                 ``-r``
     cache_size : float            kernel row budget in MB of 2^20 bytes (``-m``)
     eps : float                   tolerance of the stopping criterion (``-e``)
-    C : float                     cost of C-SVC, epsilon-SVR and nu-SVR (``-c``)
+    C : float                     cost of C-SVC, epsilon-SVR and nu-SVR (``-c``); inf, for C-SVC and epsilon-SVR by
+                                  solver 'smo', is a hard margin: no row may lie within it
     weights : tuple of (label, factor), or mapping      C of that class is factor * C, C-SVC only (``-wi``)
     nu : float                    of nu-SVC, one-class and nu-SVR, 0 < nu <= 1 (``-n``)
     p : float                     epsilon of the epsilon-SVR loss (``-p``)
@@ -74,7 +75,7 @@ class Parameter:
                 known = ", ".join(f"{k.value} {k.name}" for k in kind)
                 raise ParameterError(f"unknown {name} {getattr(self, name)!r}; known are {known}") from None
         for name, type_ in CONVERTED.items():
-            object.__setattr__(self, name, converted(name, getattr(self, name), type_))
+            object.__setattr__(self, name, converted(name, getattr(self, name), type_, infinite=name == "C"))
         object.__setattr__(self, "weights", _pairs(self.weights))
         if not isinstance(self.solver, Solver):
             object.__setattr__(self, "solver", solver_class(self.solver)())
@@ -86,6 +87,19 @@ class Parameter:
         if self.svm_type not in solver.formulations:
             solved = ", ".join(kind.name for kind in sorted(solver.formulations))
             raise ParameterError(f"solver {solver.name} solves {solved}, not {self.svm_type.name}")
+        if self.has_infinite_cost:
+            solver.require("takes_infinite_cost")
+
+    @property
+    def has_infinite_cost(self) -> bool:
+        """Whether C is infinite, or that of a class with its weight: a hard margin."""
+        factors = [weight for _, weight in self.weights] if self.svm_type == SvmType.C_SVC else []
+        return self.svm_type.has_cost and any(isinf(self.C * factor) for factor in (1.0, *factors))
+
+    def require_finite_cost(self, what: str) -> None:
+        """Raise ParameterError if C is infinite; ``what`` cannot be done then."""
+        if self.has_infinite_cost:
+            raise ParameterError(f"{what} needs a finite C: with -c inf, a hard margin, train from nothing")
 
     @property
     def lacks_features(self) -> bool:
@@ -106,6 +120,8 @@ class Parameter:
             raise ParameterError(f"eps must be > 0, not {self.eps}")
         if s in (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.NU_SVR) and self.C <= 0:
             raise ParameterError(f"C must be > 0, not {self.C}")
+        if s == SvmType.NU_SVR and isinf(self.C):
+            raise ParameterError("C must be finite for nu-SVR, whose sums grow with it")
         if s in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR) and not 0 < self.nu <= 1:
             raise ParameterError(f"nu must be > 0 and <= 1, not {self.nu}")
         if not -(2**31) <= self.degree < 2**31:
@@ -113,8 +129,8 @@ class Parameter:
         if s == SvmType.EPSILON_SVR and self.p < 0:
             raise ParameterError(f"p must be >= 0, not {self.p}")
         for label, weight in self.weights:
-            if not (isfinite(weight) and weight >= 0):
-                raise ParameterError(f"the weight of class {label} must be finite and >= 0, not {weight}")
+            if not weight >= 0:
+                raise ParameterError(f"the weight of class {label} must be >= 0, not {weight}")
         if not 0 <= self.max_iter < 2**63:
             raise ParameterError(f"max_iter must be between 0 and 2^63 - 1, not {self.max_iter}")
         if not 0 <= self.threads <= MAX_THREADS:

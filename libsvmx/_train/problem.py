@@ -1,4 +1,4 @@
-"""Rows and targets of one training: a selection of the rows of a matrix, in an order of its own."""
+"""Rows, targets and weights of one training: a selection of the rows of a matrix, in an order of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Problem:
-    """Problem(matrix, targets, rows=None)
+    """Problem(matrix, targets, rows=None, features=None, sample_weight=None)
 
     Parameters
     ----------
@@ -21,20 +21,29 @@ class Problem:
     targets : buffer of float64, shape (n,)     label or target of each selected row
     rows : buffer of int32, shape (n,)          rows of ``matrix``; all of them in order by default
     features : CsrMatrix                        ``matrix`` as kernels see it: huge indices renumbered
+    sample_weight : buffer of float64, shape (n,)     finite and >= 0, what each selected row counts for; None: 1 each
     """
 
-    __slots__ = ("features", "matrix", "rows", "targets")
+    __slots__ = ("features", "matrix", "rows", "sample_weight", "targets")
 
     def __init__(
-        self, matrix: CsrMatrix, targets: Buffer, rows: Buffer | None = None, features: CsrMatrix | None = None
+        self,
+        matrix: CsrMatrix,
+        targets: Buffer,
+        rows: Buffer | None = None,
+        features: CsrMatrix | None = None,
+        sample_weight: Buffer | None = None,
     ):
         if rows is None:
             rows = ramp(matrix.n_rows)
         if len(targets) != len(rows):
             raise ValueError(f"{len(targets)} targets for {len(rows)} rows")
+        if sample_weight is not None and len(sample_weight) != len(rows):
+            raise ValueError(f"{len(sample_weight)} weights for {len(rows)} rows")
         self.matrix = matrix
         self.targets = targets
         self.rows = rows
+        self.sample_weight = sample_weight
         self.features = features or compacted(matrix)[0]
 
     def __len__(self) -> int:
@@ -44,4 +53,9 @@ class Problem:
         """The rows at ``positions`` (buffer of int32) of this problem, with their own or other targets."""
         if targets is None:
             targets = take_float64(self.targets, positions)
-        return Problem(self.matrix, targets, take_int32(self.rows, positions), self.features)
+        weights = None if self.sample_weight is None else take_float64(self.sample_weight, positions)
+        return Problem(self.matrix, targets, take_int32(self.rows, positions), self.features, weights)
+
+    def unweighted(self) -> Problem:
+        """The same rows, each counting once."""
+        return Problem(self.matrix, self.targets, self.rows, self.features)

@@ -32,12 +32,15 @@ def recover(
     solution: DualSolution,
     observer: Observer,
     values_computed: int | None = None,
+    sample_weight: Buffer | None = None,
 ) -> Recovered:
     """Coefficients of a solution; the observer is told of the solve.
 
-    ``values_computed``: kernel values, if not those that the solution counts.
+    ``values_computed``: kernel values, if not those that the solution counts; ``sample_weight``: as of ``build_dual``.
     """
-    coefficients, rho, objective, n_sv, n_bsv, quantity, value = recover_coefficients(param, targets, dual, solution)
+    coefficients, rho, objective, n_sv, n_bsv, quantity, value = recover_coefficients(
+        param, targets, dual, solution, sample_weight
+    )
     report = SolveReport(
         iterations=solution.iterations,
         objective=objective,
@@ -53,6 +56,9 @@ def recover(
         subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
     )
+    if report.status == SolveStatus.ITERATION_LIMIT and param.has_infinite_cost:
+        fits = "fits all targets to -p" if param.svm_type.is_regression else "separates the classes"
+        observer.remark(Remark.HARD_MARGIN, fits)
     return Recovered(coefficients, announced(report, observer))
 
 

@@ -12,6 +12,7 @@ from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._train import folds, prediction, probability
 from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import assemble_coefficients, build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of
@@ -52,8 +53,7 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
         pair = first_asymmetry(problem.matrix, problem.rows)
         if pair:
             observer.remark(Remark.NOT_SYMMETRIC, f"{pair[0] + 1} and {pair[1] + 1}")
-    train = train_classifier if param.svm_type.is_classification else train_single
-    model = train(problem, param, rand, observer)
+    model = train_counting(problem, param, rand, observer)
     check_finite(model)
     return model
 
@@ -86,24 +86,38 @@ def check_finite(model: Model) -> None:
         )
 
 
+def train_counting(
+    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
+) -> Model:
+    """Train on the rows that count. ``kernels``: of these rows and more, if others are to train on them."""
+    train = train_classifier if param.svm_type.is_classification else train_single
+    part = counting_part(problem, param, observer)
+    if part is None:
+        return train(problem, param, rand, observer, kernels)
+    model = train(part.problem, part.param, rand, observer, kernels)
+    if kernels is not None or model.row_numbers is None:  # a fold: nobody asks for its row numbers
+        return replace(model, param=param, row_numbers=None)
+    return replace(model, param=param, row_numbers=filled("i", (part.rows[n - 1] + 1 for n in model.row_numbers)))
+
+
 def solve_binary(
     problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: KernelProvider
 ) -> Recovered:
     """One dual problem, for one-class and regression or for a pair of classes."""
     control = control_of(param, observer)
-    dual = build_dual(param, problem.targets, Cp, Cn)
+    dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     if param.solver.needs_features:
         solution = kernels.features(observer).solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
         solution = solve(param, dual, kernel, budget_bytes, control)
-    return recover(param, problem.targets, dual, solution, observer)
+    return recover(param, problem.targets, dual, solution, observer, sample_weight=problem.sample_weight)
 
 
 def train_single(
     problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
 ) -> Model:
-    """One-class SVM or regression. ``kernels``: of these rows and more, if others are to train on them."""
+    """One-class SVM or regression; all rows count. ``kernels``: as of ``train_counting``."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     found = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
     model = assemble_single(problem, param, found.coefficients, found.report.rho, found.report.status)
@@ -138,12 +152,9 @@ def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float
 def train_classifier(
     problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
 ) -> Model:
-    """One against one: a dual problem for each pair of classes. ``kernels``: as in ``train_single``."""
+    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``: as there."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
-    weightless = {label for label, weight in param.weights if weight == 0} & set(labels)
-    if weightless and param.svm_type == SvmType.C_SVC:  # nu-SVC has no C to weight
-        return train_without(problem, param, weightless, rand, observer, kernels)
     if k == 1:
         observer.remark(Remark.ONE_CLASS)
     if param.probability:
@@ -215,25 +226,6 @@ def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list
         else:
             observer.remark(Remark.WEIGHT_WITHOUT_CLASS, str(label))
     return costs
-
-
-def train_without(
-    problem: Problem,
-    param: Parameter,
-    weightless: set[int],
-    rand: Rand,
-    observer: Observer,
-    kernels: KernelProvider | None,
-) -> Model:
-    """A class of weight 0 has C = 0: none of its rows can count, so it is left out."""
-    kept = filled("i", (i for i, y in enumerate(problem.targets) if int(y) not in weightless))
-    if not len(kept):
-        raise DataError("every class has weight 0")
-    for label in sorted(weightless):
-        observer.remark(Remark.CLASS_DROPPED, str(label))
-    rest = replace(param, weights=tuple(w for w in param.weights if w[0] not in weightless))
-    model = train_classifier(problem.take(kept), rest, rand, observer, kernels)
-    return replace(model, param=param, row_numbers=filled("i", (kept[r - 1] + 1 for r in model.row_numbers or ())))
 
 
 def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: int) -> Problem:
@@ -355,8 +347,7 @@ def train_all_but(
     kernels: KernelProvider | None = None,
 ) -> Model:
     """The model of the rows in ``order`` but those at [begin, end)."""
-    train = train_classifier if param.svm_type.is_classification else train_single
-    return train(problem.take(folds.all_but(order, begin, end)), param, rand, observer, kernels)
+    return train_counting(problem.take(folds.all_but(order, begin, end)), param, rand, observer, kernels)
 
 
 def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:

@@ -61,6 +61,8 @@ def numbers_of(given: Any, what: str) -> FloatArray:
     DataError        not numbers, or numbers that have no equal among real ones: complex, dates, text
     """
     try:
+        if np.ma.is_masked(given):
+            raise DataError(f"{what} has masked values: fill them, or leave their rows out")
         array = np.asarray(given)
         if array.dtype.kind not in REAL_KINDS:
             raise DataError(f"{what} must hold real numbers, not {array.dtype}")
@@ -75,8 +77,9 @@ def numbers_of(given: Any, what: str) -> FloatArray:
 
 
 def from_scipy(X: Any) -> CsrMatrix:
-    if len(X.shape) != 2:
-        raise DataError(f"X must have rows and columns, but its shape is {X.shape}")
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2:
+        raise DataError(f"X must have rows and columns, but its shape is {shape}")
     csr = X.tocsr()
     if csr.nnz and not 0 <= int(csr.indices.min()) <= int(csr.indices.max()) < csr.shape[1]:
         raise DataError(f"X has an index that is not one of its {csr.shape[1]} columns")
@@ -169,10 +172,11 @@ def rand_of(random_state: int | None) -> Rand:
     return Rand(seed_of(random_state))
 
 
-def problem_of(X: Any, y: Any, param: Parameter) -> tuple[Problem, Parameter]:
-    """Rows and targets as a Problem, and ``param`` with its gamma."""
+def problem_of(X: Any, y: Any, param: Parameter, sample_weight: Any = None) -> tuple[Problem, Parameter]:
+    """Rows, targets and weights as a Problem, and ``param`` with its gamma."""
     matrix = precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
-    return Problem(matrix, targets_of(y, matrix.n_rows)), default_gamma(param, matrix.max_index)
+    targets, weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
+    return Problem(matrix, targets, sample_weight=weights), default_gamma(param, matrix.max_index)
 
 
 def targets_of(y: Any, n_rows: int) -> Buffer:
@@ -181,6 +185,19 @@ def targets_of(y: Any, n_rows: int) -> Buffer:
     if targets.shape != (n_rows,):
         raise DataError(f"X has {n_rows} rows, but y has shape {targets.shape}")
     return targets.data
+
+
+def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
+    """Weights of so many rows: buffer of float64, a copy, or None. Raises DataError."""
+    if sample_weight is None:
+        return None
+    weights = np.array(numbers_of(sample_weight, "sample_weight"), order="C")
+    if weights.shape != (n_rows,):
+        raise DataError(f"X has {n_rows} rows, but sample_weight has shape {weights.shape}")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise DataError(f"sample_weight must be finite and >= 0, not {weights[bad[0]]}", int(bad[0]))
+    return weights.data
 
 
 def model_of(model: Any) -> Model:

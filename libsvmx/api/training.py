@@ -30,6 +30,7 @@ def train(
     y: Any,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     keep_state: Literal[False] = False,
     random_state: int | None = None,
     observer: Observer | None = None,
@@ -41,6 +42,7 @@ def train(
     y: Any,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     keep_state: Literal[True],
     random_state: int | None = None,
     observer: Observer | None = None,
@@ -51,6 +53,7 @@ def train(
     y: Any,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     keep_state: bool = False,
     random_state: int | None = None,
     observer: Observer | None = None,
@@ -66,6 +69,9 @@ def train(
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; with
         ``solver="chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits; ``"crsvm"`` is C-SVC
         on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with ``low_rank="cholesky", rank=300``
+    sample_weight : array of float, shape (n,)      weights of the rows, finite and >= 0; None: 1 each. A row of weight
+        w has w times the bound, C w: weight 2 is the row twice, weight 0 the row left out. In the nu formulations and
+        one-class the sum of the weights stands for the number of rows. Weights that are all 1 change no bit
     keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
     random_state : int                   of what is drawn: the folds behind probability estimates, by default LIBSVM's,
@@ -81,7 +87,7 @@ def train(
     ParameterError, DataError            both are ValueErrors
     """
     param = parameter_of(param, options, random_state)
-    problem, param = problem_of(X, y, param)
+    problem, param = problem_of(X, y, param, sample_weight)
     rand = rand_of(random_state)
     if keep_state:
         return train_state(problem, param, observer or Observer(), State)

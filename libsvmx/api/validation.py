@@ -88,6 +88,7 @@ def cross_validate(
     n_folds: int,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     seeder: str | None = None,
     scheme: str = "",
     random_state: int | None = None,
@@ -96,6 +97,9 @@ def cross_validate(
 ) -> CrossValidation:
     """Cross-validate with LIBSVM's folds; arguments as of ``train``, and:
 
+    sample_weight : array of float, shape (n,)
+        As of ``train``, for the trainings. Folds are drawn over all rows, also those of weight 0; each row is
+        predicted, and counts once in the figures.
     seeder : str or None
         None or 'none': every fold from nothing along LIBSVM's path. 'auto', or a name of ``libsvmx.SEEDERS``, where
         each has a line of ``help``: folds start from a known optimum (alpha seeding), which as a rule saves iterations.
@@ -112,7 +116,7 @@ def cross_validate(
     ParameterError, DataError
     """
     param = parameter_of(param, options, random_state)
-    problem, param = problem_of(X, y, param)
+    problem, param = problem_of(X, y, param, sample_weight)
     seeding = Seeding(seeder or "none", scheme)
     found = cross_validation.cross_validate(
         problem, param, n_folds, rand_of(random_state), observer or Observer(), seeding

@@ -127,6 +127,7 @@ def parse_arguments(argv: list[str]) -> Job:
             rest.append(word)
         i += 1
     letters, flags, names, switches = grammar(job, asked_solvers(argv))
+    del letters["W"]
     names |= {
         "--csv": lambda option, text: setattr(job, "csv", text),
         "--json": lambda option, text: setattr(job, "json", text),

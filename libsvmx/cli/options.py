@@ -8,6 +8,7 @@ names, ``--name value`` or ``--name=value``. Unlike LIBSVM, values are checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 
 
 class UsageError(Exception):
@@ -118,6 +119,11 @@ def real(option: str, text: str) -> float:
     if value - value != 0:
         raise UsageError(f"option {option} needs a finite number, not {text!r}")
     return value
+
+
+def cost(option: str, text: str) -> float:
+    """A finite number, or ``inf`` for a hard margin."""
+    return inf if text.lower() in ("inf", "+inf", "infinity", "+infinity") else real(option, text)
 
 
 def switch(option: str, text: str) -> bool:

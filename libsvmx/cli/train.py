@@ -15,7 +15,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
-from libsvmx.cli.options import Setter, UsageError, count, integer, parse, real, switch
+from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import (
     asked_solvers,
@@ -37,6 +37,7 @@ from libsvmx.io.svmlight import read_data
 if TYPE_CHECKING:
     from libsvmx._solvers.solver import Solver
     from libsvmx._typing import Buffer
+    from libsvmx.io.svmlight import DataFile
 
 TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
@@ -50,7 +51,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -d degree   of the polynomial kernel (3)
   -g gamma    (1 / largest feature index)
   -r coef0    (0)
-  -c C        cost of C-SVC, epsilon-SVR and nu-SVR (1)
+  -c C        cost of C-SVC, epsilon-SVR and nu-SVR (1); inf for a hard margin
   -n nu       of nu-SVC, one-class and nu-SVR (0.5)
   -p epsilon  width of the insensitive zone of epsilon-SVR (0.1)
   -m MB       memory for kernel rows, an upper bound (100)
@@ -58,6 +59,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
   -h 0|1      shrinking (1)
   -b 0|1      probability estimates (0)
   -wL weight  multiply C by weight for class L, C-SVC only
+  -W file     weights of the rows, one in a line: 2 is the row twice, 0 the row left out
   -v n        n-fold cross-validation instead of a model; with as many folds as rows, C-SVC trains only without the
               rows that matter
   -q          quiet
@@ -110,6 +112,7 @@ class Job:
 
     values: dict[str, object] = field(default_factory=dict)
     weights: list[tuple[int, float]] = field(default_factory=list)
+    weight_file: str | None = None
     folds: int = 0
     leave_one_out: bool = False
     seeding: Seeding | None = None
@@ -119,7 +122,7 @@ class Job:
 
     def set_weight(self, option: str, text: str) -> None:
         label = option[2:]
-        self.weights.append((integer(option, label) if label else 0, real(option, text)))
+        self.weights.append((integer(option, label) if label else 0, cost(option, text)))
 
     def set_folds(self, option: str, text: str) -> None:
         self.folds = integer(option, text)
@@ -181,13 +184,14 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
         "r": number("coef0"),
         "n": number("nu"),
         "m": number("cache_size"),
-        "c": number("C"),
+        "c": lambda option, text: job.values.__setitem__("C", cost(option, text)),
         "e": number("eps"),
         "p": number("p"),
         "h": toggle("shrinking"),
         "b": toggle("probability"),
         "v": job.set_folds,
         "w": job.set_weight,
+        "W": lambda option, path: setattr(job, "weight_file", path),
     }
 
     solver_names, solver_switches = solver_grammar(job.values, solvers)
@@ -215,6 +219,8 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     files = parse(argv, *grammar(job, asked_solvers(argv)), usage, version_text("svmx-train"))
     if not files:
         raise UsageError("no training file" if argv else "")
+    if job.weight_file == "-" and files[0] == "-":
+        raise UsageError("rows and weights cannot both come from standard input")
     if job.leave_one_out and job.folds:
         raise UsageError("options -v and --loo exclude each other")
     if job.leave_one_out and job.seeding and job.seeding.seeder == "none":
@@ -225,6 +231,7 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     if job.leave_one_out or (job.seeding and job.seeding.seeder != "none"):
         try:
             param.solver.require("may_be_seeded")
+            param.require_finite_cost("seeding or --loo")
         except ParameterError as error:
             raise UsageError(str(error)) from None
     default_model = ("stdin" if files[0] == "-" else os.path.basename(files[0])) + ".model"
@@ -241,12 +248,21 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
     if job.leave_one_out:
         seeder = job.seeding.seeder if job.seeding else "auto"
         return leave_one_out(problem, param, Rand(1), observer, seeder, with_values=False).predicted
-    if not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
+    if not job.seeding and not job.weight_file and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
         if job.folds > len(problem):
             observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{job.folds} {len(problem)}")
         return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True).predicted
     seeding = job.seeding or Seeding()
     return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False).predicted
+
+
+def row_weights(job: Job, data: DataFile) -> Buffer | None:
+    """What -W gives. Raises OSError, FormatError."""
+    if job.weight_file is None:
+        return None
+    from libsvmx.io.weightfile import read_weights
+
+    return read_weights(job.weight_file, data.matrix.n_rows, lenient=job.lenient)
 
 
 def main(argv: list[str]) -> int:
@@ -256,12 +272,14 @@ def main(argv: list[str]) -> int:
         check_target(model_file)
         if same_file(training_file, model_file):
             raise UsageError(f"the model file {model_file} is the training file itself")
+        if job.weight_file and same_file(job.weight_file, model_file):
+            raise UsageError(f"the model file {model_file} is the file of weights itself")
     data = read_data(training_file, lenient=job.lenient, threads=param.threads or None)
     for remark in data.remarks:
         warn(remark)
     if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
-    problem = Problem(data.matrix, data.targets)
+    problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job, data))
     param = default_gamma(param, data.matrix.max_index)
     observer: Observer = transcript.TrainingReport((lambda text: None) if job.quiet else write, warn)
     if job.save_on_interrupt:

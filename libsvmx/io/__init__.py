@@ -4,6 +4,7 @@ files -> compressed             files read whole or in blocks; written whole or 
 svmlight, batches               data files, at once or in parts          -> textparse -> textslices -> tokens
 modelfile                       models: header here, vectors             -> textparse, textwrite
 rangefile, scaling              scaling factors, and rows that are scaled
+weightfile                      weights of rows
 statefile                       states that rows join and leave
 textwrite -> numbers            numbers as C's printf writes them
 transcript                      what commands print, character for character

@@ -252,6 +252,8 @@ def check_serials(path: str, header: Header, vectors: Buffer) -> None:
 # The end of a number that C has not written: it ends with a digit, and its exponent has two or more.
 CUT_NUMBER = re.compile(rb"(?:[.eE]|[eE][+-]?[0-9]?)$")
 
+BLOCK_BYTES = 4096
+
 
 def check_last_line(
     path: str, header: Header, text: bytes, n_coef: int, vectors: CsrMatrix, class_sv: tuple[int, ...] | None
@@ -259,12 +261,13 @@ def check_last_line(
     """Refuse a last line without its blank and newline where it shows that more than these is missing.
 
     LIBSVM ends every value with a blank and every line with a newline. Programs that strip text leave out both. So does
-    a file that was cut off, and whether its last value has all its digits cannot be told; but a line without pairs, a
-    number that C does not write so, and a serial number that falls within a class tell it.
+    a file that was cut off, and whether its last value has all its digits cannot be told. But a line without pairs, a
+    number that C does not write so, a serial number that falls within a class, and a size of whole blocks, in which
+    programs write files, tell it.
     """
     line = header.n_lines + vectors.n_rows
     words = text[text.rfind(b"\n") + 1 :].split()
-    cut = len(words) <= n_coef or CUT_NUMBER.search(words[-1]) is not None
+    cut = len(words) <= n_coef or CUT_NUMBER.search(words[-1]) is not None or len(text) % BLOCK_BYTES == 0
     last_class = vectors.n_rows if class_sv is None else next(n for n in reversed(class_sv) if n)
     if last_class > 1 and header.words("kernel_type", 1) == [KERNEL_NAMES[KernelType.PRECOMPUTED]]:
         cut = cut or vectors.row(vectors.n_rows - 1)[0][1] <= vectors.row(vectors.n_rows - 2)[0][1]

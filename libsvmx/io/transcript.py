@@ -27,6 +27,10 @@ REMARKS = {
     Remark.DEGENERATE: (
         "a solution degenerates: its coefficients or its rho are not finite, and predictions from it mean nothing"
     ),
+    Remark.HARD_MARGIN: (
+        "C is infinite, and no optimum was found: if no function of this kernel {detail}, there is none; "
+        "give a finite C"
+    ),
     Remark.ONE_CLASS: "the training data has only one class, so there is nothing to tell apart",
     Remark.WEIGHT_WITHOUT_CLASS: "a weight is given for class {detail}, which does not occur in the data",
     Remark.CLASS_DROPPED: "class {detail} has weight 0 and is left out",

@@ -203,6 +203,24 @@ def test_models_that_programs_have_edited_are_read_with_a_warning(folder, change
     assert f"warning: model:{remark}" in folder.call("svmx-update", "-q", "--remove", "1", "data", name)[2]
 
 
+def test_fault_53_a_file_of_whole_blocks_was_cut_off(tmp_path):
+    """Programs write files in blocks; one that is killed, or meets a full disk, leaves some of them."""
+    path = tmp_path / "model"
+    head, _, vectors = VALID.partition(b"0.5 1:-0.5 \n")
+    for more, readable in ((-1, True), (0, False), (1, True)):
+        tail = vectors[:-2]
+        fill = 4096 + more - len(head) - len(tail)
+        text = head + b"0.5 1:-0.5" + b" " * (fill - len(b"0.5 1:-0.5\n")) + b"\n" + tail
+        assert len(text) == 4096 + more
+        path.write_bytes(text)
+        if readable:
+            with pytest.warns(UserWarning, match="neither"):
+                load_model(str(path))
+        else:
+            with pytest.raises(FormatError, match="model:12: the last line is cut off"):
+                load_model(str(path))
+
+
 def svmlight_rows(folder):
     folder.put("tests", TESTS)
     return libsvmx.read_problem("tests")

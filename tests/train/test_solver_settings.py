@@ -251,6 +251,9 @@ def test_what_a_solver_cannot_do_is_refused_in_one_wording(solver, ability):
             lambda: libsvmx.cross_validate(X, y, 3, solver=solver(), kernel_type=0, seeder="sir"),
             lambda: libsvmx.leave_one_out(X, y, solver=solver(), kernel_type=0),
         ],
+        "takes_infinite_cost": [
+            lambda: libsvmx.train(X, y, solver=solver(), kernel_type=0, C=float("inf"), max_iter=100)
+        ],
         "has_state": [lambda: libsvmx.train(X, y, solver=solver(), kernel_type=0, keep_state=True)],
     }
     for call in calls[ability]:

@@ -20,6 +20,7 @@ class SMO(Solver):
     name: ClassVar[str] = "smo"
     summary: ClassVar[str] = "LIBSVM's path and its model files"
     follows_libsvm: ClassVar[bool] = True
+    takes_infinite_cost: ClassVar[bool] = True
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int

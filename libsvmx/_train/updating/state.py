@@ -153,6 +153,7 @@ class State:
             if self.param.svm_type == SvmType.ONE_CLASS:
                 raise ParameterError("one-class has no C")
             param, observer = replace(self.param, C=C), observer or Observer()
+            param.require_finite_cost("a state")
             transaction = Transaction(param, self.problem, self._ids, observer)
             index = PairIndex(param, self.problem, observer)
             report = transaction.rescale(self.binaries, index, param.C / self.param.C)
@@ -269,6 +270,8 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     """
     check_kept(param)
     check_problem(problem, param)
+    if problem.sample_weight is not None:
+        raise ParameterError("a state takes no weights of rows")
     problem = Problem(problem.matrix.take(problem.rows), problem.targets)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
@@ -285,6 +288,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
 def check_kept(param: Parameter) -> None:
     """Raise ParameterError for a training whose state cannot be kept."""
     param.solver.require("has_state")
+    param.require_finite_cost("a state")
     if param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
         raise ParameterError(
             "a state is kept of C-SVC, epsilon-SVR and one-class: the nu formulations fix sums that change with "

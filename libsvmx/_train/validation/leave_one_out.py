@@ -66,6 +66,8 @@ def replaces_n_folds(param: Parameter) -> bool:
     """Whether leave-one-out can take the place of LIBSVM's ``-v n`` with n rows: see ``exact``."""
     if not param.solver.follows_libsvm or param.svm_type != SvmType.C_SVC or param.probability:
         return False
+    if param.has_infinite_cost:
+        return False
     return all(weight != 0 for _, weight in param.weights)
 
 

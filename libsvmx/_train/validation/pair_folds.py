@@ -12,6 +12,7 @@ from libsvmx._train.training import assemble_classifier, class_costs, pair_probl
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 from libsvmx._train.validation.single_folds import SingleFolds
+from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from libsvmx._train.kernel_provider import KernelProvider
@@ -28,6 +29,8 @@ def folds_of(
     problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider | None = None
 ) -> ProblemFolds:
     """What solves the folds of this problem; ``kernels`` of its rows, if there were or will be other solves."""
+    if problem.sample_weight is not None:
+        raise ParameterError("alpha seeding and leave-one-out take no weights of rows: cross-validate without a seeder")
     kernels = kernels or shared_kernels(problem, param)
     if not param.svm_type.is_classification:
         return SingleFolds(problem, param, observer, kernels)

@@ -58,6 +58,7 @@ class Seeding:
 def check_seedable(param: Parameter) -> None:
     """Raises ParameterError for what folds that start from a known optimum do not do."""
     param.solver.require("may_be_seeded")
+    param.require_finite_cost("seeding or leave-one-out from one training")
     if param.probability:
         raise ParameterError("alpha seeding gives no probability estimates: leave out -b 1, or seed with none")
     if param.svm_type == SvmType.C_SVC and any(weight == 0 for _, weight in param.weights):

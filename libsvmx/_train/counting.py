@@ -1,0 +1,60 @@
+"""Which rows of a problem count: a row of weight 0, or of a class of weight 0, is as if it were not there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from libsvmx._train.formulation import counting_rows
+from libsvmx._train.observer import Remark
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import Buffer
+
+
+class CountingPart(NamedTuple):
+    """The rows that count, the parameters without the classes that do not, and the positions of these rows."""
+
+    problem: Problem
+    param: Parameter
+    rows: Buffer
+
+
+def counting_part(problem: Problem, param: Parameter, observer: Observer) -> CountingPart | None:
+    """The part of a problem that counts; None if that is all of it as it is.
+
+    Where all rows that count have weight 1, the part has no weights: it is trained as if there had been none.
+
+    Raises
+    ------
+    DataError           no row counts
+    ParameterError      C times a weight overflows
+    """
+    weights = problem.sample_weight
+    by_class = param.svm_type == SvmType.C_SVC  # nu-SVC has no C to weight
+    if weights is None and not (by_class and param.weights):
+        return None
+    if weights is not None:
+        largest = max(weights) * (param.C if param.svm_type.has_cost else 1.0)
+        if not isfinite(largest * max((weight for _, weight in param.weights), default=1.0)):
+            raise ParameterError("C times a weight is not finite")
+    rows = counting_rows(param, problem.targets, weights)
+    if len(rows) == len(problem) and (weights is None or any(weight != 1 for weight in weights)):
+        return None
+    if not len(rows):
+        raise DataError("every class has weight 0" if weights is None else "every row has weight 0")
+    part = problem.take(rows)
+    if part.sample_weight is not None and all(weight == 1 for weight in part.sample_weight):
+        part = part.unweighted()
+    if param.svm_type.is_classification:
+        dropped = {int(label) for label in set(problem.targets) - set(part.targets)}
+        for label in sorted(dropped):
+            observer.remark(Remark.CLASS_DROPPED, str(label))
+        param = replace(param, weights=tuple(pair for pair in param.weights if pair[0] not in dropped))
+    return CountingPart(part, param, rows)

@@ -1,0 +1,119 @@
+"""svmx-train -W: a file with a weight for each row."""
+
+import gzip
+
+import pytest
+from support import data
+
+import libsvmx
+from libsvmx.io.modelfile import model_text
+
+HEART = str(data.DATA / "heart_scale")
+N = 270
+WEIGHTS = [(7 * i % 5) / 2 for i in range(N)]
+TEXT = "".join(f"{w:g}\n" for w in WEIGHTS)
+
+
+@pytest.mark.parametrize("options", [{}, {"svm_type": 1, "nu": 0.2}, {"svm_type": 2}, {"svm_type": 3}, {"svm_type": 4}])
+def test_a_model_is_that_of_the_python_interface(folder, options):
+    folder.put("weights", TEXT)
+    letters = [text for name, value in options.items() for text in (f"-{name[0]}", value)]
+    folder.accepts("svmx-train", "-q", *letters, "-W", "weights", HEART, "model")
+    X, y = libsvmx.read_problem(HEART)
+    assert folder.get("model") == model_text(libsvmx.train(X, y, sample_weight=WEIGHTS, **options))
+
+
+FORMS = {
+    "no newline at the end": TEXT.rstrip("\n").encode(),
+    "blank lines at the end": TEXT.encode() + b"\n \n",
+    "carriage returns": TEXT.replace("\n", "\r\n").encode(),
+    "blanks": "".join(f" {line}\t\n" for line in TEXT.split()).encode(),
+    "exponents": "".join(f"{w:e}\n" for w in WEIGHTS).encode(),
+    "compressed": gzip.compress(TEXT.encode()),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_of_weights_may_look_like_this(folder, form):
+    folder.put("plain", TEXT)
+    folder.put("weights", FORMS[form])
+    folder.accepts("svmx-train", "-q", "-W", "plain", HEART, "expected")
+    folder.accepts("svmx-train", "-q", "-W", "weights", HEART, "model")
+    assert folder.get("model") == folder.get("expected")
+
+
+def test_weights_of_1_are_none_and_weights_of_0_leave_rows_out(folder):
+    folder.put("ones", "1\n" * N)
+    folder.accepts("svmx-train", "-q", HEART, "expected")
+    folder.accepts("svmx-train", "-q", "-W", "ones", HEART, "model")
+    assert folder.get("model") == folder.get("expected")
+    lines = (data.DATA / "heart_scale").read_bytes().splitlines(keepends=True)
+    folder.put("half", b"".join(lines[::2]))
+    folder.put("marks", "1\n0\n" * (N // 2))
+    folder.accepts("svmx-train", "-q", "-g", "0.1", "half", "expected")
+    folder.accepts("svmx-train", "-q", "-g", "0.1", "-W", "marks", HEART, "model")
+    assert folder.get("model") == folder.get("expected")
+
+
+def lines_with(number, text):
+    lines = TEXT.splitlines()
+    lines[number - 1] = text
+    return "\n".join(lines) + "\n"
+
+
+FAULTS = {
+    "negative": (lines_with(17, "-1"), "weights:17: a weight must be finite and >= 0, not -1"),
+    "nan": (lines_with(17, "nan"), "weights:17: a weight must be finite and >= 0, not nan"),
+    "infinite": (lines_with(17, "1e400"), "weights:17: a weight must be finite and >= 0, not 1e400"),
+    "two": (lines_with(17, "1 2"), "weights:17: a line must be one weight, not '1 2'"),
+    "text": (lines_with(17, "one"), "weights:17: a line must be one weight, not 'one'"),
+    "underscore": (lines_with(17, "1_0"), "weights:17: a line must be one weight, not '1_0'"),
+    "bytes": (TEXT.encode() + b"\xff\x00", "weights:271: a line must be one weight, not '\\xff\\x00'"),
+    "other digits": (lines_with(17, "\u0661").encode(), "weights:17: a line must be one weight, not '\\xd9\\xa1'"),
+    "blank": (lines_with(17, ""), "weights:17: a line must be one weight, not ''"),
+    "few": ("1\n" * 269, "weights: 269 weights for 270 rows"),
+    "many": ("1\n" * 271, "weights: 271 weights for 270 rows"),
+    "none": ("", "weights: 0 weights for 270 rows"),
+    "all 0": ("0\n" * N, "every row has weight 0"),
+    "damaged": (gzip.compress(TEXT.encode())[:-9], "weights"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_bad_file_of_weights_is_refused(folder, fault):
+    content, message = FAULTS[fault]
+    folder.put("model", folder.KEPT)
+    folder.put("weights", content)
+    err, _ = folder.refuses("svmx-train", "-q", "-W", "weights", HEART, "model")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["-W", "missing", HEART, "model"], "missing: No such file or directory"),
+        (["-W", "-", "-", "model"], "rows and weights cannot both come from standard input"),
+        (["-W", "weights", HEART, "weights"], "the model file weights is the file of weights itself"),
+        (["-W"], "option -W needs a value"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(folder, options, message):
+    folder.put("weights", TEXT)
+    err, _ = folder.refuses("svmx-train", *options)
+    assert message in err
+
+
+def test_lenient_skips_comments_in_weights_too(folder):
+    folder.put("plain", TEXT)
+    folder.put("weights", "# weights\n\n" + TEXT)
+    folder.accepts("svmx-train", "-q", "-W", "plain", HEART, "expected")
+    folder.accepts("svmx-train", "-q", "--lenient", "-W", "weights", HEART, "model")
+    assert folder.get("model") == folder.get("expected")
+
+
+def test_cross_validation_trains_with_weights_and_counts_rows(folder):
+    folder.put("weights", TEXT)
+    _, out = folder.accepts("svmx-train", "-q", "-v", "5", "-W", "weights", HEART)
+    X, y = libsvmx.read_problem(HEART)
+    found = libsvmx.cross_validate(X, y, 5, sample_weight=WEIGHTS)
+    assert out == f"Cross Validation Accuracy = {found.accuracy:g}%\n"

@@ -1,0 +1,235 @@
+"""Weights of rows: weight 2 is the row twice, weight 0 is the row left out, in every formulation and by every solver.
+
+What is compared with: the same training over rows that are repeated or left out.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.recorder import Recorder
+
+import libsvmx
+from libsvmx import decision_values, train
+from libsvmx._train.observer import Remark
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.io.modelfile import model_text
+
+SOLVERS = ("smo", "chunked", "irwls", "crsvm")
+NEAR = 1e-6  # of decision values, where eps is 1e-8
+TIGHT = 1e-8
+SMALL = {"working_set": 8}  # of chunked and irwls: many rounds
+
+
+def options_of(kind, solver="smo", **more):
+    """Parameters of a training whose optimum is sharp."""
+    known = {"svm_type": kind, "gamma": 0.3, "nu": 0.25, "C": 2.0, "p": 0.2, "eps": TIGHT, "solver": solver}
+    if solver in ("chunked", "irwls"):
+        known.update(SMALL)
+    if solver == "crsvm":
+        known.update(low_rank="cholesky", rank_error=1e-14, tolerance=1e-11)
+    return known | more
+
+
+def random_rows(seed, n=60, classes=2):
+    """(X, y by class, y of a regression, whole weights from 0 to 3)"""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    score = X[:, 0] + 0.5 * rng.normal(size=n)
+    labels = np.digitize(score, np.linspace(-0.6, 0.6, classes - 1) if classes > 2 else [0.0]) + 3.0
+    return X, labels, X @ [1, 2, -1, 0.5] + 0.3 * rng.normal(size=n), rng.integers(0, 4, size=n).astype(float)
+
+
+def targets_of(kind, labels, values):
+    return values if kind.is_regression else labels
+
+
+def repeated(w, *arrays):
+    """Each row as often as its weight says, in place of the row."""
+    times = np.repeat(np.arange(len(w)), w.astype(int))
+    return [array[times] for array in arrays]
+
+
+KINDS = [(kind, classes) for kind in SvmType for classes in ((2, 4) if kind.is_classification else (2,))]
+SOLVED = [
+    (kind, classes, solver)
+    for kind, classes in KINDS
+    for solver in SOLVERS
+    if solver != "crsvm" or kind == SvmType.C_SVC
+]
+
+
+@pytest.mark.parametrize(("kind", "classes", "solver"), SOLVED)
+def test_a_weight_is_how_often_a_row_is_there(kind, classes, solver):
+    X, labels, values, w = random_rows(1, 80, classes)
+    y, options = targets_of(kind, labels, values), options_of(kind, solver)
+    weighted = train(X, y, sample_weight=w, **options)
+    repeats = train(*repeated(w, X, y), **options)
+    np.testing.assert_allclose(decision_values(weighted, X), decision_values(repeats, X), rtol=0, atol=NEAR)
+    assert (w[np.asarray(weighted.row_numbers) - 1] > 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(KINDS), st.integers(8, 40), st.sampled_from([0.3, 5.0]))
+def test_a_weight_is_how_often_a_row_is_there_for_random_problems(seed, kind, n, C):
+    kind, classes = kind
+    X, labels, values, w = random_rows(seed, n, classes)
+    w[:classes] = 1  # some row counts, and classes come in the same order
+    y, options = targets_of(kind, labels, values), options_of(kind, C=C, nu=0.15)
+    once, often = Recorder(), Recorder()
+    try:
+        expected = train(*repeated(w, X, y), observer=often, **options)
+    except (ParameterError, DataError) as error:  # nu is infeasible, or the solution degenerates
+        with pytest.raises(type(error)):
+            train(X, y, sample_weight=w, **options)
+        return
+    found = train(X, y, sample_weight=w, observer=once, **options)
+    # without rho, which may lie anywhere in an interval where no row is within its bounds, nor the scale that depends
+    # on it
+    for pair in range(len(once.reports)):
+        sums = [
+            (decision_values(model, X)[:, pair] + model.offsets[pair]) / (report.value if kind == SvmType.NU_SVC else 1)
+            for model, report in ((found, once.reports[pair]), (expected, often.reports[pair]))
+        ]
+        np.testing.assert_allclose(*sums, rtol=0, atol=NEAR)
+
+
+@pytest.mark.parametrize("probability", [False, True])
+@pytest.mark.parametrize(("kind", "classes"), KINDS)
+def test_weights_of_1_change_no_byte(kind, classes, probability):
+    X, labels, values, _ = random_rows(2, 70, classes)
+    y, options = targets_of(kind, labels, values), options_of(kind, eps=1e-3, nu=0.23, probability=probability)
+    assert model_text(train(X, y, sample_weight=np.ones(len(y)), **options)) == model_text(train(X, y, **options))
+
+
+@pytest.mark.parametrize("probability", [False, True])
+@pytest.mark.parametrize(("kind", "classes"), KINDS)
+def test_rows_of_weight_0_are_not_there_to_the_byte(kind, classes, probability):
+    X, labels, values, w = random_rows(3, 70, classes)
+    y, options = targets_of(kind, labels, values), options_of(kind, eps=1e-3, nu=0.23, probability=probability)
+    stays = w > 0
+    model = train(X, y, sample_weight=stays.astype(float), **options)
+    rest = train(X[stays], y[stays], **options)
+    assert model_text(model) == model_text(rest)
+    np.testing.assert_array_equal(model.row_numbers, np.flatnonzero(stays)[np.asarray(rest.row_numbers) - 1] + 1)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_weights_of_classes_and_rows_multiply(solver):
+    X, y, _, w = random_rows(4, 80, 3)
+    options = options_of(SvmType.C_SVC, solver, eps=1e-3)
+    both = train(X, y, sample_weight=w, weights={4: 2.0}, **options)
+    rows = train(X, y, sample_weight=np.where(y == 4, 2 * w, w), **options)
+    assert model_text(both) == model_text(rows)
+
+
+@pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.NU_SVR])
+def test_a_weight_of_all_rows_is_a_factor_of_C(kind):
+    X, labels, values, _ = random_rows(5)
+    y, options = targets_of(kind, labels, values), options_of(kind, eps=1e-3)
+    doubled = train(X, y, sample_weight=np.full(len(y), 2.0), **options)
+    assert model_text(doubled) == model_text(train(X, y, **options | {"C": 2 * options["C"]}))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_class_whose_rows_all_have_weight_0_is_not_there(classes):
+    X, y, _, _ = random_rows(6, 80, 3)
+    w = (y != 4).astype(float) if classes == 2 else np.where(y == 4, 2.0, 1.0)
+    seen = Recorder()
+    model = train(X, y, sample_weight=w, weights={4: 3.0}, observer=seen)
+    assert len(model.labels) == classes
+    assert (Remark.CLASS_DROPPED in seen.remarks) == (classes == 2)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_bound_too_small_for_a_double_is_weight_0(solver):
+    X, y, _, _ = random_rows(7)
+    w = np.where(np.arange(len(y)) % 5, 1.0, 1e-320)
+    options = options_of(SvmType.C_SVC, solver, C=1e-10, eps=1e-3)
+    left = train(X[w == 1], y[w == 1], **options)
+    assert model_text(train(X, y, sample_weight=w, **options)) == model_text(left)
+
+
+def test_what_is_reported_of_a_solve_knows_the_bound_of_each_row():
+    X, labels, values, w = random_rows(8)
+    for kind in SvmType:
+        y, weighted, repeats = targets_of(kind, labels, values), Recorder(), Recorder()
+        options = options_of(kind)
+        model = train(X, y, sample_weight=w, observer=weighted, **options)
+        train(*repeated(w, X, y), observer=repeats, **options)
+        one, other = weighted.reports[0], repeats.reports[0]
+        assert one.quantity == other.quantity
+        assert one.value == pytest.approx(other.value, abs=NEAR)
+        assert one.objective == pytest.approx(other.objective, rel=NEAR)
+        bounds = w[np.asarray(model.row_numbers) - 1] * (one.value if kind == SvmType.NU_SVC else 1.0)
+        if kind.has_cost:
+            bounds = bounds * options["C"]
+        assert one.n_bsv == np.count_nonzero(np.abs(model.sv_coef[0]) >= bounds * (1 - 1e-12))
+        assert 0 < one.n_bsv < one.n_sv
+
+
+def test_a_precomputed_kernel_has_weights_too():
+    X, y, _, w = random_rows(9)
+    K = X @ X.T
+    model = train(K, y, sample_weight=w, kernel_type=KernelType.PRECOMPUTED, eps=TIGHT)
+    linear = train(X, y, sample_weight=w, kernel_type=KernelType.LINEAR, eps=TIGHT)
+    np.testing.assert_allclose(decision_values(model, K), decision_values(linear, X), atol=NEAR)
+
+
+# ---- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([1.0] * 59, r"^X has 60 rows, but sample_weight has shape \(59,\)$"),
+        ([[1.0]] * 60, r"^X has 60 rows, but sample_weight has shape \(60, 1\)$"),
+        (1.0, r"^X has 60 rows, but sample_weight has shape \(\)$"),
+        ([1.0] * 7 + [-0.5] + [1.0] * 52, r"^row 7: sample_weight must be finite and >= 0, not -0.5$"),
+        ([1.0] * 7 + [np.nan] + [1.0] * 52, r"^row 7: sample_weight must be finite and >= 0, not nan$"),
+        ([1.0] * 7 + [np.inf] + [1.0] * 52, r"^row 7: sample_weight must be finite and >= 0, not inf$"),
+        ([1j] * 60, "^sample_weight must hold real numbers, not complex128$"),
+        (["1"] * 60, "^sample_weight must hold real numbers, not <U1$"),
+        ([None] * 60, "^row 0: sample_weight must be finite and >= 0, not nan$"),
+        ([[1.0, 2.0], [3.0]], "^sample_weight cannot be read as numbers"),
+        ([0.0] * 60, "^every row has weight 0$"),
+        ([1e300] * 60, "^C times a weight is not finite$"),
+    ],
+)
+def test_bad_weights_are_refused(given, message):
+    X, y, _, _ = random_rows(10)
+    with pytest.raises((DataError, ParameterError), match=message):
+        train(X, y, sample_weight=given, C=1e20)
+
+
+def test_nu_is_infeasible_by_weights_not_by_rows():
+    X, y, _, _ = random_rows(11)
+    w = np.where(y == y[0], 1.0, 1000.0)
+    train(X, y, svm_type=SvmType.NU_SVC, nu=0.5)
+    with pytest.raises(
+        ParameterError, match=r"nu = 0\.5 is infeasible: the weights of classes .* add up to .*000, which"
+    ):
+        train(X, y, svm_type=SvmType.NU_SVC, nu=0.5, sample_weight=w)
+
+
+def test_weights_come_in_every_form_and_are_not_kept():
+    X, y, _, w = random_rows(12)
+    expected = model_text(train(X, y, sample_weight=w))
+    frozen = w.copy()
+    frozen.flags.writeable = False
+    strided = np.repeat(w, 2)[::2]
+    for form in (w.tolist(), w.astype(np.float32), w.astype(int), frozen, strided, np.array(w, dtype=object)):
+        assert model_text(train(scipy.sparse.csr_array(X), y, sample_weight=form)) == expected
+    assert np.array_equal(frozen, w)
+
+
+def test_cross_validation_without_seeding_weighs_the_rows_it_trains_on():
+    X, y, _, w = random_rows(13, 90, 3)
+    found = libsvmx.cross_validate(X, y, 4, sample_weight=w, eps=TIGHT)
+    for fold in range(4):
+        out = found.fold_of == fold
+        model = train(X[~out], y[~out], sample_weight=w[~out], eps=TIGHT)
+        assert np.array_equal(libsvmx.predict(model, X[out]), found.predictions[out])
+    assert found.accuracy == 100 * np.mean(found.predictions == y)
