@@ -1,6 +1,10 @@
-"""Errors a caller can act on. All derive from ValueError, so ``except ValueError`` catches them."""
+"""Errors a caller can act on. All derive from ValueError, so ``except ValueError`` catches them. And one warning."""
 
 from __future__ import annotations
+
+
+class ConvergenceWarning(UserWarning):
+    """A training ended before its tolerance was reached: the result is feasible, not optimal."""
 
 
 class SvmxError(ValueError):

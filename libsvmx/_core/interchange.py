@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from libsvmx._core.buffers import filled
 
 if TYPE_CHECKING:
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer, FloatArray
 
 
@@ -67,7 +66,7 @@ def _checked(row: int, n_rows: int) -> int:
     return row + n_rows if row < 0 else row
 
 
-def dense_of(matrix: CsrMatrix) -> FloatArray:
+def dense_of(matrix: Any) -> FloatArray:
     """All values with zeros between them: ndarray of float64, shape as ``matrix``. Raises MemoryError."""
     import numpy as np
 
@@ -80,7 +79,7 @@ def dense_of(matrix: CsrMatrix) -> FloatArray:
     return dense
 
 
-def scipy_of(matrix: CsrMatrix) -> Any:
+def scipy_of(matrix: Any) -> Any:
     """A scipy.sparse.csr_matrix of float64 with memory of its own, shape as ``matrix``."""
     import numpy as np
     from scipy.sparse import csr_matrix

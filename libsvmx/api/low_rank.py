@@ -98,7 +98,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     ParameterError         neither rank nor rank_error, or an unknown method
     DataError              bad data, or a kernel matrix that is not positive semidefinite, so that it has no factor
     """
-    param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options})
+    param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options}, X=X)
     solver = param.solver
     if not isinstance(solver, CRSVM) or not solver.low_rank:
         raise ParameterError("a low-rank factor needs a rank, or the error that it may have (rank_error)")

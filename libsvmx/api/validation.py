@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import parameter_of, problem_of, rand_of
+from libsvmx.api.warned import early_stops_warned
 
 if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.validation.cross_validation import CrossValidated
@@ -115,12 +116,11 @@ def cross_validate(
     ------
     ParameterError, DataError
     """
-    param = parameter_of(param, options, random_state)
+    param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
     seeding = Seeding(seeder or "none", scheme)
-    found = cross_validation.cross_validate(
-        problem, param, n_folds, rand_of(random_state), observer or Observer(), seeding
-    )
+    with early_stops_warned(observer) as told:
+        found = cross_validation.cross_validate(problem, param, n_folds, rand_of(random_state), told, seeding)
     return CrossValidation(
         **_figures(found, problem),
         fold_of=np.asarray(found.fold_of),
@@ -152,9 +152,10 @@ def leave_one_out(
     ------
     ParameterError, DataError
     """
-    param = parameter_of(param, options, random_state)
+    param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param)
-    found = leave_one_out_problem(problem, param, rand_of(random_state), observer or Observer(), seeder, values)
+    with early_stops_warned(observer) as told:
+        found = leave_one_out_problem(problem, param, rand_of(random_state), told, seeder, values)
     return LeaveOneOut(**_figures(found, problem), retrained=np.asarray(found.retrained), full=found.full)
 
 

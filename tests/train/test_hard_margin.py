@@ -117,6 +117,7 @@ def test_libsvms_python_interface(tmp_path):
     assert model_text(libsvmx.train(rows, targets, C=inf, kernel_type=0)) == known.model_bytes(tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 def test_what_no_function_separates_ends_with_the_honest_status(folder):
     X, y = [[1.0], [2.0], [3.0], [4.0]], [1, -1, 1, -1]
     told = Recorder()
