@@ -16,6 +16,9 @@ import signal
 
 # The oracle must run with one thread, or it sums in another order; before anything else loads OpenMP.
 os.environ["OMP_NUM_THREADS"] = "1"
+# Help is as wide as written: COLUMNS is the runner's, which readline puts into the environment behind Python's back.
+os.environ.pop("COLUMNS", None)
+os.unsetenv("COLUMNS")
 # A test run started with & inherits an ignored SIGINT, and would hand it on to the commands under test.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -40,7 +40,7 @@ def python(clone, *arguments, **variables):
         "from libsvmx import Model; import sys; print(sys.modules[Model.__module__].__file__)",
         "import libsvmx, importlib as i; i.reload(libsvmx); print(i.import_module('libsvmx').__file__)",
         "import importlib.resources as r; print(r.files('libsvmx') / '__init__.py')",
-        "import pkgutil, libsvmx; print({m.module_finder.path for m in pkgutil.iter_modules(libsvmx.__path__)}.pop())",
+        "import importlib.util as u; print(u.find_spec('libsvmx.svmutil').origin)",
     ],
 )
 def test_an_import_is_of_the_installed_package(code, clone):

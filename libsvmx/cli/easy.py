@@ -43,7 +43,7 @@ options:
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
-    job = gridjob.Job()
+    job = gridjob.Job(command="svmx-easy", resume_option="--resume")
     resume: list[bool] = []
     _, _, names, switches = grammar(job, ())
     solver_names, solver_switches = solver_grammar(job.values, asked_solvers(argv))
@@ -60,7 +60,7 @@ def main(argv: list[str]) -> int:
     files = parse(argv, {}, {}, names, switches, USAGE, version_text("svmx-easy"))
     if not 1 <= len(files) <= 2:
         raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
-    job.parameter()  # everything wrong with the options shows before anything is written
+    job.plan(0)  # everything wrong with the options shows before anything is written
     check(files)
     train_name = os.path.basename(files[0])
     model_file = f"{train_name}.model"

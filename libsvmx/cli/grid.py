@@ -18,7 +18,7 @@ from libsvmx._train.validation.grid_search import Outcome, Plan, Search
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import Progress, write_tables
-from libsvmx.cli.process import run, tidy_end, warn, write
+from libsvmx.cli.process import on_interrupt_say, printer, run, tidy_end, warn
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError
 from libsvmx.io import transcript
@@ -43,7 +43,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
         "folds": plan.n_folds,
         "seeder": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
         "parameters": parameters,
-        "chain": sorted(plan.grid.c_values or ()) if plan.chained else None,
+        "chain": sorted(map(float, plan.grid.c_values or ())) if plan.chained else None,
         "version": VERSION,
     }
     normal: dict[str, Any] = json.loads(json.dumps(found))  # tuples and enumerations as a file gives them back
@@ -77,6 +77,8 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
             search = Search(plan, problem, pool, results, Remarks())  # refuses before old results are gone
             with tidy_end():
                 record, states = outputs(job, identity, stack)
+            if states.folder:
+                on_interrupt_say(job.command, f"interrupted; the same command with {job.going_on} goes on")
             for point in results.found.values():
                 progress.add("resumed", point)
             for outcome in search:
@@ -157,9 +159,10 @@ def main(argv: list[str]) -> int:
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
-    best = search_file(job, read(job, param), write).best
+    say = printer(*job.outputs)
+    best = search_file(job, read(job, param), say).best
     powers = [str(2.0**value) for value in best.key if value is not None]
-    write(f"{' '.join(powers)} {best.rate}\n")
+    say(f"{' '.join(powers)} {best.rate}\n")
     return 0
 
 

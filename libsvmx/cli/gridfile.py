@@ -29,7 +29,7 @@ from libsvmx._train.validation.grid_search import Outcome
 from libsvmx._typing import Buffer
 from libsvmx.cli.startfile import read_start, start_bytes
 from libsvmx.exceptions import FormatError, SvmxError
-from libsvmx.io.files import atomic_write
+from libsvmx.io.files import STANDARD_OUTPUT, atomic_write, name_of_output
 
 try:
     import fcntl
@@ -212,7 +212,7 @@ class ResultsFile:
     ) -> None:
         self.path = path
         header = "" if keep and described else f"{RUN}{json.dumps(dict(description))}\n"
-        self.regular = not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode)
+        self.regular = path != STANDARD_OUTPUT and (not os.path.exists(path) or stat.S_ISREG(os.stat(path).st_mode))
         if self.regular and os.path.exists(path):
             with open(path, "rb") as old:
                 self._lock(old, path)
@@ -220,7 +220,9 @@ class ResultsFile:
             with atomic_write(path) as file:
                 file.write(header.encode())
             header = ""
-        self.file = os.fdopen(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666), "ab", buffering=0)
+        append = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        descriptor = os.dup(1) if path == STANDARD_OUTPUT else os.open(path, append, 0o666)
+        self.file = os.fdopen(descriptor, "ab", buffering=0)
         try:
             if self.regular:
                 self._lock(self.file, path)
@@ -257,7 +259,7 @@ class ResultsFile:
             if self.regular:
                 os.fsync(self.file.fileno())
         except OSError as error:
-            error.filename = self.path
+            error.filename = name_of_output(self.path)
             if self.regular:
                 with suppress(OSError):
                     self.file.truncate(end)
@@ -291,7 +293,7 @@ class States:
         self.remark = remark
 
     def _path(self, g: float | None) -> str:
-        return os.path.join(self.folder, f"{'all' if g is None else g}{SUFFIX}")
+        return os.path.join(self.folder, f"{'all' if g is None else float(g)}{SUFFIX}")
 
     def load(self, g: float | None) -> tuple[Key, object] | None:
         """The last start of a column, or None if there is none of this run that can be read."""

@@ -18,7 +18,7 @@ from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import ParameterError
-from libsvmx.io.files import STANDARD_INPUT, check_target, same_file
+from libsvmx.io.files import STANDARD_INPUT, check_target, name_of_output, same_file
 
 USAGE = """\
 usage: svmx-grid [options] [svmx-train options] dataset
@@ -45,6 +45,8 @@ more:
   --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
                            none is LIBSVM's own path, with exactly the rates of svm-train
   --help, --version
+
+As a file that is written, - is standard output; points and result are told on standard error then.
 """
 
 VALUED = ("-log2c", "-log2g", "-v", "-svmtrain", "-gnuplot", "-out", "-png")
@@ -68,6 +70,8 @@ class Job(TrainJob):
     seeding: Seeding = field(default_factory=lambda: Seeding("auto"))
     dataset: str = ""
     ignored: list[str] = field(default_factory=list)
+    command: str = "svmx-grid"
+    resume_option: str = "-resume"
 
     @property
     def title(self) -> str:
@@ -78,6 +82,16 @@ class Job(TrainJob):
     def kind(self) -> tuple[tuple[bool, bool], bool]:
         """Which axes are searched, and whether rates are errors."""
         return (self.c_axis is not None, self.g_axis is not None), self.parameter().svm_type.is_regression
+
+    @property
+    def outputs(self) -> list[str]:
+        """The files that are written."""
+        return [name for name in (self.out, self.png, self.csv, self.json) if name is not None]
+
+    @property
+    def going_on(self) -> str:
+        """The option that resumes from the results file."""
+        return self.resume_option if self.out == f"{self.title}.out" else f"{self.resume_option} {self.out}"
 
     def plan(self, max_index: int) -> Plan:
         """The search. Raises UsageError for what does not go together."""
@@ -169,18 +183,17 @@ def check(job: Job) -> None:
         warn(f"option {option} is ignored: nothing but this program is run")
     if job.png is not None:
         if job.png_asked:
-            need("matplotlib", "plot", "-png")
+            need("matplotlib", "plot", "-png needs")
             gridplot.load()
         elif not available("matplotlib"):
             job.png = None
     if job.resume is not None:
         os.stat(job.resume)
-    outputs = [name for name in (job.out, job.png, job.csv, job.json) if name is not None]
-    for i, name in enumerate(outputs):
+    for i, name in enumerate(job.outputs):
         check_target(name)
         if same_file(name, job.dataset):
             raise UsageError(f"the output file {name} is the data set itself")
-        if any(os.path.realpath(name) == os.path.realpath(other) for other in outputs[:i]) and name != os.devnull:
-            raise UsageError(f"two outputs are to go to {name}")
+        if any(os.path.realpath(name) == os.path.realpath(other) for other in job.outputs[:i]) and name != os.devnull:
+            raise UsageError(f"two outputs are to go to {name_of_output(name)}")
         if name is not job.out and job.resume is not None and same_file(name, job.resume):
             raise UsageError(f"the output file {name} is the file to resume from, which would be lost")

@@ -57,8 +57,8 @@ def rows_of(search: Search) -> Iterator[dict[str, Any]]:
         param = param_at(search.plan.param, point.key)
         rates = {"mse": point.rate, "scc": point.scc} if search.plan.is_regression else {"rate": point.rate}
         yield {
-            "log2c": point.log2c,
-            "log2g": point.log2g,
+            "log2c": None if point.log2c is None else float(point.log2c),
+            "log2g": None if point.log2g is None else float(point.log2g),
             "C": param.C,
             "gamma": param.gamma,
             **rates,

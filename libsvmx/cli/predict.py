@@ -14,7 +14,7 @@ from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx.cli.options import UsageError, count, parse, switch
-from libsvmx.cli.process import run, tidy_end, warn, write
+from libsvmx.cli.process import printer, run, tidy_end, warn
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io import transcript
@@ -32,7 +32,8 @@ USAGE = """\
 usage: svmx-predict [options] test_file model_file output_file
 
 Predicts the rows of a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) with a
-LIBSVM model and writes one prediction a line.
+LIBSVM model and writes one prediction a line. output_file - is standard output; what else would be
+printed there goes to standard error then.
 
 options, LIBSVM's:
   -b 0|1   probability estimates, for a model trained with -b 1 (0)
@@ -93,7 +94,7 @@ def main(argv: list[str]) -> int:
     reader = BatchReader(test_file, lenient=job.lenient, unlabeled=job.unlabeled)
     batches = iter(reader)
     first = next(batches)  # what is wrong with a small file shows before anything is printed or written
-    info = (lambda text: None) if job.quiet else write
+    info = (lambda text: None) if job.quiet else printer(output_file)
     if model.has_probability and not job.probability:
         info(transcript.PROBABILITY_UNUSED)
     elif job.probability and model.param.svm_type.is_regression:
@@ -110,13 +111,18 @@ def main(argv: list[str]) -> int:
                     raise batch.locate(error, rows[0]) from error
                 output.write(lines)
                 if not job.unlabeled:
-                    scores.add(labels, batch.targets[rows[0] : rows[0] + len(rows)])
+                    targets = batch.targets[rows[0] : rows[0] + len(rows)]
+                    scores.add(labels, targets)
+                    predictions.compare(targets)
     for remark in reader.remarks:
         warn(remark)
     if predictions.unfinished:
         warn(transcript.REMARKS[Remark.COUPLING_LIMIT].format(detail=predictions.unfinished))
     if not job.unlabeled:
         info(transcript.prediction(scores, model.param.svm_type.is_regression))
+        if scores.total and not predictions.known_label and not job.quiet:
+            known = " ".join(map(str, model.class_labels or ()))
+            warn(f"{test_file}: no row has a label of the model, which knows {known}: the accuracy says nothing")
     return 0
 
 
@@ -132,6 +138,7 @@ class Predictions:
     header : bytes         first line of the output file, or nothing
     slice_rows : int       rows to ask for at a time
     unfinished : int       rows so far whose pairwise coupling met its iteration limit
+    known_label : bool     whether a row so far has a label of the model, if that has labels
     """
 
     def __init__(self, model: Model, job: Job) -> None:
@@ -139,12 +146,17 @@ class Predictions:
         self.predictor = Predictor(model, thread_count(job.threads))
         self.estimate = job.probability and not model.param.svm_type.is_regression
         self.unfinished = 0
+        self.known_label = model.class_labels is None
         self.slice_rows = max(1, SLICE_VALUES // max(1, len(model.offsets)))
         self.header = b""
         if self.estimate:
             names = model.class_labels
             words = ["label", "normal", "outlier"] if names is None else ["labels", *map(str, names)]
             self.header = " ".join(words).encode("ascii") + b"\n"
+
+    def compare(self, targets: Buffer) -> None:
+        """Take notice of the labels that rows have in the data."""
+        self.known_label = self.known_label or not set(self.model.class_labels or ()).isdisjoint(targets)
 
     def of(self, matrix: CsrMatrix, rows: Buffer) -> tuple[Buffer, bytes]:
         """Labels or targets of some rows, and their lines: by %.17g, or label and probabilities by %g."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from libsvmx._core import last_words
 from libsvmx.cli.options import HelpRequested, Usage, UsageError, text_of
 from libsvmx.exceptions import SvmxError
+from libsvmx.io.files import STANDARD_OUTPUT
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
 ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
@@ -20,8 +23,10 @@ def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     # die by the signal, at once and without a traceback, as a C program does
     if not _ignored(signal.SIGINT):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        _last_words.wanted = True
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    _print_names_as_typed()
     sys.exit(guarded(command, main, usage, sys.argv[1:]))
 
 
@@ -51,15 +56,28 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
 
 
 def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> tuple[int, str]:
-    """Exit code and what is still to be printed on standard output: help, usage or nothing."""
+    """Exit code and what is still to be printed on standard output: help, usage or nothing.
+
+    As LIBSVM's do, a command alone prints its usage. A wrong option gets a line on standard error, and nothing on
+    standard output, where a script would take it for a result.
+    """
     try:
         return main(argv), ""
     except HelpRequested as request:
-        return 0, request.args[0]
+        return 0, as_wide_as_the_terminal(request.args[0])
     except UsageError as error:
-        if str(error):
-            complain(command, str(error))
-        return FAILURE, text_of(usage)
+        if not str(error):
+            return FAILURE, as_wide_as_the_terminal(text_of(usage))
+        complain(command, str(error))
+        _say(f"see {command} --help\n")
+        return FAILURE, ""
+
+
+def as_wide_as_the_terminal(text: str) -> str:
+    """A usage, with no line longer than the terminal."""
+    from libsvmx.cli.helptext import columns, fitted  # not worth its time at the start of other runs
+
+    return fitted(text, columns())
 
 
 def _drop_unwritable_output() -> None:
@@ -101,9 +119,66 @@ def write(text: str) -> None:
         raise
 
 
+def note(text: str) -> None:
+    """To standard error, what would stand on standard output if that did not go to a file's reader."""
+    _say(text)
+
+
+def printer(*outputs: str | None) -> Callable[[str], None]:
+    """Where a command prints: on standard error if one of its output files is standard output, ``-``."""
+    return note if STANDARD_OUTPUT in outputs else write
+
+
+def _print_names_as_typed() -> None:
+    """File names come out by the bytes they came in by, whatever the locale."""
+    codecs.register_error(AS_TYPED, _as_typed)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError):  # closed by the caller
+            stream.reconfigure(errors=AS_TYPED)  # type: ignore[union-attr]
+
+
+AS_TYPED = "libsvmx.as_typed"
+
+
+def _as_typed(error: UnicodeError) -> tuple[bytes, int]:
+    """Bytes that are no text of this locale as they were; characters that it lacks by their codes."""
+    assert isinstance(error, UnicodeEncodeError)
+    characters = error.object[error.start : error.end]
+    parts = (
+        bytes([ord(c) - 0xDC00]) if "\udc80" <= c <= "\udcff" else c.encode("ascii", "backslashreplace")
+        for c in characters
+    )
+    return b"".join(parts), error.end
+
+
+class _LastWords:
+    """What Ctrl-C prints before it ends the process."""
+
+    wanted = False  # only a process that is a command's own, and listens to Ctrl-C
+    text = b""
+
+    def arm(self) -> None:
+        """Have them said from now on; to be called again when a handler of Python's has been in their place."""
+        if self.text:
+            last_words.say_on(signal.SIGINT, self.text)
+
+
+_last_words = _LastWords()
+
+
+def on_interrupt_say(command: str, text: str) -> None:
+    """What Ctrl-C says from now on. Nothing where it is ignored, or where the command is called by a program."""
+    if _last_words.wanted:
+        terminal = sys.stderr is not None and sys.stderr.isatty()  # which shows ^C in the line
+        _last_words.text = f"{chr(10) * terminal}{command}: {text}\n".encode(errors="surrogateescape")
+        _last_words.arm()
+
+
 def die_by(signum: signal.Signals) -> None:
     """End as the signal would have ended the process, so that a shell sees it."""
     signal.signal(signum, signal.SIG_DFL)
+    if signum == signal.SIGINT:
+        _last_words.arm()
     os.kill(os.getpid(), signum)
 
 
@@ -138,6 +213,8 @@ def tidy_end() -> Iterator[None]:
     finally:
         for signum, handler in previous.items():
             signal.signal(signum, handler)
+            if signum == signal.SIGINT and handler == signal.SIG_DFL:
+                _last_words.arm()
 
 
 class StopFlag:

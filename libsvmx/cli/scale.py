@@ -14,7 +14,7 @@ from libsvmx.cli.options import UsageError, parse, real
 from libsvmx.cli.process import run, tidy_end, warn
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError, ParameterError
-from libsvmx.io.files import check_target, same_file
+from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, check_target, same_file
 from libsvmx.io.rangefile import Ranges, read_ranges, write_ranges
 from libsvmx.io.scaling import RowScaler, feature_ranges, label_range
 from libsvmx.io.svmlight import DataFile, read_data
@@ -122,9 +122,13 @@ def main(argv: list[str]) -> int:
     if len(files) != 1:
         raise UsageError("one data file is needed" if argv else "")
     if job.save is not None:
+        if job.save == STANDARD_OUTPUT:
+            raise UsageError("the ranges need a file: the scaled data go to standard output")
         check_target(job.save)
         if same_file(job.save, files[0]):
             raise UsageError(f"the range file is the same as {files[0]}, which would be lost")
+    if job.restore == files[0] == STANDARD_INPUT:
+        raise UsageError("standard input can be the data or the range file, not both")
     ranges = None if job.restore is None else read_ranges(job.restore)
     data = read_data(files[0], lenient=job.lenient)
     for remark in data.remarks:

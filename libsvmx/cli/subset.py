@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, isfinite
 from random import Random
 
 from libsvmx.cli.options import UsageError, integer, parse
@@ -13,13 +13,14 @@ from libsvmx.cli.process import run, tidy_end, warn
 from libsvmx.cli.scale import write_output
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import FormatError, ParameterError
-from libsvmx.io.files import check_target, read_bytes, same_file, write_files
+from libsvmx.io.files import check_target, name_of_output, read_bytes, same_file, write_files
 
 USAGE = """\
 usage: svmx-subset [options] dataset subset_size [output1] [output2]
 
 Draws subset_size lines of a data file (plain, .gz, .xz, .bz2, or - for standard input) at random and
-writes them, in their order, to output1 or standard output, and the rest to output2.
+writes them, in their order, to output1 or standard output, and the rest to output2 (- is standard
+output, too).
 
 options, subset.py's:
   -s 0|1    0 stratified: every class keeps its share, and has at least one line (default); 1 plain
@@ -64,11 +65,14 @@ def main(argv: list[str]) -> int:
         if same_file(target, path):
             raise UsageError(f"the output file {target} is the data set itself")
     if len(targets) == 2 and os.path.realpath(targets[0]) == os.path.realpath(targets[1]):
-        raise UsageError(f"both outputs are to go to {targets[0]}")
+        raise UsageError(f"both outputs are to go to {name_of_output(targets[0])}")
     name = "standard input" if path == "-" else path
     lines = data_lines(path, name)
-    if not 1 <= size <= len(lines):
-        raise ParameterError(f"subset_size {size} is not between 1 and {len(lines)}, the number of lines of {name}")
+    least = 1 if job.stratified else 0
+    if not least <= size <= len(lines):
+        raise ParameterError(
+            f"subset_size {size} is not between {least} and {len(lines)}, the number of lines of {name}"
+        )
     random = Random(job.random_state)
     chosen = stratified(lines, size, random, name) if job.stratified else random.sample(range(len(lines)), size)
     write_parts(lines, set(chosen), targets)
@@ -76,8 +80,11 @@ def main(argv: list[str]) -> int:
 
 
 def data_lines(path: str, name: str) -> list[bytes]:
-    """Lines with their ends; blank ones at the end are left out. Raises FormatError for others."""
+    """Lines with their ends; blank ones at the end are left out. Raises FormatError for others, and lone \\r."""
     lines = io.BytesIO(read_bytes(path)).readlines()
+    for number, line in enumerate(lines, 1):
+        if (column := line.rstrip(b"\r\n").find(b"\r")) >= 0:
+            raise FormatError(name, number, column + 1, "carriage return inside the line")
     n = len(lines)
     while n and not lines[n - 1].strip():
         n -= 1
@@ -112,9 +119,10 @@ def label_of(line: bytes) -> float | bytes:
     """The label: a number where it is one, so that +1 and 1 are one class."""
     text = line.split(None, 1)[0]
     try:
-        return float(text)
+        label = float(text)
     except ValueError:
         return text
+    return label if isfinite(label) else text  # nan is not even equal to itself
 
 
 def write_parts(lines: list[bytes], chosen: set[int], targets: list[str]) -> None:

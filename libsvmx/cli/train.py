@@ -16,7 +16,7 @@ from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
-from libsvmx.cli.process import StopFlag, run, tidy_end, warn, write
+from libsvmx.cli.process import StopFlag, printer, run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import (
     asked_solvers,
     check_takers,
@@ -43,7 +43,8 @@ TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
 
 Trains a support vector machine on LIBSVM data (plain, .gz, .xz, .bz2, or - for standard input)
-and writes a LIBSVM model, by default <name of training_file>.model in the current folder.
+and writes a LIBSVM model, by default <name of training_file>.model in the current folder; - is
+standard output, and the report goes to standard error then.
 
 options, LIBSVM's (only the letter counts, the last of equal options wins):
   -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR
@@ -281,7 +282,8 @@ def main(argv: list[str]) -> int:
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
     problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job, data))
     param = default_gamma(param, data.matrix.max_index)
-    observer: Observer = transcript.TrainingReport((lambda text: None) if job.quiet else write, warn)
+    say = printer(None if job.validates else model_file)
+    observer: Observer = transcript.TrainingReport((lambda text: None) if job.quiet else say, warn)
     if job.save_on_interrupt:
         flag = StopFlag()
         flag.listen()

@@ -15,7 +15,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import run, tidy_end, warn, write
+from libsvmx.cli.process import printer, run, tidy_end, warn
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -23,7 +23,7 @@ from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, check_target, held, read_bytes, same_file, write_files
+from libsvmx.io.files import STANDARD_INPUT, check_target, held, name_of_output, read_bytes, same_file, write_files
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
@@ -44,6 +44,7 @@ The first form starts from a model of svm-train or svmx-train and the data it wa
 model takes the place of model_file, or is new_model_file. The second form starts from what
 --save-state wrote. The third trains on the first N rows of stream_file; then, again and again, it
 predicts the next M rows, lets them join, and lets the M oldest leave; model_file is the last model.
+A file that is written may be -, standard output; the report goes to standard error then.
 
 changes:
   --add FILE          rows that join (LIBSVM data)
@@ -59,10 +60,14 @@ options, those of svmx-train (only the letter counts, the last of equal options 
 needs what a model file does not tell: those of -c, -wL, -p and -n that the model was trained with.
   -s type     0 C-SVC (default), 2 one-class, 3 epsilon-SVR
   -t kernel   {kernels}
-  -d degree   (3)       -g gamma   (1 / largest feature index; of the first N rows)      -r coef0    (0)
-  -c C        (1)       -n nu      (0.5)                                                 -p epsilon  (0.1)
+  -d degree   (3)
+  -g gamma    (1 / largest feature index; of the first N rows)
+  -r coef0    (0)
+  -c C        (1)
+  -n nu       (0.5)
+  -p epsilon  (0.1)
   -m MB       memory for kernel rows (100)
-  -e eps      tolerance where no path leads on and rows are trained anew (0.001)
+  -e eps      tolerance where rows are trained anew, since no path leads on (0.001)
   -wL weight  multiply C by weight for class L, C-SVC only
   -q          quiet
 
@@ -136,9 +141,8 @@ class Job(TrainingJob):
             raise UsageError("option --window excludes --add, --remove and --state")
         if self.step > self.window:
             raise UsageError(f"--step {self.step} is more than --window {self.window}")
-        most = 1 if self.state else 3
+        most, what = (1, "only a new model file") if self.state else (3, "no further file")
         if len(files) > most:
-            what = "only a new model file" if self.state else "no further file"
             raise UsageError(f"{files[most]}: {what} goes with these options")
         if self.state:
             given = [name for name in self.values if name in PARAMETER_FIELDS.difference(OF_A_STATE, "C")]
@@ -216,7 +220,7 @@ def check_files(sources: list[str], targets: list[str | None]) -> None:
         for other in outputs[:i]:
             replaced = os.path.isfile(name) or not os.path.exists(name)  # a device can take both
             if replaced and os.path.realpath(name) == os.path.realpath(other):
-                raise UsageError(f"two files are to be written to {name}")
+                raise UsageError(f"two files are to be written to {name_of_output(name)}")
 
 
 def keep_apart(sources: list[str], target: str | None, what: str) -> None:
@@ -248,7 +252,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     others = [name for name in (job.add, removed_file(job)) if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
-    observer = Remarks((lambda text: None) if job.quiet else write, warn)
+    observer = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
     added = read_rows(job, job.add) if job.add is not None else None
     name = removed_file(job)
     if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
@@ -386,7 +390,7 @@ def slide(
         raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
     problem = Problem(data.matrix, data.targets)
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
-    observer = Remarks((lambda text: None) if job.quiet else write, warn)
+    observer = Remarks((lambda text: None) if job.quiet else printer(model_file, state_file, predictions_file), warn)
     try:
         check_problem(problem, param)
     except DataError as error:

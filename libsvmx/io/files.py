@@ -20,7 +20,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 TEMPORARY = re.compile(r"(\d+)\.\d+\.\d+\.tmp")  # behind the name of the target: host, process, attempt
-STANDARD_INPUT = "-"
+STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
 
 def read_bytes(path: str) -> bytes:
@@ -111,13 +111,24 @@ def check_target(path: str) -> None:
     if not os.path.isdir(folder):
         raise FileNotFoundError(2, "No such file or directory", folder)
     if not os.access(folder, os.W_OK | os.X_OK):
+        if _is_read_only(folder):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
         raise PermissionError(13, "Permission denied", folder)
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "Permission denied", path)  # renaming would get round its protection
 
 
+def _is_read_only(folder: str) -> bool:
+    """Whether it lies on a file system that nobody can write to."""
+    return hasattr(os, "statvfs") and bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+
+
 def _written_directly(path: str) -> str | int | None:
     """What to open for a device, a pipe, or the file that standard output or error is; None if it can be replaced."""
+    if path == STANDARD_OUTPUT:
+        if sys.stdout is None:  # closed by the caller; its descriptor may be another file's by now
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF), name_of_output(path))
+        return os.dup(1)
     try:
         status = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -129,8 +140,15 @@ def _written_directly(path: str) -> str | int | None:
     return None if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode) else path
 
 
+def name_of_output(path: str) -> str:
+    """What messages call a file that is written."""
+    return "standard output" if path == STANDARD_OUTPUT else path
+
+
 def same_file(a: str, b: str) -> bool:
     """Whether two names lead to one regular file. A name that does not exist leads nowhere."""
+    if STANDARD_INPUT in (a, b):
+        return False
     try:
         return os.path.samefile(a, b) and os.path.isfile(a)
     except OSError:
@@ -142,7 +160,7 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     """A binary file that becomes ``path`` when the block ends, and leaves no trace if it ends by an error.
 
     It is written beside the target, synced, then renamed over it, so a reader sees the old content
-    or the new, never a part. Links are followed. Devices and pipes are written directly.
+    or the new, never a part. Links are followed. Devices, pipes and standard output, ``-``, are written directly.
 
     Raises
     ------
@@ -190,7 +208,7 @@ def _naming(path: str) -> Iterator[None]:
         yield
     except OSError as error:
         if error.filename is None:
-            error.filename = path
+            error.filename = name_of_output(path)
         raise
 
 
@@ -222,13 +240,17 @@ class _Output:
                     return
             except FileExistsError:
                 continue
-            except OSError:
+            except OSError as error:
                 self.temporary = None  # if it is there, it is not ours
-                raise
+                raise self._named(error) from None
             except BaseException:  # Ctrl-C, say, between the file and what would remove it
                 self.discard()
                 raise
-        raise FileExistsError(17, "too many temporary files beside it", self.target)
+        raise FileExistsError(17, "too many temporary files beside it", self.path)
+
+    def _named(self, error: OSError) -> OSError:
+        """An error of the temporary file as one of the file that was asked for."""
+        return OSError(error.errno, error.strerror, self.path)
 
     def _create(self) -> bool:
         """Create and lock the temporary file; False if it was taken for abandoned before it was locked."""
@@ -256,7 +278,10 @@ class _Output:
             return
         with suppress(OSError):  # keep the rights of a file that is replaced
             os.chmod(self.temporary, os.stat(self.target).st_mode & 0o7777)
-        os.replace(self.temporary, self.target)
+        try:
+            os.replace(self.temporary, self.target)
+        except OSError as error:
+            raise self._named(error) from None
         self.temporary = None
 
     def discard(self) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled
 from libsvmx.exceptions import FormatError
-from libsvmx.io.files import atomic_write
+from libsvmx.io.files import STANDARD_INPUT, atomic_write, read_bytes
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
@@ -68,15 +68,14 @@ def write_ranges(path: str, ranges: Ranges) -> None:
 
 
 def read_ranges(path: str) -> Ranges:
-    """Read a range file.
+    """Read a range file; ``-`` is standard input.
 
     Raises
     ------
     OSError          it cannot be read
     FormatError      it is not a range file; names the line
     """
-    with open(path, "rb") as file:
-        reader = _Reader(path, file.read())
+    reader = _Reader("standard input" if path == STANDARD_INPUT else path, read_bytes(path))
     label = None
     if reader.peek() == [b"y"]:
         reader.take("")

@@ -271,8 +271,9 @@ def with_state(heart, folder):
 @pytest.mark.parametrize("args, message", BAD)
 def test_a_wrong_command_line(args, message, with_state):
     err, out = with_state.refuses("svmx-update", *args)
-    assert out.startswith("usage: svmx-update ")
     assert err.startswith(f"svmx-update: error: {message}") if message else err == ""
+    assert err.splitlines()[1:] == (["see svmx-update --help"] if message else [])
+    assert out.startswith("usage: svmx-update ") if not message else out == ""
 
 
 WRONG = [

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 Key = tuple[float | None, float | None]  # exponents (c, g); None where an axis is not searched
 
-C_AXIS = (-5.0, 15.0, 2.0)  # grid.py's
-G_AXIS = (3.0, -15.0, -2.0)
+# grid.py's, of whole numbers as there, which shows where exponents are printed: log2c=5, but 5.0 of an axis asked for
+C_AXIS = (-5, 15, 2)
+G_AXIS = (3, -15, -2)
 MAX_POINTS = 1_000_000  # beyond it the step is a slip of the pen
 
 

@@ -94,9 +94,11 @@ class Workers:
             raise ParameterError(f"the number of workers must be at least 1, not {n}")
         self.n, self.dask = n, dask
         self.client: Any = None
-        need("joblib", "grid", "several workers")
-        if dask is not None:
-            need("distributed", "dask", "a Dask cluster")
+        if dask is None:
+            need("joblib", "grid", "several workers need")
+        else:
+            need("joblib", "dask", "a Dask cluster needs")
+            need("distributed", "dask", "a Dask cluster needs")
 
     def __enter__(self) -> Workers:
         self.client = self.dask
@@ -175,9 +177,10 @@ class Workers:
                     yield outcome
 
 
-def need(module: str, extra: str, what: str) -> None:
+def need(module: str, extra: str, what_needs: str) -> None:
     """Raise SvmxError unless a module that is no dependency of libsvmx is there."""
     from importlib.util import find_spec
 
     if find_spec(module) is None:
-        raise SvmxError(f"{what} needs {module}: pip install 'libsvmx[{extra}]'")
+        install = f"pip install 'libsvmx[{extra}]', or in a clone of libsvmx pip install '.[{extra}]'"
+        raise SvmxError(f"{what_needs} {module}: {install}")

@@ -1,0 +1,222 @@
+"""What a command says when something is wrong, and how wide its help is."""
+
+import errno
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+import pytest
+from support import data
+from support.commands import MODULES, arguments, process
+
+import libsvmx
+from libsvmx.cli import helptext
+from libsvmx.io import files
+
+HEART = str(data.DATA / "heart_scale")
+MPG = str(data.DATA / "mpg")
+
+
+# ---- help ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", MODULES)
+@pytest.mark.parametrize("width", [40, 61, 80, 100, 119])
+def test_help_is_as_wide_as_columns_says(command, width, monkeypatch, folder):
+    monkeypatch.setenv("COLUMNS", str(width))
+    _, out = folder.accepts(command, "--help")
+    assert max(map(len, out.splitlines())) <= width
+    usage = MODULES[command].USAGE
+    assert out.split() == usage.split()  # no word lost, none broken
+    assert re.findall(r"^  (-\S+)", out, re.M) == re.findall(r"^  (-\S+)", usage, re.M)
+
+
+@pytest.mark.parametrize("columns", ["", "0", "x", "-5", "1000"])
+def test_help_is_as_written_where_it_fits_or_nothing_says(columns, monkeypatch, folder):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert folder.accepts("svmx-train", "--help")[1] == MODULES["svmx-train"].USAGE
+
+
+def test_a_terminal_of_no_width_still_has_words(monkeypatch, folder):
+    monkeypatch.setenv("COLUMNS", "1")
+    _, out = folder.accepts("svmx-train", "--help")
+    assert max(map(len, out.splitlines())) <= helptext.LEAST
+
+
+def test_the_layout_is_kept():
+    text = """\
+usage: x [options] first_file second_file
+
+A paragraph of words that are
+wrapped again: as one
+and so on.
+
+options:
+  -a N           first does this and
+                 that
+  --long-option-name VALUE
+                 second
+"""
+    assert (
+        helptext.fitted(text, 40)
+        == """\
+usage: x [options] first_file
+           second_file
+
+A paragraph of words that are wrapped
+again: as one and so on.
+
+options:
+  -a N           first does this and
+                 that
+  --long-option-name VALUE
+                 second
+"""
+    )
+
+
+def test_help_on_a_terminal():
+    main, child = pty.openpty()
+    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 50, 0, 0))
+    done = process("svmx-checkdata", "--help", stdout=child)
+    os.close(child)
+    text = os.read(main, 1 << 16).decode()
+    os.close(main)
+    assert done.returncode == 0
+    assert max(map(len, text.splitlines())) <= 50
+
+
+# ---- names --------------------------------------------------------------------------------------
+
+C_LOCALE = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are bytes")
+@pytest.mark.parametrize("locale", [{}, {"LC_ALL": "C"}, C_LOCALE])
+@pytest.mark.parametrize("name", ["nö".encode(), b"n\xff\xc3"])
+def test_names_are_printed_as_they_were_typed(folder, locale, name):
+    done = process("svmx-train", name.decode(errors="surrogateescape"), env={**os.environ, **locale})
+    assert done.stderr == b"svmx-train: error: " + name + b": No such file or directory\n"
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are bytes")
+def test_a_name_that_is_no_text_on_standard_output(folder):
+    name = os.fsdecode(b"\xff")
+    folder.put(name, b"1 1:1\n-1 1:2\n" * 10)
+    few = "from libsvmx.cli import gridjob; gridjob.C_AXIS = gridjob.G_AXIS = (0, 0, 1)"
+    done = process("svmx-easy", name, before=few)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"Output model: \xff.model\n")
+
+
+# ---- files --------------------------------------------------------------------------------------
+
+
+def test_a_read_only_file_system_is_named_as_such(folder, monkeypatch):
+    access, statvfs = os.access, os.statvfs
+    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK and access(path, mode))
+    err, _ = folder.refuses("svmx-train", "-q", HEART, "model")
+    assert err.endswith(": Permission denied\n")
+
+    def read_only(path):
+        found = statvfs(path)
+        return os.statvfs_result((*found[:8], found.f_flag | os.ST_RDONLY, found[9]))
+
+    monkeypatch.setattr(os, "statvfs", read_only)
+    err, _ = folder.refuses("svmx-train", "-q", HEART, "model")
+    assert err == "svmx-train: error: model: Read-only file system\n"
+
+
+@pytest.mark.parametrize("call", ["open", "replace"])
+def test_python_names_the_file_that_was_asked_for(folder, monkeypatch, call):
+    X, y = libsvmx.read_problem(HEART)
+    model = libsvmx.train(X, y)
+
+    def fail(path, *args):
+        raise OSError(errno.EROFS, "Read-only file system", path, None, *args[:1])
+
+    monkeypatch.setattr(files.os, call, fail)
+    with pytest.raises(OSError, match="Read-only") as caught:
+        libsvmx.save_model("heart.model", model)
+    assert (caught.value.errno, caught.value.filename, caught.value.filename2) == (errno.EROFS, "heart.model", None)
+    assert str(caught.value) == f"[Errno {errno.EROFS}] Read-only file system: 'heart.model'"
+    monkeypatch.undo()
+    assert folder.snapshot() == {}
+
+
+# ---- labels -------------------------------------------------------------------------------------
+
+
+def test_data_without_a_label_of_the_model(folder):
+    folder.accepts("svmx-train", "-q", HEART, "model")
+    folder.put("zeros", "0 1:1\n0 1:2\n")
+    folder.put("ones", "0 1:1\n1 1:2\n")
+    folder.put("none", "")
+    err, out = folder.accepts("svmx-predict", "zeros", "model", "o")
+    assert out == "Accuracy = 0% (0/2) (classification)\n"
+    assert err == "warning: zeros: no row has a label of the model, which knows 1 -1: the accuracy says nothing\n"
+    for args in (["ones"], ["none"], [HEART]):
+        assert folder.accepts("svmx-predict", *args, "model", "o")[0] == ""
+    assert folder.accepts("svmx-predict", "-q", "zeros", "model", "o")[0] == ""
+    folder.accepts("svmx-train", "-q", "-s", "2", HEART, "one-class")
+    assert folder.accepts("svmx-predict", "zeros", "one-class", "o")[0] == ""
+
+
+# ---- interrupts ---------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize(
+    "command, args, hint",
+    [
+        ("svmx-grid", ["-png", "null", "heart_scale"], "-resume"),
+        ("svmx-grid", ["-png", "null", "-out", "results", "heart_scale"], "-resume results"),
+        ("svmx-easy", ["heart_scale"], "--resume"),
+        ("svmx-grid", ["-png", "null", "-out", "null", "heart_scale"], None),
+    ],
+)
+@pytest.mark.parametrize("moment", ["computing", "writing"])
+def test_an_interrupted_search_says_how_to_go_on(folder, command, args, hint, moment):
+    """Interrupted at its second point, by its own hand: in a place where only C runs, or where files are written."""
+    with open(HEART, "rb") as file:
+        folder.put("heart_scale", file.read())
+    place = {
+        "computing": ("libsvmx._train.validation.grid_search", "cross_validate"),
+        "writing": ("libsvmx.cli.gridfile", "point_lines"),
+    }[moment]
+    if hint is None and moment == "writing":
+        return
+    code = (
+        "import os, signal, importlib\n"
+        f"module, name = importlib.import_module({place[0]!r}), {place[1]!r}\n"
+        "calls, real = [], getattr(module, name)\n"
+        "def call(*args, **options):\n"
+        "    calls.append(1)\n"
+        "    if len(calls) == 2:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return real(*args, **options)\n"
+        "setattr(module, name, call)\n"
+    )
+    done = process(command, *args, before=code)
+    said = b"" if hint is None else f"{command}: interrupted; the same command with {hint} goes on\n".encode()
+    assert done.returncode == -2
+    assert done.stderr.replace(b"grid.py", b"") == said
+    if hint is not None and moment == "computing":
+        done = process(command, *hint.split(), *args)
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_ignored_interrupt_says_nothing(folder):
+    code = "import os, signal; from libsvmx.cli import gridfile; real = gridfile.point_lines\n"
+    code += "gridfile.point_lines = lambda point: (os.kill(os.getpid(), signal.SIGINT), real(point))[1]\n"
+    command = arguments("svmx-grid", "-log2c", "0,0,1", "-log2g", "0,1,1", "-png", "null", HEART, before=code)
+    ignore = "import signal, os, sys; signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    command = [sys.executable, "-c", f"{ignore}; os.execv(sys.executable, {command!r})"]
+    done = subprocess.run(command, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
