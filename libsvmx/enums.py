@@ -63,4 +63,5 @@ class SolveStatus(StrEnum):
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"  # the observer said so
     ROUNDING = "rounding"  # no step is seen to lead further
+    UNBOUNDED = "unbounded"  # there is no optimum: C is infinite, and nothing separates the classes
     DEGENERATE = "degenerate"  # coefficients or rho are not finite

@@ -11,6 +11,8 @@ from scipy import sparse
 
 import libsvmx
 from libsvmx import ConvergenceWarning, KernelType, Observer, Parameter, ParameterError, SvmType
+from libsvmx.api.warned import WHAT_TO_DO
+from libsvmx.enums import SolveStatus
 
 HEART = str(Path(__file__).parents[1] / "data" / "heart_scale")
 X, Y = libsvmx.read_problem(HEART)
@@ -55,6 +57,10 @@ def test_other_early_stops() -> None:
     with pytest.warns(ConvergenceWarning, match=r"time limit.*time_limit"):
         libsvmx.train(X, Y, C=1e5, gamma=1, time_limit=1e-9)
     assert issubclass(ConvergenceWarning, UserWarning)
+
+
+def test_each_status_has_words_of_what_helps() -> None:
+    assert {str(kind) for kind in WHAT_TO_DO} == {str(status) for status in SolveStatus} - {"converged"}
 
 
 def test_the_observer_is_told_as_well() -> None:

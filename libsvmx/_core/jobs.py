@@ -33,16 +33,16 @@ def in_order(
 
 
 def awaited(futures: list[Any], asking: Asking) -> Iterator[Any]:
-    """Their results in order."""
+    """Their results in order. What is raised ends them all, before anything else is done."""
     try:
         for future in futures:
             try:
                 while not wait([future], PATIENCE).done:
                     asking.ask(FLOPS * PIECE)
+                asking.ask(0)  # after what others have told of
             except BaseException:
                 asking.abandon()
                 raise
             yield future.result()
     finally:
-        for future in futures:
-            future.cancel()
+        wait([future for future in futures if not future.cancel()])

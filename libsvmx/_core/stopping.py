@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # Flops of a dense product of matrices that take as long as one element elsewhere, about a nanosecond.
 FLOPS = 8
+# Elements elsewhere that take as long as one of memory that may be touched for the first time.
+TOUCHED = 8
 # Flops of a piece: some milliseconds to some tens of them.
 PIECE = 1 << 27
 
@@ -59,6 +61,39 @@ class LetSignalsIn:
     def __init__(self, asking: Asking):
         self.ask = self.note = asking.note
         self.abandon = asking.abandon
+
+
+class Relay:
+    """Relay(to): asks another one, which may be exchanged for a time."""
+
+    def __init__(self, to: Asking):
+        self.to = to
+
+    def ask(self, amount: int) -> None:
+        self.to.ask(amount)
+
+    def note(self, amount: int) -> None:
+        self.to.note(amount)
+
+    def abandon(self) -> None:
+        self.to.abandon()
+
+
+class Within:
+    """Within(asking, amount): for what is worth doing after the end, if it is that little; else Stopped is raised."""
+
+    def __init__(self, asking: Asking, amount: int, status: SolveStatus):
+        self.asking, self.left, self.status = asking, amount, status
+        self.abandon = asking.abandon
+
+    def ask(self, amount: int) -> None:
+        self.note(amount)
+        self.left -= amount
+        if self.left < 0:
+            raise Stopped(self.status)
+
+    def note(self, amount: int) -> None:
+        self.asking.note(amount)
 
 
 def pieces(begin: int, end: int, flops: int) -> Iterator[tuple[int, int]]:

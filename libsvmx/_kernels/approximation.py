@@ -37,7 +37,8 @@ class LowRank:
     ----------
     factor : ndarray of float64, shape (m, r)       F, C order
     pivots : ndarray of int32, shape (p,)           rows of the problem, from 0, whose kernel values give the features
-    transform : ndarray of float64, shape (p, r)    features of any row x: k(x, pivots) @ transform
+    transform : ndarray of float64, shape (p, r)    features of any row x: k(x, pivots) @ transform; None if
+        it was not asked for
     trace : float                                   of K
     trace_error : float                             trace of K - F F', >= 0
     method : str
@@ -45,7 +46,7 @@ class LowRank:
 
     factor: FloatArray
     pivots: IntArray
-    transform: FloatArray
+    transform: FloatArray | None
     trace: float
     trace_error: float
     method: str

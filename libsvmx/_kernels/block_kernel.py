@@ -6,22 +6,22 @@ caller who holds a problem in row blocks, on one machine or on many, can map the
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import starmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels.cross import CrossKernel, values_with_themselves
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.stopping import Asking
     from libsvmx._typing import Buffer, FloatArray, IntArray
 
 # Rows that a CrossKernel takes at once.
@@ -44,15 +44,6 @@ class KernelSpec:
     degree: int = 3
     gamma: float = 0.0
     coef0: float = 0.0
-
-
-def in_order(function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], threads: int) -> Iterator[Any]:
-    """``function(*job)`` of each job, by several threads if wanted, in the order of the jobs."""
-    if threads == 1:
-        yield from starmap(function, jobs)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(lambda job: function(*job), jobs)
 
 
 def split(matrix: CsrMatrix, rows: Buffer, size: int) -> list[CsrMatrix]:
@@ -95,7 +86,7 @@ def kernel_diagonal(row_block: CsrMatrix, spec: KernelSpec) -> FloatArray:
     return np.asarray(diagonal)
 
 
-def kernel_columns(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> FloatArray:
+def kernel_columns(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY) -> FloatArray:
     """k(x, z) of each row x of ``row_block`` and each row z of ``others``.
 
     A given kernel matrix must have passed ``check_given``.
@@ -105,26 +96,29 @@ def kernel_columns(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec) ->
     columns : ndarray of float64, shape (m, p), C order
     """
     columns = np.empty((row_block.n_rows, others.n_rows))
-    for begin, panel in panels(row_block, others, spec):
+    for begin, panel in panels(row_block, others, spec, asking):
         columns[:, begin : begin + panel.shape[1]] = panel
     return columns
 
 
-def panels(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec) -> Iterator[tuple[int, FloatArray]]:
+def panels(
+    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY
+) -> Iterator[tuple[int, FloatArray]]:
     """The columns of ``kernel_columns`` some at a time: number of the first, and ndarray of shape (m, up to PANEL)."""
     if spec.kind == KernelType.PRECOMPUTED:
         serials = _serials(others)
         for begin in range(0, others.n_rows, PANEL):
             yield begin, _given(row_block, serials[begin : begin + PANEL])
+            asking.ask(PANEL * row_block.n_rows)
         return
     kernel = CrossKernel(row_block, spec.kind, spec.degree, spec.gamma, spec.coef0, approximate=True)
     careful = CrossKernel(row_block, spec.kind, spec.degree, spec.gamma, spec.coef0)
     numbers = np.asarray(ramp(others.n_rows))
     for begin in range(0, others.n_rows, PANEL):
         rows = numbers[begin : begin + PANEL]
-        values, margins = kernel.block(others, rows)
+        values, margins = kernel.block(others, rows, asking)
         if not max(margins) <= MARGIN:
-            values, margins = careful.block(others, rows)
+            values, margins = careful.block(others, rows, asking)
         yield begin, np.asarray(values).reshape(-1, PANEL)[: row_block.n_rows, : len(rows)]
 
 

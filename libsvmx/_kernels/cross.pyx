@@ -21,6 +21,7 @@ from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import compacted
+from libsvmx._core.stopping import NOBODY
 from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances,
                                         svmx_panel_products, svmx_panel_table)
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function,
@@ -30,6 +31,11 @@ from libsvmx._kernels.kernel cimport set_formula
 
 # Largest squared distance with a table entry: 32 kB of exponentials.
 cdef double TABLE_END = 4095
+
+# What a panel's values with one vector cost, in elements worked on: for each of its entries, and as many more for the kernel
+# function; and a piece of work between two questions.
+cdef int64_t ENTRY = 4, VALUE = 16
+cdef int64_t PIECE = 1 << 22
 
 # How distances are computed.
 cdef enum:
@@ -228,8 +234,8 @@ cdef class CrossKernel:
         for v in range(n_vectors):
             self.formula.function.values(self.n, &self.formula, values + v * SVMX_TESTS)
 
-    def block(self, CsrMatrix tests, rows):
-        """Kernel values of at most 32 rows (buffer of int32) of ``tests``, for tests of this class.
+    def block(self, CsrMatrix tests, rows, asking=NOBODY):
+        """Kernel values of at most 32 rows (buffer of int32) of ``tests``. ``asking`` is told of the work.
 
         Returns
         -------
@@ -237,12 +243,22 @@ cdef class CrossKernel:
         margins : list of float                                 how far a row's values may be from LIBSVM's
         """
         cdef const int32_t[::1] chosen = rows
-        values = zeros("d", max(self.vectors.n_rows, 1) * SVMX_TESTS)
+        cdef Py_ssize_t begin = 0, end, n = self.vectors.n_rows
+        cdef int64_t work
+        values = zeros("d", max(n, 1) * SVMX_TESTS)
         cdef double[::1] out = values
         if not 0 < chosen.shape[0] <= SVMX_TESTS:
             raise ValueError(f"{chosen.shape[0]} rows do not make a panel")
         self.prepare(tests, rows)
         with nogil:
             self.load(&chosen[0], chosen.shape[0])
-            self.fill(0, self.vectors.n_rows, &out[0])
+        while begin < n:
+            end, work = begin, 0
+            while end < n and work < PIECE:
+                work += (self.vectors.ptr[end + 1] - self.vectors.ptr[end] + VALUE) * ENTRY
+                end += 1
+            with nogil:
+                self.fill(begin, end, &out[begin * SVMX_TESTS])
+            asking.ask(work)
+            begin = end
         return values, [self.margin[r] for r in range(chosen.shape[0])]

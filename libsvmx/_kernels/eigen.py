@@ -27,13 +27,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._kernels.block_kernel import KernelSpec, in_order, kernel_columns, split
+from libsvmx._core.dense import beside, product
+from libsvmx._core.jobs import in_order
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, pieces
+from libsvmx._core.symmetric_eigen import eigenpairs
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.stopping import Asking
     from libsvmx._typing import FloatArray, IntArray
 
     Eigenpairs = tuple[FloatArray, FloatArray, FloatArray]
@@ -48,6 +53,8 @@ EXPLORERS, LEAST_ROUNDS = 4, 3
 MOST_ROUNDS = 50
 # w - S at least, relative to w.
 LEAST_GAP = 1e-3
+# Flops of vectors that are made orthonormal at once, and least number of these.
+MOST_TOGETHER, LEAST_TOGETHER = 8 * PIECE, 16
 # Basis, in blocks of the start, before it is replaced by the best vectors within it.
 WIDEST = 5
 # What is left of a new vector of norm 1 beside the basis, if less, is rounding.
@@ -57,6 +64,8 @@ DENSE, DENSE_SHARE = 1000, 4
 # Entries of a row from which on values are kept in the few rounds of Davidson: the first use of memory cost 20 to 30 ns
 # a value on a virtual machine, where those of a9a (14 entries) were computed in 6, and those of MNIST (150) in 30.
 COSTLY = 32
+# A row, looked at by Python, takes as long as so many elements.
+ROW_OF_PYTHON = 1000
 # Rows and columns of a tile of kernel values; with the vectors it stays in a cache of 8 MB. TALL is a multiple of
 # SMALL.
 TALL, SMALL = 2048, 256
@@ -77,6 +86,7 @@ class KernelOperator:
     spec : KernelSpec
     budget_bytes : float          for kernel values, of which half are enough, K being symmetric
     threads : int
+    asking : Asking
     """
 
     def __init__(
@@ -87,8 +97,9 @@ class KernelOperator:
         spec: KernelSpec,
         budget_bytes: float,
         threads: int,
+        asking: Asking = NOBODY,
     ):
-        self.n, self.weights, self.spec, self.threads = len(rows), weights, spec, threads
+        self.n, self.weights, self.spec, self.threads, self.asking = len(rows), weights, spec, threads, asking
         self.budget_bytes, self.room = budget_bytes, 0.0
         self.costly = spec.kind != KernelType.PRECOMPUTED and matrix.nnz > COSTLY * matrix.n_rows
         self.tall, self.small = split(matrix, rows, TALL), split(matrix, rows, SMALL)
@@ -101,20 +112,28 @@ class KernelOperator:
     def product(self, vectors: FloatArray) -> FloatArray:
         """D K D V, shape (n, q), of V = ``vectors``, (n, q)."""
         # by rows, which BLAS multiplies 1.2 times as fast
-        rows = np.ascontiguousarray((self.weights[:, None] * vectors).T)
+        rows = np.empty(vectors.shape[::-1])
+        for begin, end in pieces(0, self.n, FLOPS * len(rows)):
+            rows[:, begin:end] = (self.weights[begin:end, None] * vectors[begin:end]).T
+            self.asking.ask((end - begin) * len(rows))
         out = np.zeros(rows.shape)
-        for a, b, upper, left in in_order(partial(self.part, rows), self.pairs(), self.threads):
+        for a, b, upper, left in in_order(partial(self.part, rows), self.pairs(), self.threads, self.asking):
             out[:, TALL * a : TALL * a + upper.shape[1]] += upper
             if left is not None:
                 out[:, SMALL * b : SMALL * b + left.shape[1]] += left
-        return out.T * self.weights[:, None]
+        for begin, end in pieces(0, len(out), FLOPS * self.n):
+            out[begin:end] *= self.weights
+            self.asking.ask((end - begin) * self.n)
+        return out.T
 
     def part(self, rows: FloatArray, a: int, b: int) -> tuple[int, int, FloatArray, FloatArray | None]:
         """What tile (a, b) adds to a product; its transpose as well, where it is off the diagonal."""
         tile = self.tile(a, b)
         m, width = tile.shape
-        upper = rows[:, SMALL * b : SMALL * b + width] @ tile.T
-        return a, b, upper, None if self.diagonal(a, b) else rows[:, TALL * a : TALL * a + m] @ tile
+        upper = product(rows[:, SMALL * b : SMALL * b + width], tile.T, self.asking)
+        if self.diagonal(a, b):
+            return a, b, upper, None
+        return a, b, upper, product(rows[:, TALL * a : TALL * a + m], tile, self.asking)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Tiles on and below the diagonal."""
@@ -130,7 +149,7 @@ class KernelOperator:
         """Kernel values of TALL rows with SMALL rows."""
         tile = self.kept.get((a, b))
         if tile is None:
-            tile = kernel_columns(self.tall[a], self.small[b], self.spec)
+            tile = kernel_columns(self.tall[a], self.small[b], self.spec, self.asking)
             if tile.nbytes <= self.room:
                 self.kept[a, b] = tile
                 self.room -= tile.nbytes
@@ -148,7 +167,7 @@ class KernelOperator:
         return out
 
 
-def distinct(matrix: CsrMatrix, rows: IntArray) -> tuple[IntArray, IntArray]:
+def distinct(matrix: CsrMatrix, rows: IntArray, asking: Asking = NOBODY) -> tuple[IntArray, IntArray]:
     """Rows that are not alike.
 
     Returns
@@ -165,6 +184,7 @@ def distinct(matrix: CsrMatrix, rows: IntArray) -> tuple[IntArray, IntArray]:
         kind[place] = seen.setdefault(bytes(indices[entries]) + bytes(values[entries]), len(first))
         if kind[place] == len(first):
             first.append(place)
+        asking.ask(ROW_OF_PYTHON)
     return np.array(first, dtype=np.int32), kind
 
 
@@ -192,59 +212,73 @@ def davidson(operator: KernelOperator, k: int, near: FloatArray, S: FloatArray, 
     Q = KQ = np.empty((operator.n, 0))
     if operator.costly:
         operator.keep()
-    fresh = _beside(Q, start)
+    asking = operator.asking
+    fresh = _beside(Q, start, asking)
     for turn in range(MOST_ROUNDS):
-        fresh = np.hstack([fresh, _beside(np.hstack([Q, fresh]), explorers)])
+        fresh = np.hstack([fresh, _beside(beside(Q, fresh, asking), explorers, asking)])
         if not fresh.shape[1]:
             break  # the basis has all there is
         image = operator.product(fresh)
-        Q, KQ = np.hstack([Q, fresh]), np.hstack([KQ, image])
+        Q, KQ = beside(Q, fresh, asking), beside(KQ, image, asking)
         explorers = image[:, image.shape[1] - EXPLORERS :]
-        values, Y = _descending(Q.T @ KQ)
-        w, X = values[:k], Q @ Y[:, :k]
-        residuals = KQ @ Y[:, :k] - X * w
+        values, Y = _descending(product(Q.T, KQ, asking), asking)
+        w, X = values[:k], product(Q, Y[:, :k], asking)
+        residuals = product(KQ, Y[:, :k], asking) - X * w
         norms: FloatArray = np.sqrt(np.einsum("ij,ij->j", residuals, residuals))
         open_ = np.flatnonzero(norms > RESIDUAL * np.abs(w) + RESIDUAL_OF_LARGEST * w[0])
         if not len(open_) and turn + 1 >= LEAST_ROUNDS:
             break
         if Q.shape[1] > WIDEST * size:
-            Q, KQ = Q @ Y[:, :size], KQ @ Y[:, :size]
+            Q, KQ = product(Q, Y[:, :size], asking), product(KQ, Y[:, :size], asking)
             Y = np.eye(size)
-        inside = near.T @ residuals[:, open_]
+        inside = product(near.T, residuals[:, open_], asking)
         # those of the start are in the basis already; of the others S is below w, but may be near
         gaps = np.maximum(w[open_] - S[size:, None], LEAST_GAP * w[open_])
-        step = (residuals[:, open_] - near @ inside) / w[open_]
-        step += near[:, size:] @ (inside[size:] / gaps)
-        fresh = _beside(Q, step)
-    return w, X, KQ @ Y[:, :k]
+        step = (residuals[:, open_] - product(near, inside, asking)) / w[open_]
+        step += product(near[:, size:], inside[size:] / gaps, asking)
+        fresh = _beside(Q, step, asking)
+    return w, X, product(KQ, Y[:, :k], asking)
 
 
-def principal(factor: FloatArray) -> tuple[FloatArray, FloatArray]:
+def principal(factor: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
     """Eigenvectors, (n, r'), and eigenvalues, descending, of F F'; rounding errors left out."""
     if not factor.shape[1]:
         return factor, np.empty(0)
-    values, vectors = _descending(factor.T @ factor)
+    values, vectors = _descending(product(factor.T, factor, asking), asking)
     used = values > RESIDUAL_OF_LARGEST * values[0]
-    return factor @ (vectors[:, used] / np.sqrt(values[used])), values[used]
+    return product(factor, vectors[:, used] / np.sqrt(values[used]), asking), values[used]
 
 
-def _descending(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _descending(matrix: FloatArray, asking: Asking) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues and eigenvectors of a matrix that is symmetric up to rounding."""
-    from scipy.linalg import eigh
-
-    values, vectors = eigh((matrix + matrix.T) / 2)
+    values, vectors = eigenpairs(matrix, asking)
     return values[::-1], vectors[:, ::-1]
 
 
-def _beside(basis: FloatArray, vectors: FloatArray) -> FloatArray:
+def _beside(basis: FloatArray, vectors: FloatArray, asking: Asking = NOBODY) -> FloatArray:
     """Orthonormal vectors that span with the basis what ``vectors`` and the basis span."""
-    from scipy.linalg import qr
-
     norms = np.sqrt(np.einsum("ij,ij->j", vectors, vectors))
     new = vectors[:, norms > 0] / norms[norms > 0]
+    n, width = new.shape
+    if 4 * n * width**2 <= MOST_TOGETHER:
+        return _orthonormal((basis,), new, asking)
+    found = np.empty((n, 0))
+    size = max(LEAST_TOGETHER, int(np.sqrt(MOST_TOGETHER / (4 * n))))
+    for begin in range(0, width, size):
+        fresh = _orthonormal((basis, found), new[:, begin : begin + size], asking)
+        found = beside(found, fresh, asking)
+    return found
+
+
+def _orthonormal(bases: Sequence[FloatArray], new: FloatArray, asking: Asking) -> FloatArray:
+    """``_beside`` several bases that are orthonormal together, of vectors of norm 1."""
+    from scipy.linalg import qr
+
     for _ in range(2):  # the second time for the rounding errors of the first
-        new = new - basis @ (basis.T @ new)
+        for basis in bases:
+            new = new - product(basis, product(basis.T, new, asking), asking)
         new, R, _ = qr(new, mode="economic", pivoting=True)
+        asking.ask(4 * new.size * new.shape[1] // FLOPS)
         sizes = np.abs(R.diagonal())
         new = new[:, sizes > DEPENDENT]
     return np.ascontiguousarray(new)
@@ -268,9 +302,7 @@ def lanczos(operator: KernelOperator, k: int, seed: int) -> Eigenpairs:
 
 def whole(operator: KernelOperator, k: int) -> Eigenpairs:
     """As ``lanczos``, k <= n, by all of K in memory."""
-    from scipy.linalg import eigh
-
     K = operator.dense()
-    values, vectors = eigh(K, subset_by_index=(operator.n - k, operator.n - 1))
+    values, vectors = eigenpairs(K, operator.asking, k)
     vectors = np.ascontiguousarray(vectors[:, ::-1])
-    return values[::-1], vectors, K @ vectors
+    return values[::-1], vectors, product(K, vectors, operator.asking)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from libsvmx._core.dense import first_columns, inverse_transposed, product, put_columns, row_squares
+from libsvmx._core.jobs import in_order
+from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
+from libsvmx._core.symmetric_eigen import eigenpairs
 from libsvmx._kernels import eigen, pivoting
 from libsvmx._kernels.approximation import Approximation, LowRank
-from libsvmx._kernels.block_kernel import KernelSpec, check_given, in_order, kernel_columns, kernel_diagonal, split
+from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal, panels, split
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -17,7 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.stopping import Asking
     from libsvmx._typing import FloatArray, IntArray
+
+T = TypeVar("T")
 
 INDEFINITE_CAUSE = "the kernel matrix is not positive semidefinite: choose another kernel or method 'eigen'"
 
@@ -42,10 +49,10 @@ class IndefiniteError(DataError):
 
 
 class BlockedRows:
-    """The rows in row blocks, threads that work on them, and the diagonal of K."""
+    """The rows in row blocks, threads that work on them and whom these ask, and the diagonal of K."""
 
-    def __init__(self, matrix: CsrMatrix, rows: IntArray, spec: KernelSpec, threads: int):
-        self.matrix, self.rows, self.spec, self.threads = matrix, rows, spec, threads
+    def __init__(self, matrix: CsrMatrix, rows: IntArray, spec: KernelSpec, threads: int, asking: Asking = NOBODY):
+        self.matrix, self.rows, self.spec, self.threads, self.asking = matrix, rows, spec, threads, asking
         self.n = len(rows)
         self.row_blocks = split(matrix, rows, ROW_BLOCK)
         self.slices = [slice(begin, min(begin + ROW_BLOCK, self.n)) for begin in range(0, self.n, ROW_BLOCK)]
@@ -58,6 +65,7 @@ class BlockedRows:
             except DataError as error:
                 place = None if error.row is None else int(rows[part.start + error.row])
                 raise DataError(error.cause, place) from None
+            asking.ask(row_block.nnz)
         self.trace = float(self.diagonal.sum())
         self.largest = float(np.abs(self.diagonal).max(initial=0.0))
 
@@ -71,9 +79,10 @@ class BlockedRows:
             raise DataError("an error is a share of the trace of the kernel matrix, which is negative: give a rank")
         return settings.rank_error * self.trace if settings.rank_error else -np.inf
 
-    def map(self, function: Callable[..., FloatArray], *arguments: Iterable[object]) -> list[FloatArray]:
+    def map(self, function: Callable[..., T], *arguments: Iterable[object]) -> list[T]:
         """``function`` of each row block, and of the arguments for it, in the order of the row blocks."""
-        return list(in_order(function, zip(self.row_blocks, *arguments, strict=True), self.threads))
+        jobs = zip(self.row_blocks, *arguments, strict=True)
+        return list(in_order(function, jobs, self.threads, self.asking))
 
     def check_residual(self, residual: FloatArray) -> None:
         """Raise DataError if one is below zero by more than rounding errors, or no number."""
@@ -98,48 +107,87 @@ class BlockedRows:
             return
         for some in split(self.matrix, self.rows, CANDIDATES):
             for row_block in self.row_blocks:
-                gap = kernel_columns(row_block, some, self.spec) - kernel_columns(some, row_block, self.spec).T
+                own, turned = (row_block, some), (some, row_block)
+                gap = kernel_columns(*own, self.spec, self.asking) - kernel_columns(*turned, self.spec, self.asking).T
                 if np.abs(gap).max(initial=0.0) > INDEFINITE * self.largest:
                     raise DataError("the given kernel matrix is not symmetric")
 
 
-def cholesky(problem: BlockedRows, settings: Approximation) -> LowRank:
-    """Greedy or randomly pivoted Cholesky: steps of libsvmx._kernels.pivoting until rank or tolerance is met."""
-    limit = min(settings.rank or problem.n, problem.n)
-    target = problem.target(settings)
-    random = np.random.default_rng(settings.random_state)
-    residual = problem.diagonal.copy()
-    factor = np.empty((problem.n, limit if settings.rank else min(limit, FIRST)))
-    pivots: list[int] = []
-    problem.check_residual(residual)
-    while len(pivots) < limit and residual.sum() > target:
-        r = len(pivots)
-        floor = max(ROUNDING * problem.largest, -float(residual.min()))
-        if not residual.max() > floor:
-            break
-        found, lower = _pivots(problem, settings, residual, factor[:, :r], floor, limit - r, random)
+def cholesky(problem: BlockedRows, settings: Approximation, partial: bool = True, transform: bool = True) -> LowRank:
+    """Greedy or randomly pivoted Cholesky: steps of libsvmx._kernels.pivoting until rank or tolerance is met.
+
+    ``partial``: where it is stopped, the pivots so far make a factor of less rank; where there are none, or without
+    ``partial``, Stopped is raised. ``transform``: whether that of the result is wanted.
+    """
+    elimination = Elimination(problem, settings)
+    try:
+        while elimination.step():
+            pass
+    except Stopped:
+        if not (partial and elimination.pivots):
+            raise
+        return elimination.result(transform, LetSignalsIn(problem.asking))
+    return elimination.result(transform, problem.asking)
+
+
+class Elimination:
+    """Elimination(problem, settings): a Cholesky factor that grows.
+
+    Attributes
+    ----------
+    pivots : list of int
+    factor : ndarray of float64, shape (n, at least the number of pivots)
+    residual : ndarray of float64, shape (n,)         diagonal of K - F F'
+    """
+
+    def __init__(self, problem: BlockedRows, settings: Approximation):
+        self.problem, self.settings = problem, settings
+        self.limit = min(settings.rank or problem.n, problem.n)
+        self.target = problem.target(settings)
+        self.random = np.random.default_rng(settings.random_state)
+        self.residual = problem.diagonal.copy()
+        self.factor = np.empty((problem.n, self.limit if settings.rank else min(self.limit, FIRST)))
+        self.pivots: list[int] = []
+        problem.check_residual(self.residual)
+
+    def step(self) -> bool:
+        """Some more pivots; False if there are enough, or no more. What is raised leaves all as it was."""
+        problem, residual, r = self.problem, self.residual, len(self.pivots)
+        floor = max(ROUNDING * problem.largest, -float(residual.min(initial=0.0)))
+        if not (r < self.limit and residual.sum() > self.target and residual.max() > floor):
+            return False
+        found, lower = _pivots(problem, self.settings, residual, self.factor[:, :r], floor, self.limit - r, self.random)
         if not found:
-            break
-        factor = _with_room(factor, min(limit, r + len(found)))
-        pivot_rows = problem.take(found)
-        step = partial(
-            pivoting.new_columns, pivots=pivot_rows, pivot_factor=factor[found, :r], lower=lower, spec=problem.spec
+            return False
+        factor = self.factor = _with_room(self.factor, r, min(self.limit, r + len(found)), problem.asking)
+        more = partial(
+            pivoting.new_columns,
+            pivots=problem.take(found),
+            pivot_factor=factor[found, :r],
+            lower=lower,
+            spec=problem.spec,
+            asking=problem.asking,
         )
-        columns = problem.map(step, [factor[part, :r] for part in problem.slices])
+        columns = problem.map(more, [factor[part, :r] for part in problem.slices])
         # the tolerance may be met before the last of the new pivots
         gains = np.cumsum(sum(np.einsum("ij,ij->j", new, new) for new in columns))
-        used = min(len(found), 1 + int(np.searchsorted(-(residual.sum() - gains), -target)))
+        used = min(len(found), 1 + int(np.searchsorted(-(residual.sum() - gains), -self.target)))
         for part, new in zip(problem.slices, columns, strict=True):
-            factor[part, r : r + used] = new[:, :used]
+            put_columns(factor[part], r, new[:, :used], problem.asking)
+        for part, new in zip(problem.slices, columns, strict=True):
             residual[part] = pivoting.remaining(residual[part], new[:, :used])
-        pivots.extend(found[:used])
+        self.pivots.extend(found[:used])
         problem.check_residual(residual)
-    from scipy.linalg import solve_triangular
+        return True
 
-    factor = np.ascontiguousarray(factor[:, : len(pivots)])
-    lower = np.tril(factor[pivots])
-    transform = solve_triangular(lower, np.eye(len(pivots)), lower=True).T if pivots else np.empty((0, 0))
-    return _result(problem, settings, factor, np.array(pivots, dtype=np.int32), transform, residual.sum())
+    def result(self, transform: bool, asking: Asking) -> LowRank:
+        """The factor as it is; the end of ``factor``."""
+        factor = first_columns(self.factor, len(self.pivots), asking)
+        found = None
+        if transform:
+            found = inverse_transposed(np.tril(factor[self.pivots]), asking) if self.pivots else np.empty((0, 0))
+        pivots = np.array(self.pivots, dtype=np.int32)
+        return _result(self.problem, self.settings, factor, pivots, found, self.residual.sum())
 
 
 def _pivots(
@@ -167,29 +215,55 @@ def _pivots(
 
 
 def nystrom(problem: BlockedRows, settings: Approximation) -> LowRank:
-    """Landmarks at random, without replacement; for a tolerance, twice as many until it is met."""
+    """Landmarks at random, without replacement; for a tolerance, twice as many until it is met.
+
+    Where it is stopped, the factor of half as many, if there is one; else Stopped is raised.
+    """
     limit = min(settings.rank or problem.n, problem.n)
     target = problem.target(settings)
-    order = np.random.default_rng(settings.random_state).permutation(problem.n)
+    order = np.random.default_rng(settings.random_state).permutation(problem.n).astype(np.int32)
     problem.check_residual(problem.diagonal)
-    columns = np.empty((problem.n, 0))
-    p = min(FIRST, limit) if settings.rank_error else limit
+    columns, p = np.empty((problem.n, 0)), min(FIRST, limit) if settings.rank_error else limit
+    found = None
     while True:
-        fresh = problem.take(order[columns.shape[1] : p])
-        new = problem.map(partial(kernel_columns, others=fresh, spec=problem.spec))
-        columns = np.hstack([columns, np.concatenate([*new, np.empty((0, p - columns.shape[1]))])])
-        block = columns[order[:p]]
-        problem.check_symmetry(block)
-        transform = nystrom_transform(block, problem.largest)
-        factor = columns @ transform
-        residual = problem.diagonal - np.einsum("ij,ij->i", factor, factor)
-        problem.check_residual(residual)
-        if p == limit or residual.sum() <= target:
-            return _result(problem, settings, factor, order[:p].astype(np.int32), transform, residual.sum())
+        try:
+            columns = _landmarks(problem, order[:p], columns)
+            found = _projected(problem, settings, order[:p], columns)
+        except Stopped:
+            if found is None:
+                raise
+            return found
+        if p == limit or found.trace_error <= target:
+            return found
         p = min(2 * p, limit)
 
 
-def nystrom_transform(block: FloatArray, largest: float) -> FloatArray:
+def _landmarks(problem: BlockedRows, landmarks: IntArray, known: FloatArray) -> FloatArray:
+    """Kernel values of all rows with ``landmarks``, places in the problem, of which the first are ``known``."""
+    n_known = known.shape[1]
+    columns, fresh = np.empty((problem.n, len(landmarks))), problem.take(landmarks[n_known:])
+
+    def fill(row_block: CsrMatrix, part: slice) -> None:
+        put_columns(columns[part], 0, known[part], problem.asking)
+        for begin, panel in panels(row_block, fresh, problem.spec, problem.asking):
+            put_columns(columns[part], n_known + begin, panel, problem.asking)
+
+    problem.map(fill, problem.slices)
+    return columns
+
+
+def _projected(problem: BlockedRows, settings: Approximation, landmarks: IntArray, columns: FloatArray) -> LowRank:
+    """The factor of ``landmarks`` and their ``columns`` of K."""
+    block = columns[landmarks]
+    problem.check_symmetry(block)
+    transform = nystrom_transform(block, problem.largest, problem.asking)
+    factor = product(columns, transform, problem.asking)
+    residual = problem.diagonal - row_squares(factor, problem.asking)
+    problem.check_residual(residual)
+    return _result(problem, settings, factor, landmarks, transform, residual.sum())
+
+
+def nystrom_transform(block: FloatArray, largest: float, asking: Asking = NOBODY) -> FloatArray:
     """T = U W^-1/2 of K[P, P] = U W U', eigenvalues that are rounding errors left out.
 
     Parameters
@@ -205,11 +279,9 @@ def nystrom_transform(block: FloatArray, largest: float) -> FloatArray:
     ------
     DataError           a negative eigenvalue that is no rounding error
     """
-    from scipy.linalg import eigh
-
     if not len(block):
         return np.empty((0, 0))
-    values, vectors = eigh((block + block.T) / 2)
+    values, vectors = eigenpairs(block, asking)
     if values[0] < -INDEFINITE * max(values[-1], largest):
         raise IndefiniteError(INDEFINITE_CAUSE)
     used = values > max(CUTOFF * values[-1], ROUNDING * largest, -values[0])
@@ -217,13 +289,13 @@ def nystrom_transform(block: FloatArray, largest: float) -> FloatArray:
 
 
 def eigenvectors(problem: BlockedRows, settings: Approximation, budget_bytes: float) -> LowRank:
-    """The largest eigenpairs: F = K V W^-1/2, with K V = V W."""
+    """The largest eigenpairs: F = K V W^-1/2, with K V = V W. Raises Stopped: what is not finished is of no use."""
     n, target = problem.n, problem.target(settings)
     problem.check_whole_symmetry()
-    first, kind = eigen.distinct(problem.matrix, problem.rows)
+    first, kind = eigen.distinct(problem.matrix, problem.rows, problem.asking)
     weights = np.sqrt(np.bincount(kind, minlength=len(first)))
     operator = eigen.KernelOperator(
-        problem.matrix, problem.rows[first], weights, problem.spec, budget_bytes, problem.threads
+        problem.matrix, problem.rows[first], weights, problem.spec, budget_bytes, problem.threads, problem.asking
     )
     values, vectors, images = _eigenpairs(problem, settings, operator, first)
     used = values > max(ROUNDING, n * np.finfo(np.float64).eps) * max(values.max(initial=0.0), problem.largest)
@@ -252,11 +324,11 @@ def _eigenpairs(
         "rpcholesky", min(problem.n, NEARER * settings.rank), settings.rank_error / NEARER, settings.random_state
     )
     try:
-        factor = cholesky(problem, near).factor[first]
+        factor = cholesky(problem, near, partial=False, transform=False).factor[first]
     except IndefiniteError:
         pass
     else:
-        U, S = eigen.principal(operator.weights[:, None] * factor)
+        U, S = eigen.principal(operator.weights[:, None] * factor, problem.asking)
         # eigenvalues of K are no less than those of F F', so no more are needed to come as near
         if not len(S):
             return np.empty(0), factor, factor
@@ -271,12 +343,13 @@ def _eigenpairs(
     return eigen.whole(operator, limit)
 
 
-def _with_room(factor: FloatArray, columns: int) -> FloatArray:
-    """The factor, with room for so many columns; twice the room there was if it had to grow."""
+def _with_room(factor: FloatArray, used: int, columns: int, asking: Asking) -> FloatArray:
+    """The factor, of which so many columns are used, with room for ``columns``; twice the room there was if it had to
+    grow."""
     if columns <= factor.shape[1]:
         return factor
     grown = np.empty((len(factor), min(max(columns, 2 * factor.shape[1]), len(factor))))
-    grown[:, : factor.shape[1]] = factor
+    put_columns(grown, 0, factor[:, :used], asking)
     return grown
 
 
@@ -285,9 +358,9 @@ def _result(
     settings: Approximation,
     factor: FloatArray,
     pivots: IntArray,
-    transform: FloatArray,
+    transform: FloatArray | None,
     error: float,
 ) -> LowRank:
-    return LowRank(
-        factor, pivots, np.ascontiguousarray(transform), problem.trace, max(0.0, float(error)), settings.low_rank
-    )
+    if transform is not None:
+        transform = np.ascontiguousarray(transform)
+    return LowRank(factor, pivots, transform, problem.trace, max(0.0, float(error)), settings.low_rank)

@@ -7,19 +7,26 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy.linalg import blas
 
+from libsvmx._core.dense import MOST_MOVED
 from libsvmx._core.matrix import compacted, distinct_features
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
 from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.stopping import Asking
     from libsvmx._typing import Buffer, FloatArray
 
     Members = NDArray[np.int64]
 
 # With at least this share of nonzeros rows are kept dense: a dense product of blocks then costs less than sparse sums.
 DENSE_SHARE = 0.25
+# Their products with each other are a piece of work, if they take no more flops than so many pieces elsewhere.
+MOST_PIECES = 8
 # Dense rows mapped at a time, as elements: 2 MB.
 COPIED = 1 << 18
 # Dense rows that are scaled, or used twice, at a time; they stay in a second-level cache.
@@ -47,7 +54,7 @@ class FeatureRows(Protocol):
     def curvature(self, weights: FloatArray, v: FloatArray) -> FloatArray:
         """X' diag(weights) X v, shape (n,)."""
 
-    def gram(self, members: Members, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def gram(self, members: Members, weights: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
         """sum of weight_i x_i x_i^T, of which only the lower triangle counts, and sum of weight_i x_i."""
 
     def take(self, members: Members) -> FloatArray:
@@ -56,7 +63,7 @@ class FeatureRows(Protocol):
     def part(self, begin: int, end: int) -> FeatureRows:
         """Rows ``begin`` to ``end``, not copied."""
 
-    def select(self, members: Members) -> FeatureRows:
+    def select(self, members: Members, asking: Asking = NOBODY) -> FeatureRows:
         """A copy of these rows."""
 
 
@@ -96,7 +103,7 @@ class DenseRows:
             total += (weights[begin : begin + AT_A_TIME] * (rows @ v)) @ rows
         return total
 
-    def gram(self, members: Members, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def gram(self, members: Members, weights: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
         outer, total = np.zeros((self.n, self.n), order="F"), np.zeros(self.n)
         roots = np.sqrt(weights)
         whole = len(members) == self.m  # members ascend
@@ -107,8 +114,14 @@ class DenseRows:
             else:
                 scaled = self.X[members[begin:end]]
                 scaled *= roots[begin:end, None]
-            # added in place, one triangle alone: NumPy's product fills in the other one, too, for 10 % to 30 % more
-            outer = blas.dsyrk(1.0, scaled.T, 1.0, outer, overwrite_c=1)
+            if AT_A_TIME * self.n**2 <= MOST_PIECES * PIECE:
+                # added in place, one triangle alone: NumPy's product fills in the other one, too, for 10 % to 30 % more
+                outer = blas.dsyrk(1.0, scaled.T, 1.0, outer, overwrite_c=1)
+                asking.ask(len(scaled) * self.n**2 // FLOPS)
+            else:
+                for first, last in pieces(0, self.n, 2 * AT_A_TIME * self.n // MOST_PIECES):
+                    outer[:last, first:last] += scaled[:, :last].T @ scaled[:, first:last]
+                    asking.ask((last - first) * 2 * len(scaled) * last // FLOPS)
             total += roots[begin:end] @ scaled
         return outer.T, total
 
@@ -119,11 +132,36 @@ class DenseRows:
     def part(self, begin: int, end: int) -> DenseRows:
         return DenseRows(self.X[begin:end])
 
-    def select(self, members: Members) -> DenseRows:
-        return DenseRows(self.X[members])
+    def select(self, members: Members, asking: Asking = NOBODY) -> DenseRows:
+        chosen = np.empty((len(members), self.n))
+        for begin, end in pieces(0, len(members), TOUCHED * FLOPS * self.n):
+            chosen[begin:end] = self.X[members[begin:end]]
+            asking.ask(TOUCHED * (end - begin) * self.n)
+        return DenseRows(chosen)
 
 
-def feature_rows(matrix: CsrMatrix, rows: Buffer) -> FeatureRows:
+def times(rows: FeatureRows, w: FloatArray, asking: Asking) -> FloatArray:
+    """X w, shape (m,), of rows that may be many."""
+    return np.concatenate([part.times(w) for part, _ in _parts(rows, asking)])
+
+
+def transposed(rows: FeatureRows, vector: FloatArray, asking: Asking) -> FloatArray:
+    """X'v, shape (n,), of rows that may be many."""
+    total: FloatArray = np.sum([part.transposed(vector[None, own])[0] for part, own in _parts(rows, asking)], axis=0)
+    return total
+
+
+def _parts(rows: FeatureRows, asking: Asking) -> Iterator[tuple[FeatureRows, slice]]:
+    """The rows some at a time, and where these are among all."""
+    size = rows.m if rows.nnz <= MOST_MOVED else max(1, MOST_MOVED * rows.m // rows.nnz)
+    for begin in range(0, rows.m, max(size, 1)):
+        end = min(begin + size, rows.m)
+        part = rows.part(begin, end)
+        yield part, slice(begin, end)
+        asking.note(part.nnz)
+
+
+def feature_rows(matrix: CsrMatrix, rows: Buffer, asking: Asking = NOBODY) -> FeatureRows:
     """The rows with their own features, those that occur nowhere in ``matrix`` left out: what a linear kernel sees.
 
     Parameters
@@ -131,14 +169,21 @@ def feature_rows(matrix: CsrMatrix, rows: Buffer) -> FeatureRows:
     rows : buffer of int32, shape (m,)      rows of ``matrix``
     """
     matrix = compacted(matrix)[0]
-    return as_suits(sparse_rows(matrix, rows, distinct_features(matrix)))
+    asking.ask(matrix.nnz)
+    sparse = sparse_rows(matrix, rows, distinct_features(matrix))
+    asking.ask(sparse.nnz)
+    return as_suits(sparse, asking)
 
 
-def as_suits(sparse: SparseRows) -> FeatureRows:
+def as_suits(sparse: SparseRows, asking: Asking = NOBODY) -> FeatureRows:
     """The rows, sparse or dense."""
     if sparse.nnz < DENSE_SHARE * sparse.m * sparse.n:
         return sparse
-    return DenseRows(sparse.take(np.arange(sparse.m)))
+    dense = np.empty((sparse.m, sparse.n))
+    for begin, end in pieces(0, sparse.m, TOUCHED * FLOPS * sparse.n):
+        dense[begin:end] = sparse.take(np.arange(begin, end))
+        asking.ask(TOUCHED * (end - begin) * sparse.n)
+    return DenseRows(dense)
 
 
 def second_order_size(n: int, coef0: float) -> int:
@@ -146,7 +191,7 @@ def second_order_size(n: int, coef0: float) -> int:
     return n * (n + 1) // 2 + (n if coef0 else 0)
 
 
-def second_order_rows(rows: FeatureRows, gamma: float, coef0: float) -> FeatureRows:
+def second_order_rows(rows: FeatureRows, gamma: float, coef0: float, asking: Asking = NOBODY) -> FeatureRows:
     """The explicit map of the polynomial kernel (gamma x'z + coef0)^2 (Jung, O'Leary & Tits 2008, (5.1)).
 
     gamma x_j^2, sqrt(2) gamma x_j x_k for j < k, sqrt(2 gamma coef0) x_j. The constant feature coef0 is left out: it
@@ -156,25 +201,40 @@ def second_order_rows(rows: FeatureRows, gamma: float, coef0: float) -> FeatureR
     factors = np.where(first == second, gamma, np.sqrt(2.0) * gamma)
     width = second_order_size(rows.n, coef0)
     size = max(1, COPIED // max(width, 1))
-    parts: list[FloatArray] = []
     sparse_parts: list[tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]] = []
     dense = rows.nnz**2 >= DENSE_SHARE * (rows.m * rows.n) ** 2
+    whole = np.empty((rows.m, width) if dense else (0, 0))
     for begin in range(0, rows.m, size):
         x = rows.take(np.arange(begin, min(begin + size, rows.m)))
-        mapped = np.empty((len(x), width))
+        mapped = whole[begin : begin + len(x)] if dense else np.empty((len(x), width))
         np.multiply(x[:, first], x[:, second], out=mapped[:, : len(first)])
         mapped[:, : len(first)] *= factors
         if coef0:
             np.multiply(x, np.sqrt(2.0 * gamma * coef0), out=mapped[:, len(first) :])
-        if dense:
-            parts.append(mapped)
-        else:
+        if not dense:
             at, columns = np.nonzero(mapped)
             sparse_parts.append((np.bincount(at, minlength=len(x)), columns.astype(np.int32), mapped[at, columns]))
-    if dense:
-        return DenseRows(np.concatenate(parts) if parts else np.empty((0, width)))
-    counts, indices, values = (np.concatenate(arrays) for arrays in zip(*sparse_parts, strict=True))
-    # combinations of features that never come together would only make the normal matrix larger
-    present, columns = np.unique(indices, return_inverse=True)
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    return SparseRows(indptr, columns.astype(np.int32), values, len(present))
+        asking.ask(4 * mapped.size)
+    return DenseRows(whole) if dense else _renumbered(sparse_parts, width, asking)
+
+
+def _renumbered(
+    parts: list[tuple[NDArray[np.int64], NDArray[np.int32], FloatArray]], width: int, asking: Asking
+) -> SparseRows:
+    """The rows of parts (entries of each row, columns, values), with the columns that occur.
+
+    Combinations of features that never come together would only make the normal matrix larger.
+    """
+    occurs = np.zeros(width, dtype=bool)
+    for _, columns, _ in parts:
+        occurs[columns] = True
+        asking.ask(len(columns))
+    number = (np.cumsum(occurs) - 1).astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate([counts for counts, _, _ in parts]))])
+    indices, values = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    end = 0
+    for _, columns, some in parts:
+        begin, end = end, end + len(columns)
+        indices[begin:end], values[begin:end] = number[columns], some
+        asking.ask(len(columns))
+    return SparseRows(indptr, indices, values, int(occurs.sum()))

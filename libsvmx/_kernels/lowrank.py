@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.matrix import compacted
+from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels import factors
 from libsvmx._kernels.approximation import Approximation, LowRank
 from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal
@@ -35,6 +36,7 @@ from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.stopping import Asking
     from libsvmx._typing import Buffer, FloatArray
 
 __all__ = [
@@ -62,6 +64,8 @@ def factorize(
     settings: Approximation,
     budget_bytes: float,
     threads: int = 1,
+    asking: Asking = NOBODY,
+    transform: bool = True,
 ) -> LowRank:
     """A low-rank factor of the kernel matrix of the given rows.
 
@@ -73,13 +77,17 @@ def factorize(
     settings : Approximation
     budget_bytes : float                   for kernel values that eigen keeps, beside the factor itself
     threads : int                          changes no bit of the result
+    asking : Asking                        is asked whether to stop
+    transform : bool                       whether that of a Cholesky factor is wanted
 
     Returns
     -------
-    LowRank          of less than the rank asked for, possibly 0, where the rest of K is rounding errors
+    LowRank          of less than the rank asked for, possibly 0, where the rest of K is rounding errors. Where it is
+        stopped, the one of the pivots so far, or of the landmarks of the round before
 
     Raises
     ------
+    Stopped          there are none yet; an eigen factor that is not finished
     DataError        K is indefinite (see above), or one of its values overflows; ``row`` is the one of ``matrix``
     """
     chosen = np.asarray(rows, dtype=np.int32)
@@ -89,12 +97,12 @@ def factorize(
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
-        problem = factors.BlockedRows(matrix, chosen, spec, threads)
+        problem = factors.BlockedRows(matrix, chosen, spec, threads, asking)
         if settings.low_rank == "eigen":
             return factors.eigenvectors(problem, settings, budget_bytes)
         if settings.low_rank == "nystrom":
             return factors.nystrom(problem, settings)
-        return factors.cholesky(problem, settings)
+        return factors.cholesky(problem, settings, transform=transform)
 
 
 def features_of(

@@ -23,12 +23,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from libsvmx._core.dense import product
+from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.stopping import Asking
     from libsvmx._typing import FloatArray
 
     Places = NDArray[np.intp]
@@ -169,6 +172,7 @@ def new_columns(
     pivot_factor: FloatArray,
     lower: FloatArray,
     spec: KernelSpec,
+    asking: Asking = NOBODY,
 ) -> FloatArray:
     """Columns that pivots add to the factor of a row block: (K[:, p] - F F[p]') N^-T.
 
@@ -186,8 +190,8 @@ def new_columns(
     """
     from scipy.linalg import solve_triangular
 
-    columns = kernel_columns(row_block, pivots, spec)
-    columns -= factor @ pivot_factor.T
+    columns = kernel_columns(row_block, pivots, spec, asking)
+    columns -= product(factor, pivot_factor.T, asking)
     return np.ascontiguousarray(solve_triangular(lower, columns.T, lower=True, check_finite=False).T)
 
 

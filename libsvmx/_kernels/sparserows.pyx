@@ -6,6 +6,11 @@ import numpy as np
 
 from libsvmx._core.matrix cimport CsrMatrix
 
+from libsvmx._core.stopping import NOBODY
+
+# Products of a piece of work between two questions.
+cdef int64_t PIECE = 1 << 22
+
 
 cdef class SparseRows:
     """SparseRows(indptr, columns, values, n)
@@ -132,7 +137,7 @@ cdef class SparseRows:
                     out[columns[k]] += total * values[k]
         return out_
 
-    def gram(self, members, weights):
+    def gram(self, members, weights, asking=NOBODY):
         """sum of weight_i x_i x_i^T, its lower triangle, shape (n, n); sum of weight_i x_i, shape (n,).
 
         Parameters
@@ -149,7 +154,7 @@ cdef class SparseRows:
         cdef const int32_t[::1] columns = self.columns
         cdef const double[::1] values = self.values
         cdef Py_ssize_t i
-        cdef int64_t a, b, begin
+        cdef int64_t a, b, begin, end, work
         cdef double factor
         cdef double *row
         if weight.shape[0] != member.shape[0]:
@@ -157,15 +162,21 @@ cdef class SparseRows:
         for i in range(member.shape[0]):
             if not 0 <= member[i] < self.m:
                 raise IndexError(f"row {member[i]} of {self.m}")
-        with nogil:
-            for i in range(member.shape[0]):
-                begin = indptr[member[i]]
-                for a in range(begin, indptr[member[i] + 1]):
-                    factor = weight[i] * values[a]
-                    total[columns[a]] += factor
-                    row = &outer[columns[a], 0]
-                    for b in range(begin, a + 1):  # columns ascend
-                        row[columns[b]] += factor * values[b]
+        i = 0
+        while i < member.shape[0]:
+            work = 0
+            with nogil:
+                while i < member.shape[0] and work < PIECE:
+                    begin, end = indptr[member[i]], indptr[member[i] + 1]
+                    for a in range(begin, end):
+                        factor = weight[i] * values[a]
+                        total[columns[a]] += factor
+                        row = &outer[columns[a], 0]
+                        for b in range(begin, a + 1):  # columns ascend
+                            row[columns[b]] += factor * values[b]
+                    work += (end - begin + 1) * (end - begin) // 2
+                    i += 1
+            asking.ask(work)
         return outer_, sum_
 
     def take(self, members):
@@ -188,7 +199,7 @@ cdef class SparseRows:
             raise IndexError(f"rows {begin} to {end} of {self.m}")
         return SparseRows(self.indptr_[begin:end + 1], self.columns_, self.values_, self.n)
 
-    def select(self, members):
+    def select(self, members, asking=NOBODY):
         """A copy of these rows. ``members``: buffer of int64, shape (q,)."""
         cdef const int64_t[::1] member = members
         cdef Py_ssize_t i
@@ -208,6 +219,7 @@ cdef class SparseRows:
             for k in range(self.indptr[member[i]], self.indptr[member[i] + 1]):
                 columns[size], values[size] = self.columns[k], self.values[k]
                 size += 1
+        asking.ask(size)
         return SparseRows(indptr_, columns_, values_, self.n)
 
     def __reduce__(self):

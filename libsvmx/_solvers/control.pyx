@@ -58,17 +58,31 @@ cdef class Control:
         self.poll()
         return self.stopped
 
+    def part(self, double eps, int64_t max_iter, on_progress=None):
+        """A Control under the same clock and the same ``should_stop``, for a solve that is part of the work."""
+        cdef Control other = Control(eps, self.shrinking, max_iter, 0.0, on_progress, self.should_stop)
+        other.time_limit, other.deadline = self.time_limit, self.deadline
+        return other
+
+    def tell(self, mark):
+        """Tell ``on_progress`` of a mark."""
+        if self.on_progress is not None:
+            self.on_progress(mark)
+
     # ---- as a libsvmx._core.stopping.Asking --------------------------------------------------------
 
     def ask(self, int64_t amount):
         """After a piece of work on so many elements: raises Stopped once ``stopped`` is set."""
-        self.worked(amount)
+        self.note(amount)
         if self.expired:
             raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
 
     def note(self, int64_t amount):
         """As ``ask``, but only what signal handlers and ``should_stop`` raise gets through."""
-        self.worked(amount)
+        if PyThread_get_thread_ident() == self.owner:
+            self.worked(amount)
+        else:  # for the owner's next question
+            self.work += amount
 
     def abandon(self):
         """Whatever thread asks next is to stop: in this one, an exception is on its way."""
@@ -77,8 +91,6 @@ cdef class Control:
     cdef int poll(self) except -1 nogil:
         """Let signals in (Ctrl-C raises here) and look at the clock."""
         with gil:
-            if PyThread_get_thread_ident() != self.owner:
-                return 0
             PyErr_CheckSignals()
             if self.expired:
                 return 0

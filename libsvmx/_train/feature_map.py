@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.featurerows import (
     DenseRows,
@@ -19,10 +20,11 @@ from libsvmx._kernels.featurerows import (
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.model import Model, vectors_of
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.stopping import Asking
     from libsvmx._kernels.approximation import Approximation, LowRank
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
@@ -38,11 +40,12 @@ MOST_FEATURES = 20_000
 LARGEST = 1.7e38
 # What a full factor of K leaves out, relative to its trace.
 FULL = 1e-15
+UNFINISHED = "the features of the rows are not finished, so there is no model; give it more time, or a smaller rank"
 OVERFLOW_CAUSE = "kernel values of rows with themselves overflow: scale the data"
 
 
 class FeatureMap:
-    """FeatureMap(problem, param, observer): features of a problem's rows, made once for all pairs and all folds.
+    """FeatureMap(problem, param, observer, asking): features of the rows, made once for all pairs and all folds.
 
     Of the linear kernel they are the data's own, of a polynomial kernel of degree 2 products of two; of any kernel, the
     rows of a low-rank factor of K, which is over all rows of ``problem`` (their labels take no part). Where these
@@ -56,14 +59,19 @@ class FeatureMap:
     ------
     DataError            values that overflow, or a kernel matrix without such a factor
     ParameterError       a kernel without explicit features and no low rank asked for, or too many features
+    SvmxError            ``asking`` has stopped it before there are any features. Where it has stopped a low-rank factor
+        by Cholesky, or by Nystroem to an error, the features are those of the factor so far
     """
 
-    def __init__(self, problem: Problem, param: Parameter, observer: Observer):
+    def __init__(self, problem: Problem, param: Parameter, observer: Observer, asking: Asking = NOBODY):
         assert isinstance(param.solver, CRSVM)
         self.problem, self.param, self.solver = problem, param, param.solver
         self.low_rank: LowRank | None = None
-        own = None if self.solver.low_rank else self.own_rows()
-        self.rows = self.factor_rows(observer) if own is None else own
+        try:
+            own = None if self.solver.low_rank else self.own_rows(asking)
+            self.rows = self.factor_rows(observer, asking) if own is None else own
+        except Stopped as stop:
+            raise SvmxError(f"{stop.status}: {UNFINISHED}") from None
         if not self.rows.squares() <= LARGEST * self.rows.m:
             raise DataError(OVERFLOW_CAUSE)
         if self.rows.n == 0:  # there is not a single feature; LAPACK wants one
@@ -75,7 +83,7 @@ class FeatureMap:
         """Whether models predict with the factor, by its pivots."""
         return self.solver.predict_with == "factor"
 
-    def own_rows(self) -> FeatureRows | None:
+    def own_rows(self, asking: Asking) -> FeatureRows | None:
         """Rows of the data, or of their second-order map; None if these have more features than there are rows."""
         param = self.param
         if param.lacks_features:
@@ -83,34 +91,34 @@ class FeatureMap:
                 f"solver {self.solver.name} needs explicit features: a linear kernel, a polynomial one of degree 2 "
                 "with coef0 >= 0, or a low-rank approximation of the kernel (low_rank and rank)"
             )
-        rows = feature_rows(self.problem.features, self.problem.rows)
+        rows = feature_rows(self.problem.features, self.problem.rows, asking)
         is_linear = param.kernel_type == KernelType.LINEAR
         n = rows.n if is_linear else second_order_size(rows.n, param.coef0)
         if n > rows.m:
             return None
         check_size(n)
-        return rows if is_linear else second_order_rows(rows, param.gamma, param.coef0)
+        return rows if is_linear else second_order_rows(rows, param.gamma, param.coef0, asking)
 
-    def factor_rows(self, observer: Observer) -> FeatureRows:
+    def factor_rows(self, observer: Observer, asking: Asking) -> FeatureRows:
         """Rows of the low-rank factor that is asked for, else of the full one."""
         from libsvmx._kernels.approximation import Approximation
 
         solver, m = self.solver, len(self.problem)
         check_size(min(solver.rank, m) if solver.low_rank else m)
         settings = solver.approximation() if solver.low_rank else Approximation("cholesky", rank_error=FULL)
-        self.low_rank = factor_of(self.problem, self.param, settings)
+        self.low_rank = factor_of(self.problem, self.param, settings, asking, self.predicts)
         n = self.low_rank.factor.shape[1]
         if solver.low_rank:
             observer.factorized(n, self.low_rank.trace_error, self.low_rank.trace)
         check_size(n)
         return DenseRows(self.low_rank.factor)
 
-    def of(self, problem: Problem) -> FeatureRows:
+    def of(self, problem: Problem, asking: Asking = NOBODY) -> FeatureRows:
         """The features of the rows of ``problem``, which are among those of the whole."""
         members = np.asarray(take_int32(self.number, problem.rows)).astype(np.int64)
         if len(members) == self.rows.m and np.array_equal(members, np.arange(len(members))):
             return self.rows
-        return self.rows.select(members)
+        return self.rows.select(members, asking)
 
     def model(
         self,
@@ -126,7 +134,7 @@ class FeatureMap:
         ``classes``: as of assemble_classifier, of ``problem``.
         """
         low_rank = self.low_rank
-        if low_rank is None:
+        if low_rank is None or low_rank.transform is None:
             raise ParameterError("there is no factor to predict with: choose a low_rank approximation")
         labels, start, order = classes
         k = len(labels)
@@ -141,11 +149,20 @@ class FeatureMap:
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""
         threads = thread_count(self.param.threads)
-        return self.solver.solve_features(dual, self.of(problem), control, threads, observer.iterated)
+        rows = self.of(problem, LetSignalsIn(control))
+        return self.solver.solve_features(dual, rows, control, threads, observer.iterated)
 
 
-def factor_of(problem: Problem, param: Parameter, settings: Approximation) -> LowRank:
-    """A low-rank factor of the kernel matrix of a problem's rows. Raises DataError."""
+def factor_of(
+    problem: Problem, param: Parameter, settings: Approximation, asking: Asking, transform: bool = True
+) -> LowRank:
+    """A low-rank factor of the kernel matrix of a problem's rows; arguments as of ``factorize``.
+
+    Raises
+    ------
+    DataError
+    Stopped          there is none yet
+    """
     from libsvmx._kernels.lowrank import factorize
 
     return factorize(
@@ -158,6 +175,8 @@ def factor_of(problem: Problem, param: Parameter, settings: Approximation) -> Lo
         settings,
         param.cache_size * 2**20,
         thread_count(param.threads),
+        asking,
+        transform,
     )
 
 

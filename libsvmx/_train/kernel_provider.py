@@ -10,6 +10,7 @@ from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
+    from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -85,13 +86,13 @@ class KernelProvider:
                 return shared if needed <= SMALL_BYTES or shared.value_ns() > EXPENSIVE_NS else None
         return None
 
-    def features(self, observer: Observer) -> FeatureMap:
-        """Explicit features of all the rows, made with the first solve that asks for them."""
+    def features(self, observer: Observer, control: Control) -> FeatureMap:
+        """Explicit features of all the rows, made with the first solve that asks for them, ``control`` is its own."""
         if self.feature_map is None:
             from libsvmx._train.feature_map import FeatureMap  # NumPy and SciPy, which the exact solver starts without
 
             problem, param = self.request[:2]
-            self.feature_map = FeatureMap(problem, param, observer)
+            self.feature_map = FeatureMap(problem, param, observer, control)
         return self.feature_map
 
     def of(self, problem: Problem) -> tuple[Kernel, float]:

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
 
 class Remark(StrEnum):
-    """Something the user should know; the first five are how a solve may end, as of SolveStatus."""
+    """Something the user should know; the first six are how a solve may end, as of SolveStatus."""
 
     ITERATION_LIMIT = "iteration limit"
     TIME_LIMIT = "time limit"
     INTERRUPTED = "interrupted"
     ROUNDING = "rounding"
+    UNBOUNDED = "unbounded"
     DEGENERATE = "degenerate"
     HARD_MARGIN = "hard margin"
     ONE_CLASS = "one class"

@@ -80,6 +80,8 @@ def check_finite(model: Model) -> None:
         what = "probability estimates are"
     if what:
         remedy = REMEDIES.get(param.svm_type, "other kernel parameters, a smaller C")
+        if param.has_infinite_cost:
+            remedy = "a finite C, other kernel parameters"
         raise ParameterError(
             f"the solution degenerates{where}: its {what} not finite "
             f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose {remedy}, or scale the data"
@@ -107,7 +109,7 @@ def solve_binary(
     control = control_of(param, observer)
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     if param.solver.needs_features:
-        solution = kernels.features(observer).solve(dual, problem, control, observer)
+        solution = kernels.features(observer, control).solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
         solution = solve(param, dual, kernel, budget_bytes, control)

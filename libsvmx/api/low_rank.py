@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.lowrank import features_of
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train.checks import check_problem
 from libsvmx._train.feature_map import factor_of
+from libsvmx._train.limits import control_of
+from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.api.arrays import as_matrix, parameter_of, precomputed
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import ParameterError
+from libsvmx.exceptions import ParameterError, SvmxError
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -97,6 +100,8 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     ------
     ParameterError         neither rank nor rank_error, or an unknown method
     DataError              bad data, or a kernel matrix that is not positive semidefinite, so that it has no factor
+    SvmxError              ``time_limit`` is over, and there is no factor yet. A Cholesky factor is then that of the
+        pivots so far, and of less rank
     """
     param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options}, X=X)
     solver = param.solver
@@ -106,6 +111,10 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     problem = Problem(matrix, np.zeros(matrix.n_rows).data)
     param = default_gamma(param, matrix.max_index)
     check_problem(problem, replace(param, svm_type=SvmType.ONE_CLASS, solver=SMO()))  # no labels
-    found = factor_of(problem, param, solver.approximation())
+    try:
+        found = factor_of(problem, param, solver.approximation(), control_of(param, Observer()))
+    except Stopped as stop:
+        raise SvmxError(f"{stop.status}: the factor is not finished; give it more time, or a smaller rank") from None
+    assert found.transform is not None
     vectors = problem.matrix.take(found.pivots.astype(np.int32).data)
     return LowRankKernel(found.factor, found.pivots, found.transform, found.trace, found.trace_error, param, vectors)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 WHAT_TO_DO = {
     Remark.ITERATION_LIMIT: "scale the data, lower C, raise eps, or raise max_iter if it was set",
     Remark.TIME_LIMIT: "raise time_limit, lower C, or raise eps",
+    Remark.UNBOUNDED: "choose a finite C, or another kernel",
     Remark.INTERRUPTED: "train again for the optimum: the observer's should_stop has ended it",
     Remark.ROUNDING: "raise eps, or scale the data",
     Remark.DEGENERATE: "choose other kernel parameters, another nu, or scale the data",

@@ -27,6 +27,10 @@ REMARKS = {
     Remark.DEGENERATE: (
         "a solution degenerates: its coefficients or its rho are not finite, and predictions from it mean nothing"
     ),
+    Remark.UNBOUNDED: (
+        "C is infinite, but no function of this kernel separates the classes, as far as single precision tells: there "
+        "is no optimum, and the model is only feasible; give a finite C"
+    ),
     Remark.HARD_MARGIN: (
         "C is infinite, and no optimum was found: if no function of this kernel {detail}, there is none; "
         "give a finite C"

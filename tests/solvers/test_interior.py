@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
+from libsvmx._core.stopping import NOBODY, Relay
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.interior_point import block_steps
@@ -41,6 +42,7 @@ class FrozenRowBlocks:
         self.blocks = [RowBlock(make(frozen(x)), frozen(y), frozen(upper)) for x, y, upper in zip(*pieces, strict=True)]
         self.bounds = list(bounds)
         self.states = [None] * len(self.blocks)
+        self.asking = Relay(NOBODY)
 
     def put(self, values):
         """``values``: alpha, u, xi, s, z over all rows."""

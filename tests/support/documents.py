@@ -83,20 +83,24 @@ def make_clone(folder):
         shutil.copy(ROOT / name, folder)
     for name in ("data", "docs", "libsvmx", "tools"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
-    subprocess.run(["git", "add", "-A"], cwd=folder, check=True)
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
     return folder
+
+
+def git(folder, *arguments):
+    """What git prints in a folder, whatever repository the tests are started from, as by a hook of it."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    return subprocess.run(["git", *arguments], cwd=folder, env=env, check=True, capture_output=True, text=True).stdout
 
 
 def left_behind(folder):
     """What git finds changed or new in a clone, and does not ignore."""
-    options = {"cwd": folder, "check": True, "capture_output": True, "text": True}
-    changed = subprocess.run(["git", "diff", "--stat"], **options).stdout
-    return changed + subprocess.run(["git", "ls-files", "-o", "--exclude-standard"], **options).stdout
+    return git(folder, "diff", "--stat") + git(folder, "ls-files", "-o", "--exclude-standard")
 
 
 def environment():
-    """That of a reader who has installed the package: the interpreter of the tests is `python`, and no path is safe."""
+    """That of a reader who has installed the package: `python` is the interpreter of the tests, without its -P."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONSAFEPATH", "PYTEST_CURRENT_TEST")}
     here = [sysconfig.get_path("scripts"), str(Path(sys.executable).parent)]
     return {**env, "PATH": os.pathsep.join([*here, env.get("PATH", os.defpath)])}

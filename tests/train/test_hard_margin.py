@@ -11,13 +11,16 @@ import libsvmx
 from libsvmx import svmutil
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
-from libsvmx._train.observer import Observer
+from libsvmx._solvers.smo import hard_margin
+from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.compat.options import svm_parameter
 from libsvmx.enums import SolveStatus
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
+
+pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 
 HOMEWORK = data.from_rows([[(1, 0.0), (2, 0.0)], [(1, 1.0)], [(1, 3.0), (2, 1.0)], [(1, 4.0), (2, 4.0)]])
 
@@ -117,7 +120,69 @@ def test_libsvms_python_interface(tmp_path):
     assert model_text(libsvmx.train(rows, targets, C=inf, kernel_type=0)) == known.model_bytes(tmp_path)
 
 
-@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+def questioned(monkeypatch, early, late):
+    """Ask whether there is an optimum after ``early`` iterations, and take at most ``late`` for the answer."""
+    answers = iter([early, late])
+    monkeypatch.setattr(hard_margin, "soon", lambda size: next(answers))
+    return answers
+
+
+@pytest.mark.parametrize("late", [1, 10**6], ids=["no answer", "answered"])
+@pytest.mark.parametrize("options", ["-t 0", "-t 2 -g 1", "-t 1 -g 0.5 -r 1 -h 0"])
+@pytest.mark.parametrize("name", ["iris-13", "heart_scale", "ionosphere_scale.xz"])
+def test_the_question_changes_nothing_where_there_is_an_optimum(tmp_path, monkeypatch, name, options, late):
+    matrix, targets = separable(name)
+    known = oracle.Oracle(matrix, targets, f"-c inf {options}").train()
+    answers = questioned(monkeypatch, 3, late)
+    parts = []
+    param = default_gamma(parameter(f"-c inf {options}"), matrix.max_index)
+    model = train_problem(Problem(matrix, filled("d", targets)), param, Rand(1), TrainingReport(parts.append))
+    assert "".join(parts) == known.transcript
+    assert model_text(model) == known.model_bytes(tmp_path)
+    assert not list(answers)
+
+
+INSEPARABLE = {
+    "alternating": ([[1.0], [2.0], [3.0], [4.0]], [1, -1, 1, -1]),
+    "equal rows": ([[1.0], [1.0], [2.0]], [1, -1, -1]),
+    "nothing": ([[0.0], [0.0]], [1, -1]),
+    "touching": ([[0.0], [1.0], [1.0], [2.0]], [1, 1, -1, -1]),
+    "within": ([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0], [1.0, 1.0]], [1, 1, 1, -1]),
+}
+
+
+@pytest.mark.parametrize("name", INSEPARABLE)
+def test_where_there_is_no_optimum_the_question_soon_ends_it(name, monkeypatch):
+    X, y = INSEPARABLE[name]
+    told = Recorder()
+    model = libsvmx.train(X, y, C=inf, kernel_type=0, observer=told)
+    assert model.statuses == (SolveStatus.UNBOUNDED,)
+    assert told.reports[0].iterations == 100_000
+    assert told.remarks == [Remark.UNBOUNDED]
+    assert np.isfinite(model.rho).all() and np.isfinite(model.sv_coef).all()
+    assert sum(np.ravel(model.sv_coef)) == pytest.approx(0, abs=1e-3 * abs(model.sv_coef).max())
+
+
+def test_heart_scale_is_not_separable(folder):
+    err, _ = folder.accepts("svmx-train", "-q", "-c", "inf", "-t", "0", str(data.DATA / "heart_scale"), "model")
+    assert err.startswith("warning: C is infinite, but no function of this kernel separates the classes")
+    assert err.count("\n") == 1
+
+
+def test_interrupted_at_any_time():
+    X, y = data.load("heart_scale")
+    seen = set()
+    for last in range(40):
+        asked = iter(range(last))
+
+        class Stopping(Observer):
+            def should_stop(self):
+                return next(asked, None) is None  # noqa: B023
+
+        seen.add(libsvmx.train(X, y, C=inf, kernel_type=0, observer=Stopping()).statuses[0])
+    assert seen <= {SolveStatus.INTERRUPTED, SolveStatus.UNBOUNDED} and SolveStatus.INTERRUPTED in seen
+
+
 def test_what_no_function_separates_ends_with_the_honest_status(folder):
     X, y = [[1.0], [2.0], [3.0], [4.0]], [1, -1, 1, -1]
     told = Recorder()

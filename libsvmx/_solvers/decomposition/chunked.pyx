@@ -208,6 +208,8 @@ cdef class ChunkedSmo(WarmSmo):
             self.rounds += 1
             n = self.choose()
             self.load(n)
+            if self.control.expired:
+                break
             self.subproblem.solve(max(0.5 * self.aim(), TIGHTNESS * gap), limit - self.iterations)
             self.iterations = self.subproblem.steps
             going = self.absorb()
@@ -280,7 +282,7 @@ cdef class ChunkedSmo(WarmSmo):
                                      &self.last[0], <int32_t>self.rounds, size, &self.working[0])
 
     cdef int load(self, Py_ssize_t n) except -1 nogil:
-        """The first n of ``working`` become the subproblem."""
+        """The first n of ``working`` become the subproblem; not all of it where it is time to stop."""
         cdef int32_t sources[SVMX_SOURCES]
         cdef float *rows[SVMX_SOURCES]
         cdef Py_ssize_t k, p
@@ -302,6 +304,9 @@ cdef class ChunkedSmo(WarmSmo):
                 rows[s] = &self.subproblem.K[(k + s) * self.subproblem.stride]
             self.store.kernel.values_computed += self.within.fill_rows(sources, count, n, rows, self.store.pool, True)
             k += count
+            self.control.worked(4 * count * n)
+            if self.control.expired:
+                return 0
         for k in range(n):  # as the rows have it, so that steps fit them
             self.subproblem.diagonal[k] = self.subproblem.K[k * self.subproblem.stride + k]
         return 0

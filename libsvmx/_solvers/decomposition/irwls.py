@@ -31,13 +31,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import lapack
 
+from libsvmx._core.dense import MOST_MOVED, cholesky, solve_cholesky
+from libsvmx._core.stopping import FLOPS, NOBODY, Stopped, pieces
 from libsvmx._problem.certificate import array_level
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from libsvmx._core.stopping import Asking
     from libsvmx._solvers.decomposition.subproblem import Subproblem
     from libsvmx._typing import FloatArray
 
@@ -76,27 +78,35 @@ def solve(subproblem: Subproblem, eps: float, limit: int) -> None:
             best, fallbacks = gap, 0
         if fallbacks > MOST_FALLBACKS:
             return  # the rest is for the next working set
-        if waited > PATIENCE * (fallbacks + 1) or not least_squares(subproblem):
+        try:
+            leads_on = waited <= PATIENCE * (fallbacks + 1) and least_squares(subproblem)
+        except Stopped:
+            return
+        if not leads_on:
             subproblem.fallbacks += 1
             fallbacks += 1
             n_steps = FALLBACK_STEPS * subproblem.size
 
 
 def least_squares(subproblem: Subproblem) -> bool:
-    """One round: weighted least squares, and the best point on the way to its solution. False if it leads nowhere."""
+    """One round: weighted least squares, and the best point on the way to its solution. False if it leads nowhere.
+
+    Raises Stopped, and the subproblem is as it was.
+    """
+    asking = subproblem.asking
     K, V, beta, lower, upper, group = (np.asarray(view) for view in subproblem.views())
     K = K[:, : subproblem.size]
     found = beta.copy()
     for g in range(subproblem.groups):
         members = np.flatnonzero((group == g) & (upper > lower))
         if len(members) > 1:
-            face_optimum(K, V, found, lower, upper, members)
+            face_optimum(K, V, found, lower, upper, members, asking)
     direction = found - beta
     slope = float(V @ direction)
     if not slope > 0:  # also nan
         return False
     changed = np.flatnonzero(direction)
-    along = direction[changed] @ K[changed].astype(np.float64)
+    along = rows_times(K, changed, direction[changed], asking)
     curvature = float(along @ direction)
     step = min(1.0, slope / curvature) if curvature > 0 else 1.0
     subproblem.replace(found if step == 1.0 else np.clip(beta + step * direction, lower, upper), V - step * along)
@@ -104,7 +114,13 @@ def least_squares(subproblem: Subproblem) -> bool:
 
 
 def face_optimum(
-    K: FloatArray, V: FloatArray, beta: FloatArray, lower: FloatArray, upper: FloatArray, members: Places
+    K: FloatArray,
+    V: FloatArray,
+    beta: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    members: Places,
+    asking: Asking = NOBODY,
 ) -> None:
     """Move ``beta`` of one group, ``members``, to the solution of Table 1, step 1, clipped and solved again until it is
     feasible; ``V`` is that of the beta that comes in."""
@@ -123,40 +139,61 @@ def face_optimum(
         if len(S1) < 2:
             break
         rest = float(beta[members].sum() - beta[S1].sum())
-        x = bordered_solution(K, right, beta, S1, total - rest, weights, damping)
+        x = bordered_solution(K, right, beta, S1, total - rest, weights, damping, asking)
         clipped = np.clip(x, lower[S1], upper[S1])
         out = clipped != x
         gone = S1[out]
         if not len(gone):
             beta[S1] = x
             break
-        right -= (clipped[out] - beta[gone]) @ K[gone].astype(np.float64)
+        right -= rows_times(K, gone, clipped[out] - beta[gone], asking)
         beta[gone] = clipped[out]
         S1, weights = S1[~out], weights[~out]
     beta[members] = feasible(beta[members], total, own_lower, own_upper)
 
 
 def bordered_solution(
-    K: FloatArray, V: FloatArray, beta: FloatArray, S1: Places, total: float, weights: FloatArray, damping: float
+    K: FloatArray,
+    V: FloatArray,
+    beta: FloatArray,
+    S1: Places,
+    total: float,
+    weights: FloatArray,
+    damping: float,
+    asking: Asking = NOBODY,
 ) -> FloatArray:
     """x with (K_S1 + diag(weights) + delta) x + b = V_S1 + (K_S1 + delta) beta_S1 and the sum ``total``.
 
     By a Cholesky factor and the Schur complement of the border.
     """
-    A = K[np.ix_(S1, S1)].astype(np.float64)
+    A = np.empty((len(S1), len(S1)))
+    for begin, end in pieces(0, len(S1), FLOPS * len(S1)):
+        A[begin:end] = K[np.ix_(S1[begin:end], S1)]
+        asking.ask((end - begin) * len(S1))
     now, diagonal = beta[S1], A.diagonal().copy()
     base = V[S1] + A @ now
     delta = max(damping, PROXIMAL * float(np.abs(diagonal).mean()), 1e-300)
     while True:
         np.fill_diagonal(A, diagonal + weights + delta)
-        factor, info = lapack.dpotrf(A, lower=1)
+        factor, info = cholesky(A, 1, asking)
         if info == 0:
             break
         delta *= 10.0
-    x, _ = lapack.dpotrs(factor, np.column_stack((base + delta * now, np.ones(len(S1)))), lower=1)
+    x = solve_cholesky(factor, np.column_stack((base + delta * now, np.ones(len(S1)))), 1, asking)
     b = (x[:, 0].sum() - total) / x[:, 1].sum()
     solution: FloatArray = x[:, 0] - b * x[:, 1]
     return solution
+
+
+def rows_times(K: FloatArray, rows: Places, weights: FloatArray, asking: Asking) -> FloatArray:
+    """The sum of some rows of K, each with its weight, in double."""
+    total = np.zeros(K.shape[1])
+    size = max(1, MOST_MOVED // max(K.shape[1], 1))
+    for begin in range(0, len(rows), size):
+        some = slice(begin, begin + size)
+        total += weights[some] @ K[rows[some]].astype(np.float64)
+        asking.ask(2 * len(rows[some]) * K.shape[1])
+    return total
 
 
 def feasible(point: FloatArray, total: float, lower: FloatArray, upper: FloatArray) -> FloatArray:

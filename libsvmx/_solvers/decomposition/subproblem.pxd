@@ -43,8 +43,8 @@ cdef class Subproblem:
     cdef int solve(self, double eps, int64_t limit) except -1 nogil
     cdef bint tick(self, int64_t amount) except -1 nogil
     cdef bint renew_scores(self) noexcept nogil
-    cdef bint many_steps(self, double eps, int64_t limit) noexcept nogil
+    cdef int many_steps(self, double eps, int64_t limit) except -1 nogil
     cdef void begin_steps(self, Py_ssize_t size) noexcept nogil
-    cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil
+    cdef int pair_steps(self, double eps, int64_t limit) except -1 nogil
     cdef void load(self, Subproblem full, Py_ssize_t n) noexcept nogil
     cdef bint absorb(self) noexcept nogil

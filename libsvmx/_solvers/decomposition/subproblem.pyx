@@ -12,6 +12,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
 from libsvmx._core.buffers import table, zeros
+from libsvmx._core.stopping import NOBODY
 from libsvmx._core.subproblem_steps cimport (SVMX_LEAF_PAD, svmx_add_float_rows, svmx_leaf_inverse, svmx_leaf_move,
                                             svmx_leaf_partner, svmx_leaf_partner_of)
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_gather
@@ -23,10 +24,17 @@ from libsvmx._solvers.decomposition.working_set cimport Selection
 cdef double TIGHTNESS = 0.1
 # Pair steps between two computations of V in double, for each variable.
 cdef int64_t STEPS_PER_VARIABLE = 32
+# Scores moved by pair steps between two questions, in those of one call: some tens of milliseconds.
+cdef int64_t WORK = 1 << 27
 # Rounds in which the gap does not fall by a tenth.
 cdef int PATIENCE = 20
 # Variables of the smaller one: its matrix and its curvatures, 8 bytes each pair, stay in a second-level cache.
 cdef Py_ssize_t LEAF = 352
+
+
+cdef Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
+    """n, or a little more: whole vectors."""
+    return (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
 
 
 cdef class Subproblem:
@@ -51,7 +59,7 @@ cdef class Subproblem:
                   Control control=None):
         room = max(room, 1)
         self.room, self.groups, self.engine, self.control = room, groups, engine, control
-        self.stride = (room + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
+        self.stride = padded(room)
         leaf = min(leaf or LEAF, room)
         self.K = zeros("f", room * self.stride)
         self.V, self.beta, self.lower, self.upper, self.diagonal = (zeros("d", self.stride) for _ in range(5))
@@ -187,7 +195,7 @@ cdef class Subproblem:
         svmx_add_float_rows(self.size, n, &self.coef[0], self.rows, 0, &self.V[0])
         return n > 0
 
-    cdef bint many_steps(self, double eps, int64_t limit) noexcept nogil:
+    cdef int many_steps(self, double eps, int64_t limit) except -1 nogil:
         """Up to ``limit`` pair steps; False if nothing has changed. V is computed in double every so often, and more often where
         steps in float lead astray."""
         cdef int64_t last_step = self.steps + limit, together = STEPS_PER_VARIABLE * self.size
@@ -197,6 +205,8 @@ cdef class Subproblem:
                 changed = True
             else:
                 together //= 16
+            if self.control is not None and self.control.expired:
+                break
         return changed
 
     cdef void begin_steps(self, Py_ssize_t size) noexcept nogil:
@@ -220,7 +230,7 @@ cdef class Subproblem:
         for v in range(n, size):
             V[v] = 0
 
-    cdef bint pair_steps(self, double eps, int64_t limit) noexcept nogil:
+    cdef int pair_steps(self, double eps, int64_t limit) except -1 nogil:
         """Second-order pair steps until the gap is below ``eps``, up to ``limit``; False if nothing has changed.
 
         In float, relative to the level of each group, which the scores that matter are near.
@@ -230,15 +240,19 @@ cdef class Subproblem:
         cdef float highest[2]
         cdef float gain, best, widest, gap
         cdef double step, room_i, room_j, curvature
-        cdef int64_t t
+        cdef int64_t t, since = 0, together = max(WORK // max(self.size, 1), 1)
         cdef int g
         cdef float *V = &self.nearby[0]
         cdef bint stored = self.inner is None
-        size = (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
+        size = padded(n)
         self.begin_steps(size)
         for g in range(self.groups):
             violator[g] = svmx_leaf_move(size, V, &self.K[0], &self.K[0], 0, &self.up[g, 0], &highest[g])
         for t in range(limit):
+            if t - since == together:
+                since = t
+                if self.tick(together * n):
+                    break
             best, gap, i, j = 0, -1, -1, -1
             for g in range(self.groups):
                 if violator[g] < 0:
@@ -323,6 +337,11 @@ cdef class Subproblem:
     def told_to_stop(self):
         """Lets signals in; whether it is time to stop."""
         return self.tick(self.size * self.size)
+
+    @property
+    def asking(self):
+        """Whom an engine asks, a libsvmx._core.stopping.Asking."""
+        return NOBODY if self.control is None else self.control
 
     def kkt_gap(self):
         """max V over what can grow less min V over what can fall."""

@@ -24,11 +24,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.interior_point.constraint_reduction import RankedClass, quantile_sketch
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from libsvmx._core.stopping import Asking
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._typing import FloatArray
 
@@ -39,11 +41,15 @@ LOW, HIGH = 0.1, 10.0
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows of the problem: features, y = +1 or -1, shape (m,), and upper > 0, shape (m,), the bound C of each row."""
+    """Rows of the problem: features, y = +1 or -1, shape (m,), and upper > 0, shape (m,), the bound C of each row.
+
+    ``asking``: is asked by steps that take long.
+    """
 
     rows: FeatureRows
     y: FloatArray
     upper: FloatArray
+    asking: Asking = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +241,7 @@ def normal_sums(
         assert iterate.keys is not None
         members = np.flatnonzero(iterate.keys <= np.where(block.y > 0, thresholds[0], thresholds[1]))
     weights = iterate.inverse if len(members) == len(block.y) else iterate.inverse[members]
-    outer, ybar = block.rows.gram(members, weights)
+    outer, ybar = block.rows.gram(members, weights, block.asking)
     return iterate, NormalSums(outer, ybar, float(weights.sum()), len(members))
 
 

@@ -78,6 +78,10 @@ def cross_over(
     Returns
     -------
     VertexSolution, the best vertex found, or None: too many free rows, or no vertex with y'alpha = 0
+
+    Raises
+    ------
+    Stopped
     """
     interior = blocks.states
     # where all C are small, scores differ by so little within a class; or they do not differ at all, w being rounding
@@ -168,7 +172,7 @@ def solved_vertex(
 ) -> Candidate | None:
     """Solve for the free rows of ``blocks``; the last arguments are those of ``solve_free_rows``."""
     replies: list[vertex_steps.FreeRows] = blocks.run(vertex_steps.free_rows)
-    solved = solve_free_rows(replies, rho, mean_square, within)
+    solved = solve_free_rows(replies, rho, mean_square, within, blocks.asking)
     if solved is None:
         return None
     ends = np.cumsum([len(reply.y) for reply in replies])[:-1]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from libsvmx._kernels.featurerows import times, transposed
 from libsvmx._problem.certificate import array_level, kkt_gap
 from libsvmx._problem.dual import DualSolution
 from libsvmx._solvers.interior_point import predictor_corrector
@@ -53,18 +54,22 @@ def solve_dual(
 
     # of more threads of BLAS, sums would depend on how many there are; here, row blocks are what threads share
     # of the scale of C and X, squares may be out of range: that ends the iterations
-    with np.errstate(all="ignore"), threadpool_limits(1, "blas"), LocalRowBlocks(rows, y, upper, threads) as blocks:
+    with (
+        np.errstate(all="ignore"),
+        threadpool_limits(1, "blas"),
+        LocalRowBlocks(rows, y, upper, threads, control) as blocks,
+    ):
         found = predictor_corrector.solve(blocks, settings, watch, control.max_iter)
         alpha = np.concatenate([state.alpha for state in blocks.states])
         if not found.vertex:
             alpha = feasible(alpha, y, upper)
-        w = rows.transposed((y * alpha)[None, :])[0]
+        w = transposed(rows, y * alpha, control)
         if found.status != SolveStatus.CONVERGED:
             # far from the optimum X'Y alpha is not w but far too long; of t alpha, t <= 1, the best is taken
             best = float(alpha.sum()) / max(float(w @ w), 1e-300)
             if best < 1:
                 alpha, w = best * alpha, best * w
-        scores = y - rows.times(w)
+        scores = y - times(rows, w, control)
         beta = y * alpha
         rho = -array_level(scores, beta < highest, beta > lowest)
         objective = float(w @ w) / 2 - float(alpha.sum())

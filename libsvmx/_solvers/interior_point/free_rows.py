@@ -10,13 +10,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+
+from libsvmx._core.dense import cholesky, product, solve_cholesky
+from libsvmx._core.stopping import NOBODY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from libsvmx._core.stopping import Asking
     from libsvmx._solvers.interior_point.vertex_steps import FreeRows
     from libsvmx._typing import FloatArray
 
@@ -55,7 +58,11 @@ class FreeSolution(NamedTuple):
 
 
 def solve_free_rows(
-    blocks: Sequence[FreeRows], rho: float, mean_square: float | None, within: bool = False
+    blocks: Sequence[FreeRows],
+    rho: float,
+    mean_square: float | None,
+    within: bool = False,
+    asking: Asking = NOBODY,
 ) -> FreeSolution | None:
     """The free rows, nearest to where they are; None if the system cannot be solved.
 
@@ -69,7 +76,7 @@ def solve_free_rows(
     w_fixed, fixed = np.sum([block.w_fixed for block in blocks], axis=0), sum(block.y_alpha_fixed for block in blocks)
     blocking = None
     if len(A) and mean_square is not None:
-        solved = proximal_steps(A, y, y * alpha, rho, (w_fixed, fixed, float(upper.sum())), mean_square)
+        solved = proximal_steps(A, y, y * alpha, rho, (w_fixed, fixed, float(upper.sum())), mean_square, asking)
         if solved is None:
             return None
         beta, rho = solved
@@ -127,6 +134,7 @@ def proximal_steps(
     rho: float,
     fixed: tuple[FloatArray, float, float],
     mean_square: float,
+    asking: Asking,
 ) -> tuple[FloatArray, float] | None:
     """beta and rho of the free rows, whatever their bounds.
 
@@ -136,12 +144,12 @@ def proximal_steps(
     epsilon = PROXIMAL * max(float(np.vdot(A, A)) / len(A), mean_square, 1e-300)
     total = A.sum(axis=0)
     if A.shape[1] < len(A):
-        matrix = (A.T @ A - np.outer(total, total) / len(A)) / epsilon
+        matrix = (product(A.T, A, asking) - np.outer(total, total) / len(A)) / epsilon
         matrix[np.diag_indices_from(matrix)] += 1.0
     else:
-        matrix = A @ A.T
+        matrix = product(A, A.T, asking)
         matrix[np.diag_indices_from(matrix)] += epsilon
-    factor, info = lapack.dpotrf(matrix, lower=1)
+    factor, info = cholesky(matrix, 1, asking)
     if info:
         return None
     before = np.inf
@@ -154,14 +162,15 @@ def proximal_steps(
             break
         before = error
         if len(matrix) == len(A):  # (A A' + eps I) d_beta = residual + drho e, e'd_beta = missing
-            sides, _ = lapack.dpotrs(factor, np.stack([residual, np.ones(len(A))], axis=1), lower=1)
+            sides = solve_cholesky(factor, np.stack([residual, np.ones(len(A))], axis=1), 1, asking)
             drho = (missing - sides[:, 0].sum()) / sides[:, 1].sum()
             d_beta = sides[:, 0] + drho * sides[:, 1]
         else:  # (I + A'A/eps - h h'/(eps |F|)) dw = (A'residual + h (eps missing - e'residual) / |F|) / eps, h = A'e
             excess = (epsilon * missing - float(residual.sum())) / len(A)
-            dw, _ = lapack.dpotrs(factor, (A.T @ residual + total * excess) / epsilon, lower=1)
+            dw = solve_cholesky(factor, (A.T @ residual + total * excess) / epsilon, 1, asking)
             drho = excess + float(total @ dw) / len(A)
             d_beta = (residual - A @ dw + drho) / epsilon
+        asking.ask(4 * A.size)
         beta = beta + d_beta
         rho += float(drho)
     return beta, rho

@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 
+from libsvmx._core.dense import cholesky, solve_cholesky
 from libsvmx._solvers.interior_point import block_steps
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class NormalEquations:
             diagonal = np.diag_indices_from(triangle)
             triangle[diagonal] += 1.0 + shift
             largest = float(triangle[diagonal].max())
-            factor, info = lapack.dpotrf(triangle, clean=0, overwrite_a=1)
+            factor, info = cholesky(triangle, 0, self.blocks.asking, overwrite=True)
             if info == 0:
                 self.factor = np.asarray(factor)
                 return True
@@ -80,11 +81,15 @@ class NormalEquations:
         point = self.point
         rbar_alpha = point.r_alpha - right.r_omega
         side = -(point.r_w + right.vector) - rbar_alpha / point.inverse * point.ybar
-        dw, _ = lapack.dpotrs(self.factor, side)
+        dw = self.solved(side)
         self.size = float(side @ dw)
         if self.refines and self.rows < self.m:
             dw = self.refined(side, dw)
         return dw, (float(point.ybar @ dw) - rbar_alpha) / point.inverse
+
+    def solved(self, side: FloatArray) -> FloatArray:
+        """M_(Q)^-1 side."""
+        return solve_cholesky(self.factor, side, 0, self.blocks.asking)
 
     def refined(self, side: FloatArray, dw: FloatArray) -> FloatArray:
         """dw nearer to the solution of M dw = side, by conjugate gradients."""
@@ -104,7 +109,7 @@ class NormalEquations:
 
     def preconditioned(self, residual: FloatArray) -> tuple[FloatArray, float]:
         """M_(Q)^-1 residual, and the square of the residual in that norm."""
-        inside, _ = lapack.dpotrs(self.factor, residual)
+        inside = self.solved(residual)
         return inside, float(residual @ inside)
 
     def times(self, v: FloatArray) -> FloatArray:

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from libsvmx._core.stopping import LetSignalsIn, Stopped, Within
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.block_steps import RatioTest, RightHandSide
 from libsvmx._solvers.interior_point.constraint_reduction import thresholds
@@ -64,6 +65,8 @@ LOST = 1e-2
 # Crossover tries again from a point this much nearer.
 TIGHTER = 1e-2
 TRIES = 3
+# Elements that crossover may work on after the end of time: some hundredths of a second.
+MOST_AFTER_THE_END = 1 << 24
 # Duality gap of a vertex with the interior point, if its KKT gap is not sharp.
 NEAR = 1e-9
 
@@ -124,6 +127,8 @@ def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -
     ----------
     watch : callable(Iteration) -> SolveStatus or None      is told of each iteration; a status ends the solve
     max_iter : int                                  0 for 200
+
+    Where ``blocks.asking`` raises Stopped, the iterations end with the best point there is, and so does crossover.
     """
     method = PredictorCorrector(blocks, settings, watch, max_iter or MOST_ITERATIONS)
     tolerance, mean_square = settings.tolerance, method.data.mean_square
@@ -133,11 +138,12 @@ def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -
         status = method.run(tolerance)
         interior = blocks.states
         point = method.point
-        thorough = status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
-        vertex = cross_over(blocks, point.w, point.rho, mean_square, thorough)
+        vertex, stopped = vertex_near(blocks, point, mean_square, status)
         if vertex is not None and is_near(vertex, point) and (best is None or vertex.gap < best[0].gap):
             best = vertex, blocks.states
         sharp = vertex is not None and vertex.gap <= SHARP
+        if stopped and not sharp:
+            status = stopped
         if sharp or status != SolveStatus.CONVERGED or trial == TRIES - 1:
             break
         blocks.states = interior
@@ -151,6 +157,25 @@ def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -
     ):  # then it is optimal, wherever the iterations were stopped
         status = SolveStatus.CONVERGED
     return Optimum(vertex.w, vertex.rho, method.number, status, vertex, mean_square, -vertex.objective)
+
+
+def vertex_near(
+    blocks: RowBlocks, point: Point, mean_square: float, status: SolveStatus
+) -> tuple[VertexSolution | None, SolveStatus | None]:
+    """The vertex that crossover leads to from the end of the iterations; and what has stopped that, if anything has.
+
+    ``status``: of the iterations. If they were stopped, a vertex that costs next to nothing may still be an optimum.
+    """
+    asking = blocks.asking.to
+    try:
+        if status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
+            blocks.asking.to = Within(asking, MOST_AFTER_THE_END, status)
+        thorough = status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
+        return cross_over(blocks, point.w, point.rho, mean_square, thorough), None
+    except Stopped as stop:
+        return None, stop.status
+    finally:
+        blocks.asking.to = asking
 
 
 def is_near(vertex: VertexSolution, point: Point) -> bool:
@@ -174,8 +199,11 @@ class PredictorCorrector:
 
     def __init__(self, blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int):
         self.blocks, self.settings, self.watch, self.max_iter = blocks, settings, watch, max_iter
+        asking = blocks.asking.to
+        blocks.asking.to = LetSignalsIn(asking)  # without a start, there would be nothing to return
         self.data = block_steps.add_data_sums(blocks.run(block_steps.begin))
         self.point = self.measured_start()
+        blocks.asking.to = asking
         self.best = self.blocks.states, self.point
         self.number, self.rows, self.step = 0, 0, 0.0
         self.all_rows, self.least_rows, self.refines = settings.reduction == "none", 0, True
@@ -191,6 +219,13 @@ class PredictorCorrector:
 
         The method is left at the best point.
         """
+        try:
+            return self.iterate(tolerance)
+        except Stopped as stop:
+            return self.back_to_best(stop.status)
+
+    def iterate(self, tolerance: float) -> SolveStatus:
+        """``run``, but for Stopped."""
         run = self.blocks.run
         best, kept, idle = np.inf, np.inf, 0
         while True:

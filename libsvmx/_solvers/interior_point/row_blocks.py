@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from libsvmx._core.jobs import awaited
+from libsvmx._core.stopping import NOBODY, Relay
 from libsvmx._solvers.interior_point.block_steps import RowBlock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import TracebackType
 
+    from libsvmx._core.stopping import Asking
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._typing import FloatArray
 
@@ -33,20 +36,23 @@ class RowBlocks(Protocol):
     ----------
     states : list     one of each block. Steps do not change them, so they may be kept and brought back
     n : int           features
+    asking : Relay    is asked by steps, and by who works with their replies
     """
 
     states: list[Any]
     n: int
+    asking: Relay
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         """Do ``step(block, state, *common, *each[k])`` with each block; keep the states, return the replies in order.
 
-        ``merge``: makes one reply of several, so that they need not all come here; fewer replies may be returned.
+        ``merge``: makes one reply of several, so that they need not all come here; fewer replies may be returned. Where
+        Stopped or something else is raised, the states are as they were.
         """
 
 
 class LocalRowBlocks(RowBlocks):
-    """LocalRowBlocks(rows, y, upper, threads): the blocks of rows of this process. A context manager.
+    """LocalRowBlocks(rows, y, upper, threads, asking): the blocks of rows of this process. A context manager.
 
     Parameters
     ----------
@@ -54,14 +60,12 @@ class LocalRowBlocks(RowBlocks):
     y, upper : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0
     """
 
-    def __init__(self, rows: FeatureRows, y: FloatArray, upper: FloatArray, threads: int = 1):
+    def __init__(self, rows: FeatureRows, y: FloatArray, upper: FloatArray, threads: int = 1, asking: Asking = NOBODY):
         most = max(1, min(MOST_ROWS, MOST_ELEMENTS * rows.m // max(rows.nnz, 1)))
         size = -(-rows.m // max(1, -(-rows.m // most)))  # all alike
-        self.n = rows.n
-        self.blocks = [
-            RowBlock(rows.part(begin, min(begin + size, rows.m)), y[begin : begin + size], upper[begin : begin + size])
-            for begin in range(0, rows.m, size)
-        ]
+        self.n, self.asking = rows.n, Relay(asking)
+        ranges = [slice(begin, min(begin + size, rows.m)) for begin in range(0, rows.m, size)]
+        self.blocks = [RowBlock(rows.part(own.start, own.stop), y[own], upper[own], self.asking) for own in ranges]
         self.states: list[Any] = [None] * len(self.blocks)
         self.pool = ThreadPoolExecutor(min(threads, len(self.blocks))) if min(threads, len(self.blocks)) > 1 else None
 
@@ -75,9 +79,14 @@ class LocalRowBlocks(RowBlocks):
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         def one(k: int) -> tuple[Any, Any]:
             with np.errstate(all="ignore"):  # whoever adds up the replies sees what is not finite
-                return step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
+                done = step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
+            self.asking.ask(self.blocks[k].rows.nnz)
+            return done
 
         numbers = range(len(self.blocks))
-        done = list(self.pool.map(one, numbers) if self.pool else map(one, numbers))
+        if self.pool:
+            done = list(awaited([self.pool.submit(one, k) for k in numbers], self.asking))
+        else:
+            done = [one(k) for k in numbers]
         self.states = [state for state, _ in done]
         return [reply for _, reply in done]

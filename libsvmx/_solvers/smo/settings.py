@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, ClassVar
 
 from libsvmx._solvers.solver import Solver
@@ -25,6 +26,11 @@ class SMO(Solver):
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
+        if dual.scores is None and control.max_iter == 0 and inf in dual.upper:
+            from libsvmx._solvers.smo import hard_margin
+
+            if hard_margin.unbounded(dual):
+                return hard_margin.solve(dual, kernel, budget_bytes, control, threads)
         if dual.scores is None:
             from libsvmx._solvers.smo import smo
 

@@ -59,6 +59,7 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
     """The optimum of one pair of classes."""
     assert isinstance(param.solver, CRSVM)
     control = control_of(param, observer)
+    blocks.asking.to = control
 
     def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
         observer.iterated(line)

@@ -1,0 +1,138 @@
+"""Dense matrices by BLAS and LAPACK in pieces, between which it is asked whether to stop (stopping.py).
+
+What one call of LAPACK does in some hundredths of a second is left to it: those bits are LAPACK's own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import blas, lapack, solve_triangular
+
+from libsvmx._core.stopping import FLOPS, NOBODY, TOUCHED, pieces
+
+if TYPE_CHECKING:
+    from libsvmx._core.stopping import Asking
+    from libsvmx._typing import FloatArray
+
+# Flops and elements that are left to one call.
+WHOLE = 1 << 29
+MOST_MOVED = 1 << 24
+# Rows that are written at a time where memory may be touched first.
+ROWS = 128
+# Columns of a block of a factor.
+BLOCK = 256
+
+
+def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+    """A B, of shapes (m, k) and (k, n), some rows of the result at a time."""
+    m, flops = len(A), 2 * A.shape[1] * B.shape[1]
+    if m * flops <= WHOLE:
+        whole: FloatArray = A @ B
+        asking.ask(m * flops // FLOPS)
+        return whole
+    out = np.empty((m, B.shape[1]))
+    for begin, end in pieces(0, m, flops):
+        np.matmul(A[begin:end], B, out=out[begin:end])
+        asking.ask((end - begin) * flops // FLOPS)
+    return out
+
+
+def first_columns(A: FloatArray, count: int, asking: Asking = NOBODY) -> FloatArray:
+    """The first columns of A, which is in C order, as an array in C order: in A's own memory, so A is gone."""
+    if count == A.shape[1]:
+        return A
+    out = A.reshape(-1)[: len(A) * count].reshape(len(A), count)
+    for begin in range(0, len(A), ROWS):  # what is written has been read before
+        out[begin : begin + ROWS] = A[begin : begin + ROWS, :count].copy()
+        asking.ask(ROWS * count)
+    return out
+
+
+def beside(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+    """[A, B]."""
+    width = A.shape[1]
+    out = np.empty((len(A), width + B.shape[1]))
+    for begin, end in pieces(0, len(A), TOUCHED * FLOPS * out.shape[1]):
+        out[begin:end, :width], out[begin:end, width:] = A[begin:end], B[begin:end]
+        asking.ask(TOUCHED * (end - begin) * out.shape[1])
+    return out
+
+
+def put_columns(out: FloatArray, begin: int, columns: FloatArray, asking: Asking = NOBODY) -> None:
+    """out[:, begin : ...] = columns, some rows at a time: the first ones touch all of the memory of ``out``."""
+    for first in range(0, len(out), ROWS):
+        out[first : first + ROWS, begin : begin + columns.shape[1]] = columns[first : first + ROWS]
+        asking.ask(TOUCHED * ROWS * out.shape[1])
+
+
+def row_squares(A: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+    """|a|^2 of each row."""
+    out = np.empty(len(A))
+    for begin, end in pieces(0, len(A), FLOPS * A.shape[1]):
+        np.einsum("ij,ij->i", A[begin:end], A[begin:end], out=out[begin:end])
+        asking.ask((end - begin) * A.shape[1])
+    return out
+
+
+def cholesky(A: FloatArray, lower: int, asking: Asking = NOBODY, overwrite: bool = False) -> tuple[FloatArray, int]:
+    """LAPACK's dpotrf without ``clean``: factor of one triangle of A, the other is of no use; and 0 if there is one.
+
+    ``overwrite``: A may become the factor.
+    """
+    n = len(A)
+    if n**3 // 3 <= WHOLE:
+        found, info = lapack.dpotrf(A, lower=lower, clean=0, overwrite_a=overwrite)
+        asking.ask(n**3 // 3 // FLOPS)
+        return found, info
+    factor = A if overwrite and A.flags.f_contiguous else np.array(A, order="F")
+    L = factor if lower else factor.T  # L L' = A either way
+    for begin in range(0, n, BLOCK):
+        end = min(begin + BLOCK, n)
+        known = L[begin:end, :begin]
+        for first, last in pieces(begin, n, 2 * begin * BLOCK):
+            L[first:last, begin:end] -= L[first:last, :begin] @ known.T
+            asking.ask((last - first) * begin * BLOCK * 2 // FLOPS)
+        diagonal, info = lapack.dpotrf(L[begin:end, begin:end], lower=1, clean=0)
+        if info:
+            return factor, begin + info
+        L[begin:end, begin:end] = diagonal
+        for first, last in pieces(end, n, BLOCK**2):
+            L[first:last, begin:end] = blas.dtrsm(1.0, diagonal, L[first:last, begin:end], side=1, lower=1, trans_a=1)
+            asking.ask((last - first) * BLOCK**2 // FLOPS)
+    return factor, 0
+
+
+def solve_cholesky(factor: FloatArray, right: FloatArray, lower: int, asking: Asking = NOBODY) -> FloatArray:
+    """LAPACK's dpotrs: A^-1 ``right``, of shape (n,) or (n, k), by the factor that ``cholesky`` has made of A."""
+    n = len(factor)
+    if n * n <= MOST_MOVED:
+        solved, _ = lapack.dpotrs(factor, right, lower=lower)
+        asking.ask(n * n)
+        return np.asarray(solved)
+    L = factor if lower else factor.T
+    x = np.array(right)
+    blocks = list(pieces(0, n, FLOPS * n))
+    for begin, end in blocks:
+        x[begin:end] -= L[begin:end, :begin] @ x[:begin]
+        x[begin:end] = solve_triangular(L[begin:end, begin:end], x[begin:end], lower=True, check_finite=False)
+        asking.ask((end - begin) * end)
+    for begin, end in reversed(blocks):
+        x[begin:end] -= L[end:, begin:end].T @ x[end:]
+        x[begin:end] = solve_triangular(L[begin:end, begin:end], x[begin:end], lower=True, trans=1, check_finite=False)
+        asking.ask((end - begin) * (n - begin))
+    return x
+
+
+def inverse_transposed(lower: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+    """L^-T of a lower triangular matrix, shape (n, n)."""
+    n = len(lower)
+    if n**3 <= WHOLE:
+        return np.asarray(solve_triangular(lower, np.eye(n), lower=True).T)
+    found = np.zeros((n, n))
+    for begin, end in pieces(0, n, n * n):
+        unit = np.eye(n - begin, end - begin)
+        found[begin:end, begin:] = solve_triangular(lower[begin:, begin:], unit, lower=True, check_finite=False).T
+        asking.ask((end - begin) * (n - begin) ** 2 // FLOPS)
+    return found

@@ -1,0 +1,186 @@
+"""BLAS, LAPACK and eigenvalues in pieces: as exact as in one go, and between the pieces they ask."""
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh, eigh_tridiagonal, lapack
+from support.asking import Asked
+
+from libsvmx._core import dense, symmetric_eigen
+from libsvmx._core.stopping import Stopped
+
+EPS = 2.0**-52
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Everything is large: pieces of matrices that are quick to check."""
+    monkeypatch.setattr(dense, "WHOLE", 0)
+    monkeypatch.setattr(dense, "MOST_MOVED", 0)
+    monkeypatch.setattr(dense, "BLOCK", 16)
+    monkeypatch.setattr(dense, "ROWS", 7)
+    monkeypatch.setattr(symmetric_eigen, "WHOLE", 20)
+    monkeypatch.setattr(symmetric_eigen, "PANEL", 5)
+    monkeypatch.setattr("libsvmx._core.stopping.PIECE", 5000)
+
+
+def normal(*shape, seed=0):
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def positive(n, seed=0):
+    X = normal(n, n + 3, seed=seed)
+    return X @ X.T
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (50, 40, 30), (3, 200, 5), (0, 4, 5), (4, 0, 5), (4, 5, 0)])
+@pytest.mark.usefixtures("small")
+def test_product(shape):
+    m, k, n = shape
+    A, B, asked = normal(m, k), normal(k, n, seed=1), Asked()
+    np.testing.assert_allclose(dense.product(A, B, asked), A @ B, atol=1e-13 * (1 + k))
+    np.testing.assert_allclose(dense.product(B.T, A.T), B.T @ A.T, atol=1e-13 * (1 + k))
+    assert m * k * n == 0 or sum(asked.told) >= 2 * m * k * n // 8 - len(asked.told)
+
+
+@pytest.mark.usefixtures("small")
+def test_moves():
+    A, B = normal(100, 9), normal(100, 4, seed=1)
+    np.testing.assert_array_equal(dense.beside(A, B), np.hstack([A, B]))
+    np.testing.assert_allclose(dense.row_squares(A), (A * A).sum(axis=1))
+    out = np.zeros((100, 9))
+    dense.put_columns(out, 3, B)
+    np.testing.assert_array_equal(out[:, 3:7], B)
+    assert not out[:, :3].any() and not out[:, 7:].any()
+    assert dense.first_columns(A, 9) is A
+    first = A[:, :5].copy()
+    found = dense.first_columns(A, 5)
+    assert found.flags.c_contiguous and np.shares_memory(found, A)
+    np.testing.assert_array_equal(found, first)
+    assert dense.first_columns(A, 0).shape == (100, 0)
+
+
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 100])
+@pytest.mark.parametrize("lower", [0, 1])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.usefixtures("small")
+def test_cholesky(n, lower, order):
+    A = positive(n)
+    given = np.array(np.tril(A) if lower else np.triu(A), order=order)  # the other triangle does not count
+    factor, info = dense.cholesky(given, lower)
+    L = np.tril(factor) if lower else np.triu(factor).T
+    assert info == 0
+    np.testing.assert_allclose(L @ L.T, A, atol=1e-13 * n * A.max())
+    np.testing.assert_array_equal(given, np.tril(A) if lower else np.triu(A))
+    right = normal(n, 2)
+    for side in (right, right[:, 0]):
+        np.testing.assert_allclose(A @ dense.solve_cholesky(factor, side, lower), side, atol=1e-8)
+    overwritten, info = dense.cholesky(given, lower, overwrite=True)
+    assert info == 0 and (order == "C" or np.shares_memory(overwritten, given))
+
+
+@pytest.mark.parametrize("bad", [0, 15, 16, 40])
+@pytest.mark.usefixtures("small")
+def test_no_cholesky_factor(bad):
+    A = positive(50)
+    A[bad, bad] = -1.0
+    assert dense.cholesky(A, 1)[1] == lapack.dpotrf(A, lower=1)[1] == bad + 1
+
+
+@pytest.mark.parametrize("n", [0, 1, 60])
+@pytest.mark.usefixtures("small")
+def test_inverse_transposed(n):
+    L = np.tril(normal(n, n)) + 5 * np.eye(n)
+    found = dense.inverse_transposed(L)
+    np.testing.assert_allclose(found.T @ L, np.eye(n), atol=1e-12)
+    assert not np.tril(found, -1).any()
+
+
+# ---- eigenvalues --------------------------------------------------------------------------------
+
+
+def matrices(n):
+    X = normal(n, n)
+    near = normal(n, 3)
+    rbf = np.exp(-0.1 * ((near[:, None] - near[None]) ** 2).sum(axis=2))
+    yield X + X.T
+    yield X @ X.T
+    yield rbf
+    yield np.round(rbf, 6)
+    yield X[:, :4] @ X[:, :4].T
+    yield -(X[:, :4] @ X[:, :4].T) * 1e150
+    yield np.zeros((n, n))
+    yield np.eye(n) * 1e-200
+    yield np.ones((n, n))
+    yield np.kron(np.eye(n // 2), np.ones((2, 2)))
+    yield np.diag(np.arange(n) // 3 * 1.0)
+    yield np.diag(np.logspace(-12, 3, n)) + 1e-8 * (X + X.T)
+    yield np.eye(n) + np.eye(n, k=1) + np.eye(n, k=-1)
+    yield np.diag(abs(np.arange(n) - n // 2) * 1.0) + np.eye(n, k=1) + np.eye(n, k=-1)  # Wilkinson's, in pairs
+
+
+@pytest.mark.parametrize("case", range(14))
+@pytest.mark.parametrize("n", [22, 90])
+@pytest.mark.usefixtures("small")
+def test_eigenpairs(case, n):
+    A = list(matrices(n))[case]
+    before = A.copy()
+    values, vectors = symmetric_eigen.eigenpairs(A)
+    np.testing.assert_array_equal(A, before)
+    size = np.abs(A).max() or 1.0
+    np.testing.assert_allclose(values, eigh(A, eigvals_only=True), atol=50 * n * EPS * size)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=10 * n * EPS)
+    np.testing.assert_allclose(A @ vectors, vectors * values, atol=50 * n * EPS * size)
+    assert (np.diff(values) >= 0).all()
+    some = symmetric_eigen.eigenpairs(A, count=7)
+    np.testing.assert_array_equal(some[0], values[-7:])
+    np.testing.assert_allclose(some[1], vectors[:, -7:], atol=1e-13)
+
+
+@pytest.mark.usefixtures("small")
+def test_eigenpairs_of_what_is_symmetric_up_to_rounding():
+    X = normal(50, 50)
+    A = X + X.T + np.triu(1e-3 * X)
+    np.testing.assert_allclose(symmetric_eigen.eigenpairs(A)[0], eigh((A + A.T) / 2)[0], atol=1e-12)
+
+
+@pytest.mark.usefixtures("small")
+def test_halves():
+    d, e = normal(90), normal(89, seed=1)
+    e[[3, 44, 45]] = 0.0
+    values, vectors = symmetric_eigen.halves(d, e, Asked())
+    np.testing.assert_allclose(values, eigh_tridiagonal(d, e)[0], atol=1e-13)
+    T = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
+    np.testing.assert_allclose(T @ vectors, vectors * values, atol=1e-13)
+
+
+# ---- questions ----------------------------------------------------------------------------------
+
+WORK = {
+    "product": (lambda asked: dense.product(normal(900, 900), normal(900, 900), asked), 2 * 900**3),
+    "cholesky": (lambda asked: dense.cholesky(positive(1500), 1, asked), 1500**3 / 3),
+    "inverse": (
+        lambda asked: dense.inverse_transposed(np.tril(normal(900, 900)) + 99 * np.eye(900), asked),
+        900**3 / 3,
+    ),
+    "eigenpairs": (lambda asked: symmetric_eigen.eigenpairs(normal(1000, 1000), asked), 10 / 3 * 1000**3),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_all_work_is_told_of_in_pieces(name):
+    work, flops = WORK[name]
+    asked = Asked()
+    work(asked)
+    asked.check(flops)
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_stopped_at_any_question(name):
+    work, _ = WORK[name]
+    asked = Asked()
+    work(asked)
+    for stop_at in {1, 2, len(asked.told) // 2, len(asked.told)}:
+        stopped = Asked(stop_at)
+        with pytest.raises(Stopped):
+            work(stopped)
+        assert stopped.told == asked.told[:stop_at] and not stopped.after

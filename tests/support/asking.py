@@ -1,0 +1,38 @@
+"""Whom work asks whether to stop, and what it has told of."""
+
+from libsvmx._core.stopping import FLOPS, Stopped
+from libsvmx.enums import SolveStatus
+
+# No piece of work is longer, in elements: some tens of milliseconds.
+LONGEST = 1 << 27
+
+
+class Asked:
+    """Asked(stop_at=None, error=None): an Asking that stops from its ``stop_at``-th question on, or raises ``error``.
+
+    ``told``: the amounts of work. ``after``: questions after the first answer to stop; functions may ask on in other
+    threads or on their way out, but with no more work.
+    """
+
+    def __init__(self, stop_at=None, error=None):
+        self.stop_at, self.error = stop_at, error
+        self.told, self.after = [], []
+
+    def ask(self, amount):
+        if self.stop_at is not None and len(self.told) >= self.stop_at:
+            self.after.append(amount)
+            raise Stopped(SolveStatus.INTERRUPTED)
+        self.told.append(amount)
+        if len(self.told) == self.stop_at:
+            raise self.error or Stopped(SolveStatus.INTERRUPTED)
+
+    def note(self, amount):
+        self.told.append(amount)
+
+    def abandon(self):
+        self.stop_at = 0
+
+    def check(self, flops):
+        """All of the work has been told of, some ``flops``, and nowhere much at once."""
+        assert max(self.told) <= LONGEST
+        assert sum(self.told) >= 0.9 * flops / FLOPS
