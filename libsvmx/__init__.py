@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
     from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
     from libsvmx.enums import KernelType, SvmType
-    from libsvmx.exceptions import ConvergenceWarning, DataError, FormatError, ParameterError, SvmxError
+    from libsvmx.exceptions import (
+        ConvergenceWarning,
+        DataError,
+        FormatError,
+        ParameterError,
+        StoppedEarly,
+        SvmxError,
+    )
 
 __all__ = [
     "CRSVM",
@@ -65,6 +72,7 @@ __all__ = [
     "Parameter",
     "ParameterError",
     "State",
+    "StoppedEarly",
     "SvmType",
     "SvmxError",
     "UpdateReport",
@@ -104,6 +112,7 @@ _HOME = {
     "SMO": "_solvers.smo.settings",
     "SEEDERS": "_solvers.seeding.registry",
     "State": "api.state",
+    "StoppedEarly": "exceptions",
     "SvmType": "enums",
     "SvmxError": "exceptions",
     "UpdateReport": "_train.updating.transaction",

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from libsvmx.enums import SolveStatus
+
 
 class ConvergenceWarning(UserWarning):
     """A training ended before its tolerance was reached: the result is feasible, not optimal."""
@@ -26,6 +31,23 @@ class DataError(SvmxError):
         super().__init__(cause if row is None else f"row {row}: {cause}")
         self.cause = cause
         self.row = row
+
+
+class StoppedEarly(SvmxError):
+    """A time limit, or an observer, has ended a call that has no result in part, such as a cross-validation.
+
+    Attributes
+    ----------
+    status : SolveStatus       TIME_LIMIT or INTERRUPTED
+    partial : object           what was finished, of the type that the call returns; None where nothing is
+    """
+
+    def __init__(self, status: SolveStatus, consequence: str, partial: Any = None):
+        super().__init__(f"{status}: {consequence}")
+        self.status, self.consequence, self.partial = status, consequence, partial
+
+    def __reduce__(self) -> tuple[type[StoppedEarly], tuple[SolveStatus, str, Any]]:
+        return type(self), (self.status, self.consequence, self.partial)
 
 
 class FormatError(SvmxError):

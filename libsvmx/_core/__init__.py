@@ -7,6 +7,7 @@
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
     stopping  jobs                  work in pieces, between which it is asked whether to stop; and by threads of Python
     Rand (rand)                     glibc's rand()
+    last_words                      what a process says when a signal ends it
 
 C headers; each names its callers, states its arrays, and neither allocates nor fails, but for slab.h:
 

@@ -7,6 +7,8 @@ buffers; ``numpy.asarray`` turns each of them into an ndarray without a copy.
 
 from __future__ import annotations
 
+from array import array
+from math import nan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,6 +26,11 @@ def zeros(kind: str, n: int) -> Buffer:
 def table(kind: str, rows: int, columns: int) -> Buffer:
     """Writable memoryview of zeros of shape (rows, columns), both positive."""
     return zeros(kind, rows * columns).cast("B").cast(kind, [rows, columns])
+
+
+def not_done(n: int) -> Buffer:
+    """A buffer of float64 of n times nan, for what is still to come."""
+    return memoryview(array("d", [nan]) * n)
 
 
 def filled(kind: str, values: Iterable[float]) -> Buffer:

@@ -25,7 +25,9 @@ cdef class DoubleRows:
     cdef int32_t[::1] empty         # slots without a row
     cdef Py_ssize_t n_empty
     cdef int64_t cuts[2]            # the clock at the last two
-    cdef int bind(self, Kernel kernel) except -1
+    cdef Py_ssize_t bind(self, Kernel kernel) except -1
+    cdef void fill_column(self, int32_t a) noexcept nogil
+    cdef void fill_corner(self, Py_ssize_t begin) noexcept nogil
     cdef const double *kept(self, int32_t p) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil
     cdef const double *glance(self, int32_t p) noexcept nogil

@@ -42,28 +42,36 @@ cdef class DoubleRows:
         free(self.spare)
         free(self.unordered)
 
-    cdef int bind(self, Kernel kernel) except -1:
-        """The rows are those of ``kernel``: first the ones there were, in their order, then new ones."""
-        cdef Py_ssize_t a, s, before = self.n
-        cdef const double *fresh
+    cdef Py_ssize_t bind(self, Kernel kernel) except -1:
+        """The rows are those of ``kernel``: first the ones there were, in their order, then new ones.
+
+        Returns the first row whose column the rows that are kept lack: ``row`` of it and all that follow, then
+        ``fill_column`` of each of these, then ``fill_corner`` must come next.
+        """
+        cdef Py_ssize_t before = self.n
         self.make_room(kernel.n)
         self.kernel, self.targets, self.n = kernel, kernel.double_targets(), kernel.n
         self.in_order = True
-        if not self.n_slots:
-            return 0
-        for a in range(before, kernel.n):
-            self.row(<int32_t>a)
-        for a in range(before, kernel.n):
-            if self.slot_of[a] < 0:  # there was no room, or it was needed for the next
-                fresh = self.glance(<int32_t>a)
-                for s in range(self.n_slots):
-                    if self.row_in[s] >= 0:
-                        self.slots[s][a] = fresh[self.row_in[s]]
+        return before if self.n_slots else kernel.n
+
+    cdef void fill_column(self, int32_t a) noexcept nogil:
+        """Column of a new row that is not kept itself: there was no room, or it was needed for the next."""
+        cdef Py_ssize_t s
+        cdef const double *fresh
+        if self.slot_of[a] >= 0:
+            return
+        fresh = self.glance(a)
         for s in range(self.n_slots):
-            for a in range(before, kernel.n):
+            if self.row_in[s] >= 0:
+                self.slots[s][a] = fresh[self.row_in[s]]
+
+    cdef void fill_corner(self, Py_ssize_t begin) noexcept nogil:
+        """Columns of the new rows from ``begin`` on that are kept."""
+        cdef Py_ssize_t a, s
+        for s in range(self.n_slots):
+            for a in range(begin, self.n):
                 if self.row_in[s] >= 0 and self.slot_of[a] >= 0:
                     self.slots[s][a] = self.slots[self.slot_of[a]][self.row_in[s]]
-        return 0
 
     cdef int make_room(self, Py_ssize_t n) except -1:
         """Slots and lists for n rows."""

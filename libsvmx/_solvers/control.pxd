@@ -20,4 +20,5 @@ cdef class Control:
     cdef int64_t work
     cdef int mark(self, int kind) except -1 nogil
     cdef int worked(self, int64_t amount) except -1 nogil
+    cdef int asked(self, int64_t amount) except -1 nogil
     cdef int poll(self) except -1 nogil

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from time import monotonic as monotonic
 
 from libsvmx.enums import SolveStatus
 
@@ -18,6 +19,7 @@ class Control:
         time_limit: float = 0.0,
         on_progress: Callable[[str], object] | None = None,
         should_stop: Callable[[], bool] | None = None,
+        deadline: float = 0.0,
     ) -> None: ...
     def part(self, eps: float, max_iter: int, on_progress: Callable[[str], object] | None = None) -> Control: ...
     def tell(self, mark: str) -> None: ...

@@ -17,7 +17,7 @@ MARKS = (".", "*", "few free")
 
 
 cdef class Control:
-    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None)
+    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None, deadline=0.0)
 
     Parameters
     ----------
@@ -27,16 +27,17 @@ cdef class Control:
     time_limit : float       seconds from now, 0 for none; checked a few times a second
     on_progress : callable(str) or None      '.', '*' or 'few free'
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at
+    deadline : float         of the call that the solve is part of, by ``monotonic``; 0 for none
 
     ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end. Signals are let in, and
     ``should_stop`` is asked, by the thread that has made the Control; others only see what has come of it.
     """
 
     def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
-                  should_stop=None):
+                  should_stop=None, double deadline=0.0):
         self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
         self.on_progress, self.should_stop = on_progress, should_stop
-        self.deadline = monotonic() + time_limit if time_limit > 0 else 0.0
+        self.deadline = monotonic() + time_limit if time_limit > 0 else deadline
         self.expired, self.owner = False, PyThread_get_thread_ident()
 
     cdef int mark(self, int kind) except -1 nogil:
@@ -57,6 +58,14 @@ cdef class Control:
         """Poll now; returns ``stopped``. For solvers in Python, once an iteration."""
         self.poll()
         return self.stopped
+
+    cdef int asked(self, int64_t amount) except -1 nogil:
+        """As ``ask``, in the thread that has made the Control."""
+        self.worked(amount)
+        if self.expired:
+            with gil:
+                raise Stopped(self.stopped or SolveStatus.INTERRUPTED)
+        return 0
 
     def part(self, double eps, int64_t max_iter, on_progress=None):
         """A Control under the same clock and the same ``should_stop``, for a solve that is part of the work."""

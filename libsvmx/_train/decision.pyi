@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.cross import CrossKernel
@@ -8,7 +8,9 @@ class Functions:
     n_vectors: int
     k: int
     n_functions: int
-    def evaluate(self, tests: CsrMatrix, rows: Buffer, values: Buffer) -> list[int]: ...
+    def evaluate(
+        self, tests: CsrMatrix, rows: Buffer, values: Buffer, ask: Callable[[], object] | None = None
+    ) -> list[int]: ...
     def bounds(self, margin: float, largest: float = 1.0) -> list[float]: ...
 
 class KernelFunctions(Functions):

@@ -24,6 +24,8 @@ cdef double UNIT = 2.0 ** -53
 cdef double TINY = 1e-290
 # Nothing overflows where bounds of the sums are below it.
 cdef double HUGE = 1e300
+# Rows of a linear model between two questions.
+cdef Py_ssize_t ROWS_OF_W = 2048
 
 
 cdef class Functions:
@@ -91,7 +93,7 @@ cdef class Functions:
                 return True
         return False
 
-    def evaluate(self, CsrMatrix tests, rows, values):
+    def evaluate(self, CsrMatrix tests, rows, values, ask=None):
         """See KernelFunctions; each kind has its own."""
         raise NotImplementedError
 
@@ -109,7 +111,7 @@ cdef class KernelFunctions(Functions):
         super().__init__(coef, rho, n_sv, kernel.vectors.n_rows)
         self.kernel = kernel
 
-    def evaluate(self, CsrMatrix tests, rows, values):
+    def evaluate(self, CsrMatrix tests, rows, values, ask=None):
         """Decision values of rows of ``tests``.
 
         Parameters
@@ -117,6 +119,7 @@ cdef class KernelFunctions(Functions):
         tests : CsrMatrix
         rows : buffer of int32, shape (n,)
         values : buffer of float64, shape (n * n_functions,)     OUT
+        ask : callable() or None       called every few milliseconds; what it raises ends the work
 
         Returns
         -------
@@ -143,6 +146,8 @@ cdef class KernelFunctions(Functions):
                 # no kernel but RBF and sigmoid is approximate, and those are at most 1
                 if self.doubtful(&out[(at + r) * self.n_functions], self.kernel.margin[r], 1.0):
                     doubtful.append(at + r)
+            if ask is not None:
+                ask()
             PyErr_CheckSignals()
         return doubtful
 
@@ -205,17 +210,22 @@ cdef class LinearFunctions(Functions):
         """Whether w is no larger than the vectors it replaces."""
         return (1 + <Py_ssize_t>vectors.max_index) * n_functions <= vectors.nnz
 
-    def evaluate(self, CsrMatrix tests, rows, values):
+    def evaluate(self, CsrMatrix tests, rows, values, ask=None):
         """As of ``KernelFunctions``."""
         cdef const int32_t[::1] chosen = rows
         cdef double[::1] out = values
-        cdef Py_ssize_t n = chosen.shape[0], i
+        cdef Py_ssize_t n = chosen.shape[0], i, begin, end
         doubt_ = bytearray(n)
         cdef unsigned char[::1] doubt = doubt_
         if self.n_functions:
-            with nogil:
-                for i in range(n):
-                    doubt[i] = self.evaluate_row(tests, chosen[i], &out[i * self.n_functions])
+            for begin in range(0, n, ROWS_OF_W):
+                end = min(begin + ROWS_OF_W, n)
+                with nogil:
+                    for i in range(begin, end):
+                        doubt[i] = self.evaluate_row(tests, chosen[i], &out[i * self.n_functions])
+                if ask is not None:
+                    ask()
+                PyErr_CheckSignals()
         return [i for i in range(n) if doubt_[i]] if any(doubt_) else []
 
     cdef bint evaluate_row(self, CsrMatrix tests, Py_ssize_t row, double *values) noexcept nogil:

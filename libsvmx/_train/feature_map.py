@@ -20,7 +20,7 @@ from libsvmx._kernels.featurerows import (
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.model import Model, vectors_of
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -59,7 +59,7 @@ class FeatureMap:
     ------
     DataError            values that overflow, or a kernel matrix without such a factor
     ParameterError       a kernel without explicit features and no low rank asked for, or too many features
-    SvmxError            ``asking`` has stopped it before there are any features. Where it has stopped a low-rank factor
+    StoppedEarly         ``asking`` has stopped it before there are any features. Where it has stopped a low-rank factor
         by Cholesky, or by Nystroem to an error, the features are those of the factor so far
     """
 
@@ -71,7 +71,7 @@ class FeatureMap:
             own = None if self.solver.low_rank else self.own_rows(asking)
             self.rows = self.factor_rows(observer, asking) if own is None else own
         except Stopped as stop:
-            raise SvmxError(f"{stop.status}: {UNFINISHED}") from None
+            raise StoppedEarly(stop.status, UNFINISHED) from None
         if not self.rows.squares() <= LARGEST * self.rows.m:
             raise DataError(OVERFLOW_CAUSE)
         if self.rows.n == 0:  # there is not a single feature; LAPACK wants one

@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from libsvmx._solvers import control
+from libsvmx.enums import SolveStatus
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
-    from libsvmx.enums import SolveStatus
 
 
 class Remark(StrEnum):
@@ -30,6 +34,8 @@ class Remark(StrEnum):
     CLASS_SMALLER_THAN_FOLDS = "class smaller than folds"
     MORE_FOLDS_THAN_ROWS = "more folds than rows"
     PROBABILITY_DROPPED = "probability dropped"
+    PROBABILITY_UNFINISHED = "probability unfinished"
+    PAIRS_NOT_BEGUN = "pairs not begun"
     COUPLING_LIMIT = "coupling limit"
     LINE_SEARCH = "line search"
     NEWTON_LIMIT = "newton limit"
@@ -61,18 +67,57 @@ class SolveReport:
     fallbacks: int = 0
 
 
+class Limits:
+    """Limits(seconds, should_stop): of one call, whose time begins now.
+
+    Parameters
+    ----------
+    seconds : float                      0 for no limit
+    should_stop : callable() -> bool     once it has said so, it is not asked again
+
+    Attributes
+    ----------
+    deadline : float                     by the clock of ``control.monotonic``, 0 for none
+    """
+
+    def __init__(self, seconds: float, should_stop: Callable[[], bool]) -> None:
+        self.deadline = control.monotonic() + seconds if seconds > 0 else 0.0
+        self.asked, self.interrupted = should_stop, False
+
+    def should_stop(self) -> bool:
+        """Whether the observer has ended the call."""
+        self.interrupted = self.interrupted or bool(self.asked())
+        return self.interrupted
+
+    def look(self) -> SolveStatus | None:
+        """What has ended the call, None while it may go on."""
+        if self.deadline > 0 and control.monotonic() > self.deadline:
+            return SolveStatus.TIME_LIMIT
+        return SolveStatus.INTERRUPTED if self.should_stop() else None
+
+
 class Observer:
-    """Does nothing; override what is of interest."""
+    """Does nothing; override what is of interest.
+
+    Attributes
+    ----------
+    limits : Limits or None      of the call that it observes, for libsvmx itself
+    """
+
+    limits: Limits | None = None
 
     def mark(self, mark: str) -> None:
         """'.', '*' or 'few free', see libsvmx._solvers.control."""
 
     def should_stop(self) -> bool:
-        """Asked now and then; True ends the solve with what it has, status 'interrupted'."""
+        """Asked several times a second; True ends the call with what it has, status 'interrupted'."""
         return False
 
     def solved(self, report: SolveReport) -> None:
         """A dual problem has been solved."""
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        """So many of all folds of a cross-validation, rows of leave-one-out, ... are done; ``what``: 'fold', 'row'."""
 
     def iterated(self, line: Iteration) -> None:
         """The interior-point solver begins an iteration, or ends; ``line`` is a libsvmx.Iteration."""

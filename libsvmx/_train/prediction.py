@@ -28,16 +28,22 @@ if TYPE_CHECKING:
 WORK_FOR_THREADS = 20_000_000
 
 
-class Predictor:
-    """Predictor(model, threads=1): a model's decision functions, ready for many calls.
+class _OthersFailed(Exception):
+    """Raised in a thread that has no reason to go on."""
 
-    Results do not depend on the number of threads.
+
+class Predictor:
+    """Predictor(model, threads=1, ask=None): a model's decision functions, ready for many calls.
+
+    Results do not depend on the number of threads. ``ask`` is called between two pieces of work: what it raises ends a
+    call.
     """
 
-    def __init__(self, model: Model, threads: int = 1) -> None:
+    def __init__(self, model: Model, threads: int = 1, ask: Callable[[], object] | None = None) -> None:
         self.model = model
         self.threads = threads
-        self.work_per_row = model.vectors.nnz + model.n_sv * model.nr_class
+        self.ask = ask
+        self.work_per_row = max(1, model.vectors.nnz + model.n_sv * model.nr_class)
         # each thread has its own, since kernels hold the rows they are at
         self.exact: list[Functions] = []
         self.signs: list[Functions] = []
@@ -62,7 +68,10 @@ class Predictor:
         return labels_of(self.model, values, len(rows))
 
     def _evaluate(
-        self, part: Callable[[int, CsrMatrix, Buffer, Buffer], None], tests: CsrMatrix, rows: Buffer
+        self,
+        part: Callable[[int, CsrMatrix, Buffer, Buffer, Callable[[], None]], None],
+        tests: CsrMatrix,
+        rows: Buffer,
     ) -> Buffer:
         if self.model.param.kernel_type == KernelType.PRECOMPUTED:
             check_precomputed_tests(self.model, tests, rows)
@@ -73,8 +82,25 @@ class Predictor:
             self.exact.append(exact_functions(self.model))
             self.signs.append(functions_for_signs(self.model) or self.exact[-1])
         bounds = [n * i // n_parts for i in range(n_parts + 1)]
+        failed: list[bool] = []
+
+        def ask() -> None:
+            if failed:
+                raise _OthersFailed
+            if self.ask is not None:
+                self.ask()
+
+        def run(job: Callable[[Callable[[], None]], None]) -> None:
+            try:
+                job(ask)
+            except _OthersFailed:
+                pass
+            except BaseException:  # Ctrl-C, too: the other threads are to end at once
+                failed.append(True)
+                raise
+
         for_each(
-            lambda job: job(),
+            run,
             [
                 partial(part, i, tests, rows[begin:end], values[begin * width : end * width])
                 for i, (begin, end) in enumerate(pairwise(bounds))
@@ -83,17 +109,17 @@ class Predictor:
         )
         return values
 
-    def _exact_values(self, i: int, tests: CsrMatrix, rows: Buffer, values: Buffer) -> None:
-        self.exact[i].evaluate(tests, rows, values)
+    def _exact_values(self, i: int, tests: CsrMatrix, rows: Buffer, values: Buffer, ask: Callable[[], None]) -> None:
+        self.exact[i].evaluate(tests, rows, values, ask)
 
-    def _signed_values(self, i: int, tests: CsrMatrix, rows: Buffer, values: Buffer) -> None:
+    def _signed_values(self, i: int, tests: CsrMatrix, rows: Buffer, values: Buffer, ask: Callable[[], None]) -> None:
         """Decision values with LIBSVM's signs, by the functions of thread i."""
-        doubtful = self.signs[i].evaluate(tests, rows, values)
+        doubtful = self.signs[i].evaluate(tests, rows, values, ask)
         if not doubtful:
             return
         width = len(self.model.offsets)
         again = zeros("d", len(doubtful) * width)
-        self.exact[i].evaluate(tests, take_int32(rows, filled("i", doubtful)), again)
+        self.exact[i].evaluate(tests, take_int32(rows, filled("i", doubtful)), again, ask)
         for k, position in enumerate(doubtful):
             values[position * width : (position + 1) * width] = again[k * width : (k + 1) * width]
 
@@ -116,9 +142,9 @@ def functions_for_signs(model: Model) -> Functions | None:
     return None
 
 
-def decision_values(model: Model, tests: CsrMatrix, rows: Buffer) -> Buffer:
+def decision_values(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None) -> Buffer:
     """Decision values, float64, shape (n_rows * n_functions,), row by row; see ``Predictor.values``."""
-    return Predictor(model).values(tests, rows)
+    return Predictor(model, ask=ask).values(tests, rows)
 
 
 def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffer]:
@@ -127,9 +153,9 @@ def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffe
     return labels_of(model, values, len(rows)), values
 
 
-def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer) -> Buffer:
+def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None) -> Buffer:
     """Predictions alone, many times faster; see ``Predictor.labels``."""
-    return Predictor(model).labels(tests, rows)
+    return Predictor(model, ask=ask).labels(tests, rows)
 
 
 def labels_of(model: Model, values: Buffer, n: int) -> Buffer:

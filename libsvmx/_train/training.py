@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, pairwise
 from math import isfinite
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._train import folds, prediction, probability
+from libsvmx._core.stopping import Stopped
+from libsvmx._train import folds, limits, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import assemble_coefficients, build_dual
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.limits import control_of
 from libsvmx._train.model import Model, vectors_of
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
@@ -44,10 +45,14 @@ def default_gamma(param: Parameter, max_index: int) -> Parameter:
 def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
     """Check, then train. ``rand`` draws the inner folds of probability estimates and is moved on.
 
+    A training that is ended early has a model of what it has reached, whose ``statuses`` tell: of pairs of classes that
+    were not begun the coefficients are 0, and there are no probability estimates.
+
     Raises
     ------
     DataError, ParameterError      what cannot be trained
     """
+    observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
     if param.kernel_type == KernelType.PRECOMPUTED:
         pair = first_asymmetry(problem.matrix, problem.rows)
@@ -106,7 +111,7 @@ def solve_binary(
     problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: KernelProvider
 ) -> Recovered:
     """One dual problem, for one-class and regression or for a pair of classes."""
-    control = control_of(param, observer)
+    control = limits.control_of(param, observer)
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     if param.solver.needs_features:
         solution = kernels.features(observer, control).solve(dual, problem, control, observer)
@@ -125,16 +130,27 @@ def train_single(
     model = assemble_single(problem, param, found.coefficients, found.report.rho, found.report.status)
     if not param.probability:
         return model
-    if param.svm_type == SvmType.ONE_CLASS:
-        marks = probability.density_marks(prediction.decision_values(model, problem.matrix, problem.rows))
-        if marks is None:
-            observer.remark(Remark.FEW_DENSITY_VALUES)
-        return replace(model, marks=marks)
-    inner = replace(param, probability=False)
-    predicted = cross_validate_problem(problem, inner, INNER_FOLDS, rand, observer, kernels)
+    try:
+        limits.ask(observer)
+        if param.svm_type == SvmType.ONE_CLASS:
+            values = prediction.decision_values(model, problem.matrix, problem.rows, partial(limits.ask, observer))
+            marks = probability.density_marks(values)
+            if marks is None:
+                observer.remark(Remark.FEW_DENSITY_VALUES)
+            return replace(model, marks=marks)
+        inner = replace(param, probability=False)
+        predicted = cross_validate_problem(problem, inner, INNER_FOLDS, rand, observer, kernels)
+    except Stopped:
+        return without_probability(model, observer)
     sigma = probability.laplace_scale(problem.targets, predicted)
     observer.laplace_scale(sigma)
     return replace(model, sigmoid_a=filled("d", [sigma]))
+
+
+def without_probability(model: Model, observer: Observer) -> Model:
+    """The model of a training that was ended before it had probability estimates."""
+    observer.remark(Remark.PROBABILITY_UNFINISHED)
+    return replace(model, param=replace(model.param, probability=False))
 
 
 def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float, status: SolveStatus) -> Model:
@@ -166,17 +182,23 @@ def train_classifier(
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
-    for i in range(k):
-        for j in range(i + 1, k):
-            pair = pair_problem(problem, order, start, i, j)
-            if param.probability:
+    estimates, not_begun, pairs = param.probability, 0, list(combinations(range(k), 2))
+    for i, j in pairs:
+        pair = pair_problem(problem, order, start, i, j)
+        if estimates:
+            try:
                 a, b = sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer, kernels)
                 prob_a.append(a)
                 prob_b.append(b)
-            found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
-            betas.append(found.coefficients)
-            rhos.append(found.report.rho)
-            statuses.append(found.report.status)
+            except Stopped:
+                estimates = False
+        not_begun += limits.look(observer) is not None
+        found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
+        betas.append(found.coefficients)
+        rhos.append(found.report.rho)
+        statuses.append(found.report.status)
+    if not_begun and k > 2:
+        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{not_begun} of {len(pairs)}")
 
     classes = labels, start, order
     if kernels.feature_map and kernels.feature_map.predicts:
@@ -186,6 +208,8 @@ def train_classifier(
     observer.total_sv(model.n_sv)
     if not param.probability:
         return model
+    if not estimates:
+        return without_probability(model, observer)
     return replace(model, sigmoid_a=filled("d", prob_a), sigmoid_b=filled("d", prob_b))
 
 
@@ -249,8 +273,9 @@ def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j:
 def sigmoid_of_pair(
     pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> tuple[float, float]:
-    """Sigmoid parameters (A, B) of one pair from decision values of a five-fold cross-validation."""
-    n = len(pair)
+    """Sigmoid parameters (A, B) of one pair from decision values of a five-fold cross-validation. Raises Stopped."""
+    n, ask = len(pair), partial(limits.ask, observer)
+    ask()
     values = zeros("d", n)
     order, bounds = folds.plain_folds(n, INNER_FOLDS, rand)
     inner = replace(param, probability=False, C=1.0, weights=((1, Cp), (-1, Cn)))
@@ -260,8 +285,9 @@ def sigmoid_of_pair(
         n_positive = sum(1 for y in rest.targets if y > 0)
         if n_positive and n_positive < len(rest):
             model = train_classifier(rest, inner, rand, observer, kernels)
+            ask()
             # classes -1 and +1 are always ordered +1 first, so the values count for the positive class
-            decided = prediction.decision_values(model, held_out.matrix, held_out.rows)
+            decided = prediction.decision_values(model, held_out.matrix, held_out.rows, ask)
             for p, value in zip(order[begin:end], decided, strict=True):
                 values[p] = value
         else:
@@ -285,7 +311,7 @@ def cross_validate_problem(
     """Prediction of every row by the model trained without its fold: buffer of float64, shape (len(problem),).
 
     Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out. ``kernels``: of these
-    rows, if there were or will be other solves over them.
+    rows, if there were or will be other solves over them. Raises Stopped.
     """
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
@@ -294,6 +320,7 @@ def cross_validate_problem(
     for begin, end in pairwise(bounds):
         held_out = order[begin:end]
         model = train_all_but(problem, param, order, begin, end, rand, observer, kernels)
+        limits.ask(observer)
         values = predict_fold(model, problem.take(held_out), observer)
         for p, value in zip(held_out, values, strict=True):
             predicted[p] = value
@@ -353,10 +380,15 @@ def train_all_but(
 
 
 def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:
-    """Predictions of held-out rows as LIBSVM's cross-validation makes them: float64, shape (len(held_out),)."""
+    """Predictions of held-out rows as LIBSVM's cross-validation makes them: float64, shape (len(held_out),).
+
+    Raises Stopped.
+    """
+    ask = partial(limits.ask, observer)
     if not (model.param.probability and model.param.svm_type.is_classification):
-        return prediction.predict_labels(model, held_out.matrix, held_out.rows)
-    values, _, unfinished = prediction.predict_probability(model, held_out.matrix, held_out.rows)
+        return prediction.predict_labels(model, held_out.matrix, held_out.rows, ask)
+    predictor = prediction.Predictor(model, ask=ask)
+    values, _, unfinished = prediction.predict_probability(model, held_out.matrix, held_out.rows, predictor)
     if unfinished:
         observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
     return values

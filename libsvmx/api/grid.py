@@ -15,6 +15,7 @@ from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import parameter_of, problem_of, seed_of
 from libsvmx.api.warned import early_stops_warned
+from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,17 +112,24 @@ def grid_search(
     Raises
     ------
     ParameterError, DataError, SvmxError      all are ValueErrors
+    StoppedEarly              ``time_limit``, seconds for the whole search, or the observer has ended it; ``partial`` is
+        a GridSearch of the points that were finished, None without any
     """
     problem, param = problem_of(X, y, parameter_of(param, options, random_state, X))
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     seeding = usual_seeding(Seeding(seeder or "none"), param)
     plan = Plan(param, Grid(*axes), n_folds, seeding, seed_of(random_state))
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
-    with workers_pool or nullcontext(), early_stops_warned(observer) as told:
-        search = Search(plan, problem, workers_pool, observer=told)
-        for outcome in search:
-            if progress is not None:
-                progress(outcome.point)
+    search = None
+    try:
+        with workers_pool or nullcontext(), early_stops_warned(observer) as told:
+            search = Search(plan, problem, workers_pool, observer=told)
+            for outcome in search:
+                if progress is not None:
+                    progress(outcome.point)
+    except StoppedEarly as stop:
+        partial = _table(search) if search and search.found else None
+        raise StoppedEarly(stop.status, stop.consequence, partial) from None
     return _table(search)
 
 

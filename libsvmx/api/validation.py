@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_o
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import parameter_of, problem_of, rand_of
 from libsvmx.api.warned import early_stops_warned
+from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
@@ -115,12 +117,23 @@ def cross_validate(
     Raises
     ------
     ParameterError, DataError
+    StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
+        result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
     seeding = Seeding(seeder or "none", scheme)
-    with early_stops_warned(observer) as told:
-        found = cross_validation.cross_validate(problem, param, n_folds, rand_of(random_state), told, seeding)
+    rand = rand_of(random_state)
+    try:
+        with early_stops_warned(observer) as told:
+            found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding)
+        return _crossvalidation(found, problem)
+    except StoppedEarly as stop:
+        partial = _crossvalidation(stop.partial, problem) if stop.partial else None
+        raise StoppedEarly(stop.status, stop.consequence, partial) from None
+
+
+def _crossvalidation(found: CrossValidated, problem: Problem) -> CrossValidation:
     return CrossValidation(
         **_figures(found, problem),
         fold_of=np.asarray(found.fold_of),
@@ -151,11 +164,22 @@ def leave_one_out(
     Raises
     ------
     ParameterError, DataError
+    StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
+        result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param)
-    with early_stops_warned(observer) as told:
-        found = leave_one_out_problem(problem, param, rand_of(random_state), told, seeder, values)
+    rand = rand_of(random_state)
+    try:
+        with early_stops_warned(observer) as told:
+            found = leave_one_out_problem(problem, param, rand, told, seeder, values)
+        return _leave_one_out(found, problem)
+    except StoppedEarly as stop:
+        partial = _leave_one_out(stop.partial, problem) if stop.partial else None
+        raise StoppedEarly(stop.status, stop.consequence, partial) from None
+
+
+def _leave_one_out(found: LeftOneOut, problem: Problem) -> LeaveOneOut:
     return LeaveOneOut(**_figures(found, problem), retrained=np.asarray(found.retrained), full=found.full)
 
 
@@ -163,9 +187,10 @@ def _figures(found: CrossValidated | LeftOneOut, problem: Problem) -> dict[str, 
     """The fields that a Validation has."""
     scores = Scores()
     scores.add(found.predicted, problem.targets)
+    whole = not np.isnan(found.predicted).any()
     return {
         "predictions": np.asarray(found.predicted),
-        "accuracy": scores.accuracy,
+        "accuracy": scores.accuracy if whole else nan,
         "mean_squared_error": scores.mean_squared_error,
         "squared_correlation": scores.squared_correlation,
         "decision_values": np.asarray(found.values).reshape(len(problem), -1 if len(found.values) else 0),

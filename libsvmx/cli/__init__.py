@@ -9,6 +9,7 @@
     options        LIBSVM's grammar: letters, flags, long names, switches
     solveroptions  --solver and the options of solvers, made from their settings
     process        how a command lives and ends: exit codes, signals, messages
+    helptext       usages as wide as the terminal
 
 ``gridjob.Job`` and ``update.Job`` inherit ``train.Job``, which holds what the command line asks for. Open
 ``train.grammar`` first. What is printed stands in libsvmx/io/transcript.py.

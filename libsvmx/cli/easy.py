@@ -74,7 +74,7 @@ def main(argv: list[str]) -> int:
     write("Cross validation...\n")
     gridjob.check(job)
     scaled = read_data(job.dataset)
-    best = grid.search_file(job, scaled, lambda line: None).best
+    best = grid.search_file(job, scaled, lambda line: None, grid.Remarks()).best
     assert best.log2c is not None
     assert best.log2g is not None
     C, gamma = 2.0**best.log2c, 2.0**best.log2g

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
@@ -20,7 +21,7 @@ from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import Progress, write_tables
 from libsvmx.cli.process import on_interrupt_say, printer, run, tidy_end, warn
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import DataError
+from libsvmx.exceptions import DataError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.svmlight import DataFile, read_data
 
@@ -32,7 +33,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     from libsvmx._version import VERSION
 
     parameters = flat_fields(plan.param)
-    for name in ("cache_size", "threads"):  # no result depends on these
+    for name in ("cache_size", "threads", "time_limit"):  # no result depends on these
         del parameters[name]
     if plan.grid.c_values is not None:
         parameters["C"] = SEARCHED
@@ -60,8 +61,8 @@ class Remarks(Observer):
         self.reporter.remark(kind, detail)
 
 
-def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
-    """Search, record, draw and tabulate; progress lines go to ``say``."""
+def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: Observer) -> Search:
+    """Search, record, draw and tabulate; progress lines go to ``say``. ``observer``: of the command."""
     plan = job.plan(data.matrix.max_index)
     remark_useless(plan)
     identity = description(job, plan, data)
@@ -74,7 +75,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
             if pool is not None:
                 stack.enter_context(tidy_end())
                 stack.enter_context(pool)
-            search = Search(plan, problem, pool, results, Remarks())  # refuses before old results are gone
+            search = Search(plan, problem, pool, results, observer)  # refuses before old results are gone
             with tidy_end():
                 record, states = outputs(job, identity, stack)
             if states.folder:
@@ -88,6 +89,9 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None]) -> Search:
                 progress.add("local" if job.dask is None else "dask", outcome.point)
     except DataError as error:
         raise data.locate(error) from error
+    except StoppedEarly as stop:
+        further = "" if job.out is None else "; go on with -resume"
+        raise SvmxError(f"{stop}{further}") from None
     finally:
         progress.close()
     with tidy_end():
@@ -159,8 +163,8 @@ def main(argv: list[str]) -> int:
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
-    say = printer(*job.outputs)
-    best = search_file(job, read(job, param), say).best
+    say, observer = printer(*job.outputs), limited(Remarks(), param.time_limit)
+    best = search_file(job, read(job, param), say, observer).best
     powers = [str(2.0**value) for value in best.key if value is not None]
     say(f"{' '.join(powers)} {best.rate}\n")
     return 0

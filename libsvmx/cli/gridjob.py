@@ -40,6 +40,7 @@ options, svmx-train's, for the training at every point: see svmx-train --help
 
 more:
   --csv FILE, --json FILE  table of all points
+  --time-limit SECONDS     end the search after that time: finished points stay, -resume goes on
   --workers N              processes that share the points, needs joblib
   --dask ADDRESS           share the points among the workers of a Dask scheduler
   --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);

@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from time import monotonic
 
 from libsvmx._core import last_words
 from libsvmx.cli.options import HelpRequested, Usage, UsageError, text_of
@@ -15,6 +16,7 @@ from libsvmx.exceptions import SvmxError
 from libsvmx.io.files import STANDARD_OUTPUT
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
+BETWEEN_COUNTS = 0.5  # seconds
 ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
@@ -51,6 +53,7 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
     except Ended as end:
         die_by(end.signum)
     finally:
+        _counter.clear()
         _drop_unwritable_output()
     return FAILURE
 
@@ -101,9 +104,44 @@ def warn(message: str) -> None:
 
 def _say(text: str) -> None:
     # where standard error is closed or full, the exit code has to do
+    _counter.clear()
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(text)
+
+
+class Counter:
+    """Counter(): ``row 12 of 270`` on standard error, for who watches a terminal; nothing where it is none.
+
+    The line takes the place of the one before, and is gone at the end. Where standard output goes to a terminal, too,
+    it is a line among those.
+    """
+
+    def __init__(self) -> None:
+        self.shown, self.last = False, 0.0
+
+    def show(self, what: str, done: int, total: int) -> None:
+        """So many are done; not told more often than a reader follows."""
+        if sys.stderr is None or not sys.stderr.isatty() or monotonic() - self.last < BETWEEN_COUNTS:
+            return
+        self.last = monotonic()
+        own = sys.stdout is not None and sys.stdout.isatty()
+        with suppress(OSError):
+            sys.stderr.write(f"{what} {done} of {total}\n" if own else f"\r\x1b[K{what} {done} of {total}")
+            sys.stderr.flush()
+            self.shown = not own
+
+    def clear(self) -> None:
+        """Before anything else is written there, and at the end."""
+        if self.shown:
+            self.shown = False
+            with suppress(OSError):
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
+
+
+_counter = Counter()
+count_on_terminal = _counter.show
 
 
 def write(text: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from libsvmx._core.rand import Rand
+from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
@@ -16,7 +17,7 @@ from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
-from libsvmx.cli.process import StopFlag, printer, run, tidy_end, warn, write
+from libsvmx.cli.process import StopFlag, count_on_terminal, printer, run, tidy_end, warn
 from libsvmx.cli.solveroptions import (
     asked_solvers,
     check_takers,
@@ -28,7 +29,7 @@ from libsvmx.cli.solveroptions import (
 )
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io import transcript
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import save_model
@@ -68,7 +69,7 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
 more:
 {seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
   --max-iter N             stop each solve after N iterations
-  --time-limit SECONDS     stop each solve after that time
+  --time-limit SECONDS     come to an end after that time: with the model as it is then, but no result of -v or --loo
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
 {solver}  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
@@ -239,6 +240,37 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     return job, param, files[0], files[1] if len(files) > 1 else default_model
 
 
+# What an early end leaves of a model.
+OF_AN_UNFINISHED_MODEL = (
+    Remark.TIME_LIMIT,
+    Remark.INTERRUPTED,
+    Remark.PROBABILITY_UNFINISHED,
+    Remark.PAIRS_NOT_BEGUN,
+)
+
+
+class Report(transcript.TrainingReport):
+    """Report(job, say): the transcript of svm-train by ``say``, counts for who watches a terminal, and Ctrl-C.
+
+    Of a validation that ends early there is no model that a remark could be about.
+    """
+
+    def __init__(self, job: Job, say: Callable[[str], None]) -> None:
+        super().__init__((lambda text: None) if job.quiet else say, warn)
+        self.job, self.flag = job, StopFlag()
+
+    def should_stop(self) -> bool:
+        return self.flag.raised
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        if not self.job.quiet:
+            count_on_terminal(what, done, total)
+
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        if not (self.job.validates and kind in OF_AN_UNFINISHED_MODEL):
+            super().remark(kind, detail)
+
+
 def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> Buffer:
     """The prediction of each row by a model without it."""
     from libsvmx._train.validation.cross_validation import (
@@ -275,6 +307,9 @@ def main(argv: list[str]) -> int:
             raise UsageError(f"the model file {model_file} is the training file itself")
         if job.weight_file and same_file(job.weight_file, model_file):
             raise UsageError(f"the model file {model_file} is the file of weights itself")
+    say = printer(None if job.validates else model_file)
+    report = Report(job, say)
+    observer = limited(report, param.time_limit)
     data = read_data(training_file, lenient=job.lenient, threads=param.threads or None)
     for remark in data.remarks:
         warn(remark)
@@ -282,21 +317,15 @@ def main(argv: list[str]) -> int:
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
     problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job, data))
     param = default_gamma(param, data.matrix.max_index)
-    say = printer(None if job.validates else model_file)
-    observer: Observer = transcript.TrainingReport((lambda text: None) if job.quiet else say, warn)
     if job.save_on_interrupt:
-        flag = StopFlag()
-        flag.listen()
-        observer.should_stop = lambda: flag.raised  # type: ignore[method-assign]
+        report.flag.listen()
     try:
         if job.validates:
             predicted = cross_validated(job, problem, param, observer)
-            if observer.should_stop():
-                raise SvmxError("interrupted: the cross-validation has no result")
             scores = Scores()
             scores.add(predicted, data.targets)
             # one-class counts as classification, as in LIBSVM
-            write(transcript.cross_validation(scores, param.svm_type.is_regression))
+            say(transcript.cross_validation(scores, param.svm_type.is_regression))
             return 0
         model = train_problem(problem, param, Rand(1), observer)
     except DataError as error:

@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import TYPE_CHECKING
 
+from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
+from libsvmx._train.limits import ask, limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import printer, run, tidy_end, warn
+from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, warn
+from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Grammar, grammar
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError, FormatError, ParameterError, SvmxError
+from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
-from libsvmx.io.files import STANDARD_INPUT, check_target, held, name_of_output, read_bytes, same_file, write_files
+from libsvmx.io.files import STANDARD_INPUT, check_target, held, name_of_output, same_file, write_files
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.svmlight import DataFile, read_data
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
     from libsvmx._solvers.solver import Solver
+    from libsvmx._train.observer import Observer
     from libsvmx._train.updating.state import State
 
 TEMPLATE = """\
@@ -72,7 +76,7 @@ needs what a model file does not tell: those of -c, -wL, -p and -n that the mode
   -q          quiet
 
 more:
-  --time-limit SECONDS   give up a path after that time
+  --time-limit SECONDS   give up after that time: nothing is written
   --threads N            threads to use for a training
   --solver NAME          {solvers}, and its options, as of svmx-train: what a training from nothing takes
                          before it is followed to the optimum: of the first N rows, or of a new class
@@ -84,7 +88,6 @@ LETTERS = "stdgrnmcepwhb"  # of svmx-train
 # They do not change the optimum, and no more do the settings of a solver.
 OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", "solver")
 PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
-ROWS = re.compile(r"[0-9]{1,18}(-[0-9]{1,18})?(,[0-9]{1,18}(-[0-9]{1,18})?)*")
 
 
 def usage() -> str:
@@ -195,7 +198,7 @@ def main(argv: list[str]) -> int:
 
 def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     """Files to be read; and model, state and predictions to be written, None where there is none."""
-    read = [name for name in (job.state, job.add, removed_file(job)) if name is not None]
+    read = [name for name in (job.state, job.add, removed_file(job.remove)) if name is not None]
     if job.window:
         return [files[0]], [files[1], job.save_state, files[2] if len(files) > 2 else None]
     if job.state:
@@ -203,11 +206,6 @@ def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     if files[1] == STANDARD_INPUT and len(files) < 3:
         raise UsageError("a model from standard input needs a new model file")
     return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None]
-
-
-def removed_file(job: Job) -> str | None:
-    """The file with the numbers of rows that leave; None for a list, or without."""
-    return job.remove if job.remove and not ROWS.fullmatch(job.remove) else None
 
 
 def check_files(sources: list[str], targets: list[str | None]) -> None:
@@ -249,12 +247,13 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     from libsvmx._train.updating.state import State
     from libsvmx.io.statefile import load_state
 
-    others = [name for name in (job.add, removed_file(job)) if name is not None]
+    others = [name for name in (job.add, removed_file(job.remove)) if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
-    observer = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
+    remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
+    observer = limited(remarks, param.time_limit)
     added = read_rows(job, job.add) if job.add is not None else None
-    name = removed_file(job)
+    name = removed_file(job.remove)
     if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
         raise SvmxError(f"--remove: {job.remove!r} is neither a list like 1,3,10-20 nor a file")
     if job.state:
@@ -264,18 +263,19 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     else:
         state = started(job, param, files[0], files[1], observer)
         what = f"rows of {files[0]}"
-    observer.changed("start", state)
-    gone = [] if job.remove is None else rows_to_remove(job.remove, state, what)
+    remarks.changed("start", state)
+    gone = [] if job.remove is None else rows_to_remove(job.remove, state.ids.tolist(), what)
     if "C" in job.values and job.state:
         state.set_cost(param.C, observer)
-        observer.changed(f"C = {param.C:g}", state)
+        remarks.changed(f"C = {param.C:g}", state)
     if added or gone:
         apply(state, added, gone, observer)
+        remarks.changed(f"+{len(added.targets) if added else 0} -{len(gone)}", state)
     observer.total_sv(state.model.n_sv)
     write_all(state, targets, b"", job.state or files[1])
 
 
-def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Remarks) -> State:
+def started(job: Job, param: Parameter, training_file: str, model_file: str, observer: Observer) -> State:
     """The state of a model and its training data."""
     from libsvmx._train.updating.from_model import completed, state_of_model
     from libsvmx._train.updating.state import State
@@ -297,7 +297,7 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
         raise SvmxError(f"{model_file} with {data.path}: {error}") from error
 
 
-def apply(state: State, added: DataFile | None, gone: list[int], observer: Remarks) -> None:
+def apply(state: State, added: DataFile | None, gone: list[int], observer: Observer) -> None:
     """Rows join and leave along one path."""
     matrix = state.problem.matrix.take(memoryview(b"").cast("i")) if added is None else added.matrix
     targets = memoryview(b"").cast("d") if added is None else added.targets
@@ -307,7 +307,6 @@ def apply(state: State, added: DataFile | None, gone: list[int], observer: Remar
         if added is None or error.row is None:
             raise
         raise added.locate(error) from error
-    observer.changed(f"+{len(targets)} -{len(gone)}", state)
 
 
 def read_rows(job: Job, path: str) -> DataFile:
@@ -321,46 +320,6 @@ def read_rows(job: Job, path: str) -> DataFile:
     if has_index_zero(data.matrix):
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
     return data
-
-
-def rows_to_remove(text: str, state: State, what: str) -> list[int]:
-    """The ids of rows given by their numbers, ids + 1, in a list or in a file.
-
-    Raises
-    ------
-    SvmxError      a number that is none, of no row, or given twice; names option, or file and line
-    """
-    known = set(state.ids.tolist())
-    gone: list[int] = []
-    taken: set[int] = set()
-
-    def take(first: int, last: int, error: Callable[[str], SvmxError]) -> None:
-        if last < first:
-            raise error(f"the range {first}-{last} ends before it begins")
-        for number in range(first, last + 1):
-            if number - 1 not in known:
-                raise error(f"there is no row {number} among the {len(known)} {what}")
-            if number in taken:
-                raise error(f"row {number} is given twice")
-            taken.add(number)
-            gone.append(number - 1)
-
-    if ROWS.fullmatch(text):
-        for part in text.split(","):
-            first, _, last = part.partition("-")
-            take(int(first), int(last or first), lambda cause: SvmxError(f"--remove: {cause}"))
-        return gone
-    path = "standard input" if text == STANDARD_INPUT else text
-    for line, content in enumerate(read_bytes(text).rstrip().splitlines(), 1):
-
-        def error(cause: str, line: int = line) -> FormatError:
-            return FormatError(path, line, 0, cause)
-
-        word = content.strip().decode("ascii", "replace")
-        if not (word.isascii() and word.isdigit() and len(word) <= 18):
-            raise error(f"not the number of a row: {word[:40]!r}")
-        take(int(word), int(word), error)
-    return gone
 
 
 # ---- a stream ----------------------------------------------------------------------------------
@@ -384,30 +343,36 @@ def slide(
     for target, what in ((model_file, "model"), (state_file, "state"), (predictions_file, "predictions")):
         keep_apart([stream_file], target, what)
     check_kept(param)
+    remarks = Remarks((lambda text: None) if job.quiet else printer(model_file, state_file, predictions_file), warn)
+    observer = limited(remarks, param.time_limit)
     data = read_rows(job, stream_file)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
     if n <= job.window:
         raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
     problem = Problem(data.matrix, data.targets)
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
-    observer = Remarks((lambda text: None) if job.quiet else printer(model_file, state_file, predictions_file), warn)
     try:
         check_problem(problem, param)
     except DataError as error:
         raise data.locate(error) from error
     state = train_state(problem.take(every[: job.window]), param, observer, State)
-    observer.changed("start", state)
+    remarks.changed("start", state)
     scores, lines = Scores(), []
     step = job.step or 1
     for begin in range(job.window, n, step):
         rows = every[begin : begin + step]
-        labels = predict_labels(state.model, data.matrix, rows)
+        try:
+            labels = predict_labels(state.model, data.matrix, rows, partial(ask, observer))
+        except Stopped as stop:
+            raise StoppedEarly(stop.status, f"nothing is written after row {begin} of {n}") from None
         scores.add(labels, data.targets[begin : begin + step])
         lines.append(numbers_text(labels, 1, 17))
         state.change(data.matrix.take(rows), problem.take(rows).targets, state.ids[: len(rows)].tolist(), observer)
-        observer.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
+        remarks.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
+        if not job.quiet:
+            remarks.counted("row", begin + len(rows), n)
     observer.total_sv(state.model.n_sv)
-    observer.write(transcript.prediction(scores, param.svm_type.is_regression))
+    remarks.write(transcript.prediction(scores, param.svm_type.is_regression))
     write_all(state, [model_file, state_file, predictions_file], b"".join(lines))
 
 
@@ -415,10 +380,13 @@ def slide(
 
 
 class Remarks(transcript.TrainingReport):
-    """Remarks, and a line for each change."""
+    """Remarks, a line for each change, and, for who watches a terminal, how far a stream is."""
 
     def mark(self, mark: str) -> None:
         """Updates have no marks of progress."""
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        count_on_terminal(what, done, total)
 
     def changed(self, what: str, state: State) -> None:
         self.write(f"{what}: {len(state)} rows, {transcript.update(state.report)}\n")

@@ -46,6 +46,8 @@ REMARKS = {
     Remark.CLASS_SMALLER_THAN_FOLDS: "there are fewer rows than folds in class {detail}",
     Remark.MORE_FOLDS_THAN_ROWS: "more folds than rows ({detail}): every row becomes a fold of its own",
     Remark.PROBABILITY_DROPPED: "the model's probability estimates are dropped: they come from cross-validation",
+    Remark.PROBABILITY_UNFINISHED: "there are no probability estimates in the model: their folds were not finished",
+    Remark.PAIRS_NOT_BEGUN: "{detail} pairs of classes were not begun: what the model says of them means nothing",
     Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
 }
 

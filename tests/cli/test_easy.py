@@ -103,9 +103,21 @@ def test_a_search_is_resumed(cars):
     assert header["folds"] == 5
 
 
+def test_default_exponents_are_whole_numbers(cars, monkeypatch):
+    monkeypatch.setattr("libsvmx.cli.gridjob.C_AXIS", (5, 7, 2))
+    monkeypatch.setattr("libsvmx.cli.gridjob.G_AXIS", (-7, -9, -2))
+    cars.accepts("svmx-easy", "in/train")
+    lines = without_times(cars.get("train.scale.out"))
+    assert sorted(line.split(b" rate=")[0] for line in lines) == [
+        f"log2c={c} log2g={g}".encode() for c in (5, 7) for g in (-7, -9)
+    ]
+
+
 @pytest.mark.parametrize(
     "args, cause",
     [
+        (["--solver", "crsvm", "--rank", "5", "--seeder", "sir", "in/train"], "crsvm"),
+        (["--solver", "crsvm", "in/train"], "crsvm needs explicit features"),
         (["nowhere"], "nowhere: No such file"),
         (["in/train", "nowhere"], "nowhere: No such file"),
         (["x", "in"], "in: Is a directory"),

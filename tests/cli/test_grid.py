@@ -290,6 +290,7 @@ def test_a_cluster_that_is_not_there(folder, monkeypatch):
     "module, args, extra",
     [
         ("joblib", ["--workers", "2"], "grid"),
+        ("joblib", ["--dask", "tcp://127.0.0.1:1"], "dask"),
         ("distributed", ["--dask", "tcp://127.0.0.1:1"], "dask"),
         ("matplotlib", ["-png", "p.png"], "plot"),
     ],
@@ -298,7 +299,9 @@ def test_missing_packages_are_named_before_any_work(module, args, extra, folder,
     find = __import__("importlib.util").util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else find(name))
     err, out = folder.refuses("svmx-grid", *SMALL[:4], *args, HEART)
-    assert f"pip install 'libsvmx[{extra}]'" in err
+    assert f"pip install 'libsvmx[{extra}]', or in a clone of libsvmx pip install '.[{extra}]'" in err
+    needs = {"grid": "several workers need", "dask": "a Dask cluster needs", "plot": "-png needs"}[extra]
+    assert err.startswith(f"svmx-grid: error: {needs} {module}: ")
     assert out == ""
     if module == "matplotlib":  # not asked for: no picture
         folder.accepts("svmx-grid", *SMALL[:4], HEART)

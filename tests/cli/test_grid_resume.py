@@ -1,5 +1,6 @@
 """Results files of svmx-grid: killed runs, torn lines, files of grid.py and of other runs, disks."""
 
+import json
 import os
 import random
 import resource
@@ -252,6 +253,29 @@ def test_files_that_are_no_results(content, cause, folder):
     folder.put("results", content)
     err, _ = folder.refuses("svmx-grid", *SMALL, "-resume", "results", "-out", "results", HEART)
     assert cause in err
+
+
+@pytest.mark.parametrize(
+    "change, cause",
+    [
+        (lambda run: {**run, "data": "sha256:0"}, "the points were computed from other data"),
+        (lambda run: {**run, "folds": 3}, "the points were computed with other options: folds was 3, now 5"),
+        (lambda run: {**run, "parameters": {**run["parameters"], "p": 1}}, "other options: p was 1, now 0.1"),
+        (lambda run: {**run, "parameters": 7}, "other options: parameters"),
+        (lambda run: [run], "damaged description of a run"),
+        (lambda run: {"data": run["data"]}, "damaged description of a run"),
+    ],
+)
+def test_every_header_is_compared(change, cause, finished):
+    """A file of two runs, say by cat: the second is named by its line, and nothing is touched."""
+    lines = finished.get("results").splitlines(True)
+    run = json.loads(lines[0].removeprefix(b"# svmx-grid "))
+    second = f"# svmx-grid {json.dumps(change(run))}\n".encode()
+    finished.put("results", b"".join([*lines[:5], second, *lines[5:]]))
+    err, out = finished.refuses("svmx-grid", *SMALL, "-out", "results", "-resume", "results", HEART)
+    assert err.startswith("svmx-grid: error: results:6: ")
+    assert cause in err
+    assert out == ""
 
 
 def test_what_a_kill_leaves_of_grid_py(folder):

@@ -96,6 +96,28 @@ def test_standard_streams_and_compressed(folder):
     assert (done.returncode, done.stdout, done.stderr) == (0, b"1 1:1\n2 1:2\n", b"")
 
 
+def test_no_line_at_all(folder):
+    """As subset.py: nothing is drawn, all is the rest. No class can have a line of none."""
+    path = str(data.DATA / "wine.scale")
+    folder.accepts("svmx-subset", "-s", "1", path, 0, "part", "rest")
+    assert (folder.get("part"), folder.get("rest").splitlines(True)) == (b"", lines_of(path))
+    assert "subset_size 0 is not between 1 and 178" in folder.refuses("svmx-subset", path, 0, "other")[0]
+
+
+def test_labels_that_are_no_finite_numbers_are_classes(folder):
+    """subset.py compares texts; nan is not even equal to itself."""
+    rows = [f"{label} 1:{i}\n" for i in range(20) for label in ("nan", "inf", "cat", "1")]
+    folder.put("d", "".join(rows))
+    folder.accepts("svmx-subset", "d", 8, "part")
+    assert classes(folder.get("part")) == {b"nan": 2, b"inf": 2, b"cat": 2, b"1": 2}
+
+
+def test_lines_that_end_with_carriage_returns_alone(folder):
+    folder.put("d", b"1 1:1\r2 1:2\r")
+    err, _ = folder.refuses("svmx-subset", "d", 1)
+    assert err == "svmx-subset: error: d:1:6: carriage return inside the line\n"
+
+
 def test_blank_lines(folder):
     folder.put("d", b"1 1:1\n2 1:2\n\n \n")
     err, out = folder.accepts("svmx-subset", "d", 2)

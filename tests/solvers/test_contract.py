@@ -14,6 +14,7 @@ from support.judge import FLOAT_ULP, Judge, kernel_values
 from support.labels import costs_of, labels_of
 
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.dual import DualProblem, DualSolution
@@ -99,7 +100,7 @@ def along_a_path(case, control, threads):
     try:
         path = path_of(case.dual, case.kernel, BUDGET, near.beta, control)
         return solution_without(path, case.dual, zeros("i", 0), path.state.total, control)
-    except TimeoutError as error:
+    except Stopped as error:
         return stopped(case, *error.args)
 
 
@@ -113,7 +114,7 @@ def double_pairs(case, control, threads):
     try:
         path.approach(filled("d", case.start[order]), total, control)
         path.by_smo(zeros("i", 0), total, control.eps, control)
-    except TimeoutError as error:
+    except Stopped as error:
         return stopped(case, *error.args)
     state, beta, V = path.state, np.empty(order.size), np.empty(order.size)
     beta[order], V[order] = state.coefficients, state.scores

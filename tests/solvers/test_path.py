@@ -9,6 +9,7 @@ from support.examples import examples
 
 from libsvmx import Parameter
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.path.path import PathLost
 
 LINEAR, POLY, RBF, SIGMOID = range(4)
@@ -261,7 +262,7 @@ def test_to_stop_is_an_error():
     before = twin.snapshot()
     fresh = np.arange(300, 900)
     twin.append(fresh, *problem.boxes(fresh))
-    with pytest.raises(TimeoutError, match="interrupted"):
+    with pytest.raises(Stopped, match="interrupted"):
         twin.path.update(600, filled("i", []), 0.0, twin.control(should_stop=lambda: True))
     twin.path.state.rollback()
     assert twin.snapshot() == before

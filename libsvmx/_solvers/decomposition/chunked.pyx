@@ -91,13 +91,14 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
         n_free += bound_state(beta[v], lower[v], upper[v], 0.0) == FREE
     if problem.groups == 2 or kernel.given or n_free * n_free * sizeof(double) > max(budget_bytes, LEAST_FACTOR):
         return found
+    from libsvmx._core.stopping import Stopped
     from libsvmx._solvers.path.path import PathLost
     from libsvmx._solvers.path.removal import path_of, solution_without
 
     try:
         path = path_of(problem, kernel, budget_bytes, found.beta, control)
         exact = solution_without(path, problem, zeros("i", 0), path.state.total, control)
-    except (PathLost, TimeoutError):
+    except (PathLost, Stopped):
         return found
     return DualSolution(
         beta=exact.beta, scores=exact.scores, rho=exact.rho, r=exact.r, objective=exact.objective,

@@ -29,7 +29,7 @@ cdef int follow(Motion motion) except -1:
 
     Raises
     ------
-    PathLost; TimeoutError; what a signal handler raises; MemoryError
+    PathLost; Stopped; what a signal handler raises; MemoryError
     """
     cdef PathState s = motion.state
     cdef Py_ssize_t v

@@ -85,6 +85,7 @@ cdef int exchange(Motion motion, Py_ssize_t v, double sign) except -1:
     cdef double u, length, schur
     while True:
         motion.exchanges += 1
+        motion.tick(s.factor.size * s.factor.size + s.n)
         blocking = first_blocking(motion, v, sign, &length)
         if length > 0.0:
             move_along_null(motion, v, sign, length)
@@ -144,7 +145,7 @@ cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length
         s.beta[w] = beta
     s.beta[v] += sign * length
     add_margin_rows(s, &s.dbeta[0], s.active, &s.F[0])
-    svmx_axpy(s.active, sign * length, s.rows.row(<int32_t>(v // s.per_row)), &s.F[0])
+    svmx_axpy(s.active, sign * length, s.row(<int32_t>(v // s.per_row)), &s.F[0])
     s.drift += ULP * s.largest * length * (m + 1)
     return 0
 

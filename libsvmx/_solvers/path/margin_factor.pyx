@@ -24,7 +24,7 @@ cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0:
     cdef Py_ssize_t k
     cdef const double *K
     s.make_room_in_margin()
-    K = s.rows.row(<int32_t>(v // s.per_row))
+    K = s.row(<int32_t>(v // s.per_row))
     for k in range(s.factor.size):
         s.column[k] = K[s.member[k] // s.per_row] + s.shift
     return s.factor.border(&s.column[0], K[v // s.per_row] + s.shift)
@@ -74,7 +74,7 @@ cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *
     svmx_add_rows(n, count, &kept_coef[0] if count else NULL, s.margin_rows, out)
     for k in range(s.factor.size):
         if coef[k] != 0.0 and s.rows.kept(s.member[k] // s.per_row) == NULL:
-            svmx_axpy(n, coef[k], s.rows.row(s.member[k] // s.per_row), out)
+            svmx_axpy(n, coef[k], s.row(s.member[k] // s.per_row), out)
     return 0
 
 

@@ -46,7 +46,7 @@ cdef class Motion:
 
     def begin(self, Control control):
         """Count anew, and stop where ``control`` says so."""
-        self.control = control
+        self.control = self.state.control = control
         self.breakpoints = self.steps = self.exchanges = self.repairs = 0
 
     cdef int reset(self) except -1:
@@ -75,11 +75,8 @@ cdef class Motion:
         return 0
 
     cdef int tick(self, int64_t amount) except -1:
-        """Note work done. Raises TimeoutError when it has to end, and what a signal handler raises."""
-        self.control.worked(amount)
-        if self.control.expired:
-            raise TimeoutError(self.control.stopped)
-        return 0
+        """Note work done. Raises Stopped when it has to end, and what a signal handler raises."""
+        return self.control.asked(amount)
 
     # ---- the moving set ------------------------------------------------------------------------
 
@@ -89,7 +86,7 @@ cdef class Motion:
         self.velocity[v] = velocity
         self.speed_outside += fabs(velocity)
         if velocity != 0.0:
-            svmx_axpy(s.active, velocity, s.rows.row(<int32_t>(v // s.per_row)), &self.W[0])
+            svmx_axpy(s.active, velocity, s.row(<int32_t>(v // s.per_row)), &self.W[0])
             self.sum_residual -= velocity
         return 0
 
@@ -98,7 +95,7 @@ cdef class Motion:
         cdef PathState s = self.state
         cdef double velocity = self.velocity[v]
         if velocity != 0.0:
-            svmx_axpy(s.active, -velocity, s.rows.row(<int32_t>(v // s.per_row)), &self.W[0])
+            svmx_axpy(s.active, -velocity, s.row(<int32_t>(v // s.per_row)), &self.W[0])
             self.sum_residual += velocity
             self.speed_outside -= fabs(velocity)
             self.velocity[v] = 0.0

@@ -44,7 +44,7 @@ cdef class Path:
 
         Raises
         ------
-        PathLost; TimeoutError; KeyboardInterrupt or what else a signal handler raises; MemoryError
+        PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
         """
         self.approach(beta, total, control)
         self.finish()

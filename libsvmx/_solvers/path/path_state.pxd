@@ -2,6 +2,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._kernels.doublerows cimport DoubleRows
+from libsvmx._solvers.control cimport Control
 
 
 cdef enum:          # where a variable is
@@ -21,6 +22,7 @@ cdef class PathState:
     cdef readonly double drift          # bound on what rounding has done to F since it was last computed
     cdef readonly bint inexact          # left by SMO: no exact optimum, no path from here
     cdef DoubleRows rows
+    cdef Control control                # what kernel rows ask, None: nothing
     # by row
     cdef double[::1] F                  # sum_j beta_j K_j
     cdef double[::1] diagonal           # K(p, p)
@@ -52,6 +54,7 @@ cdef class PathState:
     cdef double sum_residual(self) noexcept nogil
     cdef void assign(self, Py_ssize_t v, int where) noexcept nogil
     cdef void assign_bound(self, Py_ssize_t v) noexcept nogil
+    cdef const double *row(self, int32_t p) except NULL
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1
     cdef int make_room(self, Py_ssize_t n) except -1
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1

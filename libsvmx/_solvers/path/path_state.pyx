@@ -18,8 +18,13 @@ from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
 from libsvmx._kernels.doublerows cimport DoubleRows
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
+from libsvmx._solvers.control cimport Control
 
 from libsvmx._core.buffers import filled
+
+
+# Work of a kernel value in double, as ``Control.worked`` counts it.
+cdef int64_t VALUE_WORK = 8
 
 
 class PathLost(ArithmeticError):
@@ -136,7 +141,7 @@ cdef class PathState:
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1:
         """beta of one variable changes, and F with it."""
         if beta != self.beta[v]:
-            svmx_axpy(self.n, beta - self.beta[v], self.rows.row(<int32_t>(v // self.per_row)), &self.F[0])
+            svmx_axpy(self.n, beta - self.beta[v], self.row(<int32_t>(v // self.per_row)), &self.F[0])
             self.beta[v] = beta
         return 0
 
@@ -162,7 +167,13 @@ cdef class PathState:
         self.linear = linear
         return 0
 
-    def append(self, Kernel kernel, tags, linear, lower, upper):
+    cdef const double *row(self, int32_t p) except NULL:
+        """Kernel row p, (n,), valid as of ``DoubleRows.row``. Raises Stopped where it is not kept and ``control`` says so."""
+        if self.control is not None and self.rows.kept(p) == NULL:
+            self.control.asked(VALUE_WORK * self.rows.n)
+        return self.rows.row(p)
+
+    def append(self, Kernel kernel, tags, linear, lower, upper, Control control=None):
         """Rows join behind the others, with beta = 0.
 
         Parameters
@@ -170,15 +181,16 @@ cdef class PathState:
         kernel : Kernel                       of all rows then
         tags : buffer of int64, shape (new rows,)
         linear, lower, upper : buffers of float64, shape (per_row * new rows,)       one of the bounds is 0
+        control : Control or None             what kernel rows ask from now on, until a path begins
 
         Raises
         ------
         ValueError      they do not fit together
-        MemoryError
+        Stopped; MemoryError      only ``rollback`` may follow
         """
         cdef const double[::1] new_linear = linear, new_lower = lower, new_upper = upper
         cdef const int64_t[::1] tag = tags
-        cdef Py_ssize_t k, v, n = self.n, m = self.per_row * n, p
+        cdef Py_ssize_t k, v, n = self.n, m = self.per_row * n, p, first
         cdef const double *K
         if not (n + tag.shape[0] == kernel.n
                 and new_linear.shape[0] == new_lower.shape[0] == new_upper.shape[0] == self.per_row * tag.shape[0]):
@@ -191,7 +203,15 @@ cdef class PathState:
             self.assign(v, AT_LOWER if self.lower[v] == 0 else AT_UPPER)
         for k in range(tag.shape[0]):
             self.tag[n + k], self.diagonal[n + k] = tag[k], kernel.diagonal[n + k]
-        self.rows.bind(kernel)
+        self.control = control
+        first = self.rows.bind(kernel)
+        for p in range(first, kernel.n):
+            self.row(<int32_t>p)
+        for p in range(first, kernel.n):
+            if control is not None:
+                control.asked(VALUE_WORK * kernel.n)
+            self.rows.fill_column(<int32_t>p)
+        self.rows.fill_corner(first)
         self.n = self.active = kernel.n
         for p in range(n, kernel.n):
             self.largest = max(self.largest, self.diagonal[p])
@@ -202,7 +222,7 @@ cdef class PathState:
         for v in range(m):
             by_row[v // self.per_row] += self.beta[v]
         for p in range(n, kernel.n if n else 0):
-            K = self.rows.row(<int32_t>p)
+            K = self.row(<int32_t>p)
             self.F[p] = svmx_dot(n, K, &by_row[0])
 
     def discard(self):

@@ -8,7 +8,7 @@ wrong side. The path leads from that term back to the given one (``refine_once``
 """
 
 from libc.math cimport HUGE_VAL, fabs
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
@@ -30,6 +30,8 @@ cdef int MOST_REPAIRS = 3
 cdef int MOST_REFINEMENTS = 8
 # Beyond a bound by more than so many times what counts as at it is no rounding.
 cdef double FAR_BEYOND = 1e3
+# Of a value of a kernel row that may have to be computed.
+cdef int64_t WORK_OF_ROW = 8
 
 
 cdef int repair(Motion motion) except -1:
@@ -56,7 +58,7 @@ cdef int refine(Motion motion) except -1:
 
     Raises
     ------
-    PathLost; TimeoutError; what a signal handler raises; MemoryError
+    PathLost; Stopped; what a signal handler raises; MemoryError
     """
     cdef PathState s = motion.state
     cdef int k
@@ -129,14 +131,14 @@ cdef int recompute_F(Motion motion, bint everywhere) except -1:
         by_row[v // s.per_row] += s.beta[v]
     if not everywhere:
         for k in range(s.factor.size):
-            K = s.rows.row(s.member[k] // s.per_row)
+            K = s.row(s.member[k] // s.per_row)
             s.F[s.member[k] // s.per_row] = svmx_dot(s.n, K, &by_row[0])
         return 0
     memset(&s.F[0], 0, s.n * sizeof(double))
     for p in range(s.n):
         if by_row[p] != 0.0:
             svmx_axpy(s.n, by_row[p], s.rows.glance(<int32_t>p), &s.F[0])
-            motion.tick(s.n)
+            motion.tick(WORK_OF_ROW * s.n)
     s.drift = 0.0
     return 0
 

@@ -30,7 +30,7 @@ def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Contr
 
     Raises
     ------
-    PathLost; TimeoutError; KeyboardInterrupt or what else a signal handler raises; MemoryError
+    PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
     """
     cdef Py_ssize_t n = kernel.n, v
     cdef int per_row = <int>(problem.size // n)
@@ -41,7 +41,7 @@ def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Contr
     for v in range(problem.size):
         total += values[v]
     path.state.append(kernel, filled("q", range(n)), interleaved(problem.linear, n), interleaved(problem.lower, n),
-                      interleaved(problem.upper, n))
+                      interleaved(problem.upper, n), control)
     path.start(start, total, control)
     return path
 

@@ -90,7 +90,7 @@ cdef int unshrink(Motion motion) except -1:
             velocity += motion.velocity[v]
         if change == 0.0 and velocity == 0.0:
             continue
-        K = s.rows.row(<int32_t>p) + begin
+        K = s.row(<int32_t>p) + begin
         svmx_axpy(n, change, K, &s.F[begin])
         if velocity != 0.0:
             svmx_axpy(n, velocity, K, &motion.W[begin])

@@ -33,9 +33,11 @@ import numpy as np
 from scipy.linalg import blas, lapack, pinvh
 
 from libsvmx._core.arrays import ramp
-from libsvmx._solvers.seeding.margin import Margin, clipped
+from libsvmx._core.stopping import FLOPS, pieces
+from libsvmx._solvers.seeding.margin import Margin, clipped, values_with, weighted_values
 
 if TYPE_CHECKING:
+    from libsvmx._solvers.control import Control
     from libsvmx._solvers.seeding.fold_change import FoldChange
     from libsvmx._solvers.seeding.margin import Array
     from libsvmx._typing import Buffer
@@ -48,13 +50,20 @@ SINGULAR = 1e-3
 MOST_MARGIN = 2000
 MOST_VALUES = 1 << 24
 MOST_WORK = 3e9
+# Of a singular matrix: its pseudo-inverse takes 0.1 s.
+LARGE = 400
 
 # States of variables: of R or held out; at a bound; of M; of T, on the way to C.
 OUT, BOUND, MARGIN, MOVING = range(4)
 
 
 def seed(change: FoldChange) -> Buffer:
-    """The end of the path from the known optimum, or as far as its limits allow. Returns beta, to be adjusted."""
+    """The end of the path from the known optimum, or as far as its limits allow. Returns beta, to be adjusted.
+
+    Raises
+    ------
+    Stopped
+    """
     path = AtoPath(change)
     path.follow()
     start = change.kept()
@@ -74,7 +83,7 @@ class AtoPath:
     """
 
     def __init__(self, change: FoldChange) -> None:
-        self.at = at = Margin(change)
+        self.at, self.change = at, change = Margin(change), change
         self.kernel = change.kernel
         self.every_row = change.kernel.targets(ramp(change.kernel.n))
         self.lower, self.upper, self.group = at.lower, at.upper, at.group
@@ -88,14 +97,12 @@ class AtoPath:
         self.velocity[moving] = np.where(self.upper > 0, self.upper, self.lower)[moving]
         self.velocity[leaving] = -self.beta[leaving]
         moved = np.append(moving, leaving)
-        self.W = self.velocity[moved] @ self.rows(moved)
+        self.W = weighted_values(change, self.velocity[moved], at.row[moved], np.arange(self.kernel.n))
         self.sum_residual = at.missing(at.beta) - at.counted(moved) @ self.velocity[moved]
 
     def rows(self, variables: Array) -> Array:
         """K of these variables with all rows of the kernel, float64."""
-        self.kernel.values_computed += len(variables) * self.kernel.n
-        values = self.every_row.rows(self.at.row[variables].tolist())
-        return np.array(values, dtype=np.float64).reshape(len(variables), self.kernel.n)
+        return values_with(self.change, self.every_row, self.at.row[variables])
 
     def follow(self) -> None:
         """From breakpoint to breakpoint, until R is empty or a limit is met."""
@@ -107,6 +114,7 @@ class AtoPath:
         zero_steps: set[int] = set()  # what ended lines of length 0, since one was longer
         while going and self.eta < 1.0 and self.work < MOST_WORK:
             self.work += self.inverse.work
+            self.change.control.ask(int(self.inverse.work))
             d_level, d_beta = self.inverse.direction()
             dV = -self.inverse.times_kernel(d_beta) - self.W
             step, v, bound = self.breakpoint(d_level, d_beta, dV[self.at.row])
@@ -238,7 +246,7 @@ class MarginInverse:
         # a sum without members stays out
         used = np.flatnonzero(matrix.any(axis=0))
         if len(used):
-            self.inverse[np.ix_(used, used)] = inverted(matrix[np.ix_(used, used)])
+            self.inverse[np.ix_(used, used)] = inverted(matrix[np.ix_(used, used)], path.change.control)
 
     @property
     def full(self) -> bool:
@@ -289,11 +297,16 @@ class MarginInverse:
         return True
 
 
-def inverted(matrix: Array) -> Array:
-    """The inverse of a symmetric matrix, or its pseudo-inverse."""
+def inverted(matrix: Array, control: Control) -> Array:
+    """The inverse of a symmetric matrix; of a singular one the pseudo-inverse, or, if that takes long, 0: the margin
+    stays where it is. Raises Stopped."""
+    n = len(matrix)
     factor, pivots, info = lapack.dgetrf(matrix)
-    if info == 0:
-        inverse, info = lapack.dgetri(factor, pivots)
-        if info == 0:
-            return np.asarray(inverse)
-    return np.asarray(pinvh(matrix))
+    control.ask(n**3 // FLOPS)
+    if info != 0:
+        return np.asarray(pinvh(matrix)) if n <= LARGE else np.zeros((n, n))
+    inverse = np.eye(n)
+    for begin, end in pieces(0, n, 2 * n * n):
+        inverse[:, begin:end] = lapack.dgetrs(factor, pivots, inverse[:, begin:end])[0]
+        control.ask(2 * n * n * (end - begin) // FLOPS)
+    return inverse

@@ -1,8 +1,10 @@
 from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._solvers.control cimport Control
 
 
 cdef class FoldChange:
     cdef readonly Kernel kernel
+    cdef readonly Control control
     cdef readonly Py_ssize_t size
     cdef readonly tuple sums
     cdef readonly object lower

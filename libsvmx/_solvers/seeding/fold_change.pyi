@@ -1,10 +1,12 @@
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel, Targets
 from libsvmx._problem.dual import DualProblem
+from libsvmx._solvers.control import Control
 from libsvmx._typing import Buffer
 
 class FoldChange:
     kernel: Kernel
+    control: Control
     size: int
     sums: tuple[float, ...]
     lower: Buffer
@@ -24,6 +26,7 @@ class FoldChange:
         scores: Buffer,
         leaving: Buffer,
         entering: Buffer,
+        control: Control | None = None,
     ) -> None: ...
     def kept(self) -> Buffer: ...
     def shared(self, free_only: bool) -> Buffer: ...

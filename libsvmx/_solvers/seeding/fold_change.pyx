@@ -12,12 +12,13 @@ from libsvmx._core.smo_steps cimport svmx_axpy_row
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._problem.dual cimport DualProblem
+from libsvmx._solvers.control cimport Control
 
 
 cdef class FoldChange:
-    """FoldChange(kernel, problem, sums, beta, scores, leaving, entering)
+    """FoldChange(kernel, problem, sums, beta, scores, leaving, entering, control=None)
 
-    What a seeder is given; nothing of it is modified.
+    What a seeder is given; nothing of it is modified. A seeder tells ``control`` of its work: Stopped ends it.
 
     Parameters
     ----------
@@ -26,13 +27,15 @@ cdef class FoldChange:
     sums : tuple of float                sum of beta over each group in the new fold
     beta, scores : buffer of float64     the optimum that is known, and its V, shape (problem.size,)
     leaving, entering : buffer of int32  the variables of R and of T
+    control : Control                    of the fold; None: nothing ends the work
 
     Attributes
     ----------
     size, lower, upper, group, row       those of the problem
     """
 
-    def __init__(self, Kernel kernel, DualProblem problem, sums, beta, scores, leaving, entering):
+    def __init__(self, Kernel kernel, DualProblem problem, sums, beta, scores, leaving, entering, Control control=None):
+        self.control = Control(0.0) if control is None else control
         self.kernel, self.sums, self.beta, self.scores = kernel, sums, beta, scores
         self.leaving, self.entering = leaving, entering
         self.size, self.lower, self.upper = problem.size, problem.lower, problem.upper
@@ -77,6 +80,10 @@ def moved_scores(FoldChange change, Targets targets, start_, ThreadPool pool):
     Returns
     -------
     buffer of float64, shape (m,)
+
+    Raises
+    ------
+    Stopped
     """
     cdef const double[::1] beta = change.beta, start = start_, scores = change.scores
     cdef const int32_t[::1] row = change.row
@@ -104,6 +111,7 @@ def moved_scores(FoldChange change, Targets targets, start_, ThreadPool pool):
             for s in range(count):
                 svmx_axpy_row(n, difference[changed[at + s]], out[s], &product[0])
             at += count
+            change.control.asked(4 * count * n)
         change.kernel.values_computed += n_changed * n
         for v in range(change.size):
             moved[v] = scores[v] - product[row[v]]

@@ -26,6 +26,10 @@ def hand_over(FoldChange change, start, candidates, *, bint same_class=False, bi
     same_class : bool                          only those of the class of the row that leaves
     once : bool                                each of R has one successor and each candidate one predecessor, whatever
                                                the room: else what finds no room there goes to the next
+
+    Raises
+    ------
+    Stopped
     """
     cdef double[::1] beta = start
     cdef const int32_t[::1] chosen = candidates, row = change.row
@@ -75,8 +79,10 @@ def hand_over(FoldChange change, start, candidates, *, bint same_class=False, bi
                     room = min(left, upper[v] - beta[v] if grows else beta[v] - lower[v])
                     beta[v] += room if grows else -room
                     left -= room
+                    change.control.asked(n)
                     if once:
                         used[best] = True
                         break
             at += count
+            change.control.asked(4 * count * n)
         change.kernel.values_computed += n_givers * n

@@ -14,15 +14,20 @@ from libsvmx._core.buffers import filled
 from libsvmx._problem.certificate import array_level
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy.typing as npt
 
-    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._kernels.kernel import Targets
     from libsvmx._solvers.seeding.fold_change import FoldChange
 
     Array = npt.NDArray[Any]
 
 # Of the width of the bounds: what solving a linear system leaves of a value that is at one of them.
 ROUNDING = 1e-13
+# Kernel values between two questions whether to stop, some milliseconds; and values that are held, 32 MB.
+VALUES_OF_A_BLOCK = 1 << 20
+VALUES_HELD = 1 << 22
 
 
 class Margin:
@@ -80,11 +85,34 @@ def clipped(beta: Array, lower: Array, upper: Array) -> Array:
     return np.asarray(np.where(beta > lower + slack, beta, lower))
 
 
-def kernel_values(kernel: Kernel, sources: Array, members: Array) -> Array:
-    """K(source, member), float64 holding the rounded float32, shape (len(sources), len(members))."""
-    if not len(sources) or not len(members):
-        return np.zeros((len(sources), len(members)))
-    targets = kernel.targets(filled("i", members.tolist()))
-    values = targets.rows(sources.tolist())
-    kernel.values_computed += len(sources) * len(members)
-    return np.array(values, dtype=np.float64)
+def kernel_values(change: FoldChange, sources: Array, members: Array) -> Array:
+    """K(source, member), float64 holding the rounded float32, shape (len(sources), len(members)). Raises Stopped."""
+    return values_with(change, change.kernel.targets(filled("i", members.tolist())), sources)
+
+
+def values_with(change: FoldChange, targets: Targets, sources: Array) -> Array:
+    """As ``kernel_values``, with the rows of ``targets``."""
+    values = np.zeros((len(sources), targets.n))
+    if not values.size:
+        return values
+    for block in blocks(len(sources), targets.n, VALUES_OF_A_BLOCK):
+        values[block] = targets.rows(sources[block].tolist())
+        change.kernel.values_computed += values[block].size
+        change.control.ask(4 * values[block].size)
+    return values
+
+
+def weighted_values(change: FoldChange, weights: Array, sources: Array, members: Array) -> Array:
+    """Sum of K(source, member) over the sources, each times its weight: shape (len(members),). Raises Stopped."""
+    total = np.zeros(len(members))
+    targets = change.kernel.targets(filled("i", members.tolist()))
+    for block in blocks(len(sources), len(members), VALUES_HELD):
+        total += weights[block] @ values_with(change, targets, sources[block])
+    return total
+
+
+def blocks(n: int, width: int, values: int) -> Iterator[slice]:
+    """n rows of ``width`` values, so many values at a time, a row at least."""
+    size = max(1, values // max(width, 1))
+    for begin in range(0, n, size):
+        yield slice(begin, min(begin + size, n))

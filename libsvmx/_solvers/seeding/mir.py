@@ -16,8 +16,8 @@ Departs from the paper:
   nothing says where rows off the margin should go.
 * Rows i: the margin first, then T, then as many others, evenly spaced, as fit MOST_VALUES; the paper takes all rows.
   Unknowns: up to MOST_UNKNOWNS, those whose rows are farthest from their goal.
-* The normal equations are solved by Cholesky; where they are singular to float64, the smallest solution of the system
-  itself is taken (the paper: their pseudo-inverse).
+* The normal equations are solved by Cholesky; where they are singular to float64, by their pseudo-inverse, as in the
+  paper.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg import lapack
 
-from libsvmx._solvers.seeding.margin import Margin, clipped, kernel_values
+from libsvmx._core.stopping import FLOPS, pieces
+from libsvmx._solvers.seeding.margin import Margin, clipped, kernel_values, weighted_values
 
 if TYPE_CHECKING:
+    from libsvmx._solvers.control import Control
     from libsvmx._solvers.seeding.fold_change import FoldChange
     from libsvmx._solvers.seeding.margin import Array
     from libsvmx._typing import Buffer
@@ -56,17 +58,16 @@ def seed(change: FoldChange) -> Buffer:
         return start_
     rows = at.free if star else with_others(at, unknown, MOST_VALUES // len(unknown))
     rows = rows[: MOST_VALUES // len(unknown)]
-    values = kernel_values(change.kernel, at.row[unknown], at.row[rows]).T
-    solved = least_squares(
-        np.vstack([values, at.counted(unknown)]), np.append(goals(change, at, givers, rows), at.missing(start))
-    )
+    values = kernel_values(change, at.row[unknown], at.row[rows]).T
+    A, b = np.vstack([values, at.counted(unknown)]), np.append(goals(change, at, givers, rows), at.missing(start))
+    solved = least_squares(A, b, change.control)
     start[unknown] = clipped(start[unknown] + solved, at.lower[unknown], at.upper[unknown])
     return start_
 
 
 def goals(change: FoldChange, at: Margin, givers: Array, rows: Array) -> Array:
     """Right sides of (15): what sum_T K_it beta_t should be, for i of ``rows``."""
-    gone = at.beta[givers] @ kernel_values(change.kernel, at.row[givers], at.row[rows])
+    gone = weighted_values(change, at.beta[givers], at.row[givers], at.row[rows])
     return np.asarray(np.where(np.isin(rows, at.free), 0.0, at.above(rows)) + gone)
 
 
@@ -87,13 +88,28 @@ def with_others(at: Margin, unknown: Array, room: int) -> Array:
     return np.append(rows, others)
 
 
-def least_squares(A: Array, b: Array) -> Array:
-    """x that minimises ||A x - b||, the smallest if there are several."""
-    try:
-        factor, _ = scipy.linalg.cho_factor(A.T @ A, lower=True, check_finite=False)
-        pivots = factor.diagonal()
-        if pivots.min() ** 2 > SINGULAR * pivots.max() ** 2:
-            return np.asarray(scipy.linalg.cho_solve((factor, True), A.T @ b, check_finite=False))
-    except scipy.linalg.LinAlgError:
-        pass
-    return np.asarray(scipy.linalg.lstsq(A, b, lapack_driver="gelsy", check_finite=False)[0])
+def least_squares(A: Array, b: Array, control: Control) -> Array:
+    """x that minimises ||A x - b||, the smallest if there are several. Raises Stopped."""
+    n = A.shape[1]
+    normal = np.zeros((n, n))
+    for begin, end in pieces(0, len(A), 2 * n * n):
+        normal += A[begin:end].T @ A[begin:end]
+        control.ask(2 * n * n * (end - begin) // FLOPS)
+    factor, info = lapack.dpotrf(normal, lower=1)
+    pivots = factor.diagonal()
+    if info == 0 and pivots.min() ** 2 > SINGULAR * pivots.max() ** 2:
+        return np.asarray(lapack.dpotrs(factor, A.T @ b, lower=1)[0])
+    control.ask(n**3 // FLOPS)
+    return smallest_solution(normal, A.T @ b)
+
+
+def smallest_solution(normal: Array, right: Array) -> Array:
+    """x = L (L'L)^-2 L' right, where the singular matrix ``normal`` is LL' with L of full rank: its pseudo-inverse."""
+    factor, order, rank, _ = lapack.dpstrf(normal, tol=SINGULAR * normal.diagonal().max(), lower=1)
+    L = np.tril(factor)[:, :rank]
+    inner, info = lapack.dpotrf(L.T @ L, lower=1)
+    x, order = np.zeros(len(right)), order - 1
+    if info == 0:
+        once = lapack.dpotrs(inner, L.T @ right[order], lower=1)[0]
+        x[order] = L @ lapack.dpotrs(inner, once, lower=1)[0]
+    return x

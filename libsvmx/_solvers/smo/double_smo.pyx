@@ -36,7 +36,7 @@ cdef int smo_in_double(PathState state, double eps, Control control) except -1:
         if gap_of(&found) <= eps:
             return 0
         i, j, highest = found.max_violator, -1, found.highest
-        K = state.rows.row(<int32_t>(i // h))
+        K = state.row(<int32_t>(i // h))
         best = -1.0
         for v in range(m):
             V = state.score(v)
@@ -53,10 +53,8 @@ cdef int smo_in_double(PathState state, double eps, Control control) except -1:
         beta[i] = upper[i] if step == upper[i] - beta[i] else beta[i] + step
         beta[j] = lower[j] if step == beta[j] - lower[j] else beta[j] - step
         svmx_axpy(state.n, step, K, &F[0])
-        svmx_axpy(state.n, -step, state.rows.row(<int32_t>(j // h)), &F[0])
-        control.worked(4 * m)
-        if control.expired:
-            raise TimeoutError(control.stopped)
+        svmx_axpy(state.n, -step, state.row(<int32_t>(j // h)), &F[0])
+        control.asked(4 * m)
     return 0
 
 

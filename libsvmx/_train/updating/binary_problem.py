@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._solvers.control import Control
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual, coefficient_sums
@@ -25,7 +25,7 @@ from libsvmx._train.observer import Remark
 from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
 from libsvmx.enums import SolveStatus
-from libsvmx.exceptions import ParameterError, SvmxError
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._solvers.path.path_state import PathState
@@ -138,11 +138,6 @@ def no_bounds() -> tuple[Buffer, Buffer, Buffer]:
 # ---- solving -----------------------------------------------------------------------------------
 
 
-def path_control(param: Parameter, observer: Observer) -> Control:
-    """Limits of a path: of time, and what the observer says."""
-    return Control(param.eps, True, 0, param.time_limit, None, observer.should_stop)
-
-
 @contextmanager
 def errors_of_a_path(consequence: str) -> Iterator[None]:
     """Raise errors of this package for those of a solver; a time limit or a stop says what becomes of the state."""
@@ -152,8 +147,8 @@ def errors_of_a_path(consequence: str) -> Iterator[None]:
         raise ParameterError(
             f"the optimum cannot be followed ({error}): scale the data, or choose other kernel parameters"
         ) from None
-    except TimeoutError as error:
-        raise SvmxError(f"{error}: {consequence}") from None
+    except Stopped as stop:
+        raise StoppedEarly(stop.status, consequence) from None
 
 
 def train_binary(
@@ -170,33 +165,35 @@ def train_binary(
     Raises
     ------
     ParameterError      a kernel for which there is no path, nor an end of SMO
-    SvmxError           a time limit, or a stop
+    StoppedEarly
     """
     members = index.members[pair]
     problem = index.problem.take(members)
     bounds = index.bounded(pair, problem.targets)
-    if beta is None:
-        beta = trained_beta(param, index, pair, observer)
-    kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
-    binary = BinaryProblem(param)
-    binary.retrained = True
-    binary.state.append(kernel, ids[np.asarray(members)].data, *bounds)
     (total,) = coefficient_sums(param, len(problem))
     with errors_of_a_path("there is no state"):
+        if beta is None:
+            beta = trained_beta(param, index, pair, observer)
+        kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
+        binary = BinaryProblem(param)
+        binary.retrained = True
+        binary.state.append(kernel, ids[np.asarray(members)].data, *bounds, control_of(param, observer))
         try:
-            binary.path.start(beta, total, path_control(param, observer))
+            binary.path.start(beta, total, control_of(param, observer))
         except PathLost:
-            binary.path.by_smo(filled("i", []), total, param.eps, path_control(param, observer))
+            binary.path.by_smo(filled("i", []), total, param.eps, control_of(param, observer))
     return binary
 
 
 def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Observer) -> Buffer:
-    """beta of a training from nothing, to ``param.eps``, by variable in the order of a path."""
+    """beta of a training from nothing, to ``param.eps``, by variable in the order of a path. Raises Stopped."""
     members = index.members[pair]
     problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
     control = control_of(param, observer)
     kernel, budget_bytes = KernelProvider(problem, param).of(problem)
     solution = solve(param, build_dual(param, problem.targets, *index.costs[pair]), kernel, budget_bytes, control)
+    if control.stopped:
+        raise Stopped(control.stopped)
     if solution.status != SolveStatus.CONVERGED:
         observer.remark(Remark(solution.status))
     return interleaved(solution.beta, len(problem))

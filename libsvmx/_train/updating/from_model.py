@@ -19,6 +19,7 @@ import numpy as np
 
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import coefficient_sums
+from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
@@ -78,7 +79,9 @@ def state_of_model(
     ------
     DataError           other rows or labels than the model's, or coefficients that ``param`` does not allow
     ParameterError
+    StoppedEarly
     """
+    observer = limited(observer, param.time_limit)
     check_kept(param)
     check_problem(problem, param)
     if model.has_probability:

@@ -12,6 +12,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import coefficient_sums
+from libsvmx._train.limits import limited
 from libsvmx._train.updating.binary_problem import BinaryProblem, PairIndex, errors_of_a_path
 from libsvmx._train.updating.state import AnyState, State, check_kept
 from libsvmx._train.updating.transaction import Transaction, report_of
@@ -78,8 +79,9 @@ def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> A
     Raises
     ------
     DataError, ParameterError      a record that no state has
-    SvmxError                      a time limit, or a stop
+    StoppedEarly
     """
+    observer = limited(observer, record.param.time_limit)
     param, problem, ids = record.param, record.problem, record.ids
     check_kept(param)
     check_problem(problem, param)
@@ -120,8 +122,8 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
         raise DataError(f"a score of {name} is not finite")
     binary = BinaryProblem(param)
     path = binary.path
-    path.state.append(transaction.kernel_of(ids), ids.data, linear, lower, upper)
     with errors_of_a_path("there is no state"):
+        path.state.append(transaction.kernel_of(ids), ids.data, linear, lower, upper, transaction.control())
         try:
             # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
             path.approach(beta.data, total, transaction.control())

@@ -18,6 +18,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.checks import check_problem
+from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import assemble_classifier, assemble_single
@@ -110,7 +111,7 @@ class State:
 
         Raises
         ------
-        DataError, ParameterError, SvmxError      the state stays as it was, as with any other error; a row at fault
+        DataError, ParameterError, StoppedEarly   the state stays as it was, as with any other error; a row at fault
                                                   is counted among the new ones
         """
         with self._change():
@@ -128,6 +129,7 @@ class State:
             rest = Problem(both.matrix.take(kept.data), both.take(kept.data).targets)
             if len(targets):
                 check_problem(Problem(matrix, targets), self.param)
+            observer = limited(observer, self.param.time_limit)
             transaction = Transaction(self.param, both, ids, observer, stays, len(targets))
             after, next_id = ids[kept], self._next_id + len(targets)
             try:
@@ -147,12 +149,14 @@ class State:
 
         Raises
         ------
-        ParameterError      a C that is not positive, or one-class, which has none
+        ParameterError      a C that is not positive, or one-class, which has none; the state stays as it was, as with
+            any other error
+        StoppedEarly
         """
         with self._change():
             if self.param.svm_type == SvmType.ONE_CLASS:
                 raise ParameterError("one-class has no C")
-            param, observer = replace(self.param, C=C), observer or Observer()
+            param, observer = replace(self.param, C=C), limited(observer or Observer(), self.param.time_limit)
             param.require_finite_cost("a state")
             transaction = Transaction(param, self.problem, self._ids, observer)
             index = PairIndex(param, self.problem, observer)
@@ -164,7 +168,8 @@ class State:
     def check(self, observer: Observer | None = None) -> float:
         """Compute all scores from nothing, and repair what rounding has done to them; the gap before the repair."""
         with self._change():
-            transaction = Transaction(self.param, self.problem, self._ids, observer or Observer())
+            observer = limited(observer or Observer(), self.param.time_limit)
+            transaction = Transaction(self.param, self.problem, self._ids, observer)
             gaps: list[float] = []
             report = transaction.for_each(
                 self.binaries, lambda pair, binary: gaps.append(binary.path.check(transaction.control()))
@@ -266,8 +271,9 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     Raises
     ------
     DataError, ParameterError      rows that cannot be trained, or a training of which no state is kept
-    SvmxError                      a time limit, or a stop
+    StoppedEarly
     """
+    observer = limited(observer, param.time_limit)
     check_kept(param)
     check_problem(problem, param)
     if problem.sample_weight is not None:

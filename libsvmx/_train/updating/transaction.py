@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.formulation import coefficient_sums
-from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, path_control, train_binary
-from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx._train.limits import control_of
+from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
@@ -88,8 +90,8 @@ class Transaction:
         self.marked: list[BinaryProblem] = []
 
     def control(self) -> Control:
-        """Limits of the next path."""
-        return path_control(self.param, self.observer)
+        """What the next path asks."""
+        return control_of(self.param, self.observer)
 
     def kernel_of(self, ids: Ids) -> Kernel:
         """The kernel of the rows ``ids``, in their order."""
@@ -173,14 +175,14 @@ class Transaction:
         bounds = index.bounded(pair, self.targets_of(fresh))
         self.touched.append(binary)
         binary.retrained = False
-        binary.state.append(kernel, fresh.data, *bounds)
         with errors_of_a_path(UNCHANGED):
+            binary.state.append(kernel, fresh.data, *bounds, self.control())
             try:
                 binary.path.update(len(fresh), gone.data, total, self.control())
             except PathLost:
                 binary.state.rollback()
                 binary.state.mark()
-                binary.state.append(kernel, fresh.data, *bounds)
+                binary.state.append(kernel, fresh.data, *bounds, self.control())
                 binary.retrained = True
                 binary.path.by_smo(gone.data, total, self.param.eps, self.control())
 
@@ -215,13 +217,13 @@ class Transaction:
             self.rollback()
             if isinstance(error, PathLost):
                 raise ParameterError(f"the optimum cannot be followed ({error}): train again") from None
-            if isinstance(error, TimeoutError):
-                raise SvmxError(f"{error}: {UNCHANGED}") from None
+            if isinstance(error, Stopped):
+                raise StoppedEarly(error.status, UNCHANGED) from None
             raise
 
     def bind(self, binary: BinaryProblem) -> None:
         """A kernel for its rows, of which none joins."""
-        binary.state.append(self.kernel_of(binary.ids), filled("q", []), *no_bounds())
+        binary.state.append(self.kernel_of(binary.ids), filled("q", []), *no_bounds(), self.control())
 
     def rescale(self, binaries: dict[Pair, BinaryProblem], index: PairIndex, ratio: float) -> UpdateReport:
         """All bounds become those of ``index``, ``ratio`` times what they were; ``commit`` must follow."""

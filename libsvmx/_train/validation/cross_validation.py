@@ -8,19 +8,23 @@ border.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import not_done, zeros
+from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
+from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer, SolveReport
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
-from libsvmx._train.validation.problem_folds import WarmStarts
+from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
 from libsvmx._train.validation.scheme import Seeding, check_seedable
+from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
@@ -90,53 +94,75 @@ def cross_validate(
     Raises
     ------
     DataError, ParameterError
+    StoppedEarly             ``partial`` is a CrossValidated of the folds that were finished, the first ones
     """
+    observer = limited(observer, param.time_limit)
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
-    if seeding.seeder == "none":
-        return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
-    check_seedable(param)
-    results = Results(problem, param, order, bounds)
+    results = Results(problem, param, order, bounds, observer)
+    if seeding.seeder != "none":
+        check_seedable(param)
     if seeding == Seeding("auto") and (len(results.labels) > 2 or n_folds == 2):
         # many small problems, or folds that share nothing: a start costs more than it saves
-        return plain(problem, param, order, bounds, rand, observer, with_values, kernels)
-    problem_folds = folds_of(problem, param, observer, kernels)
-    seeding = seeding.usual(n_folds)
+        seeding = Seeding("none")
+    seeding = Seeding("none") if seeding.seeder == "none" else seeding.usual(n_folds)
     if warm_starts is not None and len(warm_starts) != len(bounds) - 1:
         warm_starts = None  # they are of other folds
+    left: FoldWarmStarts | None = [] if for_larger_C and seeding.seeder != "none" else None
+    try:
+        kernels = kernels or shared_kernels(problem, param)
+        if seeding.seeder == "none":
+            plain(results, problem, param, rand, observer, with_values, kernels)
+        else:
+            seeded(results, folds_of(problem, param, observer, kernels), seeding, warm_starts, left, with_values)
+    except Stopped as stop:
+        consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
+        raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
+    return results.result(seeding, left)
+
+
+def seeded(
+    results: Results,
+    problem_folds: ProblemFolds,
+    seeding: Seeding,
+    warm_starts: FoldWarmStarts | None,
+    left: FoldWarmStarts | None,
+    with_values: bool,
+) -> None:
+    """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped."""
     if seeding.scheme == "star" and warm_starts is None:
         results.full = problem_folds.train_full()
-    left: FoldWarmStarts = []
-    for f, (begin, end) in enumerate(pairwise(bounds)):
-        rest, held_out = folds.all_but(order, begin, end), order[begin:end]
+    for f, (begin, end) in enumerate(pairwise(results.bounds)):
+        ask(results.observer)
+        rest, held_out = folds.all_but(results.order, begin, end), results.order[begin:end]
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
         predicted, values = problem_folds.predict(rest, held_out, with_values)
         results.add(held_out, predicted, values, report)
-        if for_larger_C:
+        if left is not None:
             left.append(problem_folds.for_larger_C())
-    return results.result(seeding, left if for_larger_C else None)
 
 
 def plain(
+    results: Results,
     problem: Problem,
     param: Parameter,
-    order: Buffer,
-    bounds: list[int],
     rand: Rand,
     observer: Observer,
     with_values: bool,
-    kernels: KernelProvider | None,
-) -> CrossValidated:
-    """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path."""
-    results = Results(problem, param, order, bounds)
-    kernels = kernels or shared_kernels(problem, param)
-    for begin, end in pairwise(bounds):
+    kernels: KernelProvider,
+) -> None:
+    """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path. Raises Stopped."""
+    order = results.order
+    for begin, end in pairwise(results.bounds):
         counting = Counting(observer)
         began = perf_counter()
         model = train_all_but(problem, param, order, begin, end, rand, counting, kernels)
+        ask(observer)  # a fold that was ended early is none
         seconds = perf_counter() - began
         held_out = problem.take(order[begin:end])
-        values = prediction.decision_values(model, held_out.matrix, held_out.rows) if with_values else None
+        values = None
+        if with_values:
+            values = prediction.decision_values(model, held_out.matrix, held_out.rows, partial(ask, observer))
         if values is None or param.probability:
             predicted = predict_fold(model, held_out, observer)
         else:
@@ -145,7 +171,6 @@ def plain(
             values = by_pairs(values, len(held_out), model.class_labels, results.labels)
         report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
         results.add(order[begin:end], predicted, values, report)
-    return results.result(Seeding("none"))
 
 
 class Counting(Forwarding):
@@ -161,14 +186,18 @@ class Counting(Forwarding):
 
 
 class Results:
-    """Puts the folds together."""
+    """Puts the folds together, and counts them; of rows that no fold has predicted, predictions and values are nan."""
 
-    def __init__(self, problem: Problem, param: Parameter, order: Buffer, bounds: list[int]) -> None:
+    def __init__(
+        self, problem: Problem, param: Parameter, order: Buffer, bounds: list[int], observer: Observer
+    ) -> None:
+        self.order, self.bounds, self.observer = order, bounds, observer
         n = len(problem)
         classify = param.svm_type.is_classification
         self.labels = folds.group_classes(problem.targets)[0] if classify else []
         self.width = len(self.labels) * (len(self.labels) - 1) // 2 if classify else 1
-        self.predicted, self.values, self.fold_of = zeros("d", n), zeros("d", n * self.width), zeros("i", n)
+        self.predicted, self.values = not_done(n), not_done(n * self.width)
+        self.fold_of = zeros("i", n)
         for f, (begin, end) in enumerate(pairwise(bounds)):
             for row in order[begin:end]:
                 self.fold_of[row] = f
@@ -183,6 +212,7 @@ class Results:
             if values is not None:
                 self.values[row * width : (row + 1) * width] = values[k * width : (k + 1) * width]
         self.reports.append(report)
+        self.observer.counted("fold", len(self.reports), len(self.bounds) - 1)
 
     def result(self, seeding: Seeding, warm_starts: FoldWarmStarts | None = None) -> CrossValidated:
         """All of it."""

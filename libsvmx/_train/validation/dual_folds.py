@@ -13,6 +13,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 from libsvmx._train.limits import control_of
 from libsvmx._train.reports import recover
@@ -111,15 +112,22 @@ class DualFolds:
         self.last: SolvedFold | None = None
 
     def train_full(self) -> SolvedFold:
-        """The optimum over all rows, from nothing."""
-        effort = Effort(self.kernel)
-        solution = solve(self.param, self.problem, self.kernel, self.budget_bytes, self._control())
+        """The optimum over all rows, from nothing. Raises Stopped."""
+        effort, control = Effort(self.kernel), self._control()
+        solution = solve(self.param, self.problem, self.kernel, self.budget_bytes, control)
+        if control.stopped:
+            raise Stopped(control.stopped)
         self.full = self._solved(self.problem, solution, zeros("i", 0), "none", effort)
         return self.full
 
     def solve(self, left_out: Buffer, seeding: Seeding, warm: WarmStart | None = None) -> SolvedFold:
-        """The fold without the rows ``left_out``; ``warm``: its optimum at a smaller C, to start from."""
-        effort = Effort(self.kernel)
+        """The fold without the rows ``left_out``; ``warm``: its optimum at a smaller C, to start from.
+
+        Raises
+        ------
+        Stopped
+        """
+        effort, control = Effort(self.kernel), self._control()
         lower, upper = held_out(self.problem, left_out)
         fold = self.problem.changed(lower=lower, upper=upper)
         sums = coefficient_sums(self.param, len(self.targets) - len(left_out))
@@ -127,10 +135,12 @@ class DualFolds:
         if warm is None and self._takes_path(seeding, len(left_out)):
             solved = self._along_path(fold, sums, left_out, effort)
         if solved is None:
-            start = self._start(fold, sums, left_out, seeding, warm)
+            start = self._start(fold, sums, left_out, seeding, warm, control)
             fold = fold.changed(beta=start.beta, scores=start.scores)
             effort.seeded()
-            solution = solve(self.param, fold, self.kernel, self.budget_bytes, self._control())
+            solution = solve(self.param, fold, self.kernel, self.budget_bytes, control)
+            if control.stopped:
+                raise Stopped(control.stopped)
             solved = self._solved(fold, solution, left_out, start.seeder, effort)
         self.last = solved
         return solved
@@ -187,17 +197,18 @@ class DualFolds:
         left_out: Buffer,
         seeding: Seeding,
         warm: WarmStart | None,
+        control: Control,
     ) -> Start:
         """Where the solver starts; where a seeder finds nothing feasible, from nothing."""
         if warm is not None:
-            return self.starts.from_smaller_C(fold, warm) or self.starts.from_nothing(left_out)
+            return self.starts.from_smaller_C(fold, warm) or self.starts.from_nothing(left_out, control)
         known = self.full if seeding.scheme == "star" else self.last
         start = None
         if known is not None and seeding.seeder != "none":
             # auto; and path, where the path has been lost
             seeder = AUTO[seeding.scheme] if seeding.seeder in ("auto", "path") else seeding.seeder
-            start = self.starts.from_optimum(fold, sums, left_out, seeder, known.optimum)
-        return start or self.starts.from_nothing(left_out)
+            start = self.starts.from_optimum(fold, sums, left_out, seeder, known.optimum, control)
+        return start or self.starts.from_nothing(left_out, control)
 
     def _solved(
         self, fold: DualProblem, solution: DualSolution, left_out: Buffer, seeder: str, effort: Effort

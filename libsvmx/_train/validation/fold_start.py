@@ -17,6 +17,7 @@ from libsvmx._train.formulation import build_dual, scaled_start
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel, Targets
     from libsvmx._problem.dual import DualProblem
+    from libsvmx._solvers.control import Control
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
 
@@ -60,7 +61,8 @@ class FoldStarts:
     targets : buffer of float64, shape (l,)
     Cp, Cn : float                              upper bounds of the two classes, C-SVC only
 
-    ``fold`` below is the problem with the box of a fold.
+    ``fold`` below is the problem with the box of a fold, ``control`` what its start and its solve ask: Stopped ends the
+    start.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class FoldStarts:
         """All rows of the kernel, to move the scores of all variables."""
         return self.kernel.targets(ramp(self.kernel.n))
 
-    def from_nothing(self, left_out: Buffer) -> Start:
+    def from_nothing(self, left_out: Buffer, control: Control) -> Start:
         """LIBSVM's start for the rows that take part."""
         gone, n_rows = set(left_out), len(self.targets)
         present = [i for i in range(n_rows) if i not in gone]
@@ -84,17 +86,30 @@ class FoldStarts:
             for beta, v in zip(part.beta, [*present, *(n_rows + i for i in present)], strict=False):
                 start[v] = beta
         nothing = FoldChange(
-            self.kernel, self.full, (0.0, 0.0), zeros("d", self.full.size), self.full.linear, left_out, left_out
+            self.kernel,
+            self.full,
+            (0.0, 0.0),
+            zeros("d", self.full.size),
+            self.full.linear,
+            left_out,
+            left_out,
+            control,
         )
         return Start(start, moved_scores(nothing, self.every_row, start, self.pool), "none")
 
     def from_optimum(
-        self, fold: DualProblem, sums: tuple[float, ...], left_out: Buffer, seeder: str, known: Optimum
+        self,
+        fold: DualProblem,
+        sums: tuple[float, ...],
+        left_out: Buffer,
+        seeder: str,
+        known: Optimum,
+        control: Control,
     ) -> Start | None:
         """By a seeder from the optimum of another fold or over all rows; None if it cannot be made feasible."""
         leaving = self._variables(set(left_out) - set(known.left_out))
         entering = self._variables(set(known.left_out) - set(left_out))
-        change = FoldChange(self.kernel, fold, sums, known.beta, known.scores, leaving, entering)
+        change = FoldChange(self.kernel, fold, sums, known.beta, known.scores, leaving, entering, control)
         start = SEEDERS[seeder].seed(change)
         if not adjust(change, start):
             return None

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train.observer import Limits
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Key
 from libsvmx._train.validation.grid_search import Column, Outcome, Plan, evaluate
-from libsvmx.exceptions import ParameterError, SvmxError
+from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import ParameterError, StoppedEarly, SvmxError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +30,9 @@ if TYPE_CHECKING:
 
     Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray]  # of a matrix, and the targets
 
+# Seconds between two questions; and a time limit that is over.
+BETWEEN_QUESTIONS = 0.05
+LEAST_SECONDS = 1e-9
 # of this worker process: the problem of the last search it saw
 _resident: dict[str, Problem] = {}
 
@@ -70,9 +77,67 @@ def evaluate_there(
     indices: IntArray,
     values: FloatArray,
     targets: FloatArray,
-) -> tuple[int, Outcome]:
-    """``evaluate`` in a worker; ``number`` is that of the column."""
-    return number, evaluate(plan, resident(name, indptr, indices, values, targets), key, warm_start)
+    end: End,
+) -> tuple[int, Outcome | SolveStatus]:
+    """``evaluate`` in a worker, or what has ended it; ``number`` is that of the column."""
+    limits = end.limits()
+    try:
+        problem = resident(name, indptr, indices, values, targets)
+        return number, limits.look() or evaluate(plan, problem, key, warm_start, limits=limits)
+    except StoppedEarly as stop:
+        return number, stop.status
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """When a search has to come to an end, for its workers.
+
+    Attributes
+    ----------
+    at : float           by the clock of day, which all machines have; 0 for no limit
+    flag : str           a file of this machine, which is there once the observer has ended the search
+    """
+
+    at: float
+    flag: str
+
+    def limits(self) -> Limits:
+        """The same as Limits of this process."""
+        seconds = max(self.at - time(), LEAST_SECONDS) if self.at > 0 else 0.0
+        return Limits(seconds, lambda: os.path.exists(self.flag))
+
+
+@contextmanager
+def ending(limits: Limits) -> Iterator[End]:
+    """The End that ``limits`` amount to. A thread asks the observer, since this one waits for the workers."""
+    import threading
+    from tempfile import TemporaryDirectory
+
+    errors: list[BaseException] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        try:
+            while not limits.should_stop():
+                if over.wait(BETWEEN_QUESTIONS):
+                    return
+        except BaseException as error:
+            errors.append(error)
+        with open(flag, "wb"):
+            pass
+
+    with TemporaryDirectory(prefix="svmx-grid-") as folder:
+        flag = os.path.join(folder, "stop")
+        left = limits.deadline - monotonic() if limits.deadline > 0 else 0.0
+        thread = threading.Thread(target=ask, daemon=True)
+        thread.start()
+        try:
+            yield End(time() + left if limits.deadline > 0 else 0.0, flag)
+        finally:
+            over.set()
+            thread.join()
+            if errors:
+                raise errors[0]
 
 
 class Workers:
@@ -118,8 +183,11 @@ class Workers:
         if isinstance(self.dask, str):
             self.client.close()
 
-    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
-        """As of Pool. ``problem`` holds all rows of its matrix, in order."""
+    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
+        """As of Pool. ``problem`` holds all rows of its matrix, in order.
+
+        The observer is asked by another thread; on a cluster it ends no point that a worker has begun.
+        """
         import numpy as np
 
         matrix = problem.matrix
@@ -129,9 +197,10 @@ class Workers:
             np.asarray(matrix.values),
             np.asarray(problem.targets),
         )
-        return (self._local if self.client is None else self._cluster)(plan, columns, parts)
+        with ending(limits) as end:
+            yield from (self._local if self.client is None else self._cluster)(plan, columns, parts, end)
 
-    def _local(self, plan: Plan, columns: list[Column], parts: Parts) -> Iterator[Outcome]:
+    def _local(self, plan: Plan, columns: list[Column], parts: Parts, end: End) -> Iterator[Outcome]:
         from concurrent.futures.process import BrokenProcessPool
 
         from joblib import parallel_config
@@ -139,17 +208,17 @@ class Workers:
         config = parallel_config("loky", n_jobs=self.n)
         options = {"initializer": follow, "initargs": (os.getpid(),)}
         try:
-            yield from self._waves(plan, columns, parts, config, options)
+            yield from self._waves(plan, columns, parts, end, config, options)
         except BrokenProcessPool as error:
             raise SvmxError("a worker process died, perhaps for want of memory; take fewer workers") from error
 
-    def _cluster(self, plan: Plan, columns: list[Column], parts: Parts) -> Iterator[Outcome]:
+    def _cluster(self, plan: Plan, columns: list[Column], parts: Parts, end: End) -> Iterator[Outcome]:
         from distributed.scheduler import KilledWorker
         from joblib import parallel_config
 
         try:
             config = parallel_config("dask", client=self.client, scatter=list(parts))
-            yield from self._waves(plan, columns, parts, config, {})
+            yield from self._waves(plan, columns, parts, end, config, {})
         except KilledWorker as error:
             raise SvmxError(f"a worker of the Dask cluster died: {error}") from error
         except ModuleNotFoundError as error:
@@ -157,7 +226,12 @@ class Workers:
 
     @staticmethod
     def _waves(
-        plan: Plan, columns: list[Column], parts: Parts, config: AbstractContextManager[Any], options: dict[str, Any]
+        plan: Plan,
+        columns: list[Column],
+        parts: Parts,
+        end: End,
+        config: AbstractContextManager[Any],
+        options: dict[str, Any],
     ) -> Iterator[Outcome]:
         from joblib import Parallel, delayed
 
@@ -168,13 +242,19 @@ class Workers:
             parallel = Parallel(return_as="generator_unordered", batch_size=1, **options)
             for depth in range(max((len(column.todo) for column in columns), default=0)):
                 wave = (
-                    task(number, plan, column.todo[depth], warm_starts[number], name, *parts)
+                    task(number, plan, column.todo[depth], warm_starts[number], name, *parts, end)
                     for number, column in enumerate(columns)
                     if depth < len(column.todo)
                 )
-                for number, outcome in parallel(wave):
-                    warm_starts[number] = outcome.warm_start
-                    yield outcome
+                ended = end.limits().look()
+                for number, outcome in parallel(wave):  # what is done is taken, also after the end
+                    if isinstance(outcome, SolveStatus):
+                        ended = outcome
+                    else:
+                        warm_starts[number] = outcome.warm_start
+                        yield outcome
+                if ended is not None:
+                    raise StoppedEarly(ended, "the search is not finished")
 
 
 def need(module: str, extra: str, what_needs: str) -> None:

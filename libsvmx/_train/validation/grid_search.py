@@ -15,19 +15,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from libsvmx._core.rand import Rand
 from libsvmx._train.checks import check_problem
+from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.observer import Limits, Observer, Remark
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.grid import Grid, Key, Point, best_of, param_at
 from libsvmx._train.validation.scheme import Seeding, check_seedable
-from libsvmx.exceptions import ParameterError
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._train.kernel_provider import KernelProvider
@@ -50,10 +50,14 @@ class Outcome:
 
 
 class Remarks(Observer):
-    """Collects remarks, each once."""
+    """Remarks(limits=None): collects remarks, each once; of the call with these limits."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits | None = None) -> None:
         self.seen: dict[tuple[Remark, str], None] = {}
+        self.limits = limits
+
+    def should_stop(self) -> bool:
+        return self.limits is not None and self.limits.should_stop()
 
     def remark(self, kind: Remark, detail: str = "") -> None:
         self.seen[kind, detail] = None
@@ -135,10 +139,18 @@ class Plan:
 
 
 def evaluate(
-    plan: Plan, problem: Problem, key: Key, warm_start: object, kernels: KernelProvider | None = None
+    plan: Plan,
+    problem: Problem,
+    key: Key,
+    warm_start: object,
+    kernels: KernelProvider | None = None,
+    limits: Limits | None = None,
 ) -> Outcome:
-    """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them."""
-    remarks = Remarks()
+    """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them.
+
+    ``limits``: of the search. Raises StoppedEarly.
+    """
+    remarks = Remarks(limits)
     param = param_at(plan.param, key)
     begun = perf_counter()
     engine: Engine = plan.engine or cross_validate
@@ -217,14 +229,14 @@ def remaining(plan: Plan, done: Done) -> list[Column]:
 class Pool(Protocol):
     """Who computes."""
 
-    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
-        """Outcomes as they come; those of one column in its order."""
+    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
+        """Outcomes as they come; those of one column in its order. Raises StoppedEarly as ``limits`` say."""
 
 
 class Alone:
     """In this process, column by column."""
 
-    def run(self, plan: Plan, problem: Problem, columns: list[Column]) -> Iterator[Outcome]:
+    def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
         gamma, kernels = None, None
         for column in columns:
             warm_start = column.warm_start
@@ -232,7 +244,7 @@ class Alone:
                 if kernels is None or key[1] != gamma:  # one at a time: they may fill the memory that -m allows
                     gamma, kernels = key[1], None
                     kernels = shared_kernels(problem, param_at(plan.param, key))
-                outcome = evaluate(plan, problem, key, warm_start, kernels)
+                outcome = evaluate(plan, problem, key, warm_start, kernels, limits)
                 warm_start = outcome.warm_start
                 yield outcome
 
@@ -247,7 +259,7 @@ class Search:
     ----------
     pool : Pool            this process by default
     done : Done            what is known already
-    observer : Observer    told of each remark once
+    observer : Observer    told of each remark once, and asked whether to stop
 
     Attributes
     ----------
@@ -258,6 +270,7 @@ class Search:
     Raises
     ------
     DataError, ParameterError      before any point: data or parameters that no point can use
+    StoppedEarly                   by the iterator: its time, which begins here, is over; the points there are stay
     """
 
     def __init__(
@@ -270,7 +283,7 @@ class Search:
     ) -> None:
         done = done or NothingDone()
         self.plan, self.problem, self.pool = plan, problem, pool or Alone()
-        self.observer = observer or Observer()
+        self.observer = limited(observer or Observer(), plan.param.time_limit)
         self.found: dict[Key, Point] = dict(done.points())
         self.columns = remaining(plan, done)
         if self.columns:
@@ -278,27 +291,34 @@ class Search:
 
     def __iter__(self) -> Iterator[Outcome]:
         known, told = set(self.found), set[tuple[Remark, str]]()
-        for outcome in self.pool.run(self.plan, self.problem, self.columns):
-            for remark in outcome.remarks:
-                if remark not in told:
-                    told.add(remark)
-                    self.observer.remark(*remark)
-            if outcome.key not in known:
-                self.found[outcome.key] = outcome.point
-                yield outcome
-        self._confirm()
+        assert self.observer.limits is not None
+        try:
+            for outcome in self.pool.run(self.plan, self.problem, self.columns, self.observer.limits):
+                for remark in outcome.remarks:
+                    if remark not in told:
+                        told.add(remark)
+                        self.observer.remark(*remark)
+                if outcome.key not in known:
+                    self.found[outcome.key] = outcome.point
+                    yield outcome
+            self._confirm(self.observer.limits)
+        except StoppedEarly as stop:
+            order = self.plan.grid.order
+            done = sum(key in self.found for key in order)
+            what = f"{done} of {len(order)} points are done" if done < len(order) else "the best are not confirmed"
+            raise StoppedEarly(stop.status, f"the search is not finished; {what}") from None
 
-    @cached_property
+    @property
     def points(self) -> list[Point]:
         order = self.plan.grid.order
-        on_grid = set(order)
-        return [*(p for key, p in self.found.items() if key not in on_grid), *(self.found[key] for key in order)]
+        on_grid, done = set(order), (key for key in order if key in self.found)
+        return [*(p for key, p in self.found.items() if key not in on_grid), *(self.found[key] for key in done)]
 
-    @cached_property
+    @property
     def best(self) -> Point:
         return best_of(self.points, self.plan.is_regression)
 
-    def _confirm(self) -> None:
+    def _confirm(self, limits: Limits) -> None:
         """Points of a search with auto that may be the best, once more along LIBSVM's path.
 
         Seeded rates are those of another optimum to eps, so a row on the border may count otherwise. Points within
@@ -314,5 +334,5 @@ class Search:
         keys = {point.key for point in on_grid if point.rate >= bar}
         columns = [Column([key]) for column in plan.grid.columns for key in column if key in keys]
         exact = replace(plan, seeding=Seeding("none"))
-        for outcome in Alone().run(exact, self.problem, columns):  # their remarks have been made
+        for outcome in Alone().run(exact, self.problem, columns, limits):  # their remarks have been made
             self.found[outcome.key] = outcome.point

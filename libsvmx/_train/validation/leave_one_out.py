@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import filled, not_done
+from libsvmx._core.stopping import Stopped
 from libsvmx._train.checks import check_problem
+from libsvmx._train.limits import ask, limited
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
 from libsvmx._train.validation.pair_folds import PairFolds, folds_of
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.enums import SvmType
-from libsvmx.exceptions import ParameterError
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.validation.problem_folds import ProblemFolds
     from libsvmx._typing import Buffer
 
 # Two optima to eps differ in decision values by a few eps: what is nearer to 0, in multiples of eps, is trained again
@@ -92,45 +95,91 @@ def leave_one_out(
     Raises
     ------
     DataError, ParameterError
+    StoppedEarly             ``partial`` is a LeftOneOut with predictions up to the first row that was not done, then
+        nan; None if the training over all rows was not done
     """
+    observer = limited(observer, param.time_limit)
     seeding = checked_seeding(problem, param, seeder)
     n = len(problem)
     order, _ = draw_folds(problem, param, n, rand, observer)
     place = inverse(order, n)
     kernels = shared_kernels(problem, param)
-    problem_folds = folds_of(problem, param, observer, kernels)
-    full = problem_folds.train_full()
-    values = problem_folds.full_values()
-    width = len(values) // n
-    pairs = problem_folds if isinstance(problem_folds, PairFolds) else None
-    classes = ClassOrder(pairs, order) if pairs else None
-    stands = optimum_may_stand(param)
-    predicted = zeros("d", n)
-    retrained, reports, known_wrong = [], [], 0
-    for row in range(n):
-        own = values[row * width : (row + 1) * width]
-        ranking = classes.without(row) if classes else []
+    found: Rows | None = None
+    try:
+        problem_folds = folds_of(problem, param, observer, kernels)
+        full = problem_folds.train_full()
+        found = Rows(problem_folds, param, order, full)
+        for row in range(n):
+            ask(observer)
+            predicted = found.without(row, seeding, with_values)
+            if exact and found.is_doubtful(row):
+                predicted = libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
+            found.add(row, predicted)
+            observer.counted("row", row + 1, n)
+    except Stopped as stop:
+        done = f"leave-one-out has no result; {found.done if found else 0} of {n} rows are done"
+        raise StoppedEarly(stop.status, done, found and found.result()) from None
+    return found.result()
+
+
+class Rows:
+    """Rows(problem_folds, param, order, full): the folds of one row each, around the optimum over all rows.
+
+    Attributes
+    ----------
+    done : int      rows, the first ones, that have a prediction
+    """
+
+    def __init__(self, problem_folds: ProblemFolds, param: Parameter, order: Buffer, full: FoldReport) -> None:
+        self.problem_folds, self.param, self.full = problem_folds, param, full
+        self.pairs = problem_folds if isinstance(problem_folds, PairFolds) else None
+        self.classes = ClassOrder(self.pairs, order) if self.pairs else None
+        self.values = problem_folds.full_values()
+        self.width = len(self.values) // len(order)
+        self.predicted = not_done(len(order))
+        self.retrained: list[int] = []
+        self.reports: list[FoldReport] = []
+        self.known_wrong = self.done = 0
+
+    def own(self, row: int) -> Buffer:
+        """The decision values of a row."""
+        return self.values[row * self.width : (row + 1) * self.width]
+
+    def without(self, row: int, seeding: Seeding, with_values: bool) -> float:
+        """The prediction of a row by a training without it. Raises Stopped."""
+        own, pairs, stands = self.own(row), self.pairs, optimum_may_stand(self.param)
+        ranking = self.classes.without(row) if self.classes else []
         wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
         if stands and wrong:
-            known_wrong += not problem_folds.is_unused(row)
-        elif not (stands and problem_folds.is_unused(row)):
-            report, changed = problem_folds.leave_out(row, seeding)
-            reports.append(report)
-            retrained.append(row)
+            self.known_wrong += not self.problem_folds.is_unused(row)
+        elif not (stands and self.problem_folds.is_unused(row)):
+            report, changed = self.problem_folds.leave_out(row, seeding)
+            self.reports.append(report)
+            self.retrained.append(row)
             for at, value in changed.items():
                 own[at] = value
-        predicted[row] = problem_folds.prediction(row, own, ranking)
-        if exact and is_doubtful(own, problem_folds.rho_widths(), param.eps):
-            predicted[row] = libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
-    return LeftOneOut(
-        predicted=predicted,
-        values=values,
-        labels=tuple(pairs.labels) if pairs else (),
-        retrained=filled("i", retrained),
-        known_wrong=known_wrong,
-        folds=tuple(reports),
-        full=full,
-    )
+        return self.problem_folds.prediction(row, own, ranking)
+
+    def is_doubtful(self, row: int) -> bool:
+        """Whether two optima to eps might disagree on the label of the row that was left out last."""
+        return is_doubtful(self.own(row), self.problem_folds.rho_widths(), self.param.eps)
+
+    def add(self, row: int, predicted: float) -> None:
+        """The prediction of the next row."""
+        self.predicted[row] = predicted
+        self.done = row + 1
+
+    def result(self) -> LeftOneOut:
+        """All of it."""
+        return LeftOneOut(
+            predicted=self.predicted,
+            values=self.values,
+            labels=tuple(self.pairs.labels) if self.pairs else (),
+            retrained=filled("i", self.retrained),
+            known_wrong=self.known_wrong,
+            folds=tuple(self.reports),
+            full=self.full,
+        )
 
 
 def checked_seeding(problem: Problem, param: Parameter, seeder: str) -> Seeding:
@@ -157,8 +206,9 @@ def libsvms_prediction(
     observer: Observer,
     kernels: KernelProvider,
 ) -> float:
-    """Of the row at a place of ``order``, by LIBSVM's own path over all others."""
+    """Of the row at a place of ``order``, by LIBSVM's own path over all others. Raises Stopped."""
     model = train_all_but(problem, param, order, at, at + 1, rand, observer, kernels)
+    ask(observer)
     return float(predict_fold(model, problem.take(order[at : at + 1]), observer)[0])
 
 

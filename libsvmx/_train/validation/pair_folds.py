@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import nan
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._train import folds, prediction
+from libsvmx._train.limits import ask
 from libsvmx._train.training import assemble_classifier, class_costs, pair_problem, shared_kernels
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
@@ -61,7 +63,7 @@ class PairFolds(ProblemFolds):
     """PairFolds(problem, param, observer, kernels): the folds of all pairs of classes."""
 
     def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
-        self.problem, self.param = problem, param
+        self.problem, self.param, self.ask = problem, param, partial(ask, observer)
         self.labels, start, order = folds.group_classes(problem.targets)
         k = len(self.labels)
         self.class_of, self.place = zeros("i", len(problem)), zeros("i", len(problem))  # place of a row in its class
@@ -110,16 +112,17 @@ class PairFolds(ProblemFolds):
         out = self.problem.take(held_out)
         values = None
         if with_values:
-            values = prediction.decision_values(model, out.matrix, out.rows)
+            values = prediction.decision_values(model, out.matrix, out.rows, self.ask)
             values = by_pairs(values, len(out), model.class_labels, self.labels)
-        return prediction.predict_labels(model, out.matrix, out.rows), values
+        return prediction.predict_labels(model, out.matrix, out.rows, self.ask), values
 
     def full_values(self) -> Buffer:
         every = ramp(len(self.problem))
         if len(self.labels) == 2:
             pair = self.pairs[0, 1]
             return pair.decided(self.rows_in_pair(every, 0, 1), pair.full)
-        return prediction.decision_values(self.model_of(every, full=True), self.problem.matrix, self.problem.rows)
+        model = self.model_of(every, full=True)
+        return prediction.decision_values(model, self.problem.matrix, self.problem.rows, self.ask)
 
     def pairs_of(self, row: int) -> list[tuple[int, int, int]]:
         """Pairs of classes that the row is in, each with its number."""

@@ -20,7 +20,10 @@ WarmStarts = dict[tuple[int, int], WarmStart]
 
 
 class ProblemFolds(ABC):
-    """SingleFolds has one DualFolds, PairFolds one for each pair of classes."""
+    """SingleFolds has one DualFolds, PairFolds one for each pair of classes.
+
+    What solves or predicts raises Stopped where the call has to come to an end.
+    """
 
     @abstractmethod
     def train_full(self) -> FoldReport:

@@ -58,7 +58,7 @@ class RemovalPath:
 
     @cached_property
     def path(self) -> Path | None:
-        """The path that starts at the exact optimum over all rows; None if there is none."""
+        """The path that starts at the exact optimum over all rows; None if there is none. Raises Stopped."""
         from libsvmx._solvers.path.path import PathLost
         from libsvmx._solvers.path.removal import path_of
 
@@ -66,11 +66,16 @@ class RemovalPath:
             return None
         try:
             return path_of(self.problem, self.kernel, self.budget_bytes, self.beta, self.control())
-        except (PathLost, TimeoutError):
+        except PathLost:
             return None
 
     def solution_without(self, left_out: Buffer, total: float) -> DualSolution | None:
-        """The optimum without the rows ``left_out``, whose sum of beta is ``total``; None if the path is lost."""
+        """The optimum without the rows ``left_out``, whose sum of beta is ``total``; None if the path is lost.
+
+        Raises
+        ------
+        Stopped
+        """
         if self.path is None:
             return None
         from libsvmx._solvers.path.path import PathLost
@@ -78,5 +83,5 @@ class RemovalPath:
 
         try:
             return solution_without(self.path, self.problem, left_out, total, self.control())
-        except (PathLost, TimeoutError):  # the solver goes on, and says what has ended it
+        except PathLost:  # the solver goes on
             return None

@@ -1,0 +1,243 @@
+"""One time limit, and one answer of the observer, for a whole call: whatever it does when the end comes."""
+
+import numpy as np
+import pytest
+from support import data
+
+import libsvmx
+from libsvmx._core.arrays import ramp
+from libsvmx._core.stopping import Stopped
+from libsvmx._solvers import control
+from libsvmx._train.limits import ask, control_of, limited, look
+from libsvmx._train.observer import Forwarding
+from libsvmx.enums import SolveStatus, SvmType
+
+SEEDERS = ["none", "auto", "path", *libsvmx.SEEDERS]
+
+
+class Questions(libsvmx.Observer):
+    """Answers the n-th question, and no other, with yes; keeps what it is told."""
+
+    def __init__(self, n=0):
+        self.n, self.asked, self.counts, self.solves, self.after = n, 0, [], 0, 0
+
+    def should_stop(self):
+        self.asked += 1
+        return self.asked == self.n
+
+    def solved(self, report):
+        self.solves += 1
+
+    def counted(self, what, done, total):
+        self.counts.append((what, done, total))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on by a second whenever it is looked at."""
+
+    class Clock:
+        now = 100.0
+
+        def __call__(self):
+            self.now += 1.0
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(control, "monotonic", clock)
+    return clock
+
+
+def moments(total, most=12):
+    """Some of the questions 1, 2, ... ``total``, the first and the last ones among them."""
+    return sorted({1, 2, total, *np.linspace(1, total, most).astype(int).tolist()} & set(range(1, total + 1)))
+
+
+def heart(**options):
+    matrix, y = data.load("heart_scale")
+    return matrix, np.asarray(y), {"C": 10.0, "gamma": 0.3, **options}
+
+
+# ---- what a call is ----------------------------------------------------------------------------
+
+
+def test_a_yes_holds_for_the_rest_of_the_call():
+    observer = Questions(2)
+    call = limited(observer, 0.0)
+    assert (look(call), look(call), look(call)) == (None, SolveStatus.INTERRUPTED, SolveStatus.INTERRUPTED)
+    assert observer.asked == 2
+    assert control_of(libsvmx.Parameter(), call).look() == SolveStatus.INTERRUPTED
+    with pytest.raises(Stopped, match="interrupted"):
+        ask(call)
+
+
+def test_a_call_within_a_call_has_the_same_limits(clock):
+    outer = limited(libsvmx.Observer(), 5.0)
+    inner = limited(Forwarding(outer), 1000.0)
+    assert inner.limits is outer.limits
+    asked = control_of(libsvmx.Parameter(time_limit=1000.0), inner)
+    clock.now += 10.0
+    assert asked.look() == look(inner) == look(outer) == SolveStatus.TIME_LIMIT
+    assert look(limited(libsvmx.Observer(), 5.0)) is None
+
+
+def test_the_time_of_all_solves_is_one(clock):
+    """Ten pairs of classes: as much time as for one."""
+    matrix, y = data.load("glass.scale")
+    questions = Questions()
+    libsvmx.train(matrix, y, time_limit=1e6, observer=questions)
+    assert questions.solves == 15
+    for seconds in (1.0, 8.0, 20.0):
+        begun = clock.now
+        model = libsvmx.train(matrix, y, time_limit=seconds)
+        # a question of each solve, and one before it, even where there is nothing left to do
+        assert clock.now - begun < seconds + 2 * questions.solves + 2
+        assert SolveStatus.TIME_LIMIT in model.statuses
+
+
+# ---- trainings ---------------------------------------------------------------------------------
+
+
+def test_pairs_that_were_not_begun_are_told(capsys):
+    class Remarks(Questions):
+        remarks = ()
+
+        def remark(self, kind, detail=""):
+            self.remarks = (*self.remarks, (str(kind), detail))
+
+    matrix, y = data.load("glass.scale")
+    observer = Remarks(1)
+    model = libsvmx.train(matrix, y, observer=observer)
+    assert observer.asked == 1
+    assert model.n_sv == 0
+    assert ("pairs not begun", "15 of 15") in observer.remarks
+    assert set(model.statuses) == {SolveStatus.INTERRUPTED}
+
+
+@pytest.mark.parametrize("svm_type", [SvmType.C_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR])
+def test_no_probability_estimates_of_half_the_folds(svm_type):
+    matrix, y, options = heart(svm_type=svm_type, probability=True)
+    counting = Questions()
+    whole = libsvmx.train(matrix, y, observer=counting, **options)
+    assert whole.has_probability
+    for n in moments(counting.asked):
+        observer = Questions(n)
+        model = libsvmx.train(matrix, y, observer=observer, **options)
+        assert observer.asked == n
+        if model.has_probability:  # all but the last solve was done
+            assert bytes(model.sigmoid_a or model.marks) == bytes(whole.sigmoid_a or whole.marks)
+        else:
+            assert not model.param.probability
+        libsvmx.predict(model, matrix)
+
+
+# ---- validations -------------------------------------------------------------------------------
+
+
+def check_stops(run, finished, most=12):
+    """``run(observer)``, stopped at one question after the other; ``finished(partial)`` looks at what is left."""
+    counting = Questions()
+    run(counting)
+    assert counting.asked > 3
+    for n in moments(counting.asked, most):
+        observer = Questions(n)
+        with pytest.raises(libsvmx.StoppedEarly, match=r"^interrupted: .* has no result; \d+ of ") as error:
+            run(observer)
+        assert (observer.asked, error.value.status) == (n, SolveStatus.INTERRUPTED)
+        assert observer.counts == counting.counts[: len(observer.counts)]
+        finished(error.value.partial, len(observer.counts))
+    return counting
+
+
+@pytest.mark.parametrize("scheme", ["chain", "star"])
+@pytest.mark.parametrize("seeder", SEEDERS)
+def test_a_cross_validation_without_all_folds_has_no_rate(seeder, scheme):
+    if (seeder, scheme) == ("path", "chain"):
+        pytest.skip("a path is a star")
+    matrix, y, options = heart(seeder=seeder, scheme=scheme)
+    whole = libsvmx.cross_validate(matrix, y, 4, **options)
+
+    def finished(partial, n_folds):
+        assert len(partial.folds) == n_folds < 4
+        assert np.isnan([partial.accuracy, partial.mean_squared_error, partial.squared_correlation]).all()
+        done = whole.fold_of < n_folds
+        assert np.array_equal(partial.predictions[done], whole.predictions[done])
+        assert np.array_equal(partial.decision_values[done], whole.decision_values[done])
+        assert np.isnan(partial.predictions[~done]).all()
+        assert np.isnan(partial.decision_values[~done]).all()
+
+    counting = check_stops(
+        lambda observer: libsvmx.cross_validate(matrix, y, 4, observer=observer, **options), finished
+    )
+    assert counting.counts == [("fold", k, 4) for k in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("options", [{"probability": True}, {"solver": "chunked"}, {"solver": "irwls"}, {"nu": 0.3}])
+def test_other_cross_validations(options):
+    matrix, y, usual = heart()
+    options = {**usual, **options, "svm_type": SvmType.NU_SVC if "nu" in options else SvmType.C_SVC}
+
+    def finished(partial, n_folds):
+        assert len(partial.folds) == n_folds < 3
+        assert np.isnan(partial.accuracy)
+
+    check_stops(lambda observer: libsvmx.cross_validate(matrix, y, 3, observer=observer, **options), finished)
+
+
+@pytest.mark.parametrize("seeder", [seeder for seeder in SEEDERS if seeder != "none"])
+@pytest.mark.parametrize("values", [True, False])
+def test_leave_one_out_without_all_rows_has_no_rate(seeder, values):
+    matrix, y, options = heart(seeder=seeder, values=values)
+    matrix, y = matrix.take(ramp(40)), y[:40]
+    whole = libsvmx.leave_one_out(matrix, y, **options)
+
+    def finished(partial, n_rows):
+        assert n_rows < 40
+        if partial is None:
+            assert n_rows == 0
+            return
+        assert np.array_equal(partial.predictions[:n_rows], whole.predictions[:n_rows])
+        assert np.isnan(partial.predictions[n_rows:]).all()
+        assert np.isnan(partial.accuracy)
+
+    counting = check_stops(lambda observer: libsvmx.leave_one_out(matrix, y, observer=observer, **options), finished)
+    assert counting.counts == [("row", k, 40) for k in range(1, 41)]
+
+
+@pytest.mark.parametrize("seeder", ["none", "auto", "sir"])
+def test_a_grid_keeps_what_is_finished(seeder):
+    matrix, y, _ = heart()
+    axes = {"log2c": (-1, 3, 2), "log2g": (-3, -5, -2), "seeder": seeder, "n_folds": 3}
+    whole = libsvmx.grid_search(matrix, y, **axes)
+    counting = Questions()
+    libsvmx.grid_search(matrix, y, observer=counting, **axes)
+    sizes = set()
+    for n in moments(counting.asked, 25):
+        points = []
+        observer = Questions(n)
+        with pytest.raises(libsvmx.StoppedEarly, match=r"the search is not finished; ") as error:
+            libsvmx.grid_search(matrix, y, observer=observer, progress=points.append, **axes)
+        assert observer.asked == n
+        partial = error.value.partial
+        sizes.add(len(points))
+        if not points:
+            assert partial is None
+            continue
+        assert len(partial.rate) == len(points)
+        for log2c, log2g, rate in zip(partial.log2c, partial.log2g, partial.rate, strict=True):
+            at = (whole.log2c == log2c) & (whole.log2g == log2g)
+            assert seeder == "auto" or whole.rate[at] == rate
+        assert partial.best_rate == partial.rate.max()
+    assert len(sizes) > 3
+
+
+# ---- states ------------------------------------------------------------------------------------
+
+
+def test_a_state_is_trained_whole_or_not_at_all():
+    matrix, y, options = heart()
+    counting = Questions()
+    libsvmx.train(matrix, y, keep_state=True, observer=counting, **options)
+    for n in moments(counting.asked, 6):
+        with pytest.raises(libsvmx.StoppedEarly, match=r"^interrupted: there is no state$"):
+            libsvmx.train(matrix, y, keep_state=True, observer=Questions(n), **options)
