@@ -6,6 +6,7 @@ from dataclasses import replace
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
+from libsvmx._core.buffers import filled
 from libsvmx._train.formulation import counting_rows
 from libsvmx._train.observer import Remark
 from libsvmx.enums import SvmType
@@ -25,6 +26,19 @@ class CountingPart(NamedTuple):
     param: Parameter
     rows: Buffer
 
+    def split(self, rows: Buffer) -> tuple[Buffer, Buffer, Buffer]:
+        """Of ``rows`` of the whole, in their order: the places in the part of those that count, these rows themselves,
+        and the others; buffers of int32."""
+        place = {row: at for at, row in enumerate(self.rows)}
+        counting = filled("i", (row for row in rows if row in place))
+        places = filled("i", (place[row] for row in counting))
+        return places, counting, filled("i", (row for row in rows if row not in place))
+
+
+def nothing_counts(sample_weight: Buffer | None) -> DataError:
+    """The error of a training without a row that counts."""
+    return DataError("every class has weight 0" if sample_weight is None else "every row has weight 0")
+
 
 def counting_part(problem: Problem, param: Parameter, observer: Observer) -> CountingPart | None:
     """The part of a problem that counts; None if that is all of it as it is.
@@ -42,13 +56,15 @@ def counting_part(problem: Problem, param: Parameter, observer: Observer) -> Cou
         return None
     if weights is not None:
         largest = max(weights) * (param.C if param.svm_type.has_cost else 1.0)
-        if not isfinite(largest * max((weight for _, weight in param.weights), default=1.0)):
+        if not param.has_infinite_cost and not isfinite(
+            largest * max((weight for _, weight in param.weights), default=1.0)
+        ):
             raise ParameterError("C times a weight is not finite")
     rows = counting_rows(param, problem.targets, weights)
     if len(rows) == len(problem) and (weights is None or any(weight != 1 for weight in weights)):
         return None
     if not len(rows):
-        raise DataError("every class has weight 0" if weights is None else "every row has weight 0")
+        raise nothing_counts(weights)
     part = problem.take(rows)
     if part.sample_weight is not None and all(weight == 1 for weight in part.sample_weight):
         part = part.unweighted()

@@ -95,7 +95,7 @@ class Parameter:
     def require_finite_cost(self, what: str) -> None:
         """Raise ParameterError if C is infinite; ``what`` cannot be done then."""
         if self.has_infinite_cost:
-            raise ParameterError(f"{what} needs a finite C: with -c inf, a hard margin, train from nothing")
+            raise ParameterError(f"C must be finite for {what}: a hard margin is trained from nothing")
 
     @property
     def lacks_features(self) -> bool:

@@ -216,7 +216,7 @@ def targets_of(y: Any, n_rows: int) -> Buffer:
 
 
 def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
-    """Weights of so many rows: buffer of float64, a copy, or None. Raises DataError."""
+    """Weights of so many rows: buffer of float64, a copy, or None, also where all are 1. Raises DataError."""
     if sample_weight is None:
         return None
     weights = np.array(numbers_of(sample_weight, "sample_weight"), order="C")
@@ -225,7 +225,7 @@ def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise DataError(f"sample_weight must be finite and >= 0, not {weights[bad[0]]}", int(bad[0]))
-    return weights.data
+    return None if (weights == 1).all() else weights.data
 
 
 def model_of(model: Any) -> Model:

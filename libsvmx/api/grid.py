@@ -80,6 +80,7 @@ def grid_search(
     n_folds: int = 5,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     seeder: str | None = "auto",
     random_state: int | None = None,
     workers: int = 1,
@@ -96,6 +97,7 @@ def grid_search(
     log2c, log2g : (begin, end, step) or None
         Exponents of C and gamma; None leaves C or gamma to ``param``.
     n_folds : int
+    sample_weight             as of ``cross_validate``
     seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
                               seeding cannot be (probability estimates, classes of weight 0, solver crsvm)
@@ -115,7 +117,7 @@ def grid_search(
     StoppedEarly              ``time_limit``, seconds for the whole search, or the observer has ended it; ``partial`` is
         a GridSearch of the points that were finished, None without any
     """
-    problem, param = problem_of(X, y, parameter_of(param, options, random_state, X))
+    problem, param = problem_of(X, y, parameter_of(param, options, random_state, X), sample_weight)
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     seeding = usual_seeding(Seeding(seeder or "none"), param)
     plan = Plan(param, Grid(*axes), n_folds, seeding, seed_of(random_state))

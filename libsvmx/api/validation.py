@@ -148,6 +148,7 @@ def leave_one_out(
     y: Any,
     param: Parameter | None = None,
     *,
+    sample_weight: Any = None,
     seeder: str = "auto",
     values: bool = True,
     random_state: int | None = None,
@@ -156,6 +157,7 @@ def leave_one_out(
 ) -> LeaveOneOut:
     """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
 
+    sample_weight : array of float, shape (n,)      as of ``cross_validate``; a row of any weight is left out whole
     seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
         leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
@@ -168,7 +170,7 @@ def leave_one_out(
         result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
     param = parameter_of(param, options, random_state, X)
-    problem, param = problem_of(X, y, param)
+    problem, param = problem_of(X, y, param, sample_weight)
     rand = rand_of(random_state)
     try:
         with early_stops_warned(observer) as told:

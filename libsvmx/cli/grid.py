@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
@@ -20,15 +20,19 @@ from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import Progress, write_tables
 from libsvmx.cli.process import on_interrupt_say, printer, run, tidy_end, warn
+from libsvmx.cli.train import row_weights
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.svmlight import DataFile, read_data
 
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
+
 SEARCHED = "searched"
 
 
-def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
+def description(plan: Plan, data: DataFile, sample_weight: Buffer | None) -> dict[str, Any]:
     """What identifies the points of a run in its results file."""
     from libsvmx._version import VERSION
 
@@ -40,7 +44,7 @@ def description(job: Job, plan: Plan, data: DataFile) -> dict[str, Any]:
     if plan.grid.g_values is not None:
         parameters["gamma"] = SEARCHED
     found = {
-        "data": data_digest(data.matrix, data.targets),
+        "data": data_digest(data.matrix, data.targets, *([] if sample_weight is None else [sample_weight])),
         "folds": plan.n_folds,
         "seeder": " ".join(filter(None, (plan.seeding.seeder, plan.seeding.scheme))),
         "parameters": parameters,
@@ -65,11 +69,12 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     """Search, record, draw and tabulate; progress lines go to ``say``. ``observer``: of the command."""
     plan = job.plan(data.matrix.max_index)
     remark_useless(plan)
-    identity = description(job, plan, data)
+    weights = row_weights(job, data)
+    identity = description(plan, data, weights)
     results = Results() if job.resume is None else resumed(job.resume, job, identity)
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
     progress = Progress(job.title, plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
-    problem = Problem(data.matrix, data.targets)
+    problem = Problem(data.matrix, data.targets, sample_weight=weights)
     try:
         with ExitStack() as stack:
             if pool is not None:

@@ -331,9 +331,9 @@ class States:
             os.rmdir(self.folder)
 
 
-def data_digest(matrix: CsrMatrix, targets: Buffer) -> str:
-    """Identity of a data set as it was read, whatever its compression and spelling."""
+def data_digest(matrix: CsrMatrix, *by_row: Buffer) -> str:
+    """Identity of a data set as it was read, whatever its compression and spelling; ``by_row``: targets, weights."""
     digest = sha256()
-    for part in (matrix.indptr, matrix.indices, matrix.values, targets):
+    for part in (matrix.indptr, matrix.indices, matrix.values, *by_row):
         digest.update(memoryview(part).cast("B") if len(part) else b"")
     return f"sha256:{digest.hexdigest()}"

@@ -142,7 +142,6 @@ def parse_arguments(argv: list[str]) -> Job:
             rest.append(word)
         i += 1
     letters, flags, names, switches = grammar(job, asked_solvers(argv))
-    del letters["W"]
     names |= {
         "--csv": lambda option, text: setattr(job, "csv", text),
         "--json": lambda option, text: setattr(job, "json", text),
@@ -180,6 +179,8 @@ def take_given(job: Job, given: dict[str, str]) -> None:
 
 def check(job: Job) -> None:
     """Everything that can be wrong before the data are read."""
+    if job.weight_file == job.dataset == STANDARD_INPUT:
+        raise UsageError("rows and weights cannot both come from standard input")
     for option in job.ignored:
         warn(f"option {option} is ignored: nothing but this program is run")
     if job.png is not None:
@@ -194,6 +195,8 @@ def check(job: Job) -> None:
         check_target(name)
         if same_file(name, job.dataset):
             raise UsageError(f"the output file {name} is the data set itself")
+        if job.weight_file is not None and same_file(name, job.weight_file):
+            raise UsageError(f"the output file {name} is the file of weights itself")
         if any(os.path.realpath(name) == os.path.realpath(other) for other in job.outputs[:i]) and name != os.devnull:
             raise UsageError(f"two outputs are to go to {name_of_output(name)}")
         if name is not job.out and job.resume is not None and same_file(name, job.resume):

@@ -48,6 +48,12 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
     except MemoryError as error:
         complain(command, f"out of memory{f': {error}' if str(error) else ''}")
         return FAILURE
+    except SystemError as error:
+        # NumPy forgets to say so where it has no memory for the rows that an array of numbers picks
+        if "without exception set" not in str(error) and "without setting an exception" not in str(error):
+            raise
+        complain(command, "out of memory")
+        return FAILURE
     except KeyboardInterrupt:
         die_by(signal.SIGINT)
     except Ended as end:

@@ -281,7 +281,7 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
     if job.leave_one_out:
         seeder = job.seeding.seeder if job.seeding else "auto"
         return leave_one_out(problem, param, Rand(1), observer, seeder, with_values=False).predicted
-    if not job.seeding and not job.weight_file and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
+    if not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
         if job.folds > len(problem):
             observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{job.folds} {len(problem)}")
         return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True).predicted

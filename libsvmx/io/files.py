@@ -203,11 +203,11 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
 
 @contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """An OSError of the block names ``path``: writing knows only a descriptor."""
+    """An OSError of the block names ``path``: writing knows only a descriptor, and nobody the temporary name."""
     try:
         yield
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None or str(error.filename).endswith(".tmp"):
             error.filename = name_of_output(path)
         raise
 

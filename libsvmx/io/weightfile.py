@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer:
+def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer | None:
     """The weights of so many rows: plain, gzip, xz or bzip2; ``-`` is standard input.
 
     Parameters
@@ -23,7 +23,7 @@ def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer:
 
     Returns
     -------
-    buffer of float64, shape (n_rows,)      finite and >= 0
+    buffer of float64, shape (n_rows,)      finite and >= 0; None where all are 1
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_weights(path: str, n_rows: int, *, lenient: bool = False) -> Buffer:
         weights.append(weight)
     if len(weights) != n_rows:
         raise FormatError(name, 0, 0, f"{len(weights)} weights for {n_rows} rows")
-    return memoryview(weights)
+    return memoryview(weights) if any(weight != 1 for weight in weights) else None
 
 
 def _number(text: bytes) -> float | None:

@@ -117,3 +117,58 @@ def test_cross_validation_trains_with_weights_and_counts_rows(folder):
     X, y = libsvmx.read_problem(HEART)
     found = libsvmx.cross_validate(X, y, 5, sample_weight=WEIGHTS)
     assert out == f"Cross Validation Accuracy = {found.accuracy:g}%\n"
+
+
+@pytest.mark.parametrize(
+    "options", [["-v", "5", "--seeder", "sir"], ["--loo"], ["-v", N], ["-v", "5", "-s", "3"], ["-v", "3", "-b", "1"]]
+)
+def test_every_validation_takes_weights(folder, options):
+    folder.put("weights", TEXT)
+    folder.put("ones", "1\n" * N)
+    _, plain = folder.accepts("svmx-train", "-q", *options, HEART)
+    _, ones = folder.accepts("svmx-train", "-q", *options, "-W", "ones", HEART)
+    _, weighted = folder.accepts("svmx-train", "-q", *options, "-W", "weights", HEART)
+    assert ones == plain
+    assert weighted != plain
+
+
+def test_leave_one_out_is_a_cross_validation_of_as_many_folds(folder):
+    folder.put("weights", TEXT)
+    _, left = folder.accepts("svmx-train", "-q", "-v", N, "-W", "weights", HEART)
+    _, plain = folder.accepts("svmx-train", "-q", "-v", N, "--seeder", "none", "-W", "weights", HEART)
+    assert left == plain
+
+
+AXES = ["-log2c", "-1,3,2", "-log2g", "-3,-5,-2", "-v", "3", "-png", "null"]
+
+
+def test_a_grid_takes_weights(folder):
+    folder.put("weights", TEXT)
+    folder.accepts("svmx-grid", *AXES, "-W", "weights", "-out", "out", HEART)
+    X, y = libsvmx.read_problem(HEART)
+    search = libsvmx.grid_search(X, y, (-1, 3, 2), (-3, -5, -2), 3, sample_weight=WEIGHTS)
+    rates = [line.split()[2] for line in folder.get("out").decode().splitlines() if line.startswith("log2c")]
+    found = [line for line in folder.get("out").decode().splitlines() if "rate=" in line]
+    assert rates or found
+    assert sorted(line.split("rate=")[1].split()[0] for line in found) == sorted(f"{rate:g}" for rate in search.rate)
+
+
+def test_a_grid_goes_on_only_with_the_same_weights(folder):
+    folder.put("weights", TEXT)
+    folder.put("others", TEXT.replace("2", "3"))
+    folder.accepts("svmx-grid", *AXES, "-W", "weights", "-out", "out", HEART)
+    folder.accepts("svmx-grid", *AXES, "-W", "weights", "-out", "again", "-resume", "out", HEART)
+    for options in (["-W", "others"], []):
+        err, _ = folder.refuses("svmx-grid", *AXES, *options, "-out", "again", "-resume", "out", HEART)
+        assert "out" in err
+
+
+def test_a_grid_refuses_what_does_not_go_together(folder):
+    folder.put("weights", TEXT)
+    err, _ = folder.refuses("svmx-grid", *AXES, "-W", "weights", "-out", "weights", HEART)
+    assert "the output file weights is the file of weights itself" in err
+    err, _ = folder.refuses("svmx-grid", *AXES, "-W", "-", "-out", "null", "-")
+    assert "rows and weights cannot both come from standard input" in err
+    folder.put("few", "1\n")
+    err, _ = folder.refuses("svmx-grid", *AXES, "-W", "few", "-out", "null", HEART)
+    assert f"few: 1 weights for {N} rows" in err

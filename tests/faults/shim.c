@@ -1,65 +1,122 @@
 /* Preloaded into a command: one chosen call fails, is short, or is where the process is killed.
 
-   FAULT_KIND   which calls count: "file" (open for writing, write, fsync, rename, chmod, truncate) or "memory"
-                (malloc, calloc, realloc of FAULT_BYTES and more)
+   FAULT_KIND   which calls count:
+                  file     open for writing, write, fsync, rename, chmod, truncate, mkdir, unlink
+                  read     open for reading and read, of files named without a leading slash: not those of libraries
+                  memory   malloc, calloc, realloc, aligned allocation and anonymous mmap of FAULT_BYTES and more, and
+                           the start of a thread
+                  any      all of them: a clock that ticks the same in every run
    FAULT_CALL   the number of the call, from 1; 0 for none
    FAULT_ACT    an errno, "short" (half of a write), or "kill", "term", "int", "hup": a signal to the process itself
    FAULT_AFTER  calls count once this path has been opened; from the start if it is not set
-   FAULT_LOG    a file that gets a line for each call that counts
+   FAULT_LOG    a file that gets the name of each call that counts, in place of its number (not for memory)
+   FAULT_COUNT  a file of 8 bytes that holds how many calls have counted
+   FAULT_CPU    microseconds of processor time after which FAULT_ACT, a signal, comes whatever the calls are
+
+   fault_settings() reads the environment anew and counts from 0: a process that forks sets up its children with it.
 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define REAL(type, name) ((type)dlsym(RTLD_NEXT, name))
 #define SHORT -1
 
+enum { FILES = 1, READS = 2, MEMORY = 4 };
+
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
+extern void *__libc_memalign(size_t, size_t);
 
 typedef int (*open_type)(const char *, int, ...);
 typedef ssize_t (*write_type)(int, const void *, size_t);
 
-static int ready, armed, memory, act, signal_number;
-static long chosen, calls, least_bytes;
+static int ready, armed, kinds, act, signal_number;
+static long chosen, own_calls, least_bytes;
+static long *calls = &own_calls;
+static char own_files[1024]; /* by descriptor: 1 if it was opened for reading by a name without a leading slash */
+static const char *log_path, *after;
 
-static void read_settings(void)
+static const char *setting(const char *name)
 {
-    const char *kind = getenv("FAULT_KIND"), *call = getenv("FAULT_CALL"), *what = getenv("FAULT_ACT");
-    const char *bytes = getenv("FAULT_BYTES");
-    memory = kind != NULL && strcmp(kind, "memory") == 0;
-    chosen = call != NULL ? atol(call) : 0;
-    least_bytes = bytes != NULL ? atol(bytes) : 1;
+    const char *found = getenv(name);
+    return found != NULL && *found != '\0' ? found : NULL;
+}
+
+static long number_of(const char *name, long usual)
+{
+    const char *found = setting(name);
+    return found != NULL ? atol(found) : usual;
+}
+
+static void share_count(const char *path)
+{
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT, 0666);
+    if (file < 0 || syscall(SYS_ftruncate, file, sizeof(long)) != 0)
+        abort();
+    void *shared = (void *)syscall(SYS_mmap, NULL, sizeof(long), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (shared == MAP_FAILED)
+        abort();
+    close(file);
+    calls = shared;
+}
+
+static void start_timer(long microseconds)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = signal_number};
+    struct itimerspec when = {.it_value = {microseconds / 1000000, microseconds % 1000000 * 1000}};
+    timer_t timer;
+    if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer) != 0 || timer_settime(timer, 0, &when, NULL) != 0)
+        abort();
+}
+
+void fault_settings(void)
+{
+    const char *kind = setting("FAULT_KIND"), *what = setting("FAULT_ACT"), *count = setting("FAULT_COUNT");
+    kinds = kind == NULL || !strcmp(kind, "file") ? FILES : !strcmp(kind, "read") ? READS
+        : !strcmp(kind, "memory") ? MEMORY : FILES | READS | MEMORY;
+    chosen = number_of("FAULT_CALL", 0);
+    least_bytes = number_of("FAULT_BYTES", 1);
     if (what == NULL)
         what = "5";
     signal_number = !strcmp(what, "kill") ? SIGKILL : !strcmp(what, "term") ? SIGTERM : !strcmp(what, "int") ? SIGINT
         : !strcmp(what, "hup") ? SIGHUP : 0;
     act = !strcmp(what, "short") ? SHORT : atoi(what);
-    armed = getenv("FAULT_AFTER") == NULL;
+    after = setting("FAULT_AFTER");
+    log_path = setting("FAULT_LOG");
+    if (count != NULL)
+        share_count(count);
+    *calls = 0;
+    armed = after == NULL;
     ready = 1;
+    if (number_of("FAULT_CPU", 0) > 0)
+        start_timer(number_of("FAULT_CPU", 0));
 }
 
 /* What the call is to do: 0 its work, SHORT, or fail with this errno. */
-static int counted(int is_memory, const char *name)
+static int counted(int kind, const char *name)
 {
     if (!ready)
-        read_settings();
-    if (is_memory != memory || !armed)
+        fault_settings();
+    if (!(kind & kinds) || !armed)
         return 0;
-    long number = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
-    const char *log = is_memory ? NULL : getenv("FAULT_LOG");
-    if (log != NULL) {
+    long number = __atomic_add_fetch(calls, 1, __ATOMIC_RELAXED);
+    if (log_path != NULL && kind != MEMORY) {
         char line[64];
-        int file = REAL(open_type, "open")(log, O_WRONLY | O_APPEND | O_CREAT, 0666);
+        int file = REAL(open_type, "open")(log_path, O_WRONLY | O_APPEND | O_CREAT, 0666);
         int length = snprintf(line, sizeof line, "%s\n", name);
         (void)!REAL(write_type, "write")(file, line, (size_t)length);
         close(file);
@@ -73,9 +130,9 @@ static int counted(int is_memory, const char *name)
     return act;
 }
 
-static int fails(const char *name)
+static int fails(int kind, const char *name)
 {
-    int error = counted(0, name);
+    int error = counted(kind, name);
     if (error > 0)
         errno = error;
     return error > 0;
@@ -87,10 +144,12 @@ static int is_regular(int file)
     return file > 2 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/* ---- files ---- */
+
 ssize_t write(int file, const void *bytes, size_t size)
 {
     if (is_regular(file)) {
-        int error = counted(0, "write");
+        int error = counted(FILES, "write");
         if (error == SHORT)
             size = size / 2 + 1;
         else if (error != 0) {
@@ -101,35 +160,55 @@ ssize_t write(int file, const void *bytes, size_t size)
     return REAL(write_type, "write")(file, bytes, size);
 }
 
-int fsync(int file) { return fails("fsync") ? -1 : REAL(int (*)(int), "fsync")(file); }
+ssize_t read(int file, void *bytes, size_t size)
+{
+    if (file >= 0 && file < (int)sizeof own_files && own_files[file] && is_regular(file) && fails(READS, "read"))
+        return -1;
+    return REAL(ssize_t (*)(int, void *, size_t), "read")(file, bytes, size);
+}
+
+int fsync(int file) { return fails(FILES, "fsync") ? -1 : REAL(int (*)(int), "fsync")(file); }
 
 int rename(const char *from, const char *to)
 {
-    return fails("rename") ? -1 : REAL(int (*)(const char *, const char *), "rename")(from, to);
+    return fails(FILES, "rename") ? -1 : REAL(int (*)(const char *, const char *), "rename")(from, to);
 }
 
 int chmod(const char *path, mode_t mode)
 {
-    return fails("chmod") ? -1 : REAL(int (*)(const char *, mode_t), "chmod")(path, mode);
+    return fails(FILES, "chmod") ? -1 : REAL(int (*)(const char *, mode_t), "chmod")(path, mode);
 }
 
-int ftruncate(int file, off_t size) { return fails("truncate") ? -1 : REAL(int (*)(int, off_t), "ftruncate")(file, size); }
+int mkdir(const char *path, mode_t mode)
+{
+    return fails(FILES, "mkdir") ? -1 : REAL(int (*)(const char *, mode_t), "mkdir")(path, mode);
+}
+
+int unlink(const char *path) { return fails(FILES, "unlink") ? -1 : REAL(int (*)(const char *), "unlink")(path); }
+
+int ftruncate(int file, off_t size)
+{
+    return fails(FILES, "truncate") ? -1 : REAL(int (*)(int, off_t), "ftruncate")(file, size);
+}
 
 int ftruncate64(int file, off64_t size)
 {
-    return fails("truncate") ? -1 : REAL(int (*)(int, off64_t), "ftruncate64")(file, size);
+    return fails(FILES, "truncate") ? -1 : REAL(int (*)(int, off64_t), "ftruncate64")(file, size);
 }
 
 static int opened(const char *name, const char *path, int flags, int mode)
 {
-    const char *after = getenv("FAULT_AFTER");
     if (!ready)
-        read_settings();
+        fault_settings();
     if (after != NULL && strcmp(path, after) == 0)
         armed = 1;
-    if ((flags & (O_WRONLY | O_RDWR)) && strncmp(path, "/dev/", 5) != 0 && fails("open"))
+    int writes = (flags & (O_WRONLY | O_RDWR)) != 0, own = !writes && path[0] != '/';
+    if (strncmp(path, "/dev/", 5) != 0 && (writes || own) && fails(writes ? FILES : READS, "open"))
         return -1;
-    return REAL(open_type, name)(path, flags, mode);
+    int file = REAL(open_type, name)(path, flags, mode);
+    if (file >= 0 && file < (int)sizeof own_files)
+        own_files[file] = (char)own;
+    return file;
 }
 
 static int mode_of(int flags, va_list arguments) { return flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, int) : 0; }
@@ -152,16 +231,44 @@ int open64(const char *path, int flags, ...)
     return opened("open64", path, flags, mode);
 }
 
-static int no_memory(size_t size)
+/* ---- memory ---- */
+
+static int no_memory(size_t size, const char *name)
 {
     if (!ready)
-        read_settings();
-    if (!memory || !armed || (long)size < least_bytes || counted(1, "malloc") == 0)
+        fault_settings();
+    if ((long)size < least_bytes || !fails(MEMORY, name))
         return 0;
     errno = ENOMEM;
     return 1;
 }
 
-void *malloc(size_t size) { return no_memory(size) ? NULL : __libc_malloc(size); }
-void *calloc(size_t n, size_t size) { return no_memory(n * size) ? NULL : __libc_calloc(n, size); }
-void *realloc(void *old, size_t size) { return no_memory(size) ? NULL : __libc_realloc(old, size); }
+void *malloc(size_t size) { return no_memory(size, "malloc") ? NULL : __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return no_memory(n * size, "calloc") ? NULL : __libc_calloc(n, size); }
+void *realloc(void *old, size_t size) { return no_memory(size, "realloc") ? NULL : __libc_realloc(old, size); }
+void *memalign(size_t unit, size_t size) { return no_memory(size, "memalign") ? NULL : __libc_memalign(unit, size); }
+void *aligned_alloc(size_t unit, size_t size) { return memalign(unit, size); }
+
+int posix_memalign(void **block, size_t unit, size_t size)
+{
+    void *found = memalign(unit, size);
+    if (found == NULL)
+        return ENOMEM;
+    *block = found;
+    return 0;
+}
+
+void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
+{
+    if ((flags & MAP_ANONYMOUS) && no_memory(size, "mmap"))
+        return MAP_FAILED;
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, file, offset);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
+{
+    typedef int (*type)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    if (fails(MEMORY, "thread"))
+        return EAGAIN;
+    return REAL(type, "pthread_create")(thread, attributes, start, argument);
+}

@@ -136,7 +136,7 @@ DECIMAL = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 NUMBER = rf"[+-]?(?:{HEXADECIMAL}|{DECIMAL})"
 BLANK = r"[ \t\v\f]"
 PAIRS = rf"(?:{BLANK}+\+?[0-9]+:{BLANK}*{NUMBER})*"
-COMMENT = rf"(?:(?<={BLANK})#[^\r\0]*)?"
+COMMENT = r"(?:#[^\r\0]*)?"
 LINE = re.compile(rf"{BLANK}*({NUMBER})({PAIRS}){BLANK}*{COMMENT}\r?")
 PAIR = re.compile(rf"\+?([0-9]+):{BLANK}*({NUMBER})")
 
@@ -174,6 +174,7 @@ def reference(text):
 @example(b"1 1:18446744073709551616\n")
 @example(b"1 1:0.018446744073709551616\n")
 @example(b"1 1:36893488147419103232e-22\n")
+@example(b"1#2 3:4\n5 6:0x.8#7:8\n")
 def test_data_is_what_a_grammar_of_regular_expressions_says(text):
     try:
         matrix, targets, *_ = parse_data(text, "name")

@@ -206,7 +206,7 @@ def test_what_no_function_separates_ends_with_the_honest_status(folder):
         ({"solver": "irwls", "svm_type": 3}, "solver irwls needs a finite C"),
         ({"solver": "crsvm", "kernel_type": 0}, "solver crsvm needs a finite C"),
         ({"solver": "chunked", "C": 1e308, "weights": {1: 100.0}}, "solver chunked needs a finite C"),
-        ({"keep_state": True}, "a state needs a finite C"),
+        ({"keep_state": True}, "C must be finite for a state"),
         ({"C": -inf}, "C must be finite"),
         ({"C": float("nan")}, "C must be finite"),
         ({"C": 1.0, "weights": {1: float("nan")}}, "the weight of class 1 must be >= 0"),
@@ -226,11 +226,11 @@ def test_seeding_and_states_refuse_it(folder):
         lambda: libsvmx.State.from_model(X, y, libsvmx.train(X, y, C=inf, gamma=1.0)),
         lambda: libsvmx.State.from_model(X, y, libsvmx.train(X, y, gamma=1.0), C=inf),
     ):
-        with pytest.raises(libsvmx.ParameterError, match="needs a finite C"):
+        with pytest.raises(libsvmx.ParameterError, match="C must be finite for"):
             call()
     state = libsvmx.train(X, y, C=2, keep_state=True)
     before = state.model
-    with pytest.raises(libsvmx.ParameterError, match="a state needs a finite C"):
+    with pytest.raises(libsvmx.ParameterError, match="C must be finite for a state"):
         state.set_cost(inf)
     assert state.param.C == 2 and model_text(state.model) == model_text(before)
     heart = str(data.DATA / "heart_scale")

@@ -17,6 +17,7 @@ from libsvmx._core.buffers import not_done, zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer, SolveReport
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
@@ -27,8 +28,12 @@ from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from libsvmx._core.rand import Rand
+    from libsvmx._train.counting import CountingPart
     from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer
@@ -114,7 +119,9 @@ def cross_validate(
         if seeding.seeder == "none":
             plain(results, problem, param, rand, observer, with_values, kernels)
         else:
-            seeded(results, folds_of(problem, param, observer, kernels), seeding, warm_starts, left, with_values)
+            part = counting_part(problem, param, observer)
+            problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
+            seeded(results, problem, part, problem_folds, seeding, warm_starts, left, with_values)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
@@ -123,23 +130,43 @@ def cross_validate(
 
 def seeded(
     results: Results,
+    problem: Problem,
+    part: CountingPart | None,
     problem_folds: ProblemFolds,
     seeding: Seeding,
     warm_starts: FoldWarmStarts | None,
     left: FoldWarmStarts | None,
     with_values: bool,
 ) -> None:
-    """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped."""
+    """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
+
+    ``problem_folds`` are of ``part``, if there is one; its model predicts the other rows.
+    """
     if seeding.scheme == "star" and warm_starts is None:
         results.full = problem_folds.train_full()
     for f, (begin, end) in enumerate(pairwise(results.bounds)):
         ask(results.observer)
         rest, held_out = folds.all_but(results.order, begin, end), results.order[begin:end]
+        rows, others = held_out, None
+        if part:
+            rest = part.split(rest)[0]
+            held_out, rows, others = part.split(held_out)
+            if not len(rest):
+                raise nothing_counts(problem.sample_weight)
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
         predicted, values = problem_folds.predict(rest, held_out, with_values)
-        results.add(held_out, predicted, values, report)
+        if others is not None and len(others):
+            model, out = problem_folds.model_of(rest), problem.take(others)
+            results.put(others, *predicted_by(model, out), model.class_labels)
+        results.add(rows, predicted, values, report, problem_folds.labels)
         if left is not None:
             left.append(problem_folds.for_larger_C())
+
+
+def predicted_by(model: Model, problem: Problem) -> tuple[Buffer, Buffer]:
+    """Predictions and decision values of rows that took no part in any fold."""
+    values = prediction.decision_values(model, problem.matrix, problem.rows)
+    return prediction.labels_of(model, values, len(problem)), values
 
 
 def plain(
@@ -204,15 +231,30 @@ class Results:
         self.reports: list[FoldReport] = []
         self.full: FoldReport | None = None
 
-    def add(self, rows: Buffer, predicted: Buffer, values: Buffer | None, report: FoldReport) -> None:
-        """A fold: predictions and, if they were wanted, decision values of the rows held out."""
+    def add(
+        self,
+        rows: Buffer,
+        predicted: Buffer,
+        values: Buffer | None,
+        report: FoldReport,
+        labels: Sequence[int] | None = None,
+    ) -> None:
+        """A fold: predictions and, if they were wanted, decision values of the rows held out.
+
+        ``labels``: the classes whose pairs the decision values are of, if not all of them in their order.
+        """
+        self.put(rows, predicted, values, labels)
+        self.reports.append(report)
+
+    def put(self, rows: Buffer, predicted: Buffer, values: Buffer | None, labels: Sequence[int] | None = None) -> None:
+        """Predictions and decision values of rows. Arguments as of ``add``."""
         width = self.width
+        if values is not None:
+            values = by_pairs(values, len(rows), labels, self.labels)
         for k, row in enumerate(rows):
             self.predicted[row] = predicted[k]
             if values is not None:
                 self.values[row * width : (row + 1) * width] = values[k * width : (k + 1) * width]
-        self.reports.append(report)
-        self.observer.counted("fold", len(self.reports), len(self.bounds) - 1)
 
     def result(self, seeding: Seeding, warm_starts: FoldWarmStarts | None = None) -> CrossValidated:
         """All of it."""

@@ -79,7 +79,7 @@ def optimum_may_stand(param: Parameter) -> bool:
 
 
 class DualFolds:
-    """DualFolds(kernel, budget_bytes, param, targets, Cp, Cn, observer)
+    """DualFolds(kernel, budget_bytes, param, targets, Cp, Cn, observer, sample_weight=None)
 
     Parameters
     ----------
@@ -87,6 +87,7 @@ class DualFolds:
     budget_bytes : float                        for the rows that a solve keeps
     targets : buffer of float64, shape (l,)     of a binary classification > 0 or not
     Cp, Cn : float                              upper bounds of the two classes, C-SVC only
+    sample_weight : buffer of float64, shape (l,), or None      of the rows, > 0
 
     Attributes
     ----------
@@ -103,11 +104,12 @@ class DualFolds:
         Cp: float,
         Cn: float,
         observer: Observer,
+        sample_weight: Buffer | None = None,
     ) -> None:
         self.kernel, self.budget_bytes, self.param, self.targets = kernel, budget_bytes, param, targets
-        self.observer = observer
-        self.problem = build_dual(param, targets, Cp, Cn)
-        self.starts = FoldStarts(kernel, self.problem, param, targets, Cp, Cn)
+        self.observer, self.sample_weight = observer, sample_weight
+        self.problem = build_dual(param, targets, Cp, Cn, sample_weight)
+        self.starts = FoldStarts(kernel, self.problem, param, targets, Cp, Cn, sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
 
@@ -130,7 +132,7 @@ class DualFolds:
         effort, control = Effort(self.kernel), self._control()
         lower, upper = held_out(self.problem, left_out)
         fold = self.problem.changed(lower=lower, upper=upper)
-        sums = coefficient_sums(self.param, len(self.targets) - len(left_out))
+        sums = coefficient_sums(self.param, self._weight_without(left_out))
         solved = None
         if warm is None and self._takes_path(seeding, len(left_out)):
             solved = self._along_path(fold, sums, left_out, effort)
@@ -144,6 +146,13 @@ class DualFolds:
             solved = self._solved(fold, solution, left_out, start.seeder, effort)
         self.last = solved
         return solved
+
+    def _weight_without(self, left_out: Buffer) -> float:
+        """What the rows count for that are not left out."""
+        if self.sample_weight is None:
+            return len(self.targets) - len(left_out)
+        gone = set(left_out)
+        return float(sum(weight for row, weight in enumerate(self.sample_weight) if row not in gone))
 
     def for_larger_C(self) -> WarmStart:
         """What the last fold leaves for the same fold at a larger C."""
@@ -214,7 +223,9 @@ class DualFolds:
         self, fold: DualProblem, solution: DualSolution, left_out: Buffer, seeder: str, effort: Effort
     ) -> SolvedFold:
         seconds, values = effort.spent()
-        coefficients, report = recover(self.param, self.targets, fold, solution, self.observer, values)
+        coefficients, report = recover(
+            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight
+        )
         scale = 1.0
         if self.param.svm_type == SvmType.NU_SVC:
             scale = 1 / solution.r if solution.r else inf

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from libsvmx._core.arrays import ramp
+from libsvmx._core.arrays import ramp, take_float64
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._solvers.seeding.adjust import adjust
@@ -52,7 +52,7 @@ class Start(NamedTuple):
 
 
 class FoldStarts:
-    """FoldStarts(kernel, full, param, targets, Cp, Cn)
+    """FoldStarts(kernel, full, param, targets, Cp, Cn, sample_weight=None)
 
     Parameters
     ----------
@@ -60,15 +60,24 @@ class FoldStarts:
     full : DualProblem                          over all of them
     targets : buffer of float64, shape (l,)
     Cp, Cn : float                              upper bounds of the two classes, C-SVC only
+    sample_weight : buffer of float64, shape (l,), or None
 
     ``fold`` below is the problem with the box of a fold, ``control`` what its start and its solve ask: Stopped ends the
     start.
     """
 
     def __init__(
-        self, kernel: Kernel, full: DualProblem, param: Parameter, targets: Buffer, Cp: float, Cn: float
+        self,
+        kernel: Kernel,
+        full: DualProblem,
+        param: Parameter,
+        targets: Buffer,
+        Cp: float,
+        Cn: float,
+        sample_weight: Buffer | None = None,
     ) -> None:
         self.kernel, self.full, self.param, self.targets, self.costs = kernel, full, param, targets, (Cp, Cn)
+        self.sample_weight = sample_weight
         self.pool = ThreadPool(1)
 
     @cached_property
@@ -80,7 +89,13 @@ class FoldStarts:
         """LIBSVM's start for the rows that take part."""
         gone, n_rows = set(left_out), len(self.targets)
         present = [i for i in range(n_rows) if i not in gone]
-        part = build_dual(self.param, filled("d", (self.targets[i] for i in present)), *self.costs)
+        rest, weights = filled("i", present), self.sample_weight
+        part = build_dual(
+            self.param,
+            take_float64(self.targets, rest),
+            *self.costs,
+            None if weights is None else take_float64(weights, rest),
+        )
         start = zeros("d", self.full.size)
         if any(part.beta):
             for beta, v in zip(part.beta, [*present, *(n_rows + i for i in present)], strict=False):

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray, IntArray
 
-    Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray]  # of a matrix, and the targets
+    # of a matrix, the targets, and the weights of rows
+    Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray, FloatArray | None]
 
 # Seconds between two questions; and a time limit that is over.
 BETWEEN_QUESTIONS = 0.05
@@ -38,7 +39,12 @@ _resident: dict[str, Problem] = {}
 
 
 def resident(
-    name: str, indptr: npt.NDArray[np.int64], indices: IntArray, values: FloatArray, targets: FloatArray
+    name: str,
+    indptr: npt.NDArray[np.int64],
+    indices: IntArray,
+    values: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray | None,
 ) -> Problem:
     """The problem called ``name``, built from its parts when this process sees it first."""
     problem = _resident.get(name)
@@ -46,8 +52,9 @@ def resident(
         import numpy as np
 
         # what comes over a network may not be aligned
-        a, b, c, y = (np.require(part, requirements=["C", "A"]) for part in (indptr, indices, values, targets))
-        problem = Problem(CsrMatrix(a, b, c, copy=False), y.data)
+        parts = (indptr, indices, values, targets, *([] if weights is None else [weights]))
+        a, b, c, y, *w = (np.require(part, requirements=["C", "A"]) for part in parts)
+        problem = Problem(CsrMatrix(a, b, c, copy=False), y.data, sample_weight=w[0].data if w else None)
         _resident.clear()
         _resident[name] = problem
     return problem
@@ -77,12 +84,13 @@ def evaluate_there(
     indices: IntArray,
     values: FloatArray,
     targets: FloatArray,
+    weights: FloatArray | None,
     end: End,
 ) -> tuple[int, Outcome | SolveStatus]:
-    """``evaluate`` in a worker, or what has ended it; ``number`` is that of the column."""
+    """``evaluate`` in a worker, or what has ended it; ``number`` is that of the column, ``weights``: of the rows."""
     limits = end.limits()
     try:
-        problem = resident(name, indptr, indices, values, targets)
+        problem = resident(name, indptr, indices, values, targets, weights)
         return number, limits.look() or evaluate(plan, problem, key, warm_start, limits=limits)
     except StoppedEarly as stop:
         return number, stop.status
@@ -196,6 +204,7 @@ class Workers:
             np.asarray(matrix.indices),
             np.asarray(matrix.values),
             np.asarray(problem.targets),
+            None if problem.sample_weight is None else np.asarray(problem.sample_weight),
         )
         with ending(limits) as end:
             yield from (self._local if self.client is None else self._cluster)(plan, columns, parts, end)

@@ -9,24 +9,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from libsvmx._core.arrays import inverse
-from libsvmx._core.buffers import filled, not_done
+from libsvmx._core.arrays import inverse, ramp, take_int32
+from libsvmx._core.buffers import filled, not_done, zeros
 from libsvmx._core.stopping import Stopped
+from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import counting_part
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
-from libsvmx._train.validation.pair_folds import PairFolds, folds_of
+from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.enums import SvmType
-from libsvmx.exceptions import ParameterError, StoppedEarly
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
+    from libsvmx._train.counting import CountingPart
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -104,26 +107,66 @@ def leave_one_out(
     order, _ = draw_folds(problem, param, n, rand, observer)
     place = inverse(order, n)
     kernels = shared_kernels(problem, param)
+    part = counting_part(problem, param, observer)
+    rows, own_order = (part.rows, part.split(order)[0]) if part else (ramp(n), order)
+    if len(rows) < 2:
+        raise DataError("leave-one-out needs at least 2 rows whose weight is not 0")
+
+    def libsvms(row: int) -> float:
+        return libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
+
     found: Rows | None = None
     try:
-        problem_folds = folds_of(problem, param, observer, kernels)
+        problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
         full = problem_folds.train_full()
-        found = Rows(problem_folds, param, order, full)
-        for row in range(n):
+        found = Rows(problem_folds, param, own_order, full)
+        for at, row in enumerate(rows):
             ask(observer)
-            predicted = found.without(row, seeding, with_values)
-            if exact and found.is_doubtful(row):
-                predicted = libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
-            found.add(row, predicted)
-            observer.counted("row", row + 1, n)
+            predicted = found.without(at, seeding, with_values)
+            found.add(at, libsvms(row) if exact and found.is_doubtful(at) else predicted)
+            observer.counted("row", at + 1, len(rows))
+        whole = of_whole(found, part, problem)
+        if part and exact:
+            for row in part.split(ramp(n))[2]:
+                if found.is_doubtful_for_any(whole, row):
+                    whole.predicted[row] = libsvms(row)
     except Stopped as stop:
-        done = f"leave-one-out has no result; {found.done if found else 0} of {n} rows are done"
-        raise StoppedEarly(stop.status, done, found and found.result()) from None
-    return found.result()
+        done = f"leave-one-out has no result; {found.done if found else 0} of {len(rows)} rows are done"
+        raise StoppedEarly(stop.status, done, found and of_whole(found, part, problem)) from None
+    return whole
+
+
+def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOneOut:
+    """What was found; rows of ``problem`` that do not count are predicted by the training on all of the others."""
+    own = found.result()
+    if part is None:
+        return own
+    model = found.problem_folds.model_of(found.order, full=True)
+    order = folds.group_classes(problem.targets)[0] if own.labels else []
+    _, counting, others = part.split(ramp(len(problem)))
+    out = problem.take(others)
+    values = prediction.decision_values(model, out.matrix, out.rows)
+    width = len(order) * (len(order) - 1) // 2 if own.labels else 1
+    predicted, all_values = zeros("d", len(problem)), zeros("d", len(problem) * width)
+    for rows, labels, some, them in (
+        (counting, own.labels or None, own.values, own.predicted),
+        (others, model.class_labels, values, prediction.labels_of(model, values, len(others))),
+    ):
+        some = by_pairs(some, len(rows), labels, order)
+        for at, row in enumerate(rows):
+            predicted[row] = them[at]
+            all_values[row * width : (row + 1) * width] = some[at * width : (at + 1) * width]
+    return replace(
+        own,
+        predicted=predicted,
+        values=all_values,
+        labels=tuple(order),
+        retrained=take_int32(part.rows, own.retrained),
+    )
 
 
 class Rows:
-    """Rows(problem_folds, param, order, full): the folds of one row each, around the optimum over all rows.
+    """Rows(problem_folds, param, order, full): the folds of one row each, around the optimum over all rows; all count.
 
     Attributes
     ----------
@@ -131,7 +174,7 @@ class Rows:
     """
 
     def __init__(self, problem_folds: ProblemFolds, param: Parameter, order: Buffer, full: FoldReport) -> None:
-        self.problem_folds, self.param, self.full = problem_folds, param, full
+        self.problem_folds, self.param, self.order, self.full = problem_folds, param, order, full
         self.pairs = problem_folds if isinstance(problem_folds, PairFolds) else None
         self.classes = ClassOrder(self.pairs, order) if self.pairs else None
         self.values = problem_folds.full_values()
@@ -163,6 +206,13 @@ class Rows:
     def is_doubtful(self, row: int) -> bool:
         """Whether two optima to eps might disagree on the label of the row that was left out last."""
         return is_doubtful(self.own(row), self.problem_folds.rho_widths(), self.param.eps)
+
+    def is_doubtful_for_any(self, whole: LeftOneOut, row: int) -> bool:
+        """The same of a row of the whole that does not count."""
+        width = len(whole.values) // len(whole.predicted)
+        own = filled("d", (v for v in whole.values[row * width : (row + 1) * width] if v == v))
+        widest = max(self.problem_folds.rho_widths(), default=0.0)
+        return is_doubtful(own, [widest] * len(own), self.param.eps)
 
     def add(self, row: int, predicted: float) -> None:
         """The prediction of the next row."""

@@ -14,9 +14,10 @@ from libsvmx._train.training import assemble_classifier, class_costs, pair_probl
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 from libsvmx._train.validation.single_folds import SingleFolds
-from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
@@ -31,15 +32,13 @@ def folds_of(
     problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider | None = None
 ) -> ProblemFolds:
     """What solves the folds of this problem; ``kernels`` of its rows, if there were or will be other solves."""
-    if problem.sample_weight is not None:
-        raise ParameterError("alpha seeding and leave-one-out take no weights of rows: cross-validate without a seeder")
     kernels = kernels or shared_kernels(problem, param)
     if not param.svm_type.is_classification:
         return SingleFolds(problem, param, observer, kernels)
     return PairFolds(problem, param, observer, kernels)
 
 
-def by_pairs(values: Buffer, n: int, labels: tuple[int, ...] | None, all_labels: list[int]) -> Buffer:
+def by_pairs(values: Buffer, n: int, labels: Sequence[int] | None, all_labels: list[int]) -> Buffer:
     """Decision values of a model with the classes ``labels`` in the order of the pairs of ``all_labels``.
 
     A pair the other way round changes its sign; pairs that the model lacks have nan.
@@ -64,7 +63,8 @@ class PairFolds(ProblemFolds):
 
     def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
         self.problem, self.param, self.ask = problem, param, partial(ask, observer)
-        self.labels, start, order = folds.group_classes(problem.targets)
+        labels, start, order = folds.group_classes(problem.targets)
+        self.labels: list[int] = labels
         k = len(self.labels)
         self.class_of, self.place = zeros("i", len(problem)), zeros("i", len(problem))  # place of a row in its class
         for c in range(k):
@@ -77,7 +77,9 @@ class PairFolds(ProblemFolds):
         for i in range(k):
             for j in range(i + 1, k):
                 pair = pair_problem(problem, order, start, i, j)
-                self.pairs[i, j] = DualFolds(*kernels.of(pair), param, pair.targets, costs[i], costs[j], observer)
+                self.pairs[i, j] = DualFolds(
+                    *kernels.of(pair), param, pair.targets, costs[i], costs[j], observer, pair.sample_weight
+                )
 
     def train_full(self) -> FoldReport:
         return joined([pair.train_full() for pair in self.pairs.values()])
@@ -159,7 +161,6 @@ class PairFolds(ProblemFolds):
         return self.labels[max(present, key=lambda c: votes[c])]
 
     def model_of(self, rest: Buffer, full: bool = False) -> Model:
-        """The classifier of the last fold, or of the training over all rows; LIBSVM's order decides equal votes."""
         part = self.problem.take(rest)
         labels, start, order = folds.group_classes(part.targets)
         number = [self.labels.index(label) for label in labels]

@@ -11,6 +11,7 @@ from libsvmx._train.validation.fold_start import WarmStart
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from libsvmx._train.model import Model
     from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
@@ -20,10 +21,16 @@ WarmStarts = dict[tuple[int, int], WarmStart]
 
 
 class ProblemFolds(ABC):
-    """SingleFolds has one DualFolds, PairFolds one for each pair of classes.
+    """SingleFolds has one DualFolds, PairFolds one for each pair of classes. All rows count.
 
     What solves or predicts raises Stopped where the call has to come to an end.
+
+    Attributes
+    ----------
+    labels : list of int, or None       the classes whose pairs decision values are of
     """
+
+    labels: list[int] | None
 
     @abstractmethod
     def train_full(self) -> FoldReport:
@@ -45,6 +52,11 @@ class ProblemFolds(ABC):
     @abstractmethod
     def full_values(self) -> Buffer:
         """Decision values of all rows by the training over all of them, in the order of the pairs."""
+
+    @abstractmethod
+    def model_of(self, rest: Buffer, full: bool = False) -> Model:
+        """The model of the last fold, whose rows are ``rest`` in the order of the folds, or of the training over all
+        rows; of a classification the order decides equal votes."""
 
     @abstractmethod
     def rho_widths(self) -> list[float]:

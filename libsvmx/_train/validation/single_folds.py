@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
+from libsvmx._train.training import assemble_single
 from libsvmx._train.validation.dual_folds import DualFolds
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 
 if TYPE_CHECKING:
     from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -23,8 +25,8 @@ class SingleFolds(ProblemFolds):
     """SingleFolds(problem, param, observer, kernels): the folds of a one-class SVM or a regression."""
 
     def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
-        self.param = param
-        self.folds = DualFolds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer)
+        self.problem, self.param, self.labels = problem, param, None
+        self.folds = DualFolds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer, problem.sample_weight)
 
     def train_full(self) -> FoldReport:
         return joined([self.folds.train_full()])
@@ -43,6 +45,11 @@ class SingleFolds(ProblemFolds):
 
     def full_values(self) -> Buffer:
         return self.folds.decided(ramp(len(self.folds.targets)), self.folds.full)
+
+    def model_of(self, rest: Buffer, full: bool = False) -> Model:
+        solved = self.folds.full if full else self.folds.last
+        assert solved is not None
+        return assemble_single(self.problem, self.param, solved.coefficients, solved.report.rho, solved.report.status)
 
     def rho_widths(self) -> list[float]:
         return [self.folds.rho_width]

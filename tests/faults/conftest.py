@@ -1,0 +1,34 @@
+"""One process that runs the commands, and a folder with what they start from."""
+
+import os
+from random import Random
+
+import pytest
+from support.faults import Server, make_ground
+from support.seeds import SEED
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    found = Server(tmp_path_factory.mktemp("server"))
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="session")
+def ground(tmp_path_factory, server):
+    return make_ground(tmp_path_factory.mktemp("ground"), server)
+
+
+@pytest.fixture(scope="session")
+def chosen(exhaustive):
+    """A function (numbers, name): some of the numbers, drawn from LIBSVMX_FUZZ_SEED; LIBSVMX_FAULTS=all takes all."""
+
+    def draw(numbers, name):
+        numbers = list(numbers)
+        if os.environ.get("LIBSVMX_FAULTS") == "all":
+            return numbers
+        size = min(len(numbers), 8 if exhaustive else 2)
+        return sorted(Random(f"{SEED} {name}").sample(numbers, size))
+
+    return draw

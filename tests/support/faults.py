@@ -1,0 +1,253 @@
+"""Commands in which one call of the system goes wrong, or which are killed, and what they may leave behind."""
+
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from support.commands import PATIENCE
+from support.data import DATA
+from support.gridengine import result_lines, rows
+
+FOLDER = Path(__file__).parents[1] / "faults"
+COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
+HEART = DATA / "heart_scale"
+SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
+
+
+def built_shim(folder):
+    """The library of shim.c; skips where there can be none."""
+    if not sys.platform.startswith("linux") or shutil.which(COMPILER) is None:
+        pytest.skip("the shim needs Linux and a C compiler")
+    built = folder / "shim.so"
+    done = subprocess.run(
+        [COMPILER, "-shared", "-fPIC", "-O1", "-o", built, FOLDER / "shim.c", "-ldl"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.skip(f"the shim does not compile here: {done.stderr[:200]}")
+    return built
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended: its exit code, or minus the signal that killed it; ``calls`` of the kind there were."""
+
+    code: int
+    out: str
+    err: str
+    calls: int
+
+
+class Server:
+    """Server(folder): runs commands, each in a child of one process that has imported everything (server.py)."""
+
+    def __init__(self, folder):
+        self.folder, self.library, self.process = folder, built_shim(folder), None
+
+    def run(self, words, folder, worth_keeping=0.0, **settings):
+        """A finished command. ``settings`` are those of shim.c, in lower case and without FAULT_."""
+        if self.process is None:
+            self.start()
+        count, found = self.folder / "count", {f"FAULT_{name.upper()}": value for name, value in settings.items()}
+        job = {
+            "words": words.split() if isinstance(words, str) else words,
+            "folder": str(folder),
+            "settings": {"FAULT_COUNT": count, **found},
+            "worth_keeping": worth_keeping,
+        }
+        self.process.stdin.write(json.dumps(job, default=str) + "\n")
+        self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            self.stop()
+            pytest.fail(f"{job} hangs")
+        answer = self.process.stdout.readline()
+        assert answer, f"{job}: the server died"
+        return Done(**json.loads(answer), calls=int.from_bytes(count.read_bytes(), sys.byteorder))
+
+    def start(self):
+        environment = {**os.environ, "LD_PRELOAD": str(self.library), "OPENBLAS_NUM_THREADS": "1"}
+        # -B: byte code of modules is none of the files in question
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", FOLDER / "server.py"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            start_new_session=True,
+        )
+
+    def stop(self):
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)  # a child that hangs, too
+            self.process.communicate()
+            self.process = None
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command under test.
+
+    Attributes
+    ----------
+    words : str
+    outputs : tuple of str     in the order in which they take their places
+    copies : dict              files that are made anew before each run: name to the file of the ground it is a copy of
+    again : tuple of (str, str)     (words, file): what goes on after an early end, if that file is there by then
+    steps : bool               outputs come one by one, and may be new or old in any order
+    rounded : bool             with less memory its numbers may be rounded in another way
+    """
+
+    words: str
+    outputs: tuple[str, ...] = ("out",)
+    copies: dict[str, str] = field(default_factory=dict)
+    again: tuple[str, str] | None = None
+    steps: bool = False
+    rounded: bool = False
+
+
+GRID = "svmx-grid -log2c 0,2,1 -log2g -2,-4,-1 -v 3 -png null -out out --csv table --json list"
+COMMANDS = {
+    "train": Command("svmx-train -q heart out"),
+    "estimates": Command("svmx-train -q -b 1 heart out"),
+    "chunked": Command("svmx-train -q --solver chunked heart out"),
+    "irwls": Command("svmx-train -q --solver irwls heart out"),
+    "crsvm": Command("svmx-train -q --solver crsvm --rank 20 heart out"),
+    "linear": Command("svmx-train -q --solver crsvm -t 0 heart out"),
+    "predict": Command("svmx-predict -q heart model out"),
+    "probabilities": Command("svmx-predict -q -b 1 heart model out"),
+    "scale": Command("svmx-scale -s out heart"),
+    "subset": Command("svmx-subset --random-state 3 heart 100 out rest", ("out", "rest")),
+    "update": Command(
+        "svmx-update -q --state state --save-state state --add more out",
+        ("out", "state"),
+        {"state": "old state"},
+        rounded=True,
+    ),
+    "from model": Command("svmx-update -q --save-state state --add more first m out", ("out", "state"), rounded=True),
+    "window": Command(
+        "svmx-update -q --window 150 --step 60 heart out predictions", ("predictions", "out"), rounded=True
+    ),
+    "grid": Command(f"{GRID} heart", ("out", "table", "list"), again=(f"{GRID} -resume out heart", "out"), steps=True),
+    "easy": Command(
+        "svmx-easy few more",
+        ("few.range", "few.scale", "few.scale.out", "few.model", "more.scale", "more.predict"),
+        again=("svmx-easy --resume few more", "few.scale.out"),
+        steps=True,
+    ),
+}
+
+
+def make_ground(folder, server):
+    """What commands start from."""
+    lines = HEART.read_bytes().splitlines(keepends=True)
+    for name, part in (("heart", lines), ("first", lines[:200]), ("more", lines[200:]), ("few", lines[:40])):
+        (folder / name).write_bytes(b"".join(part))
+    for words in (
+        "svmx-train -q -b 1 heart model",
+        "svmx-train -q first m",
+        "svmx-update -q --save-state s first m m2",
+    ):
+        done = server.run(words, folder)
+        assert done.code == 0, done
+    (folder / "s").rename(folder / "old state")
+    return folder
+
+
+class Case:
+    """Case(name, ground, folder, server, kind): a command in a folder of its own, an old file in each output's place.
+
+    Attributes
+    ----------
+    old, new : dict of str to bytes      outputs before, and after a run in which nothing goes wrong
+    calls : list of str                  what that run called, of ``kind``; not known for memory
+    n_calls : int
+    """
+
+    def __init__(self, name, ground, folder, server, kind="file"):
+        self.command = COMMANDS[name]
+        self.ground, self.folder, self.server, self.kind = ground, folder, server, kind
+        log = folder.parent / "calls"
+        self.prepare()
+        self.old = self.contents()
+        log.unlink(missing_ok=True)
+        done = server.run(self.command.words, folder, kind=kind, log=log)
+        assert done.code == 0, done.err
+        self.n_calls, self.printed = done.calls, done.out
+        self.new = self.contents()
+        self.calls = log.read_text().split() if log.exists() else []
+        assert all(self.new[name] != self.old[name] for name in self.command.outputs)
+
+    def prepare(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self.ground, self.folder)
+        for name in self.command.outputs:
+            source = self.command.copies.get(name)
+            (self.folder / name).write_bytes((self.ground / source).read_bytes() if source else b"OLD\n")
+
+    def contents(self):
+        """Outputs; of a grid what they say."""
+        found = {}
+        for name in self.command.outputs:
+            content = (self.folder / name).read_bytes() if (self.folder / name).exists() else b""
+            found[name] = meaning(name, content) if self.command.steps else content
+        return found
+
+    def run(self, number, act, **settings):
+        """The command with one call that goes wrong, and ``n_new``."""
+        self.prepare()
+        done = self.server.run(self.command.words, self.folder, kind=self.kind, call=number, act=act, **settings)
+        return done, self.n_new(done)
+
+    def n_new(self, done):
+        """How many outputs are new, each old or new as a whole, and the new ones first."""
+        assert "Traceback" not in done.err, done.err
+        found, outputs = self.contents(), self.command.outputs
+        if self.kind == "memory" and self.command.rounded and done.code == 0:
+            assert numbers(found["out"]) == pytest.approx(numbers(self.new["out"]), rel=1e-6, abs=1e-9)
+            return len(outputs)
+        is_new = [found[name] == self.new[name] for name in outputs]
+        if not self.command.steps:
+            assert all(found[name] in (self.old[name], self.new[name]) for name in outputs), "half written"
+            assert is_new == sorted(is_new, reverse=True), "out of order"
+        return sum(is_new)
+
+    def again(self):
+        """The same command, or what goes on with its work, does what it would have done."""
+        words = self.command.words
+        if self.command.again and (self.folder / self.command.again[1]).read_bytes() not in (b"", b"OLD\n"):
+            words = self.command.again[0]
+        done = self.server.run(words, self.folder)
+        assert done.code == 0, done
+        assert self.contents() == self.new
+        assert self.left() == []
+
+    def left(self):
+        return [path.name for path in self.folder.rglob(".*.tmp")]
+
+
+def numbers(content):
+    """All numbers of a text."""
+    return [float(word) for word in re.findall(rb"(?<![\w.])[-+]?\d[\d.]*(?:e[-+]?\d+)?", content)]
+
+
+def meaning(name, content):
+    """What an output of a grid says, without times and the order of points; another file as it is."""
+    if not content.endswith(b"\n") or content == b"OLD\n":
+        return content
+    if name == "table":
+        return rows(content)
+    if name == "list":
+        return re.sub(rb'"seconds": [^,}]*', b"", content)
+    return sorted(result_lines(content)) if name.endswith("out") else content
