@@ -31,7 +31,7 @@ LAYERS = {
         "_train/updating",
         "_train/cluster",
         "io",
-        "api dask cli compat commonutil svm svmutil __init__",
+        "api dask cli compat commonutil grid svm svmutil __init__",
     ),
     "tools": (
         "powers_of_five snapshot solver_options check_layers",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,11 @@ from libsvmx._train.validation.grid_search import Outcome, Plan, Search
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import Progress, write_tables
-from libsvmx.cli.process import on_interrupt_say, printer, run, tidy_end, warn
+from libsvmx.cli.options import HelpRequested, UsageError
+from libsvmx.cli.process import Ended, die_by, on_interrupt_say, printer, run, tidy_end, warn
 from libsvmx.cli.train import row_weights
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import DataError, StoppedEarly, SvmxError
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.svmlight import DataFile, read_data
 
@@ -163,8 +165,8 @@ def read(job: Job, param: Parameter) -> DataFile:
     return data
 
 
-def main(argv: list[str]) -> int:
-    """The command, given its arguments; returns its exit code."""
+def searched(argv: list[str]) -> Point:
+    """The best point of what a command line asks for, with everything printed and written."""
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
@@ -172,6 +174,43 @@ def main(argv: list[str]) -> int:
     best = search_file(job, read(job, param), say, observer).best
     powers = [str(2.0**value) for value in best.key if value is not None]
     say(f"{' '.join(powers)} {best.rate}\n")
+    return best
+
+
+def find_parameters(
+    dataset_pathname: str | os.PathLike[str], options: str | Iterable[object] = ""
+) -> tuple[float, dict[str, float]]:
+    """grid.py's function: search C and gamma as the command does, which also prints and writes the results.
+
+    Parameters
+    ----------
+    dataset_pathname : path
+    options : str or sequence      those of svmx-grid; text is split at blanks
+
+    Returns
+    -------
+    rate : float       of the best point: accuracy in percent, or mean squared error of a regression
+    param : dict       its ``c`` and ``g``, those that were searched
+
+    Raises
+    ------
+    SvmxError, OSError
+    """
+    words = options.split() if isinstance(options, str) else map(str, options)
+    try:
+        best = searched([*words, os.fspath(dataset_pathname)])
+    except (UsageError, HelpRequested) as error:
+        raise ParameterError(str(error)) from None
+    except Ended as end:
+        if end.signum != signal.SIGINT:
+            die_by(end.signum)
+        raise KeyboardInterrupt from None
+    return best.rate, {name: 2.0**v for name, v in (("c", best.log2c), ("g", best.log2g)) if v is not None}
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    searched(argv)
     return 0
 
 

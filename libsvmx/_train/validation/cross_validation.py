@@ -245,6 +245,7 @@ class Results:
         """
         self.put(rows, predicted, values, labels)
         self.reports.append(report)
+        self.observer.counted("fold", len(self.reports), len(self.bounds) - 1)
 
     def put(self, rows: Buffer, predicted: Buffer, values: Buffer | None, labels: Sequence[int] | None = None) -> None:
         """Predictions and decision values of rows. Arguments as of ``add``."""
