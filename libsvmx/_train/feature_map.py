@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.memory import require, threads_that_fit
 from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.featurerows import (
@@ -41,6 +42,9 @@ LARGEST = 1.7e38
 # What a full factor of K leaves out, relative to its trace.
 FULL = 1e-15
 UNFINISHED = "the features of the rows are not finished, so there is no model; give it more time, or a smaller rank"
+# Arrays of the size of a low-rank factor while it is made, where they are more than while it is used.
+COPIES = {"nystrom": 2, "eigen": 12}
+TAKE_LESS = "; a low-rank approximation (--rank) needs less"
 OVERFLOW_CAUSE = "kernel values of rows with themselves overflow: scale the data"
 
 
@@ -97,6 +101,10 @@ class FeatureMap:
         if n > rows.m:
             return None
         check_size(n)
+        if not is_linear:
+            self.check_memory(n, min(rows.m * n, rows.nnz * (rows.nnz // rows.m + 3) // 2), TAKE_LESS)
+        else:
+            self.check_memory(n, rows.nnz, TAKE_LESS)
         return rows if is_linear else second_order_rows(rows, param.gamma, param.coef0, asking)
 
     def factor_rows(self, observer: Observer, asking: Asking) -> FeatureRows:
@@ -104,7 +112,10 @@ class FeatureMap:
         from libsvmx._kernels.approximation import Approximation
 
         solver, m = self.solver, len(self.problem)
-        check_size(min(solver.rank, m) if solver.low_rank else m)
+        most = min(solver.rank, m) if solver.low_rank else m
+        check_size(most)
+        copies = COPIES.get(solver.low_rank, 1)
+        self.check_memory(most, copies * m * most, "; a smaller --rank needs less" if solver.low_rank else TAKE_LESS)
         settings = solver.approximation() if solver.low_rank else Approximation("cholesky", rank_error=FULL)
         self.low_rank = factor_of(self.problem, self.param, settings, asking, self.predicts)
         n = self.low_rank.factor.shape[1]
@@ -112,6 +123,19 @@ class FeatureMap:
             observer.factorized(n, self.low_rank.trace_error, self.low_rank.trace)
         check_size(n)
         return DenseRows(self.low_rank.factor)
+
+    def check_memory(self, n: int, entries: int, advice: str) -> None:
+        """Raise TooLittleMemory if there is not enough for n features with so many entries.
+
+        They are copied for each pair of classes. The normal matrix is there as the sum, a term of it for each thread,
+        and the factor. Of vectors over rows there are some tens.
+        """
+        squares, vectors = (3 + self.threads()) * n * n, 40 * len(self.problem)
+        require(8 * (2 * entries + squares + vectors), f"solver {self.solver.name} with {n} features", advice)
+
+    def threads(self) -> int:
+        """How many may work on features."""
+        return threads_that_fit(thread_count(self.param.threads))
 
     def of(self, problem: Problem, asking: Asking = NOBODY) -> FeatureRows:
         """The features of the rows of ``problem``, which are among those of the whole."""
@@ -148,7 +172,7 @@ class FeatureMap:
 
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""
-        threads = thread_count(self.param.threads)
+        threads = self.threads()
         rows = self.of(problem, LetSignalsIn(control))
         return self.solver.solve_features(dual, rows, control, threads, observer.iterated)
 
@@ -174,7 +198,7 @@ def factor_of(
         param.coef0,
         settings,
         param.cache_size * 2**20,
-        thread_count(param.threads),
+        threads_that_fit(thread_count(param.threads)),
         asking,
         transform,
     )

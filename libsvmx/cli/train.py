@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from libsvmx._core.memory import TooLittleMemory
 from libsvmx._core.rand import Rand
 from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
@@ -330,6 +331,8 @@ def main(argv: list[str]) -> int:
         model = train_problem(problem, param, Rand(1), observer)
     except DataError as error:
         raise data.locate(error) from error
+    except TooLittleMemory:
+        raise
     except MemoryError as error:
         raise MemoryError(f"{str(error) or 'training'}; a smaller -m needs less") from error
     with tidy_end():

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
+from libsvmx._core.memory import TooLittleMemory
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
 from libsvmx._train.limits import ask, limited
@@ -191,6 +192,8 @@ def main(argv: list[str]) -> int:
             slide(job, param, files[0], *targets)
         else:
             update(job, param, files, targets)
+    except TooLittleMemory:
+        raise
     except MemoryError as error:
         raise MemoryError(f"{str(error) or 'updating'}; a smaller -m needs less") from error
     return 0
