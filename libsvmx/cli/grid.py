@@ -97,7 +97,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     except DataError as error:
         raise data.locate(error) from error
     except StoppedEarly as stop:
-        further = "" if job.out is None else "; go on with -resume"
+        further = "" if job.out is None else f"; the same command with {job.going_on} goes on"
         raise SvmxError(f"{stop}{further}") from None
     finally:
         progress.close()

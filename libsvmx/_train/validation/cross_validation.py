@@ -157,15 +157,15 @@ def seeded(
         predicted, values = problem_folds.predict(rest, held_out, with_values)
         if others is not None and len(others):
             model, out = problem_folds.model_of(rest), problem.take(others)
-            results.put(others, *predicted_by(model, out), model.class_labels)
+            results.put(others, *predicted_by(model, out, results.observer), model.class_labels)
         results.add(rows, predicted, values, report, problem_folds.labels)
         if left is not None:
             left.append(problem_folds.for_larger_C())
 
 
-def predicted_by(model: Model, problem: Problem) -> tuple[Buffer, Buffer]:
-    """Predictions and decision values of rows that took no part in any fold."""
-    values = prediction.decision_values(model, problem.matrix, problem.rows)
+def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
+    """Predictions and decision values of rows that took no part in any fold. Raises Stopped."""
+    values = prediction.decision_values(model, problem.matrix, problem.rows, partial(ask, observer))
     return prediction.labels_of(model, values, len(problem)), values
 
 
