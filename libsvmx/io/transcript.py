@@ -7,7 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer, Remark, SolveReport
+from libsvmx._train.observer import Observer, Remark
 
 if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration

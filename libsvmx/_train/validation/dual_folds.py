@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
-    from libsvmx._train.observer import Observer, SolveReport
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.validation.fold_start import Start
     from libsvmx._train.validation.scheme import Seeding
@@ -224,7 +224,7 @@ class DualFolds:
     ) -> SolvedFold:
         seconds, values = effort.spent()
         coefficients, report = recover(
-            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight
+            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight, seconds
         )
         scale = 1.0
         if self.param.svm_type == SvmType.NU_SVC:
