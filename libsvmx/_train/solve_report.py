@@ -15,8 +15,8 @@ class SolveReport:
 
     Attributes
     ----------
-    iterations : int           steps of the solver: of two variables in SMO, of the interior-point method in crsvm, working
-        sets in a decomposition; in the model of a state the straight lines of its last path
+    iterations : int           steps of the solver: of two variables in SMO and decompositions, of the interior-point
+        method in crsvm; in the model of a state the straight lines of its last path
     objective, rho : float     of the dual problem; decision value = sum of coef K minus rho
     n_sv, n_bsv : int          rows with a coefficient, and those at their bound
     quantity : str or None     what the formulation yields, and ``value`` : float how much: nu of C-SVC (None when the
@@ -24,10 +24,10 @@ class SolveReport:
     status : SolveStatus       how it ended
     rows_computed, values_computed : int      kernel rows, and all kernel values
     gap : float                KKT gap over all variables
-    subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to pair
-        steps; both are 0 along LIBSVM's path
-    seconds : float            wall time of the solve, kernel rows included; what several solves share, such as features
-        and low-rank factors, and the folds of probability estimates are not in it
+    subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to
+        pair steps; both are 0 along LIBSVM's path
+    seconds : float            wall time of the solve, kernel rows included; what several solves share, such as
+        features and low-rank factors, and the folds of probability estimates are not in it
     """
 
     iterations: int

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.fold_start import Start
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
