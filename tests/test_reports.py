@@ -51,7 +51,10 @@ def test_a_model_keeps_what_its_observer_was_told(name):
 def test_reports_are_not_those_of_probability_estimates(y, options):
     recorder = Recorder()
     model = libsvmx.train(X, y, probability=True, observer=recorder, **options)
-    assert model.reports == libsvmx.train(X, y, **options).reports
+    usual = libsvmx.train(X, y, **options)
+    uncounted = {"rows_computed": 0, "values_computed": 0}  # the folds have computed them
+    for report, other in zip(model.reports, usual.reports, strict=True):
+        assert replace(report, **uncounted) == replace(other, **uncounted)
     assert set(model.reports) <= set(recorder.reports)
 
 
@@ -89,7 +92,8 @@ def test_the_model_of_a_state(y, options, tmp_path):
     path = str(tmp_path / "state")
     state.save(path)
     loaded = libsvmx.State.load(path).model.reports
-    assert [report.objective for report in loaded] == [report.objective for report in model.reports]
+    objectives = [report.objective for report in model.reports]
+    assert [report.objective for report in loaded] == pytest.approx(objectives, rel=1e-12)
 
 
 def test_pairs_of_a_state_whose_classes_changed_places():
