@@ -103,7 +103,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     SvmxError              ``time_limit`` is over, and there is no factor yet. A Cholesky factor is then that of the
         pivots so far, and of less rank
     """
-    param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options})
+    param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options}, X=X)
     solver = param.solver
     if not isinstance(solver, CRSVM) or not solver.low_rank:
         raise ParameterError("a low-rank factor needs a rank, or the error that it may have (rank_error)")

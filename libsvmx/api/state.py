@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating import state
 from libsvmx._train.updating.from_model import completed, state_of_model
 from libsvmx.api.arrays import as_matrix, decision_values, model_of, parameter_of, predict, targets_of, weights_of
+from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray, Ids
 
@@ -54,11 +55,12 @@ class State(state.State):
         model_of(model)
         if param is None and model.statuses:
             param = replace(model.param, probability=False)
-        param = completed(parameter_of(param, options), model, options)
+        param = completed(parameter_of(param, options, X=X), model, options)
         matrix = as_matrix(X)
         targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
         problem = Problem(matrix, targets, sample_weight=row_weights)
-        return state_of_model(problem, param, model, observer or Observer(), cls)
+        with early_stops_warned(observer) as told:
+            return state_of_model(problem, param, model, told, cls)
 
     @classmethod
     def load(cls, path: str) -> Self:
@@ -114,7 +116,14 @@ class State(state.State):
         X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
         matrix = as_matrix(X)
         targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
-        return self.change(matrix, targets, remove, observer or Observer(), row_weights)
+        with early_stops_warned(observer) as told:
+            return self.change(matrix, targets, remove, told, row_weights)
+
+    def set_cost(self, C: float, observer: Observer | None = None) -> None:
+        with early_stops_warned(observer) as told:
+            super().set_cost(C, told)
+
+    set_cost.__doc__ = state.State.set_cost.__doc__
 
     def predict(self, X: Any) -> FloatArray:
         """As ``libsvmx.predict(state.model, X)``."""
