@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.updating.transaction import UpdateReport
     from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._version import VERSION as __version__
@@ -42,7 +43,14 @@ if TYPE_CHECKING:
     from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
     from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
     from libsvmx.enums import KernelType, SvmType
-    from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
+    from libsvmx.exceptions import (
+        ConvergenceWarning,
+        DataError,
+        FormatError,
+        ParameterError,
+        StoppedEarly,
+        SvmxError,
+    )
     from libsvmx.sklearn import SVC as SVC
     from libsvmx.sklearn import SVR as SVR
     from libsvmx.sklearn import NuSVC as NuSVC
@@ -57,6 +65,7 @@ __all__ = [
     "SEEDERS",
     "SMO",
     "Chunked",
+    "ConvergenceWarning",
     "CrossValidation",
     "CsrMatrix",
     "DataError",
@@ -71,6 +80,7 @@ __all__ = [
     "Observer",
     "Parameter",
     "ParameterError",
+    "SolveReport",
     "State",
     "StoppedEarly",
     "SvmType",
@@ -93,6 +103,7 @@ __all__ = [
 _HOME = {
     "CRSVM": "_solvers.interior_point.settings",
     "Chunked": "_solvers.decomposition.settings",
+    "ConvergenceWarning": "exceptions",
     "CrossValidation": "api.validation",
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
@@ -110,6 +121,7 @@ _HOME = {
     "ParameterError": "exceptions",
     "SMO": "_solvers.smo.settings",
     "SEEDERS": "_solvers.seeding.registry",
+    "SolveReport": "_train.solve_report",
     "State": "api.state",
     "StoppedEarly": "exceptions",
     "SvmType": "enums",

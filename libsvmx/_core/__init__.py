@@ -1,9 +1,12 @@
 """Buffers, sparse rows, factors, random numbers, threads, and the hot loops in C.
 
     CsrMatrix (matrix)              the one form in which data enters the package; open this first
+    interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     Cholesky (cholesky)             a triangular factor whose rows come and go
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
+    memory                          how much there is, asked before work begins
+    dense  symmetric_eigen          BLAS and LAPACK in pieces, for those who have NumPy
     stopping  jobs                  work in pieces, between which it is asked whether to stop; and by threads of Python
     Rand (rand)                     glibc's rand()
     last_words                      what a process says when a signal ends it

@@ -126,8 +126,7 @@ def cholesky(problem: BlockedRows, settings: Approximation, partial: bool = True
     except Stopped:
         if not (partial and elimination.pivots):
             raise
-        return elimination.result(transform, LetSignalsIn(problem.asking))
-    return elimination.result(transform, problem.asking)
+    return elimination.result(transform)
 
 
 class Elimination:
@@ -180,8 +179,9 @@ class Elimination:
         problem.check_residual(residual)
         return True
 
-    def result(self, transform: bool, asking: Asking) -> LowRank:
+    def result(self, transform: bool) -> LowRank:
         """The factor as it is; the end of ``factor``."""
+        asking = LetSignalsIn(self.problem.asking)
         factor = first_columns(self.factor, len(self.pivots), asking)
         found = None
         if transform:

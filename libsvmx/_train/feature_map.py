@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.memory import require, threads_that_fit
 from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.featurerows import (
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer, FloatArray, IntArray
-    from libsvmx.enums import SolveStatus
 
 # Their normal matrix has 3.2 GB.
 MOST_FEATURES = 20_000
@@ -41,6 +42,9 @@ LARGEST = 1.7e38
 # What a full factor of K leaves out, relative to its trace.
 FULL = 1e-15
 UNFINISHED = "the features of the rows are not finished, so there is no model; give it more time, or a smaller rank"
+# Arrays of the size of a low-rank factor while it is made, where they are more than while it is used.
+COPIES = {"nystrom": 2, "eigen": 12}
+TAKE_LESS = "; a low-rank approximation (--rank) needs less"
 OVERFLOW_CAUSE = "kernel values of rows with themselves overflow: scale the data"
 
 
@@ -97,6 +101,10 @@ class FeatureMap:
         if n > rows.m:
             return None
         check_size(n)
+        if not is_linear:
+            self.check_memory(n, min(rows.m * n, rows.nnz * (rows.nnz // rows.m + 3) // 2), TAKE_LESS)
+        else:
+            self.check_memory(n, rows.nnz, TAKE_LESS)
         return rows if is_linear else second_order_rows(rows, param.gamma, param.coef0, asking)
 
     def factor_rows(self, observer: Observer, asking: Asking) -> FeatureRows:
@@ -104,7 +112,10 @@ class FeatureMap:
         from libsvmx._kernels.approximation import Approximation
 
         solver, m = self.solver, len(self.problem)
-        check_size(min(solver.rank, m) if solver.low_rank else m)
+        most = min(solver.rank, m) if solver.low_rank else m
+        check_size(most)
+        copies = COPIES.get(solver.low_rank, 1)
+        self.check_memory(most, copies * m * most, "; a smaller --rank needs less" if solver.low_rank else TAKE_LESS)
         settings = solver.approximation() if solver.low_rank else Approximation("cholesky", rank_error=FULL)
         self.low_rank = factor_of(self.problem, self.param, settings, asking, self.predicts)
         n = self.low_rank.factor.shape[1]
@@ -112,6 +123,19 @@ class FeatureMap:
             observer.factorized(n, self.low_rank.trace_error, self.low_rank.trace)
         check_size(n)
         return DenseRows(self.low_rank.factor)
+
+    def check_memory(self, n: int, entries: int, advice: str) -> None:
+        """Raise TooLittleMemory if there is not enough for n features with so many entries.
+
+        They are copied for each pair of classes. The normal matrix is there as the sum, a term of it for each thread,
+        and the factor. Of vectors over rows there are some tens.
+        """
+        squares, vectors = (3 + self.threads()) * n * n, 40 * len(self.problem)
+        require(8 * (2 * entries + squares + vectors), f"solver {self.solver.name} with {n} features", advice)
+
+    def threads(self) -> int:
+        """How many may work on features."""
+        return threads_that_fit(thread_count(self.param.threads))
 
     def of(self, problem: Problem, asking: Asking = NOBODY) -> FeatureRows:
         """The features of the rows of ``problem``, which are among those of the whole."""
@@ -125,8 +149,7 @@ class FeatureMap:
         problem: Problem,
         classes: tuple[list[int], list[int], Buffer],
         betas: list[Buffer],
-        rhos: list[float],
-        statuses: list[SolveStatus],
+        reports: list[SolveReport],
     ) -> Model:
         """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
 
@@ -144,11 +167,11 @@ class FeatureMap:
             rows = np.concatenate([numbers[start[c] : start[c + 1]] for c in (i, j)])
             coefs.append(low_rank.transform @ (low_rank.factor[rows].T @ np.asarray(beta)))
         pivots = vectors_of(self.problem, low_rank.pivots, self.param)
-        return model_on_pivots(self.param, pivots, labels, coefs, rhos, statuses, low_rank.pivots + 1)
+        return model_on_pivots(self.param, pivots, labels, coefs, reports, low_rank.pivots + 1)
 
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""
-        threads = thread_count(self.param.threads)
+        threads = self.threads()
         rows = self.of(problem, LetSignalsIn(control))
         return self.solver.solve_features(dual, rows, control, threads, observer.iterated)
 
@@ -174,7 +197,7 @@ def factor_of(
         param.coef0,
         settings,
         param.cache_size * 2**20,
-        thread_count(param.threads),
+        threads_that_fit(thread_count(param.threads)),
         asking,
         transform,
     )
@@ -194,8 +217,7 @@ def model_on_pivots(
     pivots: CsrMatrix,
     labels: list[int],
     coefs: list[FloatArray],
-    rhos: list[float],
-    statuses: list[SolveStatus],
+    reports: list[SolveReport],
     row_numbers: IntArray | None = None,
 ) -> Model:
     """A model of functions sum_p k(x, p) coef_p - rho over common vectors, one for each pair (0, 1), (0, 2), …
@@ -213,9 +235,9 @@ def model_on_pivots(
         k,
         pivots.take(tiled),
         table.reshape(-1).data,
-        np.array(rhos, dtype=np.float64).data,
+        np.array([report.rho for report in reports], dtype=np.float64).data,
         tuple(labels),
         (p,) * (k - 1) + (0,),
         row_numbers=None if row_numbers is None else row_numbers[tiled].astype(np.int32).data,
-        statuses=tuple(statuses),
+        reports=tuple(reports),
     )

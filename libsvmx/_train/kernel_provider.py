@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.memory import load_blas
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx.enums import KernelType
@@ -89,6 +90,7 @@ class KernelProvider:
     def features(self, observer: Observer, control: Control) -> FeatureMap:
         """Explicit features of all the rows, made with the first solve that asks for them, ``control`` is its own."""
         if self.feature_map is None:
+            load_blas()
             from libsvmx._train.feature_map import FeatureMap  # NumPy and SciPy, which the exact solver starts without
 
             problem, param = self.request[:2]

@@ -7,11 +7,13 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 from math import isfinite
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
+from libsvmx._problem.dual import DualSolution
 from libsvmx._train import folds, limits, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
@@ -28,10 +30,9 @@ from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from libsvmx._core.rand import Rand
     from libsvmx._train.observer import Observer
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
 INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
@@ -114,12 +115,25 @@ def solve_binary(
 ) -> Recovered:
     """One dual problem, for one-class and regression or for a pair of classes."""
     control = limits.control_of(param, observer)
+    features = kernels.features(observer, control) if param.solver.needs_features else None  # made once, for all
+    began = monotonic()
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
-    if param.solver.needs_features:
-        solution = kernels.features(observer, control).solve(dual, problem, control, observer)
+    if features is not None:
+        solution = features.solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
         solution = solve(param, dual, kernel, budget_bytes, control)
+    seconds, weights = monotonic() - began, problem.sample_weight
+    return recover(param, problem.targets, dual, solution, observer, sample_weight=weights, seconds=seconds)
+
+
+def left_at_zero(
+    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, status: SolveStatus
+) -> Recovered:
+    """A pair of classes in C-SVC that is not begun: beta = 0, V = linear = y, and rho = 0 in the middle of them."""
+    dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
+    beta = zeros("d", len(dual.linear))
+    solution = DualSolution(beta=beta, scores=dual.linear, rho=0.0, objective=0.0, iterations=0, status=status)
     return recover(param, problem.targets, dual, solution, observer, sample_weight=problem.sample_weight)
 
 
@@ -129,8 +143,7 @@ def train_single(
     """One-class SVM or regression; all rows count. ``kernels``: as of ``train_counting``."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     found = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
-    report = found.report
-    model = assemble_single(problem, param, found.coefficients, report.rho, report.status, (report.iterations,))
+    model = assemble_single(problem, param, found.coefficients, found.report)
     if not param.probability:
         return model
     try:
@@ -156,9 +169,7 @@ def without_probability(model: Model, observer: Observer) -> Model:
     return replace(model, param=replace(model.param, probability=False))
 
 
-def assemble_single(
-    problem: Problem, param: Parameter, beta: Buffer, rho: float, status: SolveStatus, iterations: tuple[int, ...] = ()
-) -> Model:
+def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: SolveReport) -> Model:
     """The model of one-class or regression from the coefficients of all rows."""
     positions = nonzero(beta)
     return Model(
@@ -166,10 +177,9 @@ def assemble_single(
         2,
         vectors_of(problem, positions, param),
         take_float64(beta, positions),
-        filled("d", [rho]),
+        filled("d", [report.rho]),
         row_numbers=counted_from_one(positions),
-        statuses=(status,),
-        iterations=iterations,
+        reports=(report,),
     )
 
 
@@ -187,7 +197,8 @@ def train_classifier(
             observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
-    betas, rhos, statuses, iterations, prob_a, prob_b = [], [], [], [], [], []
+    betas: list[Buffer] = []
+    reports, prob_a, prob_b = [], [], []
     estimates, not_begun, pairs = param.probability, 0, list(combinations(range(k), 2))
     for i, j in pairs:
         pair = pair_problem(problem, order, start, i, j)
@@ -198,20 +209,22 @@ def train_classifier(
                 prob_b.append(b)
             except Stopped:
                 estimates = False
-        not_begun += limits.look(observer) is not None
-        found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
+        stopped = limits.look(observer)
+        not_begun += stopped is not None
+        if stopped and betas and param.svm_type == SvmType.C_SVC:
+            found = left_at_zero(pair, param, costs[i], costs[j], observer, stopped)
+        else:
+            found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
         betas.append(found.coefficients)
-        rhos.append(found.report.rho)
-        statuses.append(found.report.status)
-        iterations.append(found.report.iterations)
+        reports.append(found.report)
     if not_begun and k > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{not_begun} of {len(pairs)}")
 
     classes = labels, start, order
     if kernels.feature_map and kernels.feature_map.predicts:
-        model = kernels.feature_map.model(problem, classes, betas, rhos, statuses)
+        model = kernels.feature_map.model(problem, classes, betas, reports)
     else:
-        model = assemble_classifier(problem, param, classes, betas, rhos, statuses, iterations)
+        model = assemble_classifier(problem, param, classes, betas, reports)
     observer.total_sv(model.n_sv)
     if not param.probability:
         return model
@@ -225,9 +238,7 @@ def assemble_classifier(
     param: Parameter,
     classes: tuple[list[int], list[int], Buffer],
     betas: list[Buffer],
-    rhos: list[float],
-    statuses: list[SolveStatus],
-    iterations: Sequence[int] = (),
+    reports: list[SolveReport],
 ) -> Model:
     """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
     labels, start, order = classes
@@ -243,12 +254,11 @@ def assemble_classifier(
         k,
         vectors_of(problem, rows, param),
         assemble_coefficients(betas, positions, start, k),
-        filled("d", rhos),
+        filled("d", (report.rho for report in reports)),
         tuple(labels),
         tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
         row_numbers=counted_from_one(rows),
-        statuses=tuple(statuses),
-        iterations=tuple(iterations),
+        reports=tuple(reports),
     )
 
 

@@ -22,6 +22,8 @@ ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "S
 
 def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     """Run ``main`` on the arguments of the process and leave with its exit code."""
+    # results must not depend on the threads of BLAS, so it is given one: each takes address space
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # die by the signal, at once and without a traceback, as a C program does
     if not _ignored(signal.SIGINT):
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -249,7 +249,7 @@ class BaseSVM(BaseEstimator):
             coef = as_configured(sparse.csr_array(coef))
         self.dual_coef_ = coef
         self.n_support_ = np.array(model.class_sv or (model.n_sv,), dtype=np.int32)
-        iterations = np.array(model.iterations, dtype=np.int32)
+        iterations = np.array([report.iterations for report in model.reports], dtype=np.int32)
         self.n_iter_ = iterations if self._svm_type.is_classification else int(iterations[0])
 
     def _tell_end(self, model: Model) -> None:

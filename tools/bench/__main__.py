@@ -10,6 +10,7 @@ python -m tools.bench updating        rows that join and leave a trained state, 
 python -m tools.bench chunked         working sets solved in cache, beside the exact solver and LIBSVM
 python -m tools.bench interior        the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
+python -m tools.bench latencies       how soon Ctrl-C, SIGTERM and a time limit end each command
 """
 
 import json
@@ -24,7 +25,19 @@ from tools.bench.measure import Unavailable
 from tools.bench.protocol import Found
 
 # modules of tools.bench.jobs, each of which has JOBS; the first is the usual one
-JOBS = ("training", "predicting", "reading", "seeding", "loo", "grid", "updating", "chunked", "interior", "distributed")
+JOBS = (
+    "training",
+    "predicting",
+    "reading",
+    "seeding",
+    "loo",
+    "grid",
+    "updating",
+    "chunked",
+    "interior",
+    "distributed",
+    "latencies",
+)
 
 
 def job_of(name):

@@ -18,6 +18,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
+from libsvmx._core.memory import load_blas, require
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
@@ -53,6 +54,8 @@ cdef int64_t PATIENCE_IN_DOUBLE = 15
 cdef double LEAST_FACTOR = 1 << 25
 # Of eps, what rounding of kernel values may hide.
 cdef double SHARE_OF_EPS = 0.1
+# Bytes of each pair of variables: the subproblem's matrix and curvatures, in double IRWLS's matrix, its factor and what moves V.
+cdef double LEAST_SQUARES = 32
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
@@ -137,7 +140,10 @@ cdef class ChunkedSmo(WarmSmo):
         self.selection = Selection(self.total, settings.working_set_rule, settings.keep_share, settings.random_state)
         engine = None
         if settings.least_squares:
+            load_blas()
             from libsvmx._solvers.decomposition.irwls import solve as engine  # SciPy takes its time to load
+            require(LEAST_SQUARES * self.most_size ** 2, f"a working set of {self.most_size} variables",
+                    "; a smaller --working-set needs less")
         # an engine is given the whole working set
         self.subproblem = Subproblem(
             self.most_size, self.groups, self.most_size if engine else 0, engine,

@@ -84,9 +84,12 @@ class LocalRowBlocks(RowBlocks):
             return done
 
         numbers = range(len(self.blocks))
-        if self.pool:
-            done = list(awaited([self.pool.submit(one, k) for k in numbers], self.asking))
-        else:
-            done = [one(k) for k in numbers]
-        self.states = [state for state, _ in done]
-        return [reply for _, reply in done]
+        done = awaited([self.pool.submit(one, k) for k in numbers], self.asking) if self.pool else map(one, numbers)
+        states: list[Any] = []
+        replies: list[Any] = []
+        for state, reply in done:
+            states.append(state)
+            # at once, for replies may be large; in order, so that sums do not depend on threads
+            replies = [merge([*replies, reply])] if merge and replies else [*replies, reply]
+        self.states = states
+        return replies

@@ -103,9 +103,9 @@ class Transaction:
             )
         return self.kernel.part(rows.data)
 
-    def targets_of(self, ids: Ids) -> Any:
-        """Labels or targets of the rows ``ids``: buffer of float64."""
-        return np.asarray(self.problem.targets)[np.searchsorted(self.ids, ids)].data
+    def rows_of(self, ids: Ids) -> Problem:
+        """The rows ``ids``, with their targets and weights."""
+        return self.problem.take(np.searchsorted(self.ids, ids).astype(np.int32).data)
 
     # ---- all or nothing ------------------------------------------------------------------------
 
@@ -170,12 +170,15 @@ class Transaction:
     def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
         """One path: rows with ids ``fresh`` join, those at the positions ``gone`` leave."""
         ids = np.concatenate([binary.ids, fresh])
-        (total,) = coefficient_sums(self.param, len(ids) - len(gone))
+        weight = float(len(ids) - len(gone))
+        if self.problem.sample_weight is not None:
+            weight = self.rows_of(np.delete(ids, gone)).weight
+        (total,) = coefficient_sums(self.param, weight)
         kernel = self.kernel_of(ids)
-        bounds = index.bounded(pair, self.targets_of(fresh))
+        bounds = index.bounded(pair, self.rows_of(fresh))
         self.touched.append(binary)
         binary.retrained = False
-        with errors_of_a_path(UNCHANGED):
+        with errors_of_a_path(UNCHANGED), binary.timed():
             binary.state.append(kernel, fresh.data, *bounds, self.control())
             try:
                 binary.path.update(len(fresh), gone.data, total, self.control())
@@ -202,16 +205,17 @@ class Transaction:
                 self.touched.append(binary)
                 binary.retrained = False
                 self.bind(binary)
-                try:
-                    action(pair, binary)
-                except PathLost:
-                    if otherwise is None:
-                        raise
-                    binary.state.rollback()
-                    binary.state.mark()
-                    self.bind(binary)
-                    binary.retrained = True
-                    otherwise(pair, binary)
+                with binary.timed():
+                    try:
+                        action(pair, binary)
+                    except PathLost:
+                        if otherwise is None:
+                            raise
+                        binary.state.rollback()
+                        binary.state.mark()
+                        self.bind(binary)
+                        binary.retrained = True
+                        otherwise(pair, binary)
             return report_of(self.touched, binaries)
         except BaseException as error:
             self.rollback()
@@ -227,7 +231,7 @@ class Transaction:
 
     def rescale(self, binaries: dict[Pair, BinaryProblem], index: PairIndex, ratio: float) -> UpdateReport:
         """All bounds become those of ``index``, ``ratio`` times what they were; ``commit`` must follow."""
-        bounds = {pair: index.bounded(pair, self.targets_of(b.ids))[1:] for pair, b in binaries.items()}
+        bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
         nobody = filled("i", [])
         return self.for_each(
             binaries,

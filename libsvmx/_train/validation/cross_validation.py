@@ -19,7 +19,7 @@ from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.limits import ask, limited
-from libsvmx._train.observer import Forwarding, Observer, SolveReport
+from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
 
@@ -157,15 +158,15 @@ def seeded(
         predicted, values = problem_folds.predict(rest, held_out, with_values)
         if others is not None and len(others):
             model, out = problem_folds.model_of(rest), problem.take(others)
-            results.put(others, *predicted_by(model, out), model.class_labels)
+            results.put(others, *predicted_by(model, out, results.observer), model.class_labels)
         results.add(rows, predicted, values, report, problem_folds.labels)
         if left is not None:
             left.append(problem_folds.for_larger_C())
 
 
-def predicted_by(model: Model, problem: Problem) -> tuple[Buffer, Buffer]:
-    """Predictions and decision values of rows that took no part in any fold."""
-    values = prediction.decision_values(model, problem.matrix, problem.rows)
+def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
+    """Predictions and decision values of rows that took no part in any fold. Raises Stopped."""
+    values = prediction.decision_values(model, problem.matrix, problem.rows, partial(ask, observer))
     return prediction.labels_of(model, values, len(problem)), values
 
 
@@ -245,6 +246,7 @@ class Results:
         """
         self.put(rows, predicted, values, labels)
         self.reports.append(report)
+        self.observer.counted("fold", len(self.reports), len(self.bounds) - 1)
 
     def put(self, rows: Buffer, predicted: Buffer, values: Buffer | None, labels: Sequence[int] | None = None) -> None:
         """Predictions and decision values of rows. Arguments as of ``add``."""

@@ -1,0 +1,58 @@
+"""Solvers that need NumPy and SciPy, in a process of little address space: they work, or say how much they need."""
+
+import os
+import re
+
+import pytest
+from support import data
+from support.commands import process
+
+pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs /proc of Linux")
+NEEDS = re.compile(rb"svmx-train: error: out of memory: .+ needs about \d+ MB, and \d+ MB are left; [^\n]+\n")
+HEART = str(data.DATA / "heart_scale")
+SOLVERS = {
+    "linear": ["-t", "0", "--solver", "crsvm"],
+    "rank": ["--solver", "crsvm", "--rank", "40"],
+    "nystrom": ["--solver", "crsvm", "--rank", "40", "--low-rank", "nystrom"],
+    "irwls": ["--solver", "irwls"],
+}
+
+
+def limit(megabytes):
+    """A statement that allows the process so much address space beyond what it has."""
+    return (
+        "import resource; held = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize(); "
+        f"resource.setrlimit(resource.RLIMIT_AS, (held + ({megabytes} << 20),) * 2)"
+    )
+
+
+@pytest.mark.parametrize("megabytes", [30, 70, 100, 130, 160, 190, 220, 250])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_too_little_is_told(folder, solver, megabytes):
+    """Neither a process that never ends nor a traceback; the model that was there stays."""
+    folder.put("model", folder.KEPT)
+    done = process("svmx-train", *SOLVERS[solver], HEART, "model", before=limit(megabytes))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert NEEDS.fullmatch(done.stderr), done.stderr
+    assert folder.snapshot() == {"model": folder.KEPT}
+
+
+@pytest.mark.parametrize("megabytes", [310, 350, 600, 1200])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_enough_is_enough(folder, solver, megabytes):
+    """As soon as it is said to be, and for any number of threads: the model is the one of much memory."""
+    args = ["-q", "--threads", "8", *SOLVERS[solver], HEART]
+    done = process("svmx-train", *args, "model", before=limit(megabytes))
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert process("svmx-train", *args, "expected").returncode == 0
+    assert folder.get("model") == folder.get("expected")
+
+
+def test_a_factor_that_does_not_fit(folder):
+    rows = "".join(f"{1 - 2 * (i % 2)} 1:{i / 7:.4g} 2:{i % 13}\n" for i in range(9000))
+    folder.put("data", rows)
+    args = ["-q", "--solver", "crsvm", "--rank", "4000", "data", "model"]
+    done = process("svmx-train", *args, before=limit(500))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert NEEDS.fullmatch(done.stderr) and b"4000 features" in done.stderr and b"--rank" in done.stderr
+    assert list(folder.snapshot()) == ["data"]

@@ -1,0 +1,179 @@
+"""--time-limit of each command: for all that it does, and what is left when it is over, by a clock of our own."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from support.gridengine import HEART, SMALL
+
+from libsvmx._solvers import control
+from libsvmx._train.observer import Limits
+from libsvmx._train.validation.grid_pool import End, ending
+from libsvmx.cli import process
+from libsvmx.enums import SolveStatus
+
+HARD = ["-q", "-c", "1000", "-g", "1"]
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Goes on by a second whenever it is looked at."""
+
+    class Clock:
+        now = 0.0
+
+        def __call__(self):
+            self.now += 1.0
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(control, "monotonic", clock)
+    return clock
+
+
+def looks(clock, folder, command, *args):
+    """How often a command looks at the clock."""
+    before = clock.now
+    folder.accepts(command, "--time-limit", "1e9", *args)
+    return int(clock.now - before)
+
+
+@pytest.mark.parametrize("options", [["-v", "5"], ["-v", "5", "--seeder", "sir"], ["-v", "5", "-b", "1"], ["--loo"]])
+def test_no_rate_of_a_validation_that_was_ended(options, folder, clock):
+    args = [*HARD, *options, HEART]
+    total = looks(clock, folder, "svmx-train", *args)
+    what = "leave-one-out" if options == ["--loo"] else "the cross-validation"
+    of = "270 rows" if options == ["--loo"] else "5 folds"
+    for seconds in (1, total // 3, total - 2):
+        err, out = folder.refuses("svmx-train", "--time-limit", str(seconds), *args)
+        assert out == ""
+        start, end = f"svmx-train: error: time limit: {what} has no result; ", f" of {of} are done\n"
+        assert err.splitlines(keepends=True)[-1].startswith(start)
+        assert err.endswith(end)
+        assert "model" not in err
+    assert folder.snapshot() == {}
+
+
+def test_the_model_as_it_is(folder, clock):
+    total = looks(clock, folder, "svmx-train", *HARD, "-b", "1", HEART, "model")
+    err, _ = folder.accepts("svmx-train", "--time-limit", str(total // 2), *HARD, "-b", "1", HEART, "model")
+    assert "warning: there are no probability estimates in the model: their folds were not finished\n" in err
+    assert b"probA" not in folder.get("model")
+    folder.accepts("svmx-predict", HEART, "model", "out")
+
+
+@pytest.mark.parametrize("seeder", ["none", "auto"])
+def test_a_grid_goes_on_with_resume(seeder, folder, clock):
+    args = ["-log2c", "-1,3,2", "-log2g", "-3,-5,-2", "-v", "3", "--seeder", seeder, "-png", "null"]
+    folder.accepts("svmx-grid", *args, "-out", "whole", "--csv", "expected.csv", HEART)
+    total = looks(clock, folder, "svmx-grid", *args, "-out", "null", HEART)
+    _, whole = folder.accepts("svmx-grid", *args, "-out", "null", HEART)
+    code, out, err = folder.call("svmx-grid", *args, "--time-limit", str(total // 5), "-out", "results", HEART)
+    assert code == 1
+    done = out.count("[local]")
+    assert 0 < done < 6
+    assert err == (
+        f"svmx-grid: error: time limit: the search is not finished; {done} of 6 points are done; "
+        "the same command with -resume results goes on\n"
+    )
+    assert out.splitlines()[-1].startswith("[local]")  # no result that a script would take for that of the search
+    for _ in range(4):  # with other limits, too
+        code, out, err = folder.call(
+            "svmx-grid", *args, "--time-limit", str(total), "-resume", "results", "-out", "results", HEART
+        )
+        if code == 0:
+            break
+    assert out.splitlines()[-1] == whole.splitlines()[-1]
+    rates = [[line.split(b",")[:5] for line in folder.get(name).splitlines()] for name in ("expected.csv",)]
+    folder.accepts("svmx-grid", *args, "-resume", "results", "-out", "results", "--csv", "found.csv", HEART)
+    assert [line.split(b",")[:5] for line in folder.get("found.csv").splitlines()] == rates[0]
+
+
+def test_workers_have_the_limit_of_the_search(folder):
+    args = [*SMALL, "--workers", "2", "--time-limit", "1e-9", "-out", "results", HEART]
+    pytest.importorskip("joblib")
+    code, out, err = folder.call("svmx-grid", *args)
+    assert (code, out) == (1, "")
+    assert "0 of 9 points are done; the same command with -resume results goes on" in err
+
+
+def test_workers_are_told_of_the_end():
+    answers = iter([False, True])
+    limits = Limits(0.0, lambda: next(answers))
+    with ending(limits) as end:
+        while end.limits().look() is None:  # the thread asks
+            pass
+        assert end.limits().look() == SolveStatus.INTERRUPTED
+    assert End(1.0, end.flag).limits().look() == SolveStatus.TIME_LIMIT  # of long ago
+    assert End(0.0, end.flag).limits().look() is None
+
+
+def test_an_observer_that_fails_ends_a_search_of_workers():
+    def fails():
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"), ending(Limits(0.0, fails)) as end:
+        while end.limits().look() is None:
+            pass
+
+
+def test_an_update_writes_all_or_nothing(folder, clock):
+    folder.put("stream", b"".join(Path(HEART).read_bytes().splitlines(keepends=True)[:60]))
+    args = ["-q", "--window", "40", "--step", "5", "stream", "m", "p"]
+    total = looks(clock, folder, "svmx-update", *args)
+    before = {name: content for name, content in folder.snapshot().items() if name == "stream"}
+    for name in ("m", "p"):
+        (folder.path / name).unlink()
+    err, out = folder.refuses("svmx-update", "--time-limit", str(max(total - 3, 1)), *args)
+    assert err.startswith("svmx-update: error: time limit: ")
+    assert (out, folder.snapshot()) == ("", before)
+
+
+# ---- counters ----------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def watched(monkeypatch):
+    """Standard error, which is a terminal from now on; the time between two counts is over at once."""
+    terminal = Terminal()
+    monkeypatch.setattr(process, "BETWEEN_COUNTS", 0.0)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    return terminal
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (["svmx-train", "-v", "3", HEART], [f"fold {k} of 3" for k in (1, 2, 3)]),
+        (["svmx-train", "--loo", HEART], [f"row {k} of 270" for k in range(1, 271)]),
+        (["svmx-update", "--window", "250", "--step", "10", HEART, "m"], ["row 260 of 270", "row 270 of 270"]),
+    ],
+)
+def test_counts_for_who_watches(args, what, monkeypatch, folder):
+    terminal = watched(monkeypatch)
+    _, out = folder.accepts(*args)
+    shown = [text for text in terminal.getvalue().replace("\r\x1b[K", "\n").splitlines() if text]
+    assert shown == what
+    assert terminal.getvalue().endswith("\r\x1b[K")  # nothing is left of it
+    terminal = watched(monkeypatch)
+    folder.accepts(args[0], "-q", *args[1:])
+    assert terminal.getvalue() == ""
+    assert " of " not in out.replace("optimization", "")
+
+
+def test_no_counts_in_a_file(folder):
+    err, _ = folder.accepts("svmx-train", "-v", "3", HEART)
+    assert err == ""
+
+
+def test_a_terminal_for_both_has_lines(monkeypatch):
+    counter, terminal = process.Counter(), watched(monkeypatch)
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    counter.show("fold", 1, 2)
+    counter.clear()
+    assert terminal.getvalue() == "fold 1 of 2\n"
