@@ -28,7 +28,7 @@ def chosen(exhaustive):
         numbers = list(numbers)
         if os.environ.get("LIBSVMX_FAULTS") == "all":
             return numbers
-        size = min(len(numbers), 8 if exhaustive else 2)
+        size = min(len(numbers), 5 if exhaustive else 2)
         return sorted(Random(f"{SEED} {name}").sample(numbers, size))
 
     return draw

@@ -4,8 +4,6 @@ import warnings
 
 import numpy as np
 import pytest
-from fuzz.test_files import seeds
-from support.wild import Wild
 
 import libsvmx
 from libsvmx import SvmxError
@@ -44,44 +42,63 @@ def tried(call):
             return None
 
 
-def test_training_and_predicting(exhaustive):
-    made = 0
-    for seed in seeds(120, exhaustive):
-        print(f"seed {seed}")
-        wild = Wild(seed)
+def test_training_and_predicting(cases):
+    for wild in cases.each(120):
         n, X = wild.rows()
         y, options = wild.targets(n), wild.keywords(CHOICES)
         model = tried(lambda: libsvmx.train(X, y, max_iter=2000, **options))  # noqa: B023  called at once
-        if model is None:
+        if not cases.count(model is not None):
             continue
-        made += 1
         assert np.isfinite(np.asarray(model.coef)).all()
         assert np.isfinite(np.asarray(model.offsets)).all()
         _, tests = wild.rows()
         for rows in (X, tests):
             values = tried(lambda: libsvmx.decision_values(model, rows))  # noqa: B023
             assert values is None or values.dtype == np.float64
-    assert made > 10
+        tried(lambda: libsvmx.predict(model, X))  # noqa: B023
+    cases.check(0.15)
 
 
 @pytest.mark.parametrize("what", ["cross_validate", "leave_one_out"])
-def test_validation(what, exhaustive):
-    for seed in seeds(20, exhaustive):
-        print(f"seed {seed}")
-        wild = Wild(seed)
+def test_validation(what, cases):
+    for wild in cases.each(20):
         n, X = wild.rows()
         options = {**wild.keywords(CHOICES), "max_iter": 500}
-        folds = [wild.random.choice([2, 3, 10, 0, 1, -1, None, 1.5, "x"])] if what == "cross_validate" else []
-        tried(lambda: getattr(libsvmx, what)(X, wild.targets(n), *folds, **options))  # noqa: B023
+        folds = [wild.random.choice([2, 3, 5, 10, 2, 3, 0, 1, -1, None, 1.5, "x"])] if what == "cross_validate" else []
+        found = tried(lambda: getattr(libsvmx, what)(X, wild.targets(n), *folds, **options))  # noqa: B023
+        cases.count(found is not None)
+    cases.check(0.1)
 
 
-def test_states(exhaustive):
+def test_estimates_grids_and_models(cases, tmp_path, monkeypatch):
+    """predict_probability, grid_search, save_model and load_model."""
+    monkeypatch.chdir(tmp_path)
+    for wild in cases.each(15):
+        r = wild.random
+        n, X = wild.rows()
+        y, options = wild.targets(n), {**wild.keywords(CHOICES), "max_iter": 500}
+        axes = [None, (0, 1, 1), (1, -1, -2), (0, 0, 1), (1, 0, 1), "x", (0,), (np.nan, 1, 1)]
+        lines = {"log2c": r.choice(axes[:4] * 3 + axes), "log2g": r.choice(axes[:4] * 3 + axes)}
+        search = tried(lambda: libsvmx.grid_search(X, y, 3, **lines, **options))  # noqa: B023
+        assert search is None or np.isfinite(search.best_rate)
+        model = tried(lambda: libsvmx.train(X, y, probability=True, max_iter=500))  # noqa: B023
+        if not cases.count(model is not None):
+            continue
+        libsvmx.save_model("m", model)
+        again = libsvmx.load_model("m")
+        found = tried(lambda: libsvmx.predict_probability(model, X))  # noqa: B023
+        if found is not None:
+            expected = libsvmx.predict_probability(again, X)[1]  # a model file has 8 digits of a row's values
+            assert np.isfinite(found[1]).all()
+            assert np.isfinite(expected).all()
+    cases.check(0.2)
+
+
+def test_states(cases):
     """After an error a state is what it was."""
     X = np.random.default_rng(0).standard_normal((30, 3))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
-    for seed in seeds(20, exhaustive):
-        print(f"seed {seed}")
-        wild = Wild(seed)
+    for wild in cases.each(20):
         state = libsvmx.train(X, y, C=2, keep_state=True)
         for _ in range(4):
             n, rows = wild.rows()
@@ -99,6 +116,7 @@ def test_states(exhaustive):
                     wild.random.choice(calls)()
                 except DOCUMENTED as error:
                     failed.append(error)
-            if failed:
+            if not cases.count(not failed):
                 assert len(state) == before[0]
                 np.testing.assert_array_equal(libsvmx.decision_values(state.model, X), before[1])
+    cases.check(0.3)

@@ -21,6 +21,7 @@ from support.gridengine import result_lines, rows
 FOLDER = Path(__file__).parents[1] / "faults"
 COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
 HEART = DATA / "heart_scale"
+OLD = b"OLD\n"
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
 
 
@@ -194,7 +195,7 @@ class Case:
         shutil.copytree(self.ground, self.folder)
         for name in self.command.outputs:
             source = self.command.copies.get(name)
-            (self.folder / name).write_bytes((self.ground / source).read_bytes() if source else b"OLD\n")
+            (self.folder / name).write_bytes((self.ground / source).read_bytes() if source else OLD)
 
     def contents(self):
         """Outputs; of a grid what they say."""
@@ -223,12 +224,15 @@ class Case:
             assert is_new == sorted(is_new, reverse=True), "out of order"
         return sum(is_new)
 
+    def words(self):
+        """The command, or what goes on with its work if there is something to go on from."""
+        again = self.command.again
+        begun = again and (self.folder / again[1]).exists() and (self.folder / again[1]).read_bytes() not in (b"", OLD)
+        return again[0] if begun else self.command.words
+
     def again(self):
         """The same command, or what goes on with its work, does what it would have done."""
-        words = self.command.words
-        if self.command.again and (self.folder / self.command.again[1]).read_bytes() not in (b"", b"OLD\n"):
-            words = self.command.again[0]
-        done = self.server.run(words, self.folder)
+        done = self.server.run(self.words(), self.folder)
         assert done.code == 0, done
         assert self.contents() == self.new
         assert self.left() == []
@@ -244,7 +248,7 @@ def numbers(content):
 
 def meaning(name, content):
     """What an output of a grid says, without times and the order of points; another file as it is."""
-    if not content.endswith(b"\n") or content == b"OLD\n":
+    if not content.endswith(b"\n") or content == OLD:
         return content
     if name == "table":
         return rows(content)

@@ -12,6 +12,8 @@ import struct
 import numpy as np
 from scipy import sparse
 
+from support.wildfiles import streams
+
 NUMBERS = [
     *["0", "1", "-1", "0.5", "1e-320", "5e-324", "1e308", "-1e308", "1.7976931348623157e308", "1e400", "nan", "inf"],
     *["-0", "+1", "00", "0x1p-1074", "0x1p3", "1e", "1e+", ".5", "5.", ".", "-", "+", "--1", "1_0", "1,5", "1e5"],
@@ -85,10 +87,10 @@ class Wild:
             f"{1 if x[0] > 0 else -1} 0:{i} {row}\n" for i, (x, row) in enumerate(zip(X, rows, strict=True), 1)
         ).encode()
 
-    def mutated(self, content):
-        """The same after one to eight changes of bytes, words, numbers and lines."""
+    def mutated(self, content, times=0):
+        """The same after so many changes of bytes, words, numbers and lines; by default one to eight."""
         r, found = self.random, bytearray(content)
-        for _ in range(r.choice([1, 1, 1, 2, 3, 8])):
+        for _ in range(times or r.choice([1, 1, 1, 2, 3, 8])):
             begin = r.randrange(len(found) + 1)
             kind = r.choice(["delete", "token", "byte", "bytes", "cut", "line", "number", "word", "repeat"])
             if kind == "delete":
@@ -117,21 +119,23 @@ class Wild:
         return bytes(found)
 
     def archive(self, content):
-        """(a compressed file, whether it is whole): of one stream or two, cut, damaged, or with text behind."""
-        r, half = self.random, len(content) // 2
-        pack = r.choice([gzip.compress, lzma.compress, bz2.compress])
-        first = pack(content[:half]) if r.random() < 0.7 else b""
-        found = bytearray(first + pack(content[half if first else 0 :]))
-        kind = r.choice(["whole", "cut", "mutated", "header", "behind"])
+        """(a compressed file, whether it is whole): of up to four streams, cut, damaged, or with something behind."""
+        r = self.random
+        parts = streams(self, content, [gzip.compress, lzma.compress, bz2.compress])
+        found = bytearray(b"".join(parts))
+        kind = r.choice(["whole", "whole", "cut", "mutated", "header", "behind", "lost"])
         if kind == "cut":
             del found[r.randrange(len(found)) :]
         elif kind == "mutated":
-            changed = self.mutated(found)
+            changed = self.mutated(found, 1)
             return changed, changed == found
-        elif kind == "header":  # where it is known for what it is: of the second stream, if there are two
-            found[len(first) + r.randrange(2)] ^= 1 << r.randrange(8)
+        elif kind == "header":  # where it is known for what it is, of any of the streams
+            begin = sum(map(len, parts[: r.randrange(len(parts))]))
+            found[begin + r.randrange(2)] ^= 1 << r.randrange(8)
         elif kind == "behind":
-            found += b"1 1:1\n"
+            found += r.choice([b"1 1:1\n", b"\1\0\0\0", b"x"])
+        elif kind == "lost":
+            del found[r.randrange(len(found))]
         return bytes(found), kind == "whole"
 
     def state(self, content):
@@ -161,15 +165,17 @@ class Wild:
         found = first + described + bytes(arrays)
         return found + hashlib.sha256(found).digest()
 
-    def options(self):
+    def options(self, without=()):
         """Words of an option line for svmx-train; the run is short."""
         r, words = self.random, []
         for _ in range(r.choice([0, 1, 1, 2, 3, 4])):
-            option = r.choice([*CHOICES, *UNKNOWN, "-q", "--loo", "--lenient"])
+            option = r.choice([*CHOICES, r.choice(UNKNOWN), "-q", "--loo", "--lenient"])
+            if option in without:
+                continue
             if option in ("-q", "--loo", "--lenient"):
                 words.append(option)
                 continue
-            right = option in CHOICES and r.random() < 0.9
+            right = option in CHOICES and r.random() < 0.95
             words += [option, r.choice(CHOICES[option]) if right else self.number()]
         return [word for word in words if "\0" not in word] + ["--max-iter", "2000"]
 
@@ -178,7 +184,7 @@ class Wild:
     def rows(self):
         """X in one of many kinds, some of them not rows of numbers."""
         r = self.random
-        A = self.array.standard_normal((r.choice([0, 1, 2, 8, 20, 40]), r.choice([0, 1, 2, 3, 13])))
+        A = self.array.standard_normal((r.choice([0, 1, 2, 8, 8, 20, 20, 40]), r.choice([0, 1, 2, 2, 3, 3, 13])))
         if r.random() < 0.2 and A.size:
             A.flat[r.randrange(A.size)] = r.choice([np.nan, np.inf, 1e300, -1e300, 1e-320, 1e19])
         whole = np.nan_to_num(A, posinf=9, neginf=-9).clip(-99, 99).round()
@@ -196,7 +202,7 @@ class Wild:
             lambda: np.ma.masked_array(A),
             lambda: r.choice([None, 3, "x", object(), [], [[]], [[1], [1, 2]], {1: 2}]),
         ]
-        return len(A), r.choice([kinds[0], *kinds])()
+        return len(A), r.choice([*kinds[:2], kinds[3], kinds[4], kinds[5], kinds[7], *kinds])()
 
     def odd_csr(self, A):
         """A CSR matrix with indices of 64 bits, repeated or unsorted ones, or one beyond its shape."""

@@ -1,0 +1,100 @@
+"""A folder in which commands run in this process, and a count of how many cases reach what lies behind the checks."""
+
+import io
+import os
+import re
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+from support.commands import MODULES
+from support.data import DATA
+from support.seeds import SEED
+from support.wild import Wild
+
+from libsvmx.cli.process import guarded
+
+CASES = int(os.environ.get("LIBSVMX_FUZZ_CASES", "0"))
+NOT_FINITE = re.compile(rb"(?<![A-Za-z_])-?(nan|inf)(?![A-Za-z_])")
+
+
+class Cases:
+    """Cases(exhaustive): generators of cases, and how many of them were accepted."""
+
+    def __init__(self, exhaustive):
+        self.exhaustive, self.tried, self.accepted = exhaustive, 0, 0
+
+    def each(self, usual):
+        """A Wild for each seed; ten times as many in an exhaustive run. What fails names its seed."""
+        n = CASES or usual * (10 if self.exhaustive else 1)
+        for seed in range(SEED, SEED + n):
+            print(f"seed {seed}", flush=True)  # shown if the case fails
+            self.tried += 1
+            yield Wild(seed)
+
+    def count(self, accepted):
+        """Note whether a case was accepted; returns it."""
+        self.accepted += bool(accepted)
+        return accepted
+
+    def check(self, share):
+        """At least this share of the cases was accepted, about half of what is usual; not asked of few cases."""
+        print(f"accepted {self.accepted} of {self.tried}")
+        assert self.accepted >= share * self.tried or self.tried < 200
+
+
+@pytest.fixture
+def cases(exhaustive):
+    return Cases(exhaustive)
+
+
+class Place:
+    """A folder with the files that cases start from, and commands that run there."""
+
+    def __init__(self):
+        self.lines = (DATA / "heart_scale").read_bytes().splitlines(keepends=True)
+        iris = (DATA / "iris.scale").read_bytes().splitlines(keepends=True)
+        mpg = (DATA / "mpg").read_bytes().splitlines(keepends=True)
+        self.models = {}
+        sets = {"-b 1": self.lines[:60], "-b 1 -c 2": iris[::4], "-s 3 -b 1": mpg[:50], "-s 2 -b 1": self.lines[:60]}
+        for options, lines in {**sets, "-t 1": self.lines[:50], "-s 1": self.lines[:50]}.items():
+            self.put("rows", b"".join(lines))
+            self.call("svmx-train", *options.split(), "-q", "rows", "model")
+            self.models[options] = self.get("model"), b"".join(lines)
+        self.put("rows", b"".join(self.lines[:80]))
+        self.call("svmx-train", "-q", "rows", "model")
+        self.call("svmx-update", "-q", "--save-state", "state", "rows", "model", "other")
+        self.state = self.get("state")
+        self.call("svmx-scale", "-s", "ranges", "rows")
+        self.ranges = self.get("ranges")
+
+    def put(self, name, content):
+        Path(name).write_bytes(content)
+
+    def get(self, name):
+        return Path(name).read_bytes()
+
+    def call(self, command, *words):
+        """(exit code, standard output); fails at a traceback, a refusal without a word, and a file left behind."""
+        out, errors = (
+            io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="replace", write_through=True),
+            io.StringIO(),
+        )
+        module = MODULES[command]
+        with redirect_stdout(out), redirect_stderr(errors):
+            try:
+                code = guarded(command, module.main, module.USAGE, list(words))
+            except SystemExit as end:
+                code = end.code
+        said = out.buffer.getvalue()
+        assert code in (0, 1)
+        assert code == 0 or errors.getvalue().strip() or b"usage" in said or command == "svmx-checkdata"
+        assert not list(Path().glob(".*.tmp"))
+        return code, said
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    return Place()

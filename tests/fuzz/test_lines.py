@@ -1,0 +1,35 @@
+"""Option lines of every command: any words at all, and lines in which one word is wrong."""
+
+import pytest
+from support.commands import MODULES
+from support.wild import NUMBERS
+from support.wildlines import LINES, line_of
+
+WORDS = ["-c", "-g", "-b", "-v", "-q", "--", "-", "--help", "--version", "rows", "model", "nofile", "", "--lenient=1"]
+WORDS += ["--add", "--window", "--remove", "-s", "-y", "--threads=0", "-w1", "--unlabeled", "/dev/null", *NUMBERS]
+
+
+def test_any_words(place, cases):
+    commands = [name for name in MODULES if name not in ("svmx-grid", "svmx-easy")]  # those may go on for long
+    for wild in cases.each(60):
+        r = wild.random
+        line = [r.choice(WORDS) for _ in range(r.randrange(7))]
+        if "-" not in line:  # nobody types here
+            cases.count(place.call(r.choice(commands), *line)[0] == 0)
+
+
+@pytest.mark.parametrize("command", LINES)
+def test_lines_of_a_command(place, cases, command):
+    """A line is done, or refused before anything is written."""
+    place.put("d", b"".join(place.lines[:30]))
+    place.put("e", b"".join(place.lines[30:40]))
+    for name, source in (("m", "model"), ("t", "rows"), ("s", "state"), ("r", "ranges")):
+        place.put(name, place.get(source))
+    for wild in cases.each(20):
+        outputs = ("o1", "o2", "o3")
+        for name in outputs:
+            place.put(name, b"OLD\n")
+        line = line_of(wild, command)
+        code, _ = place.call(command, *line)
+        cases.count(code == 0)
+    cases.check(0.15)
