@@ -41,7 +41,14 @@ if TYPE_CHECKING:
     from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
     from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
     from libsvmx.enums import KernelType, SvmType
-    from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
+    from libsvmx.exceptions import (
+        ConvergenceWarning,
+        DataError,
+        FormatError,
+        ParameterError,
+        StoppedEarly,
+        SvmxError,
+    )
 
 __all__ = [
     "CRSVM",
@@ -49,6 +56,7 @@ __all__ = [
     "SEEDERS",
     "SMO",
     "Chunked",
+    "ConvergenceWarning",
     "CrossValidation",
     "CsrMatrix",
     "DataError",
@@ -85,6 +93,7 @@ __all__ = [
 _HOME = {
     "CRSVM": "_solvers.interior_point.settings",
     "Chunked": "_solvers.decomposition.settings",
+    "ConvergenceWarning": "exceptions",
     "CrossValidation": "api.validation",
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",

@@ -27,10 +27,10 @@ from libsvmx._train.cluster.features import LinearFeatures
 from libsvmx._train.cluster.low_rank import LowRankFeatures
 from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, problem_of
 from libsvmx._train.cluster.training import train_distributed
-from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
 from libsvmx.api.arrays import as_matrix, numbers_of, parameter_of
+from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
 
 __all__ = ["DistributedProblem", "decision_values", "from_arrays", "predict", "read_problem", "train"]
 
@@ -152,7 +153,6 @@ def train(
     param = parameter_of(param, options)
     if param.gamma == 0:
         param = replace(param, gamma=1.0 / max(int(problem.features.max(initial=1)), 1))
-    observer = observer or Observer()
     solver = param.solver
     if not isinstance(solver, CRSVM):
         raise ParameterError(f"rows on a cluster are trained by solver {CRSVM.name}, not {solver.name}")
@@ -164,8 +164,9 @@ def train(
         raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
-    features = LowRankFeatures(problem, param, observer) if solver.low_rank else LinearFeatures(problem)
-    model, _ = train_distributed(problem, features, param, observer)
+    with early_stops_warned(observer) as told:
+        features = LowRankFeatures(problem, param, told) if solver.low_rank else LinearFeatures(problem)
+        model, _ = train_distributed(problem, features, param, told)
     return model
 
 

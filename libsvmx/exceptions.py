@@ -1,4 +1,4 @@
-"""Errors a caller can act on. All derive from ValueError, so ``except ValueError`` catches them."""
+"""Errors a caller can act on. All derive from ValueError, so ``except ValueError`` catches them. And one warning."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from libsvmx.enums import SolveStatus
+
+
+class ConvergenceWarning(UserWarning):
+    """A training ended before its tolerance was reached: the result is feasible, not optimal."""
 
 
 class SvmxError(ValueError):

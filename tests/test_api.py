@@ -230,7 +230,7 @@ def test_huge_indices_cost_no_memory_of_their_size():
     [
         ({"degree": 2.5}, "degree must be a whole number"),
         ({"C": "1"}, "C must be a number"),
-        ({"gamma": "scale"}, "gamma must be a number"),
+        ({"gamma": "skale"}, "gamma must be a number"),
         ({"probability": "no"}, "probability must be True or False"),
         ({"weights": (("1", 5.0),)}, "weights must be pairs"),
         ({"weights": 3}, "weights must be pairs"),

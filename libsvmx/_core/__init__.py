@@ -1,6 +1,7 @@
 """Buffers, sparse rows, factors, random numbers, threads, and the hot loops in C.
 
     CsrMatrix (matrix)              the one form in which data enters the package; open this first
+    interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     Cholesky (cholesky)             a triangular factor whose rows come and go
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use

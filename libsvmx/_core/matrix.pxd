@@ -3,7 +3,9 @@ from libc.stdint cimport int32_t, int64_t
 
 cdef class CsrMatrix:
     cdef readonly Py_ssize_t n_rows
+    cdef readonly Py_ssize_t n_columns
     cdef readonly int max_index
+    cdef readonly int first_index
     cdef readonly object indptr
     cdef readonly object indices
     cdef readonly object values

@@ -10,10 +10,15 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.interchange import dense_of, row_numbers, scipy_of
 
 
 cdef class CsrMatrix:
-    """CsrMatrix(indptr, indices, values, copy=True)
+    """CsrMatrix(indptr, indices, values, copy=True, n_columns=0, first_index=1)
+
+    It behaves as data are expected to: ``X[:200]``, ``X[mask]``, ``X[numbers]`` and ``X[i]`` are a CsrMatrix of these
+    rows with all columns, ``len(X)`` is the number of rows, iterating gives matrices of one row, ``np.asarray(X)`` and
+    ``X.toarray()`` are dense, ``X.tocsr()`` is SciPy's. Two of equal shape and entries are equal. It cannot be changed.
 
     Parameters
     ----------
@@ -21,10 +26,14 @@ cdef class CsrMatrix:
     indices : buffer of int32, shape (nnz,)           ascending in each row, >= 0
     values : buffer of float64, shape (nnz,)
     copy : bool          False only for buffers that nobody will change: they are checked once
+    n_columns : int      columns of ``shape``; at least as many as the entries need
+    first_index : int    index of column 0, 0 or 1; 0 if there is an entry of index 0
 
     Attributes
     ----------
     n_rows : int
+    shape : tuple of int             (rows, columns); column j holds index j + first_index
+    ndim, dtype, nnz                 2, float64, number of entries
     max_index : int      largest index of any entry, 0 for a matrix without entries
     indptr, indices, values : read-only buffers
 
@@ -33,7 +42,7 @@ cdef class CsrMatrix:
     ValueError           lengths that do not fit, or indices that are negative or not ascending
     """
 
-    def __cinit__(self, indptr, indices, values, bint copy=True):
+    def __cinit__(self, indptr, indices, values, bint copy=True, Py_ssize_t n_columns=0, int first_index=1):
         cdef int64_t i, k, begin, end
         cdef int32_t last
         self._indptr, self._indices, self._values = indptr, indices, values  # checks the types
@@ -52,11 +61,14 @@ cdef class CsrMatrix:
         self.index = &self._indices[0] if self._indices.shape[0] else NULL
         self.value = &self._values[0] if self._values.shape[0] else NULL
         self.max_index = 0
+        self.first_index = first_index != 0
         for i in range(self.n_rows):
             begin, end = self.ptr[i], self.ptr[i + 1]
             if begin > end or end > self._indices.shape[0]:
                 raise ValueError(f"row {i}: indptr must not decrease")
             last = -1
+            if begin < end and self.index[begin] == 0:
+                self.first_index = 0
             for k in range(begin, end):
                 if self.index[k] <= last:
                     raise ValueError(f"row {i}: feature indices must be ascending and not negative, "
@@ -64,13 +76,60 @@ cdef class CsrMatrix:
                 last = self.index[k]
             if last > self.max_index:
                 self.max_index = last
+        self.n_columns = max(n_columns, self.max_index + 1 - self.first_index if self._indices.shape[0] else 0)
 
     @property
     def nnz(self):
         return self._indices.shape[0]
 
+    @property
+    def shape(self):
+        return self.n_rows, self.n_columns
+
+    @property
+    def ndim(self):
+        return 2
+
+    @property
+    def dtype(self):
+        import numpy as np
+
+        return np.dtype(np.float64)
+
+    def __len__(self):
+        return self.n_rows
+
+    def __getitem__(self, key):
+        return self.take(row_numbers(key, self.n_rows))
+
+    def __iter__(self):
+        return (self.take(row_numbers(i, self.n_rows)) for i in range(self.n_rows))
+
+    def __eq__(self, other):
+        if not isinstance(other, CsrMatrix):
+            return NotImplemented
+        return (self.shape == other.shape and self.first_index == other.first_index and self.indptr == other.indptr
+                and self.indices == other.indices and self.values == other.values)
+
+    def __hash__(self):
+        return hash((self.n_rows, self.n_columns, self.nnz))
+
+    def toarray(self):
+        """All values with zeros between them: ndarray of float64, shape as of the matrix. Raises MemoryError."""
+        return dense_of(self)
+
+    def tocsr(self):
+        """A scipy.sparse.csr_matrix of float64 with memory of its own."""
+        return scipy_of(self)
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("a sparse matrix has no dense array to share: np.asarray(X) makes one")
+        dense = dense_of(self)
+        return dense if dtype is None else dense.astype(dtype, copy=False)
+
     def take(self, rows):
-        """The given rows, copied, in the given order. ``rows``: buffer of int32."""
+        """The given rows, copied, in the given order, with all columns. ``rows``: buffer of int32."""
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i, n = chosen.shape[0]
         cdef int64_t begin, size, at = 0
@@ -90,7 +149,7 @@ cdef class CsrMatrix:
                 memcpy(&index[at], self.index + begin, size * sizeof(int32_t))
                 memcpy(&value[at], self.value + begin, size * sizeof(double))
             at += size
-        return CsrMatrix(indptr, indices, values, copy=False)
+        return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index)
 
     def row(self, Py_ssize_t i):
         """Row i as a list of (index, value) pairs."""
@@ -99,14 +158,16 @@ cdef class CsrMatrix:
         return [(self.index[k], self.value[k]) for k in range(self.ptr[i], self.ptr[i + 1])]
 
     def __reduce__(self):
-        return _unpickle, (bytes(self.indptr), bytes(self.indices), bytes(self.values))
+        parts = bytes(self.indptr), bytes(self.indices), bytes(self.values)
+        return _unpickle, (*parts, self.n_columns, self.first_index)
 
     def __repr__(self):
         return f"<CsrMatrix of {self.n_rows} rows, {self.nnz} entries, largest index {self.max_index}>"
 
 
-def _unpickle(indptr, indices, values):
-    return CsrMatrix(memoryview(indptr).cast("q"), memoryview(indices).cast("i"), memoryview(values).cast("d"), copy=False)
+def _unpickle(indptr, indices, values, n_columns=0, first_index=1):
+    parts = memoryview(indptr).cast("q"), memoryview(indices).cast("i"), memoryview(values).cast("d")
+    return CsrMatrix(*parts, copy=False, n_columns=n_columns, first_index=first_index)
 
 
 # Arrays of one element per possible index are used while they stay near the size of the data itself.

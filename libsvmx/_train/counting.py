@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer
+    from libsvmx._typing import Buffer, IntArray
 
 
 class CountingPart(NamedTuple):
@@ -33,6 +33,36 @@ class CountingPart(NamedTuple):
         counting = filled("i", (row for row in rows if row in place))
         places = filled("i", (place[row] for row in counting))
         return places, counting, filled("i", (row for row in rows if row not in place))
+
+
+def check_bounds(problem: Problem, param: Parameter) -> None:
+    """Raise ParameterError if C times the weight of a row overflows."""
+    if problem.sample_weight is None or param.has_infinite_cost:
+        return
+    largest = max(problem.sample_weight) * (param.C if param.svm_type.has_cost else 1.0)
+    if not isfinite(largest * max((weight for _, weight in param.weights), default=1.0)):
+        raise ParameterError("C times a weight is not finite")
+
+
+def rows_of_state(problem: Problem, param: Parameter) -> IntArray:
+    """The rows of a state that count, ascending: they are the same for every C, so no bound may be as small as 0.
+
+    Raises
+    ------
+    DataError           no row counts
+    ParameterError      C times a weight overflows, or is less than any double
+    """
+    import numpy as np
+
+    if problem.sample_weight is None:
+        return np.arange(len(problem), dtype=np.int32)
+    check_bounds(problem, param)
+    rows = np.flatnonzero(np.asarray(problem.sample_weight)).astype(np.int32)
+    if not len(rows):
+        raise nothing_counts(problem.sample_weight)
+    if len(counting_rows(param, problem.targets, problem.sample_weight)) != len(rows):
+        raise ParameterError("C times a weight is less than any double: a state cannot be kept")
+    return rows
 
 
 def nothing_counts(sample_weight: Buffer | None) -> DataError:
@@ -54,12 +84,7 @@ def counting_part(problem: Problem, param: Parameter, observer: Observer) -> Cou
     by_class = param.svm_type == SvmType.C_SVC  # nu-SVC has no C to weight
     if weights is None and not (by_class and param.weights):
         return None
-    if weights is not None:
-        largest = max(weights) * (param.C if param.svm_type.has_cost else 1.0)
-        if not param.has_infinite_cost and not isfinite(
-            largest * max((weight for _, weight in param.weights), default=1.0)
-        ):
-            raise ParameterError("C times a weight is not finite")
+    check_bounds(problem, param)
     rows = counting_rows(param, problem.targets, weights)
     if len(rows) == len(problem) and (weights is None or any(weight != 1 for weight in weights)):
         return None

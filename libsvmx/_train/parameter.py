@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields, replace
 from math import isinf
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from libsvmx._solvers.registry import names_of, solver_class, solver_classes
 from libsvmx._solvers.smo.settings import SMO
@@ -23,8 +23,8 @@ class Parameter:
 
     Attributes
     ----------
-    svm_type : SvmType            formulation (``-s``)
-    kernel_type : KernelType      kernel (``-t``)
+    svm_type : SvmType            formulation (``-s``), or its number or name: 'epsilon_svr'
+    kernel_type : KernelType      kernel (``-t``), or its number or name: 'linear'; in names case does not count
     degree : int                  polynomial degree (``-d``)
     gamma : float                 ``-g``; 0 stands for 1 / (largest feature index)
     coef0 : float                 ``-r``
@@ -68,12 +68,8 @@ class Parameter:
     solver: Solver = field(default_factory=SMO)
 
     def __post_init__(self) -> None:
-        for name, kind in (("svm_type", SvmType), ("kernel_type", KernelType)):
-            try:
-                object.__setattr__(self, name, kind(getattr(self, name)))
-            except ValueError:
-                known = ", ".join(f"{k.value} {k.name}" for k in kind)
-                raise ParameterError(f"unknown {name} {getattr(self, name)!r}; known are {known}") from None
+        object.__setattr__(self, "svm_type", _member("svm_type", self.svm_type, SvmType))
+        object.__setattr__(self, "kernel_type", _member("kernel_type", self.kernel_type, KernelType))
         for name, type_ in CONVERTED.items():
             object.__setattr__(self, name, converted(name, getattr(self, name), type_, infinite=name == "C"))
         object.__setattr__(self, "weights", _pairs(self.weights))
@@ -150,6 +146,21 @@ CONVERTED: dict[str, type] = {
 }
 
 
+Kind = TypeVar("Kind", SvmType, KernelType)
+
+
+def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
+    """A formulation or kernel by its number, its name, or its name in model files. Raises ParameterError."""
+    names = {key.lower(): known for known in kind for key in (known.name, getattr(known, "keyword", known.name))}
+    try:
+        if isinstance(given, str):
+            return names[given.lower().replace("-", "_")]
+        return kind(given)
+    except (KeyError, ValueError):
+        known = ", ".join(f"{k.value} {k.name}" for k in kind)
+        raise ParameterError(f"unknown {name} {given!r}; known are {known}") from None
+
+
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
     """Weights of classes, given as pairs or as a mapping. Raises ParameterError."""
     try:
@@ -190,5 +201,27 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
             takers = [other for other in solver_classes() if name in (known.name for known in other.settings())]
             what = f"{name} is of solver {names_of(takers)}" if takers else f"there is no parameter {name}"
             takes = f"takes {', '.join(taken)}" if taken else "has no settings"
-            raise ParameterError(f"{what}; solver {solver.name} {takes}")
+            hint = "" if takers else f". {_likely(name, [*sorted(own), *taken])}"
+            raise ParameterError(f"{what}; solver {solver.name} {takes}{hint}")
     return replace(param, **{**general, "solver": replace(solver, **settings)})
+
+
+# Names of the same thing elsewhere, in scikit-learn and LIBSVM.
+ELSEWHERE = {
+    "class_weight": "weights",
+    "cost": "C",
+    "epsilon": "p",
+    "kernel": "kernel_type",
+    "n_jobs": "threads",
+    "tol": "eps",
+}
+
+
+def _likely(name: str, known: list[str]) -> str:
+    """``Did you mean gamma? Known are …`` of an unknown name."""
+    from difflib import get_close_matches
+
+    by_lower = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), list(by_lower), 1)
+    meant = ELSEWHERE.get(name) or (by_lower[near[0]] if near else "")
+    return f"{f'Did you mean {meant}? ' if meant else ''}Known are {', '.join(known)}"

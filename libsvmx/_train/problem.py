@@ -49,6 +49,11 @@ class Problem:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def weight(self) -> float:
+        """The sum of the weights, or the number of rows that have none."""
+        return float(len(self) if self.sample_weight is None else sum(self.sample_weight))
+
     def take(self, positions: Buffer, targets: Buffer | None = None) -> Problem:
         """The rows at ``positions`` (buffer of int32) of this problem, with their own or other targets."""
         if targets is None:

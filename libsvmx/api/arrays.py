@@ -49,7 +49,8 @@ def as_matrix(X: Any) -> CsrMatrix:
     rows, columns = np.nonzero(dense)
     indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])
-    return CsrMatrix(indptr, (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns]), copy=False)
+    indices, values = (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns])
+    return CsrMatrix(indptr, indices, values, copy=False, n_columns=dense.shape[1])
 
 
 def numbers_of(given: Any, what: str) -> FloatArray:
@@ -95,7 +96,8 @@ def from_scipy(X: Any) -> CsrMatrix:
     # explicit zeros would be features with value 0: the same kernel, but another file
     keep = values != 0
     indptr = np.concatenate([[0], np.cumsum(keep)])[csr.indptr].astype(np.int64)
-    return CsrMatrix(indptr, (csr.indices[keep] + 1).astype(np.int32), values[keep], copy=False)
+    indices = (csr.indices[keep] + 1).astype(np.int32)
+    return CsrMatrix(indptr, indices, values[keep], copy=False, n_columns=csr.shape[1])
 
 
 def from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
@@ -146,15 +148,43 @@ def precomputed(K: Any) -> CsrMatrix:
     return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
 
 
-def parameter_of(param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None) -> Parameter:
+def parameter_of(
+    param: Parameter | None, options: Mapping[str, Any], random_state: int | None = None, X: Any = None
+) -> Parameter:
     """``param`` with keywords: its fields, and the settings of its solver. Raises ParameterError.
 
-    ``random_state``: of the solver, too, if it draws at random.
+    ``random_state``: of the solver, too, if it draws at random. ``X``: rows that gamma="scale" and "auto" are of.
     """
+    if X is not None and isinstance(options.get("gamma"), str):
+        options = {**options, "gamma": gamma_of(options["gamma"], X)}
     found = changed(param or Parameter(), options)
     if random_state is None or not any(known.name == "random_state" for known in found.solver.settings()):
         return found
     return changed(found, {"random_state": random_state})
+
+
+def gamma_of(name: str, X: Any) -> float:
+    """gamma by one of scikit-learn's names: "auto" is 1 / columns, "scale" 1 / (columns * variance of all values).
+
+    Raises
+    ------
+    ParameterError      another name
+    DataError           bad data, or data without a column
+    """
+    if name not in ("auto", "scale"):
+        raise ParameterError(f"gamma must be a number, 'scale' or 'auto', not {name!r}")
+    matrix = as_matrix(X)
+    if not matrix.nnz:
+        raise DataError(f"gamma={name!r} needs values, and X has none")
+    n_columns = matrix.n_columns
+    if name == "auto":
+        return 1.0 / n_columns
+    if hasattr(X, "tocsr") or (isinstance(X, Sequence) and isinstance(X[0], Mapping)):  # as scikit-learn of each
+        values, size = np.asarray(matrix.values), matrix.n_rows * n_columns
+        variance = float((values * values).sum() / size - (values.sum() / size) ** 2)
+    else:
+        variance = float(numbers_of(X, "X").var())
+    return 1.0 / (n_columns * variance) if variance > 0 else 1.0
 
 
 def seed_of(random_state: int | None) -> int:

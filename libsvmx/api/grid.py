@@ -14,6 +14,7 @@ from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import parameter_of, problem_of, seed_of
+from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
@@ -116,15 +117,15 @@ def grid_search(
     StoppedEarly              ``time_limit``, seconds for the whole search, or the observer has ended it; ``partial`` is
         a GridSearch of the points that were finished, None without any
     """
-    problem, param = problem_of(X, y, parameter_of(param, options, random_state), sample_weight)
+    problem, param = problem_of(X, y, parameter_of(param, options, random_state, X), sample_weight)
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
     seeding = usual_seeding(Seeding(seeder or "none"), param)
     plan = Plan(param, Grid(*axes), n_folds, seeding, seed_of(random_state))
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     search = None
     try:
-        with workers_pool or nullcontext():
-            search = Search(plan, problem, workers_pool, observer=observer)
+        with workers_pool or nullcontext(), early_stops_warned(observer) as told:
+            search = Search(plan, problem, workers_pool, observer=told)
             for outcome in search:
                 if progress is not None:
                     progress(outcome.point)

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating import state
 from libsvmx._train.updating.from_model import completed, state_of_model
-from libsvmx.api.arrays import as_matrix, decision_values, model_of, parameter_of, predict, targets_of
+from libsvmx.api.arrays import as_matrix, decision_values, model_of, parameter_of, predict, targets_of, weights_of
+from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray, Ids
 
@@ -33,6 +34,7 @@ class State(state.State):
         model: Model,
         param: Parameter | None = None,
         *,
+        sample_weight: Any = None,
         observer: Observer | None = None,
         **options: Any,
     ) -> Self:
@@ -40,7 +42,8 @@ class State(state.State):
 
         Support vectors are found among the rows by their features. A model file keeps neither C, weights, epsilon
         and nu nor tolerances: these come from ``param`` or from keywords, ``State.from_model(X, y, model, C=10)``; a
-        model that ``train`` has returned knows them. The kernel is the model's. Probability estimates are dropped.
+        model that ``train`` has returned knows them. ``sample_weight`` as of ``train``. The kernel is the
+        model's. Probability estimates are dropped.
 
         Raises
         ------
@@ -52,10 +55,12 @@ class State(state.State):
         model_of(model)
         if param is None and model.statuses:
             param = replace(model.param, probability=False)
-        param = completed(parameter_of(param, options), model, options)
+        param = completed(parameter_of(param, options, X=X), model, options)
         matrix = as_matrix(X)
-        problem = Problem(matrix, targets_of(y, matrix.n_rows))
-        return state_of_model(problem, param, model, observer or Observer(), cls)
+        targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
+        problem = Problem(matrix, targets, sample_weight=row_weights)
+        with early_stops_warned(observer) as told:
+            return state_of_model(problem, param, model, told, cls)
 
     @classmethod
     def load(cls, path: str) -> Self:
@@ -71,8 +76,8 @@ class State(state.State):
         """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError."""
         save_state(path, self)
 
-    def add(self, X: Any, y: Any, *, observer: Observer | None = None) -> Ids:
-        """Rows join; X and y as of ``train``. Their ids: ndarray of int64, shape (number of rows,).
+    def add(self, X: Any, y: Any, *, sample_weight: Any = None, observer: Observer | None = None) -> Ids:
+        """Rows join; X, y and sample_weight as of ``train``. Their ids: ndarray of int64, shape (number of rows,).
 
         A label that is new makes a new class, which is trained against each of the others.
 
@@ -80,7 +85,7 @@ class State(state.State):
         ------
         DataError, ParameterError      the state stays as it was
         """
-        return self.update(add=(X, y), observer=observer)
+        return self.update(add=(X, y), sample_weight=sample_weight, observer=observer)
 
     def remove(self, ids: Iterable[int], *, observer: Observer | None = None) -> None:
         """Rows leave. With its last row a class is gone; one row at least must stay.
@@ -92,9 +97,15 @@ class State(state.State):
         self.update(remove=ids, observer=observer)
 
     def update(
-        self, add: tuple[Any, Any] | None = None, remove: Iterable[int] = (), *, observer: Observer | None = None
+        self,
+        add: tuple[Any, Any] | None = None,
+        remove: Iterable[int] = (),
+        *,
+        sample_weight: Any = None,
+        observer: Observer | None = None,
     ) -> Ids:
-        """Rows ``add = (X, y)`` join and rows ``remove`` leave along one path; the ids of those that join.
+        """Rows ``add = (X, y)`` join, with weights ``sample_weight``, and rows ``remove`` leave along one path; the ids
+        of those that join.
 
         Raises
         ------
@@ -104,7 +115,15 @@ class State(state.State):
             raise DataError("add must be a pair (X, y)")
         X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
         matrix = as_matrix(X)
-        return self.change(matrix, targets_of(y, matrix.n_rows), remove, observer or Observer())
+        targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
+        with early_stops_warned(observer) as told:
+            return self.change(matrix, targets, remove, told, row_weights)
+
+    def set_cost(self, C: float, observer: Observer | None = None) -> None:
+        with early_stops_warned(observer) as told:
+            super().set_cost(C, told)
+
+    set_cost.__doc__ = state.State.set_cost.__doc__
 
     def predict(self, X: Any) -> FloatArray:
         """As ``libsvmx.predict(state.model, X)``."""

@@ -10,17 +10,18 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import prediction
 from libsvmx._train.model import Model
-from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import train_state
 from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, tests_of
 from libsvmx.api.state import State
+from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError
 from libsvmx.io import modelfile, svmlight
 
 if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
     from libsvmx._typing import FloatArray
 
 
@@ -66,7 +67,8 @@ def train(
     X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
         With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n).
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
-    param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; with
+    param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; kernels and
+        formulations may be names (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn; with
         ``solver="chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits; ``"crsvm"`` is C-SVC
         on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with ``low_rank="cholesky", rank=300``
     sample_weight : array of float, shape (n,)      weights of the rows, finite and >= 0; None: 1 each. A row of weight
@@ -85,13 +87,18 @@ def train(
     Raises
     ------
     ParameterError, DataError            both are ValueErrors
+
+    Warns
+    -----
+    ConvergenceWarning                   once, if a solve ended before the tolerance; the model's ``statuses`` say which
     """
-    param = parameter_of(param, options, random_state)
+    param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
     rand = rand_of(random_state)
-    if keep_state:
-        return train_state(problem, param, observer or Observer(), State)
-    return train_problem(problem, param, rand, observer or Observer())
+    with early_stops_warned(observer) as told:
+        if keep_state:
+            return train_state(problem, param, told, State)
+        return train_problem(problem, param, rand, told)
 
 
 def predict_probability(model: Model, X: Any) -> tuple[FloatArray, FloatArray]:

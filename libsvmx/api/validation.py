@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.leave_one_out import leave_one_out as leave_one_out_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.api.arrays import parameter_of, problem_of, rand_of
+from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.validation.cross_validation import CrossValidated
@@ -119,14 +120,14 @@ def cross_validate(
     StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
         result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
-    param = parameter_of(param, options, random_state)
+    param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
     seeding = Seeding(seeder or "none", scheme)
-    rand, observer = rand_of(random_state), observer or Observer()
+    rand = rand_of(random_state)
     try:
-        return _crossvalidation(
-            cross_validation.cross_validate(problem, param, n_folds, rand, observer, seeding), problem
-        )
+        with early_stops_warned(observer) as told:
+            found = cross_validation.cross_validate(problem, param, n_folds, rand, told, seeding)
+        return _crossvalidation(found, problem)
     except StoppedEarly as stop:
         partial = _crossvalidation(stop.partial, problem) if stop.partial else None
         raise StoppedEarly(stop.status, stop.consequence, partial) from None
@@ -168,11 +169,13 @@ def leave_one_out(
     StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
         result of what was finished, in which all else, and the figures over all rows, are nan; None without any
     """
-    param = parameter_of(param, options, random_state)
+    param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
-    rand, observer = rand_of(random_state), observer or Observer()
+    rand = rand_of(random_state)
     try:
-        return _leave_one_out(leave_one_out_problem(problem, param, rand, observer, seeder, values), problem)
+        with early_stops_warned(observer) as told:
+            found = leave_one_out_problem(problem, param, rand, told, seeder, values)
+        return _leave_one_out(found, problem)
     except StoppedEarly as stop:
         partial = _leave_one_out(stop.partial, problem) if stop.partial else None
         raise StoppedEarly(stop.status, stop.consequence, partial) from None

@@ -7,5 +7,6 @@ options      svm_parameter, enumerations, print functions
 nodes        svm_node and its ctypes arrays: made from rows, and read back
 handles      ctypes structures that hold Python objects, so that pointers work; arrays that calls fill
 commonutil   svm_read_problem, evaluations, csr_scale
+__main__     runs a script with the folder ``shim`` on its path, in which ``libsvm`` is libsvmx
 rows         rows as LIBSVM takes them, dicts, lists, arrays, sparse matrices, to a CsrMatrix
 """

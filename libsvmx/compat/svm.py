@@ -180,6 +180,8 @@ class svm_model(Handle):
     free_sv: int
 
     def __init__(self, model: Model | None = None, loaded: bool = False, vectors: CsrMatrix | None = None):
+        if model is not None and not isinstance(model, Model):
+            raise TypeError(f"svm_model shows a Model; it is made by svm_train, not of a {type(model).__name__}")
         # a precomputed model keeps only serial numbers of its vectors; LIBSVM shows the rows it was trained on
         self._model = model
         self._shown = vectors

@@ -9,6 +9,7 @@
 
     "indptr" int64 (n + 1)   "indices" int32   "values" float64      the rows, as a CsrMatrix
     "targets" float64 (n)    "ids" int64 (n)                         label or target, and id, of each
+    "sample_weight" float64 (n)                                      in version 2, which files with weights are
     "ids k" int64 (m)    "beta k" float64 (m, in regression 2 m)    "K_beta k" float64 (m)
 
 The last line is binary problem k: the row at each position of its path, its coefficients and K beta. binaries[k] is
@@ -41,10 +42,11 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.state import AnyState, State
 
 MAGIC = b"libsvmx state "
-VERSION = 1
+VERSION = 2  # of files with weights of rows; those without are of version 1
 LONGEST_LINE = 80  # the first one
 DIGEST_BYTES = 32
 TYPES = {"indptr": "<i8", "indices": "<i4", "values": "<f8", "targets": "<f8", "ids": "<i8"}
+WEIGHTS, WEIGHT_TYPE = "sample_weight", "<f8"
 BINARY_TYPES = {"ids": "<i8", "beta": "<f8", "K_beta": "<f8"}
 
 
@@ -75,6 +77,8 @@ def state_bytes(state: State) -> bytes:
         "targets": (TYPES["targets"], record.problem.targets),
         "ids": (TYPES["ids"], record.ids),
     }
+    if record.problem.sample_weight is not None:
+        arrays[WEIGHTS] = WEIGHT_TYPE, record.problem.sample_weight
     for k, binary in enumerate(record.binaries):
         for name, kind in BINARY_TYPES.items():
             arrays[f"{name} {k}"] = kind, getattr(binary, name)
@@ -92,16 +96,16 @@ def state_bytes(state: State) -> bytes:
         "arrays": table,
     }
     text = json.dumps(description, allow_nan=False).encode("ascii") + b"\n"
-    line = _first_line(len(text), offset)
+    line = _first_line(len(text), offset, VERSION if WEIGHTS in arrays else 1)
     content = b"".join([line, text, *blocks])
     return content + hashlib.sha256(content).digest()
 
 
-def _first_line(text_bytes: int, array_bytes: int) -> bytes:
+def _first_line(text_bytes: int, array_bytes: int, version: int = 1) -> bytes:
     """The first line, which holds the length of the file, and so its own."""
     size = text_bytes + array_bytes + DIGEST_BYTES
     while True:
-        line = MAGIC + f"{VERSION} {text_bytes} {size}\n".encode("ascii")
+        line = MAGIC + f"{version} {text_bytes} {size}\n".encode("ascii")
         if size == len(line) + text_bytes + array_bytes + DIGEST_BYTES:
             return line
         size = len(line) + text_bytes + array_bytes + DIGEST_BYTES
@@ -133,8 +137,9 @@ class _Defect(ValueError):
     """What is wrong with a file."""
 
 
-def _checked(content: bytes) -> tuple[bytes, memoryview]:
-    """The description and the bytes of the arrays. Raises _Defect unless the bytes are those that were written."""
+def _checked(content: bytes) -> tuple[int, bytes, memoryview]:
+    """The version, the description and the bytes of the arrays. Raises _Defect unless the bytes are those that were
+    written."""
     if not content.startswith(MAGIC):
         raise _Defect("not a state file")
     line, found, _ = content[:LONGEST_LINE].partition(b"\n")
@@ -153,10 +158,10 @@ def _checked(content: bytes) -> tuple[bytes, memoryview]:
         raise _Defect("damaged: the first line of a state file is wrong")
     if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
         raise _Defect("damaged: the checksum does not fit")
-    return content[begin : begin + text_bytes], memoryview(content)[begin + text_bytes : end]
+    return int(words[0]), content[begin : begin + text_bytes], memoryview(content)[begin + text_bytes : end]
 
 
-def _record(text: bytes, data: memoryview, changes: dict[str, Any]) -> StateRecord:
+def _record(version: int, text: bytes, data: memoryview, changes: dict[str, Any]) -> StateRecord:
     """What description and arrays say; whether it is a state is another question."""
     try:
         description = json.loads(text.decode("ascii"))
@@ -169,15 +174,18 @@ def _record(text: bytes, data: memoryview, changes: dict[str, Any]) -> StateReco
         raise _Defect("the list of dual problems is wrong")
     if type(next_id) is not int or not 0 <= next_id <= MOST_ID:
         raise _Defect(f"the next id is not between 0 and {MOST_ID}")
-    kinds = dict(TYPES)
+    kinds = TYPES | ({WEIGHTS: WEIGHT_TYPE} if version > 1 else {})
     for k in range(len(given)):
         kinds.update({f"{name} {k}": kind for name, kind in BINARY_TYPES.items()})
     arrays = _arrays(description["arrays"], kinds, data)
     try:
         matrix = CsrMatrix(arrays["indptr"], arrays["indices"], arrays["values"])
-        problem = Problem(matrix, arrays["targets"].data)
+        weights = arrays.get(WEIGHTS)
+        problem = Problem(matrix, arrays["targets"].data, sample_weight=None if weights is None else weights.data)
     except ValueError as error:
         raise _Defect(f"the rows are wrong: {error}") from None
+    if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
+        raise _Defect("a weight is not finite and >= 0")
     binaries = [
         BinaryRecord(
             _pair(binary["pair"]), arrays[f"ids {k}"], arrays[f"beta {k}"], arrays[f"K_beta {k}"], _total(binary)

@@ -222,6 +222,10 @@ def test_models_of_the_wrong_kind() -> None:
     for other in (svm_parameter(), 3, pointer(svm_parameter()), row):
         with pytest.raises(TypeError, match="svm_model"):
             libsvm.svm_predict(other, row)
+    with pytest.raises(TypeError, match="made by svm_train"):
+        svmutil.svm_model(svm_problem(Y6, X6), svm_parameter())  # LIBSVM 2: scripts try it, and go on to the new way
+    with pytest.raises(TypeError):
+        svm_parameter(C=1.0)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="svm_problem"):
         libsvm.svm_train(Y6, svm_parameter())
 

@@ -197,7 +197,7 @@ def test_files_of_other_kinds(refused):
 
 
 def test_a_later_version_is_named(saved, refused):
-    refused(saved.replace(MAGIC + b"1 ", MAGIC + b"12 "), "version 12; this libsvmx knows versions up to 1")
+    refused(saved.replace(MAGIC + b"1 ", MAGIC + b"12 "), "version 12; this libsvmx knows versions up to 2")
     refused(saved.replace(MAGIC + b"1 ", MAGIC + b"0 "), "damaged")
 
 

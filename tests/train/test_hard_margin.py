@@ -20,6 +20,8 @@ from libsvmx.enums import SolveStatus
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
 
+pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+
 HOMEWORK = data.from_rows([[(1, 0.0), (2, 0.0)], [(1, 1.0)], [(1, 3.0), (2, 1.0)], [(1, 4.0), (2, 4.0)]])
 
 

@@ -81,6 +81,7 @@ def test_the_optimum_of_libsvm(name, C):
     np.testing.assert_allclose(np.ravel(ours), np.ravel(values), atol=1e-4 * scale)
 
 
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("C", [1e-5, 1.0, 1e4])
 @pytest.mark.parametrize("name", ["heart_scale", "splice.xz", "breast-cancer.xz", "wine.scale"])
 def test_the_optimum_of_the_exact_path(name, C):
@@ -206,6 +207,7 @@ def test_the_bits_do_not_depend_on_threads():
     assert len({(bytes(m.coef), bytes(m.rho)) for m in models}) == 1
 
 
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("options", [{"max_iter": 3}, {"time_limit": 1e-9}])
 def test_limits(options):
     matrix, targets = two_classes("splice.xz")
@@ -216,6 +218,7 @@ def test_limits(options):
     assert recorder.reports[0].gap == pytest.approx(gap, rel=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 def test_an_observer_that_stops():
     class Stops(Recorder):
         def should_stop(self):
@@ -339,6 +342,7 @@ def test_a_full_factor_is_the_kernel(kernel):
     np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(state.model, X), atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("size", [1.0, 1e9])
 def test_what_rounding_may_hide_is_not_called_converged(size):
     """Scores are sums of alpha x'x: with values of 1e9 and C = 1, their rounding is far above eps."""

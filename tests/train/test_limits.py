@@ -12,6 +12,8 @@ from libsvmx._train.limits import ask, control_of, limited, look
 from libsvmx._train.observer import Forwarding
 from libsvmx.enums import SolveStatus, SvmType
 
+pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+
 SEEDERS = ["none", "auto", "path", *libsvmx.SEEDERS]
 
 

@@ -242,6 +242,7 @@ def test_flat_fields_and_back(solver):
 # ---- capabilities -------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("ability", REFUSALS)
 @pytest.mark.parametrize("solver", solver_classes())
 def test_what_a_solver_cannot_do_is_refused_in_one_wording(solver, ability):

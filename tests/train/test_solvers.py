@@ -247,6 +247,7 @@ def test_probability_estimates(solver, options):
     assert np.abs(second - first).mean() < 0.01
 
 
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_limits(solver):
     matrix, y = data.load("splice.xz")

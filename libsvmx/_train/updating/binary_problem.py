@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._train import folds
+from libsvmx._train.counting import rows_of_state
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
 from libsvmx._train.limits import control_of
@@ -82,7 +84,8 @@ class PairIndex:
 
     Attributes
     ----------
-    members : dict of buffers of int32     rows of each pair, in the order of LIBSVM: its first class, then the other
+    members : dict of buffers of int32     rows of each pair that count, in the order of LIBSVM: its first class, then
+                                           the other
     costs : dict of (float, float)         C of its two classes; of no meaning without classes
     """
 
@@ -90,36 +93,37 @@ class PairIndex:
         self.param, self.problem = param, problem
         self.members: dict[Pair, Buffer] = {}
         self.costs: dict[Pair, tuple[float, float]] = {}
+        rows = rows_of_state(problem, param)
         if not param.svm_type.is_classification:
-            self.members[None] = np.arange(len(problem), dtype=np.int32).data
+            self.members[None] = rows.data
             self.costs[None] = (0.0, 0.0)
             return
-        labels, start, order = folds.group_classes(problem.targets)
+        labels, start, order = folds.group_classes(take_float64(problem.targets, rows.data))
         costs = class_costs(labels, param, observer)
         for i in range(len(labels)):
             for j in range(i + 1, len(labels)):
                 pair = labels[i], labels[j]
-                self.members[pair] = np.concatenate([order[start[c] : start[c + 1]] for c in (i, j)]).data
+                self.members[pair] = rows[np.concatenate([order[start[c] : start[c + 1]] for c in (i, j)])].data
                 self.costs[pair] = costs[i], costs[j]
 
     def as_listed(self, pair: Pair) -> Pair:
         """The pair as it stands here, where its classes may come in the other order; or itself, if it does not."""
         return pair if pair is None or pair in self.members or pair[::-1] not in self.members else pair[::-1]
 
-    def bounded(self, pair: Pair, targets: Buffer) -> tuple[Buffer, Buffer, Buffer]:
+    def bounded(self, pair: Pair, rows: Problem) -> tuple[Buffer, Buffer, Buffer]:
         """linear, lower and upper of rows of a pair: buffers of float64, shape (variables,), in the order of a path.
 
         Parameters
         ----------
-        pair : Pair                                      in either order
-        targets : buffer of float64, shape (rows,)       labels, or targets of regression
+        pair : Pair           in either order
+        rows : Problem        rows of the pair, that count
         """
-        if not len(targets):
+        if not len(rows):
             return no_bounds()
         listed = self.as_listed(pair)
         Cp, Cn = self.costs[listed] if listed == pair else self.costs[listed][::-1]
-        dual = build_dual(self.param, signed(pair, targets), Cp, Cn)
-        n = len(targets)
+        dual = build_dual(self.param, signed(pair, rows.targets), Cp, Cn, rows.sample_weight)
+        n = len(rows)
         return interleaved(dual.linear, n), interleaved(dual.lower, n), interleaved(dual.upper, n)
 
 
@@ -169,8 +173,8 @@ def train_binary(
     """
     members = index.members[pair]
     problem = index.problem.take(members)
-    bounds = index.bounded(pair, problem.targets)
-    (total,) = coefficient_sums(param, len(problem))
+    bounds = index.bounded(pair, problem)
+    (total,) = coefficient_sums(param, problem.weight)
     with errors_of_a_path("there is no state"):
         if beta is None:
             beta = trained_beta(param, index, pair, observer)
@@ -191,7 +195,8 @@ def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Obser
     problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
     control = control_of(param, observer)
     kernel, budget_bytes = KernelProvider(problem, param).of(problem)
-    solution = solve(param, build_dual(param, problem.targets, *index.costs[pair]), kernel, budget_bytes, control)
+    dual = build_dual(param, problem.targets, *index.costs[pair], problem.sample_weight)
+    solution = solve(param, dual, kernel, budget_bytes, control)
     if control.stopped:
         raise Stopped(control.stopped)
     if solution.status != SolveStatus.CONVERGED:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import rows_of_state
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
@@ -86,13 +87,15 @@ def state_of_model(
     check_problem(problem, param)
     if model.has_probability:
         observer.remark(Remark.PROBABILITY_DROPPED)
-    problem = Problem(problem.matrix.take(problem.rows), problem.targets)
+    problem = Problem(problem.matrix.take(problem.rows), problem.targets, sample_weight=problem.sample_weight)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
     index = PairIndex(param, problem, observer)
+    rows = rows_of_state(problem, param)
+    part = Problem(problem.matrix.take(rows.data), problem.take(rows.data).targets)
     if param.svm_type.is_classification:
-        check_classes(problem, model)
-    betas = coefficients_of(index, model, matched_rows(problem, model))
+        check_classes(part, model)
+    betas = coefficients_of(index, model, rows[matched_rows(part, model)])
     check_costs(index, betas)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
@@ -180,6 +183,7 @@ def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, F
     betas: dict[Pair, FloatArray] = {}
     if not index.param.svm_type.is_classification:
         by_row[row_of] = table[0]
+        by_row = by_row[np.asarray(index.members[None])]
         both = np.column_stack([np.maximum(by_row, 0.0), np.minimum(by_row, 0.0)])
         return {None: np.ascontiguousarray(both).ravel() if index.param.svm_type.is_regression else by_row}
     labels, counts = list(model.class_labels or ()), model.class_sv or ()
@@ -202,8 +206,8 @@ def check_costs(index: PairIndex, betas: dict[Pair, FloatArray]) -> None:
     worst, needed, bound = 0.0, 0.0, 0.0
     bounds: dict[Pair, tuple[FloatArray, FloatArray]] = {}
     for pair, beta in betas.items():
-        targets = index.problem.take(index.members[pair]).targets
-        _, lower, upper = (np.asarray(values) for values in index.bounded(pair, targets))
+        rows = index.problem.take(index.members[pair])
+        _, lower, upper = (np.asarray(values) for values in index.bounded(pair, rows))
         bounds[pair] = lower, upper
         widths = upper - lower
         k = int((np.abs(beta) / widths).argmax())
@@ -215,10 +219,11 @@ def check_costs(index: PairIndex, betas: dict[Pair, FloatArray]) -> None:
             f"(at least C = {param.C * needed:g})"
         )
     for pair, beta in betas.items():
-        (total,) = coefficient_sums(param, len(index.members[pair]))
+        weight = index.problem.take(index.members[pair]).weight
+        (total,) = coefficient_sums(param, weight)
         if param.svm_type == SvmType.ONE_CLASS and not isclose(beta.sum(), total, rel_tol=UNBALANCED):
             raise DataError(
                 f"the coefficients add up to {beta.sum():g}, but nu = {param.nu:g} and {n} rows to {total:g}: "
-                f"give the nu it was trained with, {beta.sum() / n:.8g}"
+                f"give the nu it was trained with, {beta.sum() / weight:.8g}"
             )
         feasible(pair, beta, *bounds[pair], total)

@@ -111,10 +111,11 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
     members = np.asarray(index.members[index.as_listed(record.pair)])
     if not np.array_equal(np.sort(ids), np.sort(transaction.ids[members])):
         raise DataError(f"the rows of {name} are not those of the data")
-    linear, lower, upper = index.bounded(record.pair, transaction.targets_of(ids))
+    rows = transaction.rows_of(ids)
+    linear, lower, upper = index.bounded(record.pair, rows)
     if record.beta.shape != np.asarray(lower).shape or record.K_beta.shape != ids.shape:
         raise DataError(f"the numbers of {name} are too many or too few")
-    (total,) = coefficient_sums(param, len(ids))
+    (total,) = coefficient_sums(param, rows.weight)
     if not isclose(record.total, total, rel_tol=UNBALANCED, abs_tol=UNBALANCED):
         raise DataError(f"the coefficients of {name} are to add up to {total:g}, not {record.total:g}")
     beta = feasible(record.pair, record.beta, np.asarray(lower), np.asarray(upper), total)

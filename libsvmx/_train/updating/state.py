@@ -18,6 +18,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import rows_of_state
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
@@ -76,6 +77,11 @@ class State:
         return np.array(self.problem.targets)
 
     @property
+    def sample_weight(self) -> FloatArray:
+        """Weight of each row, in the order of ``ids``; those of weight 0 are kept, but do not count."""
+        return np.array(weights_of(self.problem))
+
+    @property
     def model(self) -> Model:
         """The model of the rows as they are, as a training on them in the order of ``ids`` would give it."""
         with self._at_rest():
@@ -97,13 +103,21 @@ class State:
 
     # ---- changes -------------------------------------------------------------------------------
 
-    def change(self, matrix: CsrMatrix, targets: Buffer, remove: Iterable[int], observer: Observer) -> Ids:
+    def change(
+        self,
+        matrix: CsrMatrix,
+        targets: Buffer,
+        remove: Iterable[int],
+        observer: Observer,
+        sample_weight: Buffer | None = None,
+    ) -> Ids:
         """Rows join and others leave along one path.
 
         Parameters
         ----------
         matrix, targets : CsrMatrix, buffer of float64, shape (new rows,)
         remove : iterable of int      ids of rows that are there
+        sample_weight : buffer of float64, shape (new rows,), or None       their weights; None: 1 each
 
         Returns
         -------
@@ -118,7 +132,8 @@ class State:
             gone = self._rows_of(remove)
             if self._next_id > MOST_ID - len(targets):
                 raise DataError(f"there are no {len(targets)} ids left: they end at {MOST_ID}")
-            both = Problem(stacked(self.problem.matrix, matrix), stacked_floats(self.problem.targets, targets))
+            joining = Problem(matrix, targets, sample_weight=sample_weight)
+            both = stacked_rows(self.problem, joining)
             fresh = np.arange(self._next_id, self._next_id + len(targets), dtype=np.int64)
             ids = np.concatenate([self._ids, fresh])
             stays = np.ones(len(ids), dtype=bool)
@@ -126,9 +141,10 @@ class State:
             kept = np.flatnonzero(stays).astype(np.int32)
             if not len(kept):
                 raise DataError("no row would be left")
-            rest = Problem(both.matrix.take(kept.data), both.take(kept.data).targets)
+            rest = both.take(kept.data)
+            rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
             if len(targets):
-                check_problem(Problem(matrix, targets), self.param)
+                check_problem(joining, self.param)
             observer = limited(observer, self.param.time_limit)
             transaction = Transaction(self.param, both, ids, observer, stays, len(targets))
             after, next_id = ids[kept], self._next_id + len(targets)
@@ -231,10 +247,19 @@ class State:
         return rows
 
     def _assemble(self) -> Model:
-        param, problem = self.param, self.problem
+        rows = rows_of_state(self.problem, self.param)
+        if len(rows) == len(self.problem):
+            return self._assembled(self.problem, self._ids)
+        model = self._assembled(self.problem.take(rows.data), self._ids[rows])
+        assert model.row_numbers is not None
+        return replace(model, row_numbers=(rows + 1)[np.asarray(model.row_numbers) - 1].data)
+
+    def _assembled(self, problem: Problem, ids: Ids) -> Model:
+        """The model of the rows ``problem`` with their ``ids``, which all count."""
+        param = self.param
         if not param.svm_type.is_classification:
             binary = self.binaries[None]
-            beta, rho = coefficients_of(binary, self._ids), binary.state.rho + 0.0
+            beta, rho = coefficients_of(binary, ids), binary.state.rho + 0.0
             model: Model = assemble_single(problem, param, beta, rho, binary.status(param.eps))
             return model
         labels, start, order = folds.group_classes(problem.targets)
@@ -244,7 +269,7 @@ class State:
                 turned = (labels[i], labels[j]) not in self.binaries
                 binary = self.binaries[(labels[j], labels[i]) if turned else (labels[i], labels[j])]
                 members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
-                beta = coefficients_of(binary, self._ids[members])
+                beta = coefficients_of(binary, ids[members])
                 # adding 0.0 makes -0.0 positive
                 betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
                 rhos.append((-binary.state.rho if turned else binary.state.rho) + 0.0)
@@ -276,9 +301,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     observer = limited(observer, param.time_limit)
     check_kept(param)
     check_problem(problem, param)
-    if problem.sample_weight is not None:
-        raise ParameterError("a state takes no weights of rows")
-    problem = Problem(problem.matrix.take(problem.rows), problem.targets)
+    problem = Problem(problem.matrix.take(problem.rows), problem.targets, sample_weight=problem.sample_weight)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
     index = PairIndex(param, problem, observer)
@@ -317,6 +340,15 @@ def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
     return CsrMatrix(indptr, indices, np.concatenate([np.asarray(a.values), np.asarray(b.values)]), copy=False)
 
 
-def stacked_floats(a: Buffer, b: Buffer) -> Buffer:
-    """The values of a, then those of b: buffers of float64."""
-    return np.concatenate([np.asarray(a), np.asarray(b)]).data
+def stacked_rows(a: Problem, b: Problem) -> Problem:
+    """The rows of a, then those of b; they have weights if one of them has."""
+    weights = None
+    if not (a.sample_weight is None and b.sample_weight is None):
+        weights = np.concatenate([weights_of(a), weights_of(b)]).data
+    targets = np.concatenate([np.asarray(a.targets), np.asarray(b.targets)]).data
+    return Problem(stacked(a.matrix, b.matrix), targets, sample_weight=weights)
+
+
+def weights_of(problem: Problem) -> FloatArray:
+    """What each row counts for: ndarray of float64, not a copy where there are weights."""
+    return np.ones(len(problem)) if problem.sample_weight is None else np.asarray(problem.sample_weight)

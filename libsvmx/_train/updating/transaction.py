@@ -103,9 +103,9 @@ class Transaction:
             )
         return self.kernel.part(rows.data)
 
-    def targets_of(self, ids: Ids) -> Any:
-        """Labels or targets of the rows ``ids``: buffer of float64."""
-        return np.asarray(self.problem.targets)[np.searchsorted(self.ids, ids)].data
+    def rows_of(self, ids: Ids) -> Problem:
+        """The rows ``ids``, with their targets and weights."""
+        return self.problem.take(np.searchsorted(self.ids, ids).astype(np.int32).data)
 
     # ---- all or nothing ------------------------------------------------------------------------
 
@@ -170,9 +170,12 @@ class Transaction:
     def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
         """One path: rows with ids ``fresh`` join, those at the positions ``gone`` leave."""
         ids = np.concatenate([binary.ids, fresh])
-        (total,) = coefficient_sums(self.param, len(ids) - len(gone))
+        weight = float(len(ids) - len(gone))
+        if self.problem.sample_weight is not None:
+            weight = self.rows_of(np.delete(ids, gone)).weight
+        (total,) = coefficient_sums(self.param, weight)
         kernel = self.kernel_of(ids)
-        bounds = index.bounded(pair, self.targets_of(fresh))
+        bounds = index.bounded(pair, self.rows_of(fresh))
         self.touched.append(binary)
         binary.retrained = False
         with errors_of_a_path(UNCHANGED):
@@ -227,7 +230,7 @@ class Transaction:
 
     def rescale(self, binaries: dict[Pair, BinaryProblem], index: PairIndex, ratio: float) -> UpdateReport:
         """All bounds become those of ``index``, ``ratio`` times what they were; ``commit`` must follow."""
-        bounds = {pair: index.bounded(pair, self.targets_of(b.ids))[1:] for pair, b in binaries.items()}
+        bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
         nobody = filled("i", [])
         return self.for_each(
             binaries,

@@ -1,0 +1,48 @@
+"""A warning where a call of the Python interface ends before the tolerance: once a call, whatever it solved."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from libsvmx._train.observer import Forwarding, Observer, Remark
+from libsvmx.exceptions import ConvergenceWarning
+from libsvmx.io.transcript import REMARKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WHAT_TO_DO = {
+    Remark.ITERATION_LIMIT: "scale the data, lower C, raise eps, or raise max_iter if it was set",
+    Remark.TIME_LIMIT: "raise time_limit, lower C, or raise eps",
+    Remark.UNBOUNDED: "choose a finite C, or another kernel",
+    Remark.INTERRUPTED: "train again for the optimum: the observer's should_stop has ended it",
+    Remark.ROUNDING: "raise eps, or scale the data",
+    Remark.DEGENERATE: "choose other kernel parameters, another nu, or scale the data",
+}
+
+
+class EarlyStops(Forwarding):
+    """Tells the observer of the caller, and remembers which solves ended early."""
+
+    def __init__(self, observer: Observer):
+        super().__init__(observer)
+        self.found: set[Remark] = set()
+
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        if kind in WHAT_TO_DO:
+            self.found.add(kind)
+        self.observer.remark(kind, detail)
+
+
+@contextmanager
+def early_stops_warned(observer: Observer | None) -> Iterator[EarlyStops]:
+    """The observer to work with; a ConvergenceWarning for the caller of the function that uses this."""
+    stops = EarlyStops(observer or Observer())
+    yield stops
+    kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
+    if kinds:
+        text = "; ".join(f"{REMARKS[kind]}. What helps: {WHAT_TO_DO[kind]}" for kind in kinds)
+        # past this generator, contextlib and the function
+        warnings.warn(text, ConvergenceWarning, stacklevel=4)

@@ -1,0 +1,1 @@
+"""Stands where LIBSVM's package stood, for programs that import ``libsvm``: see ``python -m libsvmx.compat``."""

@@ -1,0 +1,212 @@
+"""Weights of rows in states: what joins and leaves counts as often as its weight says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.weighted import KINDS, options_of, random_rows, repeated, targets_of
+
+import libsvmx
+from libsvmx import State, decision_values, train
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import DataError, FormatError, ParameterError
+from libsvmx.io.modelfile import model_text
+from libsvmx.io.statefile import MAGIC, state_bytes
+
+KEPT = [(kind, classes) for kind, classes in KINDS if kind not in (SvmType.NU_SVC, SvmType.NU_SVR)]
+NEAR = 1e-6
+
+
+def without_rho(model, X):
+    """Decision values and rho, which may lie anywhere in an interval where no row is within its bounds."""
+    return decision_values(model, X) + np.asarray(model.offsets)
+
+
+def same_optimum(state, X, y, w, tests, **options):
+    """The state's model is that of a training on these rows, with the kernel in double as all states have it."""
+    expected = train(X, y, sample_weight=w, keep_state=True, **options).model
+    assert state.model.class_labels == expected.class_labels
+    np.testing.assert_allclose(without_rho(state.model, tests), without_rho(expected, tests), rtol=0, atol=NEAR)
+    assert state.gap < 1e-6
+    support = np.asarray(state.model.row_numbers) - 1
+    np.testing.assert_array_equal(state.sample_weight, w)
+    assert (w[support] > 0).all()
+
+
+@pytest.mark.parametrize(("kind", "classes"), KEPT)
+def test_rows_join_and_leave_with_their_weights(kind, classes):
+    X, labels, values, w = random_rows(31, 120, classes)
+    y, options = targets_of(kind, labels, values), options_of(kind)
+    state = train(X[:80], y[:80], sample_weight=w[:80], keep_state=True, **options)
+    same_optimum(state, X[:80], y[:80], w[:80], X, **options)
+    ids = state.add(X[80:110], y[80:110], sample_weight=w[80:110])
+    same_optimum(state, X[:110], y[:110], w[:110], X, **options)
+    state.remove([*range(10, 30), *ids[3:9]])
+    rows = np.array([i for i in range(110) if not (10 <= i < 30 or 83 <= i < 89)])
+    same_optimum(state, X[rows], y[rows], w[rows], X, **options)
+    state.update(add=(X[110:], y[110:]), remove=state.ids[:5], sample_weight=w[110:])
+    rows = np.concatenate([rows[5:], np.arange(110, 120)])
+    same_optimum(state, X[rows], y[rows], w[rows], X, **options)
+    if kind != SvmType.ONE_CLASS:
+        state.set_cost(7.0)
+        same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": 7.0})
+        state.set_cost(0.5)
+        same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": 0.5})
+    assert state.report.retrained == 0
+    assert state.check() < 1e-6
+
+
+@pytest.mark.parametrize(("kind", "classes"), KEPT)
+def test_weights_may_come_with_the_rows_that_join_or_not(kind, classes):
+    X, labels, values, w = random_rows(32, 90, classes)
+    y, options = targets_of(kind, labels, values), options_of(kind)
+    first, then = np.where(np.arange(90) < 60, w, 1.0), np.where(np.arange(90) < 60, 1.0, w)
+    state = train(X[:60], y[:60], sample_weight=w[:60], keep_state=True, **options)
+    state.add(X[60:], y[60:])
+    same_optimum(state, X, y, first, X, **options)
+    state = train(X[:60], y[:60], keep_state=True, **options)
+    state.add(X[60:], y[60:], sample_weight=w[60:])
+    same_optimum(state, X, y, then, X, **options)
+
+
+@pytest.mark.parametrize(("kind", "classes"), KEPT)
+def test_a_row_of_weight_2_is_the_row_twice(kind, classes):
+    X, labels, values, w = random_rows(33, 90, classes)
+    y, options = targets_of(kind, labels, values), options_of(kind)
+    once = train(X[:60], y[:60], sample_weight=w[:60], keep_state=True, **options)
+    often = train(*repeated(w[:60], X[:60], y[:60]), keep_state=True, **options)
+    for state, rows in ((once, (X[60:], y[60:])), (often, repeated(w[60:], X[60:], y[60:]))):
+        state.add(*rows, sample_weight=w[60:] if state is once else None)
+    np.testing.assert_allclose(without_rho(once.model, X), without_rho(often.model, X), rtol=0, atol=NEAR)
+    ids = np.cumsum(np.concatenate([[0], w.astype(int)]))
+    gone = range(20, 40)
+    once.remove(gone)
+    often.remove([i for row in gone for i in range(ids[row], ids[row + 1])])
+    np.testing.assert_allclose(without_rho(once.model, X), without_rho(often.model, X), rtol=0, atol=NEAR)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 10**6), st.sampled_from(KEPT), st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=5)
+)
+def test_any_changes_end_where_a_training_does(seed, kind, changes):
+    kind, classes = kind
+    X, labels, values, w = random_rows(seed, 70, classes)
+    w[:classes] = 1.0
+    y, options = targets_of(kind, labels, values), options_of(kind)
+    state = train(X[:30], y[:30], sample_weight=w[:30], keep_state=True, **options)
+    rng, end = np.random.default_rng(seed), 30
+    for joining, leaving in changes:
+        gone = rng.choice(state.ids[classes:], leaving, replace=False)
+        rows = slice(end, end + joining)
+        state.update(add=(X[rows], y[rows]), remove=gone, sample_weight=w[rows])
+        end += joining
+    rows = state.ids
+    expected = train(X[rows], y[rows], sample_weight=w[rows], keep_state=True, **options).model
+    assert state.model.class_labels == expected.class_labels
+    np.testing.assert_allclose(without_rho(state.model, X), without_rho(expected, X), rtol=0, atol=NEAR)
+
+
+def test_rows_of_weight_0_are_there_but_do_not_count():
+    X, y, _, _ = random_rows(34, 60)
+    state = train(X, y, keep_state=True, eps=1e-8)
+    before = model_text(state.model)
+    ids = state.add(X[:10], -y[:10], sample_weight=np.zeros(10))  # of labels that are new
+    assert model_text(state.model) == before
+    assert len(state) == 70 and len(state.model.labels) == 2
+    state.remove(ids[:5])
+    assert model_text(state.model) == before
+    assert len(state) == 65
+
+
+def test_a_class_without_weight_is_gone_until_a_row_of_weight_joins():
+    X, y, _, _ = random_rows(35, 60, 3)
+    w = np.where(y == 4, 0.0, 1.0)
+    state = train(X, y, sample_weight=w, keep_state=True, eps=1e-8)
+    assert sorted(state.model.labels) == [3, 5]
+    ids = state.add(X[y == 4], y[y == 4], sample_weight=np.full((y == 4).sum(), 2.0))
+    assert sorted(state.model.labels) == [3, 4, 5]
+    state.remove(ids)
+    assert sorted(state.model.labels) == [3, 5]
+    with pytest.raises(DataError, match=r"^every row has weight 0$"):
+        state.remove(state.ids[w > 0])
+    assert len(state) == 60
+
+
+@pytest.mark.parametrize(("kind", "classes"), KEPT)
+def test_a_file_keeps_the_weights(tmp_path, kind, classes):
+    X, labels, values, w = random_rows(36, 80, classes)
+    y, options = targets_of(kind, labels, values), options_of(kind)
+    state = train(X[:60], y[:60], sample_weight=w[:60], keep_state=True, **options)
+    path = str(tmp_path / "state")
+    state.save(path)
+    loaded = State.load(path)
+    np.testing.assert_array_equal(loaded.sample_weight, w[:60])
+    np.testing.assert_allclose(without_rho(loaded.model, X), without_rho(state.model, X), rtol=0, atol=1e-12)
+    for each in (state, loaded, state.copy()):
+        each.update(add=(X[60:], y[60:]), remove=[3, 5], sample_weight=w[60:])
+        rows = np.delete(np.arange(80), [3, 5])
+        same_optimum(each, X[rows], y[rows], w[rows], X, **options)
+
+
+def test_a_file_without_weights_is_of_the_first_version():
+    X, y, _, w = random_rows(37)
+    plain, ones, weighted = (
+        state_bytes(train(X, y, sample_weight=given, keep_state=True)) for given in (None, np.ones(60), w)
+    )
+    assert ones == plain
+    assert plain.startswith(MAGIC + b"1 ")
+    assert weighted.startswith(MAGIC + b"2 ")
+
+
+def test_weights_that_no_state_has_are_refused(tmp_path):
+    import hashlib
+
+    X, y, _, w = random_rows(38)
+    content = state_bytes(train(X, y, sample_weight=w + 7.5, keep_state=True))
+    for value in (-1.0, np.nan):
+        bad = content[:-32].replace(np.float64(w[4] + 7.5).tobytes(), np.float64(value).tobytes())
+        path = tmp_path / "state"
+        path.write_bytes(bad + hashlib.sha256(bad).digest())
+        with pytest.raises(FormatError, match=r"a weight is not finite and >= 0"):
+            State.load(str(path))
+
+
+@pytest.mark.parametrize(("kind", "classes"), KEPT)
+def test_a_state_of_a_model_and_its_weights(tmp_path, kind, classes):
+    X, labels, values, w = random_rows(39, 90, classes)
+    X[1::9], w[1::9] = X[0::9], 0.0  # rows of weight 0 with the features of others
+    y, options = targets_of(kind, labels, values), options_of(kind)
+    y[1::9] = y[0::9]
+    path = str(tmp_path / "model")
+    libsvmx.save_model(path, train(X, y, sample_weight=w, **options))
+    options.pop("solver")
+    state = State.from_model(X, y, libsvmx.load_model(path), sample_weight=w, **options)
+    same_optimum(state, X, y, w, X, **options)
+    with pytest.raises(DataError, match=r"exceeds C|add up|is a class of|is not among"):
+        State.from_model(X, y, libsvmx.load_model(path), sample_weight=w / 2, **options)
+
+
+def test_bad_weights_change_nothing():
+    X, y, _, w = random_rows(40)
+    state = train(X, y, sample_weight=w, keep_state=True)
+    content = state_bytes(state)
+    for bad in (np.full(3, -1.0), np.full(2, 1.0), np.full(3, np.nan)):
+        with pytest.raises(DataError, match="sample_weight"):
+            state.add(X[:3], y[:3], sample_weight=bad)
+    assert state_bytes(state) == content
+
+
+@pytest.mark.parametrize(("C", "weight", "cause"), [(1e200, 1e200, "not finite"), (1e-10, 1e-320, "less than any")])
+def test_a_bound_that_is_no_positive_double_is_refused(C, weight, cause):
+    X, y, _, _ = random_rows(41)
+    state = train(X, y, C=C, kernel_type=0, keep_state=True)
+    content = state_bytes(state)
+    with pytest.raises(ParameterError, match=f"^C times a weight is {cause}"):
+        state.add(X[:1], y[:1], sample_weight=[weight])
+    assert state_bytes(state) == content
+    state = train(X, y, sample_weight=np.full(60, weight), keep_state=True)
+    content = state_bytes(state)
+    with pytest.raises(ParameterError, match=f"^C times a weight is {cause}"):
+        state.set_cost(C)
+    assert state_bytes(state) == content
