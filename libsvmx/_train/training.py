@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
+from libsvmx._problem.dual import DualSolution
 from libsvmx._train import folds, limits, prediction, probability
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
@@ -122,6 +123,16 @@ def solve_binary(
     return recover(param, problem.targets, dual, solution, observer, sample_weight=problem.sample_weight)
 
 
+def left_at_zero(
+    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, status: SolveStatus
+) -> Recovered:
+    """A pair of classes in C-SVC that is not begun: beta = 0, V = linear = y, and rho = 0 in the middle of them."""
+    dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
+    beta = zeros("d", len(dual.linear))
+    solution = DualSolution(beta=beta, scores=dual.linear, rho=0.0, objective=0.0, iterations=0, status=status)
+    return recover(param, problem.targets, dual, solution, observer, sample_weight=problem.sample_weight)
+
+
 def train_single(
     problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
 ) -> Model:
@@ -182,7 +193,8 @@ def train_classifier(
             observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
-    betas, rhos, statuses, prob_a, prob_b = [], [], [], [], []
+    betas: list[Buffer] = []
+    rhos, statuses, prob_a, prob_b = [], [], [], []
     estimates, not_begun, pairs = param.probability, 0, list(combinations(range(k), 2))
     for i, j in pairs:
         pair = pair_problem(problem, order, start, i, j)
@@ -193,8 +205,12 @@ def train_classifier(
                 prob_b.append(b)
             except Stopped:
                 estimates = False
-        not_begun += limits.look(observer) is not None
-        found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
+        stopped = limits.look(observer)
+        not_begun += stopped is not None
+        if stopped and betas and param.svm_type == SvmType.C_SVC:
+            found = left_at_zero(pair, param, costs[i], costs[j], observer, stopped)
+        else:
+            found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
         betas.append(found.coefficients)
         rhos.append(found.report.rho)
         statuses.append(found.report.status)

@@ -20,7 +20,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.api.arrays import as_matrix, parameter_of, precomputed
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import ParameterError, SvmxError
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -100,7 +100,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     ------
     ParameterError         neither rank nor rank_error, or an unknown method
     DataError              bad data, or a kernel matrix that is not positive semidefinite, so that it has no factor
-    SvmxError              ``time_limit`` is over, and there is no factor yet. A Cholesky factor is then that of the
+    StoppedEarly           ``time_limit`` is over, and there is no factor yet. A Cholesky factor is then that of the
         pivots so far, and of less rank
     """
     param = parameter_of(replace(param or Parameter(), svm_type=SvmType.C_SVC), {"solver": CRSVM.name, **options}, X=X)
@@ -114,7 +114,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     try:
         found = factor_of(problem, param, solver.approximation(), control_of(param, Observer()))
     except Stopped as stop:
-        raise SvmxError(f"{stop.status}: the factor is not finished; give it more time, or a smaller rank") from None
+        raise StoppedEarly(stop.status, "the factor is not finished; give it more time, or a smaller rank") from None
     assert found.transform is not None
     vectors = problem.matrix.take(found.pivots.astype(np.int32).data)
     return LowRankKernel(found.factor, found.pivots, found.transform, found.trace, found.trace_error, param, vectors)

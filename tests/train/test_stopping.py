@@ -143,3 +143,25 @@ def test_a_factor_stopped_at_every_question(name, kind):
     assert ranks[0] == 0
     partial = "eigen" not in name and (name != "nystrom")
     assert (ranks[-1] > 0) == partial
+
+
+@pytest.mark.parametrize("solver", ["smo", "chunked", "irwls", "crsvm"])
+def test_pairs_of_classes_that_are_not_begun_cost_no_work(solver):
+    """Their solvers are not even asked to; what the model has of them is feasible, and reported as it is."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(4000, 30)), np.arange(4000) % 5.0
+
+    class Stops(Recorder):
+        def should_stop(self):
+            return bool(self.reports)
+
+    stops = Stops()
+    options = {"rank": 50} if solver == "crsvm" else {}
+    model = libsvmx.train(X, y, solver=solver, observer=stops, **options)
+    first, *others = stops.reports
+    assert first.iterations > 0 and first.n_sv > 0
+    assert len(others) == 9
+    for report in others:
+        assert (report.status, report.iterations, report.n_sv, report.objective) == ("interrupted", 0, 0, 0.0)
+        assert (report.rho, report.gap) == (0.0, 2.0)
+    assert model.n_sv == first.n_sv
