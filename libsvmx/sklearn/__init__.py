@@ -1,12 +1,16 @@
-"""scikit-learn's support vector estimators over libsvmx: the one chapter that imports scikit-learn.
+"""scikit-learn's support vector estimators over libsvmx.
 
-classifiers.py    SVC, NuSVC: labels, class weights, decision functions, probabilities
-regressors.py     SVR, NuSVR
-outliers.py       OneClassSVM
-  base.py         what they share: validation, training, attributes, decision values; open it first
-  rows.py         rows, weights and kernels of scikit-learn's kinds as a Problem
-  fitted.py       the trained model of an estimator, with what predicts by it
-patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
+    classifiers.py    SVC, NuSVC: labels, class weights, decision functions, probabilities
+    regressors.py     SVR, NuSVR
+    outliers.py       OneClassSVM
+      base.py         what they share: training, attributes, predictions; open it first
+      validation.py   scikit-learn's validation, cut short where it has nothing to find
+      rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
+      training.py     training along the very path of scikit-learn's LIBSVM
+      fitted.py       the trained model of an estimator, with what predicts by it
+    patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
+
+All of libsvmx that imports scikit-learn is here.
 """
 
 from __future__ import annotations

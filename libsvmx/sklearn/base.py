@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from libsvmx._core.rand import Rand
 from libsvmx._solvers.solver import Solver
@@ -26,6 +26,7 @@ from libsvmx.io.transcript import REMARKS, TrainingReport
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.rows import gamma_of, kernel_values, matrix_of, weights_of
 from libsvmx.sklearn.training import train
+from libsvmx.sklearn.validation import check_parameters, test_data, training_data
 
 try:
     from sklearn.utils._sparse import _align_api_if_sparse as as_configured  # matrix or array, from 1.9
@@ -84,6 +85,13 @@ class BaseSVM(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
+
+    def _validate_params(self) -> None:
+        """Called by ``fit``."""
+        if type(self).__module__.startswith("libsvmx.sklearn."):
+            check_parameters(self)
+        else:  # a subclass, whose defaults may be anything
+            super()._validate_params()
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
@@ -188,7 +196,7 @@ class BaseSVM(BaseEstimator):
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
+        X, y = training_data(self, X, y)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix."
@@ -197,11 +205,12 @@ class BaseSVM(BaseEstimator):
 
     def _tests(self, X: Any) -> CsrMatrix:
         """Rows to predict. Raises NotFittedError, ValueError."""
-        check_is_fitted(self)
+        if "_fitted" not in self.__dict__:
+            check_is_fitted(self)
         if callable(self.kernel):
             X = kernel_values(self.kernel, X, self._fitted.training_rows, self.shape_fit_[0])
         else:
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+            X = test_data(self, X)
         return matrix_of(X, self._is_kernel)
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:

@@ -76,7 +76,8 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         -------
         array of shape (n_samples,), of ``classes_``
         """
-        check_is_fitted(self)
+        if "_fitted" not in self.__dict__:
+            check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         if self.break_ties and len(self.classes_) > 2:

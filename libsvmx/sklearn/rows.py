@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import FloatArray, IntArray
+
+
+# scikit-learn 1.9 refuses weights that are all 0; here they are told with those that are not positive
+WITH_ZEROS = {"allow_all_zero_weights": True} if "allow_all_zero" in str(signature(_check_sample_weight)) else {}
 
 
 def matrix_of(X: Any, is_kernel: bool) -> CsrMatrix:
@@ -56,7 +61,7 @@ def weights_of(sample_weight: Any, X: Any) -> tuple[FloatArray | None, IntArray 
     """
     if sample_weight is None:
         return None, None
-    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, **WITH_ZEROS)
     counts = weights > 0
     if counts.all():
         return (None if (weights == 1).all() else weights), None

@@ -101,7 +101,8 @@ def test_a_class_without_weight_is_no_class():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (np.zeros(len(Y)), "weights? .*zero|zero or negative"),
+        (np.zeros(len(Y)), "all samples have zero or negative weights"),
+        (np.full(len(Y), -1.0), "all samples have zero or negative weights"),
         ((Y > 0).astype(float), "positive weights belong to the same class"),
         (np.full(len(Y), np.nan), "NaN"),
         (np.ones(3), "shape"),
@@ -224,6 +225,54 @@ def test_probability_true_does_not_warn():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         libsvmx.SVC(probability=True).fit(X, Y).predict_proba(X)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_defaults_are_valid(name):
+    """``fit`` does not check them."""
+    from sklearn.utils._param_validation import validate_parameter_constraints
+
+    made = getattr(libsvmx, name)()
+    validate_parameter_constraints(made._parameter_constraints, made.get_params(deep=False), caller_name=name)
+
+
+def test_subclasses_are_checked_too():
+    class Mine(libsvmx.SVC):
+        def __init__(self, C=-1.0):
+            super().__init__(C=C)
+
+    with pytest.raises(ValueError, match="'C' parameter of Mine"):
+        Mine().fit(X, Y)
+    assert Mine(C=2.0).fit(X, Y).score(X, Y) > 0.8
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arrays_that_need_no_conversion_are_checked(name):
+    for bad in (np.nan, np.inf):
+        rows, targets = DENSE.copy(), Y.copy()
+        rows[3, 1] = bad
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            getattr(libsvmx, name)().fit(rows, Y)
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            getattr(libsvmx, name)().fit(DENSE, Y).predict(rows)
+        targets[3] = bad
+        if name != "OneClassSVM":
+            with pytest.raises(ValueError, match=r"NaN|infinity"):
+                getattr(libsvmx, name)().fit(DENSE, targets)
+    for rows in (DENSE[:0], DENSE[:, :0], DENSE[0]):
+        with pytest.raises(ValueError, match=r"sample|feature|array"):
+            getattr(libsvmx, name)().fit(rows, Y)
+    if name != "OneClassSVM":
+        with pytest.raises(ValueError, match="inconsistent"):
+            getattr(libsvmx, name)().fit(DENSE[:5], Y)
+    with pytest.raises(ValueError, match="features"):
+        getattr(libsvmx, name)().fit(DENSE, Y).predict(DENSE[:, :3])
+
+
+def test_a_second_fit_forgets_the_names_of_features():
+    found = libsvmx.SVC().fit(DENSE, Y)
+    found.feature_names_in_ = np.array(["a"] * DENSE.shape[1], dtype=object)
+    assert not hasattr(found.fit(DENSE, Y), "feature_names_in_")
 
 
 def test_examples_in_docstrings():
