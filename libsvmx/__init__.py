@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.updating.transaction import UpdateReport
     from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._version import VERSION as __version__
@@ -71,6 +72,7 @@ __all__ = [
     "Observer",
     "Parameter",
     "ParameterError",
+    "SolveReport",
     "State",
     "StoppedEarly",
     "SvmType",
@@ -111,6 +113,7 @@ _HOME = {
     "ParameterError": "exceptions",
     "SMO": "_solvers.smo.settings",
     "SEEDERS": "_solvers.seeding.registry",
+    "SolveReport": "_train.solve_report",
     "State": "api.state",
     "StoppedEarly": "exceptions",
     "SvmType": "enums",

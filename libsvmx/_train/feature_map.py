@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer, FloatArray, IntArray
-    from libsvmx.enums import SolveStatus
 
 # Their normal matrix has 3.2 GB.
 MOST_FEATURES = 20_000
@@ -149,8 +149,7 @@ class FeatureMap:
         problem: Problem,
         classes: tuple[list[int], list[int], Buffer],
         betas: list[Buffer],
-        rhos: list[float],
-        statuses: list[SolveStatus],
+        reports: list[SolveReport],
     ) -> Model:
         """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
 
@@ -168,7 +167,7 @@ class FeatureMap:
             rows = np.concatenate([numbers[start[c] : start[c + 1]] for c in (i, j)])
             coefs.append(low_rank.transform @ (low_rank.factor[rows].T @ np.asarray(beta)))
         pivots = vectors_of(self.problem, low_rank.pivots, self.param)
-        return model_on_pivots(self.param, pivots, labels, coefs, rhos, statuses, low_rank.pivots + 1)
+        return model_on_pivots(self.param, pivots, labels, coefs, reports, low_rank.pivots + 1)
 
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""
@@ -218,8 +217,7 @@ def model_on_pivots(
     pivots: CsrMatrix,
     labels: list[int],
     coefs: list[FloatArray],
-    rhos: list[float],
-    statuses: list[SolveStatus],
+    reports: list[SolveReport],
     row_numbers: IntArray | None = None,
 ) -> Model:
     """A model of functions sum_p k(x, p) coef_p - rho over common vectors, one for each pair (0, 1), (0, 2), …
@@ -237,9 +235,9 @@ def model_on_pivots(
         k,
         pivots.take(tiled),
         table.reshape(-1).data,
-        np.array(rhos, dtype=np.float64).data,
+        np.array([report.rho for report in reports], dtype=np.float64).data,
         tuple(labels),
         (p,) * (k - 1) + (0,),
         row_numbers=None if row_numbers is None else row_numbers[tiled].astype(np.int32).data,
-        statuses=tuple(statuses),
+        reports=tuple(reports),
     )

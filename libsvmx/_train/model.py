@@ -11,6 +11,7 @@ from libsvmx._core.arrays import take_int32
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.rowchecks import serials_only
+from libsvmx._train.solve_report import SolveReport
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ class Model:
     sigmoid_a, sigmoid_b : buffer of float64, or None     probability estimates; regression has only a
     marks : buffer of float64, shape (10,), or None       one-class probability estimates
     row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
-    statuses : tuple of SolveStatus    how the solve of each function ended, empty in a loaded model
+    reports : tuple of SolveReport     of the solve of each function; empty in a loaded model
     """
 
     param: Parameter
@@ -56,7 +57,12 @@ class Model:
     sigmoid_b: Buffer | None = None
     marks: Buffer | None = None
     row_numbers: Buffer | None = None
-    statuses: tuple[SolveStatus, ...] = ()
+    reports: tuple[SolveReport, ...] = ()
+
+    @property
+    def statuses(self) -> tuple[SolveStatus, ...]:
+        """How the solve of each function ended; empty in a loaded model."""
+        return tuple(report.status for report in self.reports)
 
     @property
     def n_sv(self) -> int:
@@ -151,6 +157,9 @@ class Model:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, tuple(map(index, value)))
+        object.__setattr__(self, "reports", tuple(self.reports))
+        if not all(isinstance(report, SolveReport) for report in self.reports):
+            raise TypeError(f"reports of a model must be SolveReports, not {self.reports!r}")
         k, functions = self.nr_class, self.nr_class * (self.nr_class - 1) // 2
         lengths = {
             "coef": (k - 1) * self.n_sv,
@@ -161,10 +170,11 @@ class Model:
             "sigmoid_b": functions,
             "marks": N_MARKS,
             "row_numbers": self.n_sv,
+            "reports": functions,
         }
         for name, length in lengths.items():
             value = getattr(self, name)
-            if value is not None and len(value) != length:
+            if value is not None and len(value) != length and (name != "reports" or value):
                 raise ValueError(f"{name} of a model has length {len(value)}, {length} would fit")
         if self.param.svm_type.is_classification:
             if self.class_labels is None or self.class_sv is None:
@@ -186,7 +196,7 @@ class Model:
 
 
 N_MARKS = 10
-STATE_VERSION = 1
+STATE_VERSION = 2
 # buffers of a model, and the format of each
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx._train.solve_report import SolveReport
 
 
 class Remark(StrEnum):
@@ -39,32 +39,6 @@ class Remark(StrEnum):
     COUPLING_LIMIT = "coupling limit"
     LINE_SEARCH = "line search"
     NEWTON_LIMIT = "newton limit"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SolveReport:
-    """One solved dual problem.
-
-    ``gap`` is the KKT gap over all variables; ``rows_computed`` and ``values_computed`` count kernel rows and all
-    kernel values; ``subproblems`` counts the working sets that were solved, ``fallbacks`` how often least squares left
-    one to pair steps; both are 0 along LIBSVM's path. ``quantity`` and ``value`` name what the formulation yields:
-    nu of C-SVC (None when the classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of
-    one-class.
-    """
-
-    iterations: int
-    objective: float
-    rho: float
-    n_sv: int
-    n_bsv: int
-    quantity: str | None = None
-    value: float = 0.0
-    status: SolveStatus
-    rows_computed: int = 0
-    values_computed: int = 0
-    gap: float
-    subproblems: int = 0
-    fallbacks: int = 0
 
 
 class Limits:

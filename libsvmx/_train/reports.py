@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._problem.certificate import kkt_gap
 from libsvmx._train.formulation import recover_coefficients
-from libsvmx._train.observer import Remark, SolveReport
+from libsvmx._train.observer import Remark
+from libsvmx._train.solve_report import SolveReport
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
@@ -33,10 +34,12 @@ def recover(
     observer: Observer,
     values_computed: int | None = None,
     sample_weight: Buffer | None = None,
+    seconds: float = 0.0,
 ) -> Recovered:
     """Coefficients of a solution; the observer is told of the solve.
 
-    ``values_computed``: kernel values, if not those that the solution counts; ``sample_weight``: as of ``build_dual``.
+    ``values_computed``: kernel values, if not those that the solution counts; ``sample_weight``: as of ``build_dual``;
+    ``seconds``: wall time of the solve.
     """
     coefficients, rho, objective, n_sv, n_bsv, quantity, value = recover_coefficients(
         param, targets, dual, solution, sample_weight
@@ -55,6 +58,7 @@ def recover(
         gap=kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
         subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
+        seconds=seconds,
     )
     if report.status == SolveStatus.ITERATION_LIMIT and param.has_infinite_cost:
         fits = "fits all targets to -p" if param.svm_type.is_regression else "separates the classes"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 from math import isfinite
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
@@ -31,6 +32,7 @@ from libsvmx.exceptions import DataError, ParameterError
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
     from libsvmx._train.observer import Observer
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
 INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
@@ -113,13 +115,16 @@ def solve_binary(
 ) -> Recovered:
     """One dual problem, for one-class and regression or for a pair of classes."""
     control = limits.control_of(param, observer)
+    features = kernels.features(observer, control) if param.solver.needs_features else None  # made once, for all
+    began = monotonic()
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
-    if param.solver.needs_features:
-        solution = kernels.features(observer, control).solve(dual, problem, control, observer)
+    if features is not None:
+        solution = features.solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
         solution = solve(param, dual, kernel, budget_bytes, control)
-    return recover(param, problem.targets, dual, solution, observer, sample_weight=problem.sample_weight)
+    seconds, weights = monotonic() - began, problem.sample_weight
+    return recover(param, problem.targets, dual, solution, observer, sample_weight=weights, seconds=seconds)
 
 
 def left_at_zero(
@@ -138,7 +143,7 @@ def train_single(
     """One-class SVM or regression; all rows count. ``kernels``: as of ``train_counting``."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     found = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
-    model = assemble_single(problem, param, found.coefficients, found.report.rho, found.report.status)
+    model = assemble_single(problem, param, found.coefficients, found.report)
     if not param.probability:
         return model
     try:
@@ -164,7 +169,7 @@ def without_probability(model: Model, observer: Observer) -> Model:
     return replace(model, param=replace(model.param, probability=False))
 
 
-def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float, status: SolveStatus) -> Model:
+def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: SolveReport) -> Model:
     """The model of one-class or regression from the coefficients of all rows."""
     positions = nonzero(beta)
     return Model(
@@ -172,9 +177,9 @@ def assemble_single(problem: Problem, param: Parameter, beta: Buffer, rho: float
         2,
         vectors_of(problem, positions, param),
         take_float64(beta, positions),
-        filled("d", [rho]),
+        filled("d", [report.rho]),
         row_numbers=counted_from_one(positions),
-        statuses=(status,),
+        reports=(report,),
     )
 
 
@@ -193,7 +198,7 @@ def train_classifier(
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     betas: list[Buffer] = []
-    rhos, statuses, prob_a, prob_b = [], [], [], []
+    reports, prob_a, prob_b = [], [], []
     estimates, not_begun, pairs = param.probability, 0, list(combinations(range(k), 2))
     for i, j in pairs:
         pair = pair_problem(problem, order, start, i, j)
@@ -211,16 +216,15 @@ def train_classifier(
         else:
             found = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
         betas.append(found.coefficients)
-        rhos.append(found.report.rho)
-        statuses.append(found.report.status)
+        reports.append(found.report)
     if not_begun and k > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{not_begun} of {len(pairs)}")
 
     classes = labels, start, order
     if kernels.feature_map and kernels.feature_map.predicts:
-        model = kernels.feature_map.model(problem, classes, betas, rhos, statuses)
+        model = kernels.feature_map.model(problem, classes, betas, reports)
     else:
-        model = assemble_classifier(problem, param, classes, betas, rhos, statuses)
+        model = assemble_classifier(problem, param, classes, betas, reports)
     observer.total_sv(model.n_sv)
     if not param.probability:
         return model
@@ -234,8 +238,7 @@ def assemble_classifier(
     param: Parameter,
     classes: tuple[list[int], list[int], Buffer],
     betas: list[Buffer],
-    rhos: list[float],
-    statuses: list[SolveStatus],
+    reports: list[SolveReport],
 ) -> Model:
     """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
     labels, start, order = classes
@@ -251,11 +254,11 @@ def assemble_classifier(
         k,
         vectors_of(problem, rows, param),
         assemble_coefficients(betas, positions, start, k),
-        filled("d", rhos),
+        filled("d", (report.rho for report in reports)),
         tuple(labels),
         tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
         row_numbers=counted_from_one(rows),
-        statuses=tuple(statuses),
+        reports=tuple(reports),
     )
 
 

@@ -71,7 +71,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     """Search, record, draw and tabulate; progress lines go to ``say``. ``observer``: of the command."""
     plan = job.plan(data.matrix.max_index)
     remark_useless(plan)
-    weights = row_weights(job, data)
+    weights = row_weights(job.weight_file, data, job.lenient)
     identity = description(plan, data, weights)
     results = Results() if job.resume is None else resumed(job.resume, job, identity)
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)

@@ -7,10 +7,11 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from libsvmx._train.metrics import Scores
-from libsvmx._train.observer import Observer, Remark, SolveReport
+from libsvmx._train.observer import Observer, Remark
 
 if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.updating.transaction import UpdateReport
 
 # of the interior-point method; widths as in TrainingReport.iterated

@@ -104,6 +104,15 @@ cdef class PathState:
         """The KKT gap (_problem/certificate.pyx); -inf if no two variables can move."""
         return self.kkt_gap()
 
+    def support_counts(self):
+        """Rows that have a beta, and those of them whose beta is at a bound: (int, int)."""
+        cdef Py_ssize_t v, n_sv = 0, n_bsv = 0
+        for v in range(self.per_row * self.n):  # of two variables of a row at most one is not 0
+            if self.beta[v] > 0 or self.beta[v] < 0:
+                n_sv += 1
+                n_bsv += not self.is_inside(v)
+        return n_sv, n_bsv
+
     cdef double kkt_gap(self) noexcept nogil:
         cdef Certificate found
         cdef Py_ssize_t v

@@ -21,8 +21,8 @@ from libsvmx.exceptions import DataError
 if TYPE_CHECKING:
     from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, Future
     from libsvmx._train.model import Model
-    from libsvmx._train.observer import SolveReport
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import FloatArray, IntArray
 
     Rows = CsrMatrix | FloatArray
@@ -89,8 +89,7 @@ class LinearFeatures(DistributedFeatures):
     def model(self, param: Parameter, labels: list[int], functions: list[LinearFunction]) -> Model:
         """w as coefficients of unit vectors: a model file has 17 digits of these, but 8 of values."""
         units = CsrMatrix(np.arange(self.n + 1), self.features, np.ones(self.n))
-        rhos, statuses = [one.rho for one in functions], [one.report.status for one in functions]
-        return model_on_pivots(param, units, labels, [one.w for one in functions], rhos, statuses)
+        return model_on_pivots(param, units, labels, [one.w for one in functions], [one.report for one in functions])
 
 
 def rows_of(block: DataBlock, features: IntArray) -> FeatureRows:

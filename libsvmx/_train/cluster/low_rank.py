@@ -240,8 +240,7 @@ class LowRankFeatures(DistributedFeatures):
     def model(self, param: Parameter, labels: list[int], functions: list[LinearFunction]) -> Model:
         """Each function over the pivots."""
         coefs = [self.transform @ one.w for one in functions]
-        rhos, statuses = [one.rho for one in functions], [one.report.status for one in functions]
-        return model_on_pivots(param, self.pivots, labels, coefs, rhos, statuses)
+        return model_on_pivots(param, self.pivots, labels, coefs, [one.report for one in functions])
 
 
 def joined(handed: Sequence[Handed]) -> Handed:

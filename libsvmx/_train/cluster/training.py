@@ -8,6 +8,7 @@ sent.
 from __future__ import annotations
 
 from itertools import combinations
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
@@ -15,8 +16,8 @@ from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks, OneThread
 from libsvmx._train.limits import control_of
-from libsvmx._train.observer import SolveReport
 from libsvmx._train.reports import announced
+from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.training import class_costs
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -58,7 +59,7 @@ def train_distributed(
 def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observer) -> LinearFunction:
     """The optimum of one pair of classes."""
     assert isinstance(param.solver, CRSVM)
-    control = control_of(param, observer)
+    control, began = control_of(param, observer), monotonic()
     blocks.asking.to = control
 
     def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
@@ -81,5 +82,6 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
         n_bsv=n_bsv,
         status=status,
         gap=gap,
+        seconds=monotonic() - began,
     )
     return LinearFunction(found.w, found.rho, announced(report, observer))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
 from libsvmx._train.limits import control_of
 from libsvmx._train.observer import Remark
+from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
 from libsvmx.enums import SolveStatus
@@ -46,13 +48,14 @@ class BinaryProblem:
     ----------
     path : Path
     retrained : bool      solved by SMO since the last report: from nothing, or where no path led on
+    seconds : float       wall time of its training or of its last change; 0 of a state that was loaded
     """
 
-    __slots__ = ("path", "retrained")
+    __slots__ = ("path", "retrained", "seconds")
 
     def __init__(self, param: Parameter) -> None:
         self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE)
-        self.retrained = False
+        self.retrained, self.seconds = False, 0.0
 
     @property
     def state(self) -> PathState:
@@ -69,13 +72,30 @@ class BinaryProblem:
         """beta of each row, in the order of ``ids``: ndarray of float64, shape (rows,)."""
         return np.asarray(self.state.coefficients).reshape(len(self.ids), -1).sum(axis=1)
 
-    def status(self, eps: float) -> SolveStatus:
-        """How its last solve ended."""
-        return SolveStatus.CONVERGED if self.state.gap() <= eps else SolveStatus.ITERATION_LIMIT
+    def report(self, eps: float) -> SolveReport:
+        """Its optimum, and what the last path took. ``eps``: a gap above it means an iteration limit."""
+        gap, (n_sv, n_bsv) = self.state.gap(), self.state.support_counts()
+        return SolveReport(
+            iterations=self.path.motion.steps,
+            objective=self.state.objective(),
+            rho=self.state.rho + 0.0,  # not -0.0
+            n_sv=n_sv,
+            n_bsv=n_bsv,
+            status=SolveStatus.CONVERGED if gap <= eps else SolveStatus.ITERATION_LIMIT,
+            gap=gap,
+            seconds=self.seconds,
+        )
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """``seconds`` become those of the work inside."""
+        began = monotonic()
+        yield
+        self.seconds = monotonic() - began
 
     def copy(self) -> BinaryProblem:
         other = object.__new__(BinaryProblem)
-        other.path, other.retrained = self.path.copy(), False
+        other.path, other.retrained, other.seconds = self.path.copy(), False, self.seconds
         return other
 
 
@@ -175,11 +195,11 @@ def train_binary(
     problem = index.problem.take(members)
     bounds = index.bounded(pair, problem)
     (total,) = coefficient_sums(param, problem.weight)
-    with errors_of_a_path("there is no state"):
+    binary = BinaryProblem(param)
+    with errors_of_a_path("there is no state"), binary.timed():
         if beta is None:
             beta = trained_beta(param, index, pair, observer)
         kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
-        binary = BinaryProblem(param)
         binary.retrained = True
         binary.state.append(kernel, ids[np.asarray(members)].data, *bounds, control_of(param, observer))
         try:

@@ -259,22 +259,22 @@ class State:
         param = self.param
         if not param.svm_type.is_classification:
             binary = self.binaries[None]
-            beta, rho = coefficients_of(binary, ids), binary.state.rho + 0.0
-            model: Model = assemble_single(problem, param, beta, rho, binary.status(param.eps))
+            beta, report = coefficients_of(binary, ids), binary.report(param.eps)
+            model: Model = assemble_single(problem, param, beta, report)
             return model
         labels, start, order = folds.group_classes(problem.targets)
-        betas, rhos, statuses = [], [], []
+        betas, reports = [], []
         for i in range(len(labels)):
             for j in range(i + 1, len(labels)):
                 turned = (labels[i], labels[j]) not in self.binaries
                 binary = self.binaries[(labels[j], labels[i]) if turned else (labels[i], labels[j])]
                 members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
                 beta = coefficients_of(binary, ids[members])
+                report = binary.report(param.eps)
                 # adding 0.0 makes -0.0 positive
                 betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
-                rhos.append((-binary.state.rho if turned else binary.state.rho) + 0.0)
-                statuses.append(binary.status(param.eps))
-        return assemble_classifier(problem, param, (labels, start, order), betas, rhos, statuses)
+                reports.append(replace(report, rho=-report.rho + 0.0) if turned else report)
+        return assemble_classifier(problem, param, (labels, start, order), betas, reports)
 
 
 def coefficients_of(binary: BinaryProblem, ids: Ids) -> Buffer:

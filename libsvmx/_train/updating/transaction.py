@@ -178,7 +178,7 @@ class Transaction:
         bounds = index.bounded(pair, self.rows_of(fresh))
         self.touched.append(binary)
         binary.retrained = False
-        with errors_of_a_path(UNCHANGED):
+        with errors_of_a_path(UNCHANGED), binary.timed():
             binary.state.append(kernel, fresh.data, *bounds, self.control())
             try:
                 binary.path.update(len(fresh), gone.data, total, self.control())
@@ -205,16 +205,17 @@ class Transaction:
                 self.touched.append(binary)
                 binary.retrained = False
                 self.bind(binary)
-                try:
-                    action(pair, binary)
-                except PathLost:
-                    if otherwise is None:
-                        raise
-                    binary.state.rollback()
-                    binary.state.mark()
-                    self.bind(binary)
-                    binary.retrained = True
-                    otherwise(pair, binary)
+                with binary.timed():
+                    try:
+                        action(pair, binary)
+                    except PathLost:
+                        if otherwise is None:
+                            raise
+                        binary.state.rollback()
+                        binary.state.mark()
+                        self.bind(binary)
+                        binary.retrained = True
+                        otherwise(pair, binary)
             return report_of(self.touched, binaries)
         except BaseException as error:
             self.rollback()

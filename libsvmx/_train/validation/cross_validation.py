@@ -19,7 +19,7 @@ from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.limits import ask, limited
-from libsvmx._train.observer import Forwarding, Observer, SolveReport
+from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
 

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
-    from libsvmx._train.observer import Observer, SolveReport
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.fold_start import Start
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
@@ -224,7 +225,7 @@ class DualFolds:
     ) -> SolvedFold:
         seconds, values = effort.spent()
         coefficients, report = recover(
-            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight
+            self.param, self.targets, fold, solution, self.observer, values, self.sample_weight, seconds
         )
         scale = 1.0
         if self.param.svm_type == SvmType.NU_SVC:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from libsvmx._train.observer import SolveReport
+    from libsvmx._train.solve_report import SolveReport
 
 
 def _over_solves(combine: Callable[[list[Any]], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from math import nan
 from typing import TYPE_CHECKING
@@ -165,7 +166,7 @@ class PairFolds(ProblemFolds):
         labels, start, order = folds.group_classes(part.targets)
         number = [self.labels.index(label) for label in labels]
         rows = take_int32(rest, order)
-        betas, rhos, statuses = [], [], []
+        betas, reports = [], []
         for a, first in enumerate(number):
             for b in range(a + 1, len(number)):
                 i, j = min(first, number[b]), max(first, number[b])
@@ -177,6 +178,6 @@ class PairFolds(ProblemFolds):
                 if first != i:
                     beta = filled("d", (-value for value in beta))
                 betas.append(beta)
-                rhos.append(solved.report.rho if first == i else -solved.report.rho)
-                statuses.append(solved.report.status)
-        return assemble_classifier(part, self.param, (labels, start, order), betas, rhos, statuses)
+                report = solved.report
+                reports.append(report if first == i else replace(report, rho=-report.rho))
+        return assemble_classifier(part, self.param, (labels, start, order), betas, reports)

@@ -49,7 +49,7 @@ class SingleFolds(ProblemFolds):
     def model_of(self, rest: Buffer, full: bool = False) -> Model:
         solved = self.folds.full if full else self.folds.last
         assert solved is not None
-        return assemble_single(self.problem, self.param, solved.coefficients, solved.report.rho, solved.report.status)
+        return assemble_single(self.problem, self.param, solved.coefficients, solved.report)
 
     def rho_widths(self) -> list[float]:
         return [self.folds.rho_width]

@@ -1,0 +1,46 @@
+"""What is told of one solve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from libsvmx.enums import SolveStatus
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveReport:
+    """One solved dual problem. Reports that differ in ``seconds`` alone are equal.
+
+    Attributes
+    ----------
+    iterations : int           steps of the solver: of two variables in SMO and decompositions, of the interior-point
+        method in crsvm; in the model of a state the straight lines of its last path
+    objective, rho : float     of the dual problem; decision value = sum of coef K minus rho
+    n_sv, n_bsv : int          rows with a coefficient, and those at their bound
+    quantity : str or None     what the formulation yields, and ``value`` : float how much: nu of C-SVC (None when the
+        classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class
+    status : SolveStatus       how it ended
+    rows_computed, values_computed : int      kernel rows, and all kernel values
+    gap : float                KKT gap over all variables
+    subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to
+        pair steps; both are 0 along LIBSVM's path
+    seconds : float            wall time of the solve, kernel rows included; what several solves share, such as
+        features and low-rank factors, and the folds of probability estimates are not in it
+    """
+
+    iterations: int
+    objective: float
+    rho: float
+    n_sv: int
+    n_bsv: int
+    quantity: str | None = None
+    value: float = 0.0
+    status: SolveStatus
+    rows_computed: int = 0
+    values_computed: int = 0
+    gap: float
+    subproblems: int = 0
+    fallbacks: int = 0
+    seconds: float = field(default=0.0, compare=False)
