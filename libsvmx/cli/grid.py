@@ -77,6 +77,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
     progress = Progress(job.title, plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
     problem = Problem(data.matrix, data.targets, sample_weight=weights)
+    going_on = ""  # what an end before the last point says, where there is a file to resume from
     try:
         with ExitStack() as stack:
             if pool is not None:
@@ -86,7 +87,8 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
             with tidy_end():
                 record, states = outputs(job, identity, stack)
             if states.folder:
-                on_interrupt_say(job.command, f"interrupted; the same command with {job.going_on} goes on")
+                going_on = f"; the same command with {job.going_on} goes on"
+                on_interrupt_say(job.command, f"interrupted{going_on}")
             for point in results.found.values():
                 progress.add("resumed", point)
             for outcome in search:
@@ -97,8 +99,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     except DataError as error:
         raise data.locate(error) from error
     except StoppedEarly as stop:
-        further = "" if job.out is None else f"; the same command with {job.going_on} goes on"
-        raise SvmxError(f"{stop}{further}") from None
+        raise SvmxError(f"{stop}{going_on}") from None
     finally:
         progress.close()
     with tidy_end():
