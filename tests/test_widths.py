@@ -98,7 +98,7 @@ def test_a_loaded_model_knows_only_its_support_vectors(tmp_path):
     assert loaded.n_features == 3
     np.testing.assert_array_equal(libsvmx.predict(loaded, X), libsvmx.predict(model, X))
     assert pickle.loads(pickle.dumps(model)).n_features == 4
-    with pytest.raises(ValueError, match="columns of a model must be at least 3"):
+    with pytest.raises(ValueError, match="columns of a model must be at least 4"):
         replace(model, columns=2)
 
 

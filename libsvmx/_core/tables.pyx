@@ -105,6 +105,8 @@ def count_stored(indptr, const whole[::1] indices, const real[::1] data, int64_t
     cdef int64_t k, entries, room = min(indices.shape[0], data.shape[0]), bad = -1
     if ptr.shape[0] != n + 1:
         raise ValueError("there is no count for each row")
+    if ptr[0] != 0:
+        raise ValueError("indptr does not begin with 0")
     with nogil:
         for i in range(n):
             entries = 0

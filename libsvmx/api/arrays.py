@@ -125,7 +125,7 @@ def real_array(given: Any, what: str) -> Any:
 
 
 def from_scipy(X: Any) -> CsrMatrix:
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise DataError(f"X must have rows and columns, but its shape is {shape}")
     csr = X.tocsr()

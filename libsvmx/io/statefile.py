@@ -210,10 +210,11 @@ def _told_by_entries(matrix: CsrMatrix) -> tuple[int, int]:
 
 def _with_columns(matrix: CsrMatrix, columns: object) -> CsrMatrix:
     """The rows with columns that the entries do not tell. Raises _Defect."""
-    wrong = not isinstance(columns, list) or [type(number) for number in columns] != [int, int]
-    if wrong or not (matrix.n_columns <= columns[0] < 2**31 and columns[1] in (0, 1)):  # type: ignore[index]
+    if not isinstance(columns, list) or [type(number) for number in columns] != [int, int]:
         raise _Defect("the number of columns is wrong")
-    n, first = columns  # type: ignore[misc]
+    n, first = columns
+    if not (matrix.n_columns <= n < 2**31 and first in (0, 1)):
+        raise _Defect("the number of columns is wrong")
     return CsrMatrix(matrix.indptr, matrix.indices, matrix.values, copy=False, n_columns=n, first_index=first)
 
 

@@ -56,22 +56,22 @@ def test_more_rows_than_a_block_has():
 @pytest.mark.parametrize("value", ["f8", "f4", "i4", "?", ">f8", "g"])
 @pytest.mark.parametrize("form", ["canonical", "explicit zeros", "duplicates", "unsorted", "spare room"])
 def test_sparse_matrices_of_every_kind(form, value, index):
-    X = sparse.csr_array((DENSE * 4).astype(value))
-    expected = as_matrix(X.toarray())
+    if value in ("?", ">f8") and form in ("duplicates", "unsorted"):
+        pytest.skip("SciPy does not add or sort them")
+    X = sparse.csr_array((DENSE * 4).astype(value).astype(float))
     if form == "explicit zeros":
         X.data[::3] = 0
-        expected = as_matrix(X.toarray())
     elif form == "duplicates":
         X = sparse.csr_array((np.repeat(X.data, 2), np.repeat(X.indices, 2), X.indptr * 2), X.shape)
-        expected = as_matrix(X.toarray())
-    elif form == "unsorted":
+    expected = as_matrix(X.toarray())
+    if form == "unsorted":
         for i in range(X.shape[0]):
             part = slice(X.indptr[i], X.indptr[i + 1])
             X.indices[part], X.data[part] = X.indices[part][::-1].copy(), X.data[part][::-1].copy()
         X.has_sorted_indices = X.has_canonical_format = False
     elif form == "spare room":
         X.data, X.indices = np.append(X.data, X.data[:5]), np.append(X.indices, X.indices[:5])
-    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    X.data, X.indices, X.indptr = X.data.astype(value), X.indices.astype(index), X.indptr.astype(index)
     before = X.data.tobytes(), X.indices.tobytes()
     assert as_matrix(X) == expected
     assert (X.data.tobytes(), X.indices.tobytes()) == before
