@@ -27,6 +27,7 @@ from libsvmx._train.cluster.features import LinearFeatures
 from libsvmx._train.cluster.low_rank import LowRankFeatures
 from libsvmx._train.cluster.problem import DataBlock, DistributedProblem, problem_of
 from libsvmx._train.cluster.training import train_distributed
+from libsvmx._train.limits import limited
 from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
 from libsvmx.api.arrays import as_matrix, numbers_of, parameter_of
@@ -142,6 +143,8 @@ def train(
     ------
     DataError, ParameterError
     SvmxError                the cluster gives up. A worker that is lost is not the end: its part is done again
+    StoppedEarly             ``time_limit``, seconds for the whole call, or the observer has ended it before there are
+        any features
     """
     if param is None:
         options = {"solver": CRSVM.name, **options}
@@ -164,7 +167,8 @@ def train(
         raise ParameterError("rows on a cluster give no model of support vectors: choose predict_with='factor'")
     if param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
-    with early_stops_warned(observer) as told:
+    with early_stops_warned(observer) as stops:
+        told = limited(stops, param.time_limit)
         features = LowRankFeatures(problem, param, told) if solver.low_rank else LinearFeatures(problem)
         model, _ = train_distributed(problem, features, param, told)
     return model

@@ -231,7 +231,8 @@ def recover_coefficients(param, targets, DualProblem problem, DualSolution solut
             elif lower[i] < 0:
                 cost_negative = -lower[i] / w[i] if weighted else -lower[i]
         if weighted:
-            if fabs(cost_positive - cost_negative) <= (1 - ALMOST) * cost_positive:  # both are rounded
+            # both are rounded, or infinite
+            if cost_positive == cost_negative or fabs(cost_positive - cost_negative) <= (1 - ALMOST) * cost_positive:
                 quantity, value = "nu", total / bounds
         elif cost_positive == cost_negative:
             quantity, value = "nu", total / (cost_positive * n_part)

@@ -105,6 +105,7 @@ def train_counting(
     if part is None:
         return train(problem, param, rand, observer, kernels)
     model = train(part.problem, part.param, rand, observer, kernels)
+    param = replace(param, probability=model.param.probability)  # they may be unfinished
     if kernels is not None or model.row_numbers is None:  # a fold: nobody asks for its row numbers
         return replace(model, param=param, row_numbers=None)
     return replace(model, param=param, row_numbers=filled("i", (part.rows[n - 1] + 1 for n in model.row_numbers)))

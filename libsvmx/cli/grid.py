@@ -71,12 +71,13 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     """Search, record, draw and tabulate; progress lines go to ``say``. ``observer``: of the command."""
     plan = job.plan(data.matrix.max_index)
     remark_useless(plan)
-    weights = row_weights(job, data)
+    weights = row_weights(job.weight_file, data, job.lenient)
     identity = description(plan, data, weights)
     results = Results() if job.resume is None else resumed(job.resume, job, identity)
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
     progress = Progress(job.title, plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
     problem = Problem(data.matrix, data.targets, sample_weight=weights)
+    going_on = ""  # what an end before the last point says, where there is a file to resume from
     try:
         with ExitStack() as stack:
             if pool is not None:
@@ -86,7 +87,8 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
             with tidy_end():
                 record, states = outputs(job, identity, stack)
             if states.folder:
-                on_interrupt_say(job.command, f"interrupted; the same command with {job.going_on} goes on")
+                going_on = f"; the same command with {job.going_on} goes on"
+                on_interrupt_say(job.command, f"interrupted{going_on}")
             for point in results.found.values():
                 progress.add("resumed", point)
             for outcome in search:
@@ -97,8 +99,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     except DataError as error:
         raise data.locate(error) from error
     except StoppedEarly as stop:
-        further = "" if job.out is None else f"; the same command with {job.going_on} goes on"
-        raise SvmxError(f"{stop}{further}") from None
+        raise SvmxError(f"{stop}{going_on}") from None
     finally:
         progress.close()
     with tidy_end():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._train.parameter import flat_fields
@@ -81,11 +82,11 @@ def write_tables(job: Job, search: Search) -> None:
             "folds": search.plan.n_folds,
             "seeder": search.plan.seeding.seeder,
             "parameters": flat_fields(search.plan.param),
-            "best": finite(best),
-            "points": [finite(row) for row in rows],
+            "best": best,
+            "points": rows,
         }
         with atomic_write(job.json) as file:
-            file.write(json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+            file.write(json.dumps(finite(content), indent=1, allow_nan=False).encode() + b"\n")
     grid = search.plan.grid
     flat = len(grid.c_values or ()) < 2 or len(grid.g_values or ()) < 2
     if job.png is not None and (job.png_asked or not flat):  # grid.py draws no single line
@@ -97,6 +98,10 @@ def write_tables(job: Job, search: Search) -> None:
         gridplot.draw(job.png, search.points, search.best, job.title, search.plan.is_regression)
 
 
-def finite(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no nan or inf: null stands for them."""
-    return {name: None if isinstance(v, float) and v - v != 0 else v for name, v in row.items()}
+def finite(content: Any) -> Any:
+    """JSON has no nan or inf: null stands for them, however deep they are."""
+    if isinstance(content, dict):
+        return {name: finite(value) for name, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [finite(value) for value in content]
+    return None if isinstance(content, float) and not isfinite(content) else content

@@ -290,13 +290,13 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
     return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False).predicted
 
 
-def row_weights(job: Job, data: DataFile) -> Buffer | None:
-    """What -W gives. Raises OSError, FormatError."""
-    if job.weight_file is None:
+def row_weights(path: str | None, data: DataFile, lenient: bool) -> Buffer | None:
+    """The weights of the rows of ``data``; None without a file, or where all are 1. Raises OSError, FormatError."""
+    if path is None:
         return None
     from libsvmx.io.weightfile import read_weights
 
-    return read_weights(job.weight_file, data.matrix.n_rows, lenient=job.lenient)
+    return read_weights(path, data.matrix.n_rows, lenient=lenient)
 
 
 def main(argv: list[str]) -> int:
@@ -316,7 +316,7 @@ def main(argv: list[str]) -> int:
         warn(remark)
     if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
-    problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job, data))
+    problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.max_index)
     if job.save_on_interrupt:
         report.flag.listen()

@@ -21,7 +21,7 @@ from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, warn
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
-from libsvmx.cli.train import Grammar, grammar
+from libsvmx.cli.train import Grammar, grammar, row_weights
 from libsvmx.cli.train import Job as TrainingJob
 from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.solver import Solver
     from libsvmx._train.observer import Observer
     from libsvmx._train.updating.state import State
+    from libsvmx._typing import Buffer
 
 TEMPLATE = """\
 usage: svmx-update [options] training_file model_file [new_model_file]
@@ -56,13 +57,14 @@ changes:
   --remove ROWS       rows that leave: numbers and ranges such as 1,3,10-20, or a file with one number a line.
                       Rows of the training file count from 1; those that join get the numbers that follow,
                       which they keep in a state file
+  --add-weights FILE  weights of the rows that join, one in a line: 2 is the row twice, 0 the row left out
   --state FILE        start from a state file; -c C follows the optimum to another C
   --save-state FILE   write a state file, too
   --window N          rows that the model is of
   --step M            rows that join and leave at a time, at most N (1)
 
 options, those of svmx-train (only the letter counts, the last of equal options wins). The first form
-needs what a model file does not tell: those of -c, -wL, -p and -n that the model was trained with.
+needs what a model file does not tell: those of -c, -wL, -W, -p and -n that the model was trained with.
   -s type     0 C-SVC (default), 2 one-class, 3 epsilon-SVR
   -t kernel   {kernels}
   -d degree   (3)
@@ -74,6 +76,7 @@ needs what a model file does not tell: those of -c, -wL, -p and -n that the mode
   -m MB       memory for kernel rows (100)
   -e eps      tolerance where rows are trained anew, since no path leads on (0.001)
   -wL weight  multiply C by weight for class L, C-SVC only
+  -W file     weights of the rows of training_file or stream_file; a state file has those of its rows
   -q          quiet
 
 more:
@@ -85,7 +88,7 @@ more:
   --help, --version
 """
 
-LETTERS = "stdgrnmcepwhb"  # of svmx-train
+LETTERS = "stdgrnmcepwhbW"  # of svmx-train
 # They do not change the optimum, and no more do the settings of a solver.
 OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", "solver")
 PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
@@ -113,6 +116,7 @@ class Job(TrainingJob):
     """What the command line asks for."""
 
     add: str | None = None
+    add_weights: str | None = None
     remove: str | None = None
     state: str | None = None
     save_state: str | None = None
@@ -139,6 +143,10 @@ class Job(TrainingJob):
                 solver_class(self.values["solver"]).require("has_state")
             except ParameterError as error:
                 raise UsageError(str(error)) from None
+        if self.add_weights and not self.add:
+            raise UsageError("option --add-weights needs --add")
+        if self.state and self.weight_file:
+            raise UsageError("-W cannot be given with --state: the state file has the weights of its rows")
         if self.step and not self.window:
             raise UsageError("option --step needs --window")
         if self.window and (self.add or self.remove or self.state):
@@ -165,6 +173,7 @@ def update_grammar(job: Job, asked: Sequence[type[Solver]]) -> Grammar:
     letters, flags, names, switches = grammar(job, ())
     own = {
         "--add": job.once("add"),
+        "--add-weights": job.once("add_weights"),
         "--remove": job.once("remove"),
         "--state": job.once("state"),
         "--save-state": job.once("save_state"),
@@ -201,9 +210,10 @@ def main(argv: list[str]) -> int:
 
 def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
     """Files to be read; and model, state and predictions to be written, None where there is none."""
-    read = [name for name in (job.state, job.add, removed_file(job.remove)) if name is not None]
+    asked = (job.state, job.add, job.add_weights, job.weight_file, removed_file(job.remove))
+    read = [name for name in asked if name is not None]
     if job.window:
-        return [files[0]], [files[1], job.save_state, files[2] if len(files) > 2 else None]
+        return [files[0], *read], [files[1], job.save_state, files[2] if len(files) > 2 else None]
     if job.state:
         return read, [files[0] if files else None, job.save_state, None]
     if files[1] == STANDARD_INPUT and len(files) < 3:
@@ -250,12 +260,14 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     from libsvmx._train.updating.state import State
     from libsvmx.io.statefile import load_state
 
-    others = [name for name in (job.add, removed_file(job.remove)) if name is not None]
+    asked = (job.add, job.add_weights, job.weight_file, removed_file(job.remove))
+    others = [name for name in asked if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
     remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
     observer = limited(remarks, param.time_limit)
     added = read_rows(job, job.add) if job.add is not None else None
+    weights = row_weights(job.add_weights, added, job.lenient) if added else None
     name = removed_file(job.remove)
     if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
         raise SvmxError(f"--remove: {job.remove!r} is neither a list like 1,3,10-20 nor a file")
@@ -272,7 +284,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
         state.set_cost(param.C, observer)
         remarks.changed(f"C = {param.C:g}", state)
     if added or gone:
-        apply(state, added, gone, observer)
+        apply(state, added, weights, gone, observer)
         remarks.changed(f"+{len(added.targets) if added else 0} -{len(gone)}", state)
     observer.total_sv(state.model.n_sv)
     write_all(state, targets, b"", job.state or files[1])
@@ -293,19 +305,20 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
         raise SvmxError(f"{model_file}: {error}") from None
     data = read_rows(job, training_file)
     try:
-        return state_of_model(Problem(data.matrix, data.targets), param, model, observer, State)
+        problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
+        return state_of_model(problem, param, model, observer, State)
     except DataError as error:
         if error.row is not None:
             raise data.locate(error) from error
         raise SvmxError(f"{model_file} with {data.path}: {error}") from error
 
 
-def apply(state: State, added: DataFile | None, gone: list[int], observer: Observer) -> None:
+def apply(state: State, added: DataFile | None, weights: Buffer | None, gone: list[int], observer: Observer) -> None:
     """Rows join and leave along one path."""
     matrix = state.problem.matrix.take(memoryview(b"").cast("i")) if added is None else added.matrix
     targets = memoryview(b"").cast("d") if added is None else added.targets
     try:
-        state.change(matrix, targets, gone, observer)
+        state.change(matrix, targets, gone, observer, weights)
     except DataError as error:
         if added is None or error.row is None:
             raise
@@ -344,7 +357,7 @@ def slide(
     from libsvmx._train.updating.state import State, check_kept, train_state
 
     for target, what in ((model_file, "model"), (state_file, "state"), (predictions_file, "predictions")):
-        keep_apart([stream_file], target, what)
+        keep_apart([stream_file, *([] if job.weight_file is None else [job.weight_file])], target, what)
     check_kept(param)
     remarks = Remarks((lambda text: None) if job.quiet else printer(model_file, state_file, predictions_file), warn)
     observer = limited(remarks, param.time_limit)
@@ -352,7 +365,7 @@ def slide(
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
     if n <= job.window:
         raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
-    problem = Problem(data.matrix, data.targets)
+    problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
     try:
         check_problem(problem, param)
@@ -370,7 +383,8 @@ def slide(
             raise StoppedEarly(stop.status, f"nothing is written after row {begin} of {n}") from None
         scores.add(labels, data.targets[begin : begin + step])
         lines.append(numbers_text(labels, 1, 17))
-        state.change(data.matrix.take(rows), problem.take(rows).targets, state.ids[: len(rows)].tolist(), observer)
+        fresh, oldest = problem.take(rows), state.ids[: len(rows)].tolist()
+        state.change(data.matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
         remarks.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
         if not job.quiet:
             remarks.counted("row", begin + len(rows), n)

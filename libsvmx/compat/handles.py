@@ -7,6 +7,8 @@ from collections.abc import MutableSequence, Sequence
 from ctypes import POINTER, Array, Structure, addressof, byref, c_double, c_int, cast, py_object, sizeof
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
 if TYPE_CHECKING:
     from typing import Self
 
@@ -86,7 +88,7 @@ def fill(target: Any, values: Sequence[Any], kind: type[c_double] | type[c_int])
 
     Raises
     ------
-    TypeError          elements of another type
+    TypeError          elements of another type, or that would lose digits
     ValueError         too few places, or a NULL pointer
     """
     if isinstance(target, ctypes._Pointer):
@@ -103,6 +105,10 @@ def fill(target: Any, values: Sequence[Any], kind: type[c_double] | type[c_int])
     else:
         if isinstance(target, Array):
             _check_kind(target._type_, kind)
+        elif isinstance(target, np.ndarray):
+            if target.ndim != 1 or not np.can_cast(np.dtype(kind), target.dtype):
+                what = f"of {target.dtype}, shape {target.shape}"
+                raise TypeError(f"the array to fill is {what}; it must be of one dimension and hold a {kind.__name__}")
         elif isinstance(target, (str, bytes)) or not hasattr(target, "__setitem__"):
             raise TypeError(f"a {type(target).__name__} cannot be filled; give an array of {kind.__name__}")
         _check_room(len(target), values)

@@ -120,11 +120,11 @@ def load_model(path: str, warn: Callable[[str], object] = _warned) -> Model:
         check_serials(path, header, vectors)
     if header.blank_lines:
         warn(f"{path}:1: blank line before the model is ignored")
-    if n_sv and text[-1] not in b"\n\r \t":
+    if n_sv and text[-1] not in b"\n\r":
         check_last_line(path, header, text, nr_class - 1, vectors, class_sv)
         warn(
-            f"{path}:{header.n_lines + n_sv}: the last line ends with neither a blank nor a newline, as if the file "
-            "had been cut off: digits of its last number may be missing"
+            f"{path}:{header.n_lines + n_sv}: the last line does not end with a newline, as if the file had been cut "
+            "off: its last digits or pairs may be missing"
         )
     return Model(param, nr_class, vectors, coef, rho, labels, class_sv, prob_a, prob_b, marks)
 
@@ -258,18 +258,20 @@ BLOCK_BYTES = 4096
 def check_last_line(
     path: str, header: Header, text: bytes, n_coef: int, vectors: CsrMatrix, class_sv: tuple[int, ...] | None
 ) -> None:
-    """Refuse a last line without its blank and newline where it shows that more than these is missing.
+    """Refuse a last line without its newline where it shows that more than that is missing.
 
-    LIBSVM ends every value with a blank and every line with a newline. Programs that strip text leave out both. So does
-    a file that was cut off, and whether its last value has all its digits cannot be told. But a line without pairs, a
-    number that C does not write so, a serial number that falls within a class, and a size of whole blocks, in which
-    programs write files, tell it.
+    LIBSVM ends every value with a blank and every line with a newline. Programs that strip text leave out one or both.
+    So does a file that was cut off, and whether its last value has all its digits, or is the last, cannot be told. But
+    a line without pairs and its blank, a number that C does not write so, a serial number that falls within a class,
+    and a size of whole blocks, in which programs write files, tell it.
     """
     line = header.n_lines + vectors.n_rows
     words = text[text.rfind(b"\n") + 1 :].split()
-    cut = len(words) <= n_coef or CUT_NUMBER.search(words[-1]) is not None or len(text) % BLOCK_BYTES == 0
+    cut = len(text) % BLOCK_BYTES == 0
+    if text[-1] not in b" \t":
+        cut = cut or len(words) <= n_coef or CUT_NUMBER.search(words[-1]) is not None
     last_class = vectors.n_rows if class_sv is None else next(n for n in reversed(class_sv) if n)
     if last_class > 1 and header.words("kernel_type", 1) == [KERNEL_NAMES[KernelType.PRECOMPUTED]]:
         cut = cut or vectors.row(vectors.n_rows - 1)[0][1] <= vectors.row(vectors.n_rows - 2)[0][1]
     if cut:
-        raise FormatError(path, line, 0, "the last line is cut off: it does not end with a blank or a newline")
+        raise FormatError(path, line, 0, "the last line is cut off: it does not end with a newline")

@@ -248,6 +248,14 @@ def test_json_has_null_for_what_is_no_number():
     }
 
 
+def test_a_hard_margin_has_null_for_its_cost(folder):
+    args = ["-log2c", "null", "-log2g", "0,1,1", "-c", "inf", "-w1", "inf", "-v", "2"]
+    folder.accepts("svmx-grid", *args, "--json", "t.json", HEART)
+    content = json.loads(folder.get("t.json"))
+    assert [content["parameters"]["C"], content["parameters"]["weights"]] == [None, [[1, None]]]
+    assert [point["C"] for point in content["points"]] == [None, None]
+
+
 def test_workers_give_the_same_table(folder):
     pytest.importorskip("joblib")
     folder.accepts("svmx-grid", *SMALL, "--csv", "one", HEART)

@@ -63,6 +63,13 @@ def test_the_model_as_it_is(folder, clock):
     folder.accepts("svmx-predict", HEART, "model", "out")
 
 
+@pytest.mark.parametrize("out", ["-", "/dev/null", "null"])
+def test_a_grid_without_a_file_of_results_has_nothing_to_go_on_from(out, folder, clock):
+    code, _, err = folder.call("svmx-grid", *SMALL, "--time-limit", "5", "-out", out, HEART)
+    assert code == 1
+    assert err.splitlines()[-1].endswith("points are done")
+
+
 @pytest.mark.parametrize("seeder", ["none", "auto"])
 def test_a_grid_goes_on_with_resume(seeder, folder, clock):
     args = ["-log2c", "-1,3,2", "-log2g", "-3,-5,-2", "-v", "3", "--seeder", seeder, "-png", "null"]

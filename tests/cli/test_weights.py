@@ -172,3 +172,62 @@ def test_a_grid_refuses_what_does_not_go_together(folder):
     folder.put("few", "1\n")
     err, _ = folder.refuses("svmx-grid", *AXES, "-W", "few", "-out", "null", HEART)
     assert f"few: 1 weights for {N} rows" in err
+
+
+def rows_of(folder, name, rows):
+    lines = (data.DATA / "heart_scale").read_bytes().splitlines(keepends=True)
+    folder.put(name, b"".join(lines[i] for i in rows))
+    folder.put(f"{name}.weights", "".join(f"{WEIGHTS[i]:g}\n" for i in rows))
+
+
+def same_model(folder, one, other):
+    """Models of one optimum; rho may differ by rounding."""
+    X, _ = libsvmx.read_problem(HEART)
+    values = [libsvmx.decision_values(libsvmx.load_model(str(folder.path / name)), X) for name in (one, other)]
+    assert abs(values[0] - values[1]).max() < 1e-5
+
+
+def test_an_update_joins_rows_with_weights(folder):
+    options = ["-q", "-c", "2", "-g", "0.1"]
+    rows_of(folder, "first", range(200))
+    rows_of(folder, "more", range(200, N))
+    rows_of(folder, "rest", range(10, N))
+    folder.accepts("svmx-train", *options, "-W", "first.weights", "first", "model")
+    changes = ["--add", "more", "--add-weights", "more.weights", "--remove", "1-10"]
+    folder.accepts("svmx-update", *options, "-W", "first.weights", *changes, "first", "model", "new")
+    folder.accepts("svmx-train", *options, "-e", "1e-8", "-W", "rest.weights", "rest", "expected")
+    same_model(folder, "new", "expected")
+    folder.accepts("svmx-update", *options, "-W", "first.weights", "--save-state", "state", "first", "model")
+    folder.accepts("svmx-update", "-q", "--state", "state", *changes, "from-state")
+    same_model(folder, "from-state", "expected")
+    err, _ = folder.refuses("svmx-update", *options, *changes, "first", "model", "new")  # without -W
+    assert "exceeds C" in err or "is not among" in err
+
+
+def test_a_window_slides_over_rows_with_weights(folder):
+    rows_of(folder, "stream", range(120))
+    rows_of(folder, "last", range(20, 120))
+    options = ["-q", "-c", "2", "-g", "0.1"]
+    folder.accepts("svmx-update", *options, "--window", "100", "--step", "7", "-W", "stream.weights", "stream", "model")
+    folder.accepts("svmx-train", *options, "-e", "1e-8", "-W", "last.weights", "last", "expected")
+    same_model(folder, "model", "expected")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--add-weights", "first.weights", "first", "model"], "option --add-weights needs --add"),
+        (["-W", "first.weights", "--state", "state", "new"], "-W cannot be given with --state: the state file has"),
+        (["-W", "-", "--add", "-", "first", "model"], "standard input can be one of the files only"),
+        (["-W", "first.weights", "--add", "more", "first", "model", "first.weights"], "the model file is the same as"),
+        (["--window", "50", "-W", "first.weights", "first", "first.weights"], "the model file is the same as"),
+        (["--add", "more", "--add-weights", "first.weights", "first", "model"], "200 weights for 70 rows"),
+        (["-W", "more.weights", "--add", "more", "first", "model"], "70 weights for 200 rows"),
+    ],
+)
+def test_what_an_update_refuses(folder, options, message):
+    rows_of(folder, "first", range(200))
+    rows_of(folder, "more", range(200, N))
+    folder.accepts("svmx-train", "-q", "-W", "first.weights", "first", "model")
+    err, _ = folder.refuses("svmx-update", "-q", *options)
+    assert message in err

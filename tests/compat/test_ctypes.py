@@ -184,6 +184,12 @@ def test_arrays_of_the_wrong_kind_or_size() -> None:
     for wrong in ((c_float * 2)(), byref(c_float()), byref((c_int * 2)()), pointer(c_float()), "ab", None, 3.0):
         with pytest.raises(TypeError):
             libsvm.svm_predict_values(model, row, wrong)
+    for lossy in (np.empty(1, int), np.empty(1, np.float32), np.empty(1, bool), np.empty((1, 1)), np.array(0.0)):
+        with pytest.raises(TypeError, match="must be of one dimension and hold a c_double"):
+            libsvm.svm_predict_values(model, row, lossy)
+    labels = np.empty(2, int)
+    libsvm.svm_get_labels(model, labels)
+    assert labels.tolist() == model.label
     for small in ((c_double * 0)(), np.empty(0), [], byref((c_double * 1)(), 8)):
         with pytest.raises(ValueError, match="0 places, but there are 1"):
             libsvm.svm_predict_values(model, row, small)

@@ -16,6 +16,8 @@ distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 pytest.importorskip("libsvmx.dask")
 
+pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+
 EXACT = 1e-8
 
 
@@ -269,6 +271,32 @@ def test_limits_and_interrupts(client):
     recorder = Recorder()
     libsvmx.dask.train(problem, time_limit=1e-6, observer=recorder)
     assert recorder.reports[0].status == "time limit"
+
+
+class Once(Recorder):
+    """Says once, at the n-th question, that the call is to end."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.n, self.asked = n, 0
+
+    def should_stop(self):
+        self.asked += 1
+        return self.asked == self.n
+
+
+def test_one_answer_ends_the_whole_call(client):
+    X, y = load("iris.scale")
+    problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(60, -1)), np.asarray(y), client)
+    model = libsvmx.dask.train(problem, observer=Once(2))
+    assert model.statuses == ("interrupted",) * 3
+    for method in ("cholesky", "rpcholesky", "nystrom"):
+        with pytest.raises(libsvmx.StoppedEarly, match=r"^interrupted: the features of the rows are not finished"):
+            libsvmx.dask.train(problem, low_rank=method, rank=50, gamma=1.0, observer=Once(1))
+    observer = Once(2)
+    model = libsvmx.dask.train(problem, low_rank="cholesky", rank=100, gamma=9.0, observer=observer)
+    assert 0 < observer.factors[0][0] < 100
+    assert model.statuses == ("interrupted",) * 3
 
 
 def test_errors(client, tmp_path):

@@ -252,3 +252,14 @@ def test_a_grid_of_gamma_alone_has_libsvms_rates(folder):
     grid = ["-log2c", "null", "-log2g", "0,0,1", "-v", "3", "-out", "null", "-png", "null"]
     _, out = folder.accepts("svmx-grid", "-c", "inf", *grid, str(data.DATA / "heart_scale"))
     assert out.endswith(f" {rate:g}\n")
+
+
+def test_weights_of_rows_above_0_change_nothing_of_a_hard_margin():
+    matrix, targets = separable("heart_scale")
+    plain, weighted = Recorder(), Recorder()
+    model = libsvmx.train(matrix, targets, C=inf, gamma=1.0, observer=plain)
+    weights = 0.5 + np.arange(matrix.n_rows) % 3
+    again = libsvmx.train(matrix, targets, C=inf, gamma=1.0, sample_weight=weights, observer=weighted)
+    assert model_text(again) == model_text(model)
+    assert weighted.reports == plain.reports
+    assert plain.reports[0].quantity == "nu"

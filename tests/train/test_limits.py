@@ -117,8 +117,9 @@ def test_pairs_that_were_not_begun_are_told(capsys):
 
 
 @pytest.mark.parametrize("svm_type", [SvmType.C_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR])
-def test_no_probability_estimates_of_half_the_folds(svm_type):
-    matrix, y, options = heart(svm_type=svm_type, probability=True)
+@pytest.mark.parametrize("weights", [None, np.arange(270.0) % 3], ids=["all-alike", "weights"])
+def test_no_probability_estimates_of_half_the_folds(svm_type, weights):
+    matrix, y, options = heart(svm_type=svm_type, probability=True, sample_weight=weights)
     counting = Questions()
     whole = libsvmx.train(matrix, y, observer=counting, **options)
     assert whole.has_probability

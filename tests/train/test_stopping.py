@@ -11,6 +11,8 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.lowrank import Approximation, factorize
 
+pytestmark = pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+
 # Rows that make more work than a Control lets pass without a question.
 ROWS = 3000
 LONG = {

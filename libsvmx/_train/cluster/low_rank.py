@@ -20,8 +20,9 @@ from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import DistributedFeatures
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
-from libsvmx._train.feature_map import check_size, model_on_pivots
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx._train.feature_map import UNFINISHED, check_size, model_on_pivots
+from libsvmx._train.limits import look
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,6 +140,8 @@ class LowRankFeatures(DistributedFeatures):
     ------
     DataError               the kernel matrix is indefinite, or overflows
     ParameterError          method 'eigen', whose pivots would be all rows
+    StoppedEarly            the observer has ended the call before there is a pivot; after that, the factor has those
+        there are
     """
 
     def __init__(self, problem: DistributedProblem, param: Parameter, observer: Observer):
@@ -152,6 +155,7 @@ class LowRankFeatures(DistributedFeatures):
         check_size(min(settings.rank, problem.m))
         self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
         self.random = np.random.default_rng(settings.random_state)
+        self.observer = observer
         client = problem.client
         blocks = client.map(sparse_block, problem.blocks, pure=False, key="svmx-sparse")
         self.row_blocks = DistributedRowBlocks(client, blocks, 0)
@@ -178,7 +182,7 @@ class LowRankFeatures(DistributedFeatures):
         replies = self.row_blocks.run(left)
         while len(lower) < self.limit and self.remaining(replies) > target:
             floor = max(ROUNDING * self.largest, -min(reply[1] for reply in replies))
-            if not max(reply[2] for reply in replies) > floor:
+            if not max(reply[2] for reply in replies) > floor or self.is_over(len(lower)):
                 break
             room = self.limit - len(lower)
             if settings.low_rank == "cholesky":
@@ -204,6 +208,13 @@ class LowRankFeatures(DistributedFeatures):
         self.trace_error = self.remaining(replies)
         self.pivots = stacked(pivots)
         self.transform = solve_triangular(lower, np.eye(len(lower)), lower=True).T if len(lower) else np.empty((0, 0))
+
+    def is_over(self, rank: int) -> bool:
+        """Whether the call has to come to an end with a factor of this rank. Raises StoppedEarly if there is none."""
+        status = look(self.observer)
+        if status is not None and not rank:
+            raise StoppedEarly(status, UNFINISHED)
+        return status is not None
 
     def remaining(self, replies: Sequence[tuple[float, float, float]]) -> float:
         """The trace of the residual. Raises DataError for an indefinite kernel matrix."""
@@ -232,6 +243,7 @@ class LowRankFeatures(DistributedFeatures):
         ends = np.cumsum([0, *(summary.m for summary in self.problem.summaries)])
         drawn = np.sort(self.random.choice(ends[-1], self.limit, replace=False))
         places = [(drawn[(drawn >= begin) & (drawn < end)] - begin,) for begin, end in pairwise(ends)]
+        self.is_over(0)
         self.pivots, _ = joined(self.row_blocks.run(hand_over, each=places))
         block = kernel_columns(self.pivots, self.pivots, self.spec)
         self.transform = nystrom_transform(block, self.largest)
