@@ -1,6 +1,7 @@
 """libsvmx: a drop-in, LIBSVM-compatible support vector machine solver.
 
     cli/  compat/  api/  dask.py      faces: commands, LIBSVM's Python interface, functions over arrays, clusters
+    sklearn/                          scikit-learn's estimators, also a face, which needs scikit-learn
     io/                               text in and out; knows models and parameters
     _train/                           parameter, model, pairs of classes, probability estimates, prediction;
         validation/ updating/ cluster/    folds and grids; rows that join and leave; rows on a cluster
@@ -50,6 +51,13 @@ if TYPE_CHECKING:
         StoppedEarly,
         SvmxError,
     )
+    from libsvmx.sklearn import SVC as SVC
+    from libsvmx.sklearn import SVR as SVR
+    from libsvmx.sklearn import NuSVC as NuSVC
+    from libsvmx.sklearn import NuSVR as NuSVR
+    from libsvmx.sklearn import OneClassSVM as OneClassSVM
+    from libsvmx.sklearn import patch_sklearn as patch_sklearn
+    from libsvmx.sklearn import unpatch_sklearn as unpatch_sklearn
 
 __all__ = [
     "CRSVM",
@@ -127,6 +135,9 @@ _HOME = {
     "predict": "api.arrays",
 }
 
+# Need scikit-learn, so `import *` does without.
+_ESTIMATORS = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR", "patch_sklearn", "unpatch_sklearn")
+
 _SOURCE = "meson.build"  # beside this file in the source folder alone; an editable install has a __path__ of its own
 
 
@@ -161,12 +172,18 @@ def __getattr__(name: str) -> Any:
 
     if name == "__version__":
         return import_module("libsvmx._version").VERSION
-    if name not in __all__:
+    if name in _ESTIMATORS:
+        home = "sklearn"
+    elif name in __all__:
+        home = _HOME.get(name, "api.training")
+    else:
         raise AttributeError(f"module 'libsvmx' has no attribute {name!r}")
-    value = getattr(import_module(f"libsvmx.{_HOME.get(name, 'api.training')}"), name)
+    value = getattr(import_module(f"libsvmx.{home}"), name)
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    from importlib.util import find_spec
+
+    return sorted([*__all__, *(_ESTIMATORS if find_spec("sklearn") else ())])

@@ -29,6 +29,8 @@ def check(programs, clone):
 
 @pytest.mark.parametrize("name", [name for name, found in PROGRAMS.items() if any(map(runs_here, found))])
 def test_blocks_run_and_print_what_is_shown(name, clone):
+    if name in documents.NEEDS:
+        pytest.importorskip(documents.NEEDS[name])
     check([block for block in PROGRAMS[name] if not block.is_slow()], clone)
 
 

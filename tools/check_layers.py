@@ -31,10 +31,10 @@ LAYERS = {
         "_train/updating",
         "_train/cluster",
         "io",
-        "api dask cli compat commonutil grid svm svmutil __init__",
+        "api dask cli compat commonutil grid sklearn svm svmutil __init__",
     ),
     "tools": (
-        "powers_of_five snapshot solver_options check_layers",
+        "powers_of_five snapshot solver_options check_layers trainings_on_threads",
         "bench/__init__ bench/measure bench/cases bench/report bench/generated",
         "bench/machine bench/datasets bench/figures bench/turns",
         "bench/certificate bench/mapped bench/roofline bench/peers bench/protocol",

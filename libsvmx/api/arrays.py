@@ -46,6 +46,11 @@ def as_matrix(X: Any) -> CsrMatrix:
     if dense.ndim != 2:
         raise DataError(f"X must have rows and columns, but its shape is {dense.shape}")
     check_finite(dense)
+    return from_dense(dense)
+
+
+def from_dense(dense: FloatArray) -> CsrMatrix:
+    """Rows of finite numbers, shape (n, number of features), copied without their zeros."""
     rows, columns = np.nonzero(dense)
     indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])

@@ -141,7 +141,7 @@ def _compare(path: str, number: int, text: str, description: Description) -> boo
         there = {name: other[name] for name in MUST_AGREE}
         if isinstance(there["parameters"], dict):  # a point that is there was finished
             there["parameters"] = {name: v for name, v in there["parameters"].items() if name != "time_limit"}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise FormatError(path, number, 0, "damaged description of a run") from None
     if there["data"] != description["data"]:
         raise FormatError(path, number, 0, "the points were computed from other data; choose another -out or -resume")
@@ -304,7 +304,7 @@ class States:
                 return read_start(file.read(), self.run)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        except (OSError, ValueError) as error:
             self.remark(f"{self._path(g)}: {error}: the column is computed again")
             return None
 

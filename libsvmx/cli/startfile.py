@@ -39,17 +39,27 @@ def read_start(content: bytes, run: str) -> tuple[Key, FoldWarmStarts] | None:
         raise ValueError("damaged, or of another version")
     begin = len(line) + 1
     at = begin + int(line[len(MAGIC) :])
-    described = json.loads(content[begin:at])
+    try:
+        return _described(json.loads(content[begin:at]), memoryview(content)[at:-DIGEST_BYTES], run)
+    except (TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise ValueError(f"its description is wrong: {error}") from None
+
+
+def _described(described: Any, arrays: memoryview, run: str) -> tuple[Key, FoldWarmStarts] | None:
+    """What the description makes of the bytes of the arrays."""
     if described["run"] != run or described["order"] != sys.byteorder:
         return None
     folds: FoldWarmStarts = []
+    at = 0
     for fold in described["folds"]:
         folds.append({})
         for i, j, C, *sizes in fold:
-            beta, scores = (content[at : at + sizes[0]], content[at + sizes[0] : at + sum(sizes)])
+            if len(sizes) != 2 or min(sizes) < 0:
+                raise ValueError("its arrays have other sizes")
+            beta, scores = (bytes(arrays[at : at + sizes[0]]), bytes(arrays[at + sizes[0] : at + sum(sizes)]))
             at += sum(sizes)
             folds[-1][int(i), int(j)] = WarmStart(positive(C), beta, scores)
-    if at != len(content) - DIGEST_BYTES:
+    if at != len(arrays):
         raise ValueError("its arrays have other sizes")
     C, gamma = described["key"]
     return (C, gamma), folds

@@ -48,6 +48,9 @@ def feature_ranges(CsrMatrix matrix):
     cdef const int32_t[::1] index = indices
     cdef double[::1] low = lows, high = highs
     cdef int64_t[::1] count = zeros("q", len(indices))
+    # The sign of a zero: LIBSVM keeps the latest of equal values, where a value that is left out is a zero, too.
+    cdef double[::1] zero = zeros("d", len(indices))
+    cdef int64_t[::1] left_out = zeros("q", len(indices))  # rows without the feature up to the latest written zero
     cdef Py_ssize_t i, at
     cdef int64_t k
     cdef double v
@@ -64,12 +67,20 @@ def feature_ranges(CsrMatrix matrix):
                 low[at] = v
             elif v > high[at]:
                 high[at] = v
+            if v == 0:
+                zero[at], left_out[at] = v, i - count[at]
             count[at] += 1
             at += 1
     for at in range(index.shape[0]):
         if count[at] < matrix.n_rows and index[at] != 0:
             low[at] = min(low[at], 0.0)
             high[at] = max(high[at], 0.0)
+            if matrix.n_rows - count[at] > left_out[at]:
+                zero[at] = 0.0
+        if low[at] == 0:
+            low[at] = zero[at]
+        if high[at] == 0:
+            high[at] = zero[at]
     return indices, lows, highs
 
 
@@ -81,7 +92,8 @@ def label_range(targets):
     for i in range(y.shape[0]):
         if not isfinite(y[i]):
             raise DataError(f"the label is not finite: {y[i]}", i)
-        low, high = min(low, y[i]), max(high, y[i])
+        # the latest of equal ones, as LIBSVM: -0 or 0
+        low, high = low if low < y[i] else y[i], high if high > y[i] else y[i]
     return low, high
 
 

@@ -11,6 +11,7 @@ What LIBSVM reads wrongly without a word is refused with line and column.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memchr, memmove
 
@@ -57,11 +58,16 @@ cdef class Rows:
         self.indptr, self.indices, self.values = self.indptr_, self.indices_, self.values_
 
     def read(self, TextSlice part):
-        """Read the lines of a slice up to the first fault."""
+        """Read the lines of a slice up to the first fault. Signals are let in."""
         cdef int fault = OK
+        cdef const char *asked = NULL
         with nogil:
             while fault == OK and next_line(&part.lines):
                 part.at = part.lines.start
+                if asked == NULL or part.at - asked > SLICE_BYTES:
+                    asked = part.at
+                    with gil:
+                        PyErr_CheckSignals()
                 while part.at < part.lines.stop and is_blank(part.at[0]):
                     part.at += 1
                 fault = self.line(part, part.row + part.rows)

@@ -245,6 +245,7 @@ def test_without_resume_results_begin_anew(folder):
         ("rate=80.0\n", "results:1: the points are of a search over other axes"),
         ("# svmx-grid {\n", "results:1: damaged description"),
         ("# svmx-grid 7\n", "results:1: damaged description"),
+        (f"# svmx-grid {'[' * 100_000}\n", "results:1: damaged description"),
         ('# svmx-grid {"data": "x"}\n', "results:1: damaged description"),
         ("log2c=1.0 log2g=1.0 rate=800.0\n", "results:1: a rate of 800 is no accuracy in percent"),
     ],

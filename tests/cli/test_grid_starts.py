@@ -6,12 +6,14 @@ import pickle
 import random
 import shutil
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 from support.gridengine import HEART, SMALL, result_lines, rows
 
 from libsvmx._train.validation import grid_search
 from libsvmx.cli import gridfile
+from libsvmx.cli.startfile import read_start, start_bytes
 from libsvmx.exceptions import DataError
 
 
@@ -77,8 +79,6 @@ def test_a_start_with_any_byte_changed_is_computed_again(interrupted):
 
 
 def test_a_start_of_other_sizes_under_a_right_checksum_is_not_believed(interrupted):
-    from libsvmx.cli.startfile import read_start, start_bytes
-
     expected = rates(interrupted, "expected")
     path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
     run = json.loads(path.read_bytes().split(b"\n")[1])["run"]
@@ -89,6 +89,26 @@ def test_a_start_of_other_sizes_under_a_right_checksum_is_not_believed(interrupt
         assert resumed(interrupted)[0] == expected
     path.write_bytes(start_bytes(run, key, folds[:-2]))
     assert resumed(interrupted)[0] == expected
+
+
+@pytest.mark.parametrize("part", range(5))
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), None, "x", [], 2**70, -8], ids=str)
+def test_a_start_that_is_described_by_no_numbers(interrupted, part, value):
+    """Under a right checksum: it is refused by a ValueError, which is what the search expects, or it says the same."""
+    path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
+    first, text, arrays = path.read_bytes()[:-32].split(b"\n", 2)
+    described = json.loads(text)
+    described["folds"][0][0][part] = value
+    text = json.dumps(described).encode()
+    content = b"%s %d\n%s\n%s" % (first.rsplit(b" ", 1)[0], len(text) + 1, text, arrays)
+    content += sha256(content).digest()
+    path.write_bytes(content)
+    try:
+        assert read_start(content, described["run"])
+    except ValueError:
+        found, said = resumed(interrupted)
+        assert found == rates(interrupted, "expected")
+        assert "the column is computed again" in said
 
 
 class Trap:

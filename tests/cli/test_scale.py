@@ -105,6 +105,18 @@ def test_same_bytes_as_svm_scale(scale, seed, limits):
     assert (f"{n_unseen - SHOWN_UNSEEN} more features" in err) == (n_unseen > SHOWN_UNSEEN)
 
 
+def test_sign_of_a_zero_in_ranges(scale):
+    """Of equal values the latest counts, as in svm-scale, and a value that is left out is a zero."""
+    rows = "-0 1:-0 2:0 4:-0\n0 1:1 2:-0 3:-2 4:-1\n-0 2:5 3:-0 4:-1\n-1 1:-0 2:7 3:-0 4:-1\n-0 1:2 2:1 4:-1\n"
+    Path("d").write_text(rows)
+    assert scale("-y", "0", "1", "-s", "ranges", "d")[0] == 0
+    expected = "y\n0 1\n-1 -0\nx\n-1 1\n1 -0 2\n2 -0 7\n3 -2 0\n4 -1 -0\n"
+    assert Path("ranges").read_text() == expected
+    if ORACLE is not None:
+        subprocess.run([ORACLE, "-y", "0", "1", "-s", "theirs", "d"], capture_output=True, check=True)
+        assert Path("theirs").read_text() == expected
+
+
 # ---------------------------------------------------------------- numbers
 
 

@@ -1,5 +1,9 @@
 """Helper threads: each part of a job is done once, however many threads and however short the jobs."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from libsvmx._core.thread_pool import ThreadPool
@@ -17,3 +21,22 @@ def test_each_part_once(threads, parts):
 def test_crews_come_and_go():
     for _ in range(200):
         assert ThreadPool(3).count(4, 1) == [1] * 4
+
+
+def test_nothing_but_the_pool_orders_what_parts_write(tmp_path):
+    """pool_races.c under ThreadSanitizer. tools/tsan.sh runs it, too, and trainings on several threads."""
+    compiler = shutil.which("gcc")
+    if compiler is None or shutil.which("setarch") is None:
+        pytest.skip("needs gcc and setarch")
+    sources = Path(__file__).parents[2] / "libsvmx" / "_core"
+    program = [Path(__file__).with_name("pool_races.c"), "-o", tmp_path / "races", "-lpthread"]
+    options = ["-fsanitize=thread", "-O1", "-g", "-DSVMX_THREADS=1", "-I", sources]
+    if (
+        not (sources / "thread_pool.h").exists()
+        or subprocess.run([compiler, *options, *program], check=False).returncode
+    ):
+        pytest.skip("needs the sources and libtsan")
+    done = subprocess.run(["setarch", "-R", tmp_path / "races"], capture_output=True, text=True, check=False)
+    if "personality" in done.stderr:
+        pytest.skip("needs to switch off the random layout of memory")
+    assert (done.returncode, done.stdout) == (0, "right sums\n"), done.stderr

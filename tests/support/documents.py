@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md"]
 NAMES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 
+NEEDS = {"docs/sklearn.md": "sklearn"}  # an optional package
+
 # What runs a block, given its text; with -c Python imports as at its prompt.
 RUNNERS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python", "-c"]}
 OUTPUT, TEXT = "output", "text"

@@ -1,0 +1,269 @@
+"""What the estimators share: validation, training by the lower layers, attributes, decision values."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted, validate_data
+
+from libsvmx._core.rand import Rand
+from libsvmx._solvers.solver import Solver
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.io.transcript import REMARKS, TrainingReport
+from libsvmx.sklearn.fitted import FittedModel
+from libsvmx.sklearn.rows import gamma_of, kernel_values, matrix_of, weights_of
+from libsvmx.sklearn.training import train
+
+try:
+    from sklearn.utils._sparse import _align_api_if_sparse as as_configured  # matrix or array, from 1.9
+except ImportError:
+
+    def as_configured(X: Any) -> Any:
+        return sparse.csr_matrix(X)
+
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray, IntArray
+
+KERNELS = {
+    "linear": KernelType.LINEAR,
+    "poly": KernelType.POLY,
+    "rbf": KernelType.RBF,
+    "sigmoid": KernelType.SIGMOID,
+    "precomputed": KernelType.PRECOMPUTED,
+}
+NO_LIMIT = 2**63 - 1  # iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l)
+
+
+class BaseSVM(BaseEstimator):
+    """An estimator whose training is a dual problem for each pair of classes, or one."""
+
+    _svm_type: ClassVar[SvmType]
+    _takes_class_weight: ClassVar[bool] = False
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        "degree": [Interval(Integral, 0, None, closed="left")],
+        "gamma": [StrOptions({"scale", "auto"}), Interval(Real, 0.0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "shrinking": ["boolean"],
+        "cache_size": [Interval(Real, 0, None, closed="neither")],
+        "verbose": ["verbose"],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1})],
+        "solver": [StrOptions({"smo", "chunked", "irwls"}), Solver],
+        "n_jobs": [Integral, None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+    }
+
+    kernel: Any
+    max_iter: int
+    n_iter_: Any
+    dual_coef_: Any
+    support_vectors_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "_fitted" in vars(self)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Train.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel is given
+            X as it is.
+        y : array of shape (n_samples,)
+            Labels of any kind, or targets.
+        sample_weight : array of shape (n_samples,), default=None
+            What each row counts for: 2 is the row twice. A row of weight 0 or less is left out.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError      data or parameters that cannot be trained on
+        """
+        self.__dict__.pop("_fitted", None)  # what is interrupted leaves no old model behind
+        # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
+        seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
+        training_rows = X
+        if callable(self.kernel):
+            check_consistent_length(X, y)
+            n = _num_samples(X)
+            rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
+        else:
+            training_rows = None
+            rows, y = self._validated(X, y)
+            n = rows.shape[0]
+        self._gamma = 0.0 if self._is_kernel else gamma_of(self.gamma, rows)
+        weights, chosen = weights_of(sample_weight, rows)
+        targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
+        if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
+            chosen = order if chosen is None else chosen[order]
+        problem = Problem(
+            matrix_of(rows, self._is_kernel),
+            targets.data,
+            None if chosen is None else chosen.data,
+            sample_weight=None if weights is None else weights.data if chosen is None else weights[chosen].data,
+        )
+        if self.verbose:
+            print("[LibSVM]", end="")
+        observer = TrainingReport(sys.stdout.write) if self.verbose else Observer()
+        model = train(problem, self._parameter(), Rand(seed), observer)
+        self.shape_fit_ = X.shape if hasattr(X, "shape") else (n,)
+        self._read_off(model, rows, chosen)
+        self._tell_end(model)
+        self._fitted = FittedModel(model, training_rows)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict the targets of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` shape (n_samples, number of training rows).
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        tests = self._tests(X)
+        return self._fitted.predictions(tests, self._threads)
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of the features, shape (number of functions, n_features), of a linear kernel only."""
+        if self.kernel != "linear":
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        beta = self._coefficients_by_function()
+        vectors = self.support_vectors_
+        if sparse.issparse(vectors):
+            coef = as_configured(sparse.csr_array(sparse.csr_array(beta) @ vectors))
+            coef.data.flags.writeable = False
+        else:
+            coef = beta @ vectors
+            coef.flags.writeable = False
+        return coef
+
+    def _coefficients_by_function(self) -> FloatArray:
+        """Coefficients of the support vectors in each decision function, shape (number of functions, n_sv)."""
+        coef = self.dual_coef_
+        dense: FloatArray = coef.toarray() if sparse.issparse(coef) else coef
+        return dense
+
+    @property
+    def _is_kernel(self) -> bool:
+        """Whether rows hold kernel values."""
+        return callable(self.kernel) or self.kernel == "precomputed"
+
+    @property
+    def _threads(self) -> int:
+        return int(effective_n_jobs(self.n_jobs))
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if self.kernel == "precomputed" and sparse.issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported.")
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", accept_sparse="csr")
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix."
+            )
+        return X, y
+
+    def _tests(self, X: Any) -> CsrMatrix:
+        """Rows to predict. Raises NotFittedError, ValueError."""
+        check_is_fitted(self)
+        if callable(self.kernel):
+            X = kernel_values(self.kernel, X, self._fitted.training_rows, self.shape_fit_[0])
+        else:
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, order="C", reset=False)
+        return matrix_of(X, self._is_kernel)
+
+    def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
+        """Targets of the rows that count, and the order in which they are trained on, None for their own."""
+        return np.array(y, dtype=np.float64), None
+
+    def _parameter(self) -> Parameter:
+        """The parameters of the training. Raises ParameterError."""
+        own = {name: getattr(self, name) for name in ("C", "nu") if hasattr(self, name)}
+        if hasattr(self, "epsilon"):
+            own["p"] = self.epsilon
+        if self._takes_class_weight:
+            own["weights"] = tuple(enumerate(self.class_weight_.tolist()))
+        return Parameter(
+            svm_type=self._svm_type,
+            kernel_type=KernelType.PRECOMPUTED if self._is_kernel else KERNELS[self.kernel],
+            degree=self.degree,
+            gamma=self._gamma,
+            coef0=self.coef0,
+            cache_size=self.cache_size,
+            eps=self.tol,
+            shrinking=bool(self.shrinking),
+            probability=bool(getattr(self, "probability", False)),
+            max_iter=self.max_iter if self.max_iter > 0 else NO_LIMIT if self.solver == "smo" else 0,
+            time_limit=self.max_time or 0.0,
+            threads=self._threads,
+            solver=self.solver,
+            **own,
+        )
+
+    def _read_off(self, model: Model, rows: Any, chosen: IntArray | None) -> None:
+        """Set scikit-learn's attributes. ``chosen``: rows that were trained on, in their order."""
+        positions = np.asarray(model.row_numbers) - 1
+        self.support_ = positions if chosen is None else chosen[positions]
+        coef = model.sv_coef.copy()
+        self.intercept_ = -model.rho
+        if self._svm_type.is_classification and model.nr_class == 2:  # LIBSVM's first class is the positive one
+            coef, self.intercept_ = -coef, -self.intercept_
+        if self._is_kernel:
+            self.support_vectors_ = np.empty((0, 0))
+        else:
+            self.support_vectors_ = rows[self.support_]
+        if sparse.issparse(rows):
+            self.support_vectors_ = as_configured(self.support_vectors_)
+            coef = as_configured(sparse.csr_array(coef))
+        self.dual_coef_ = coef
+        self.n_support_ = np.array(model.class_sv or (model.n_sv,), dtype=np.int32)
+        iterations = np.array([report.iterations for report in model.reports], dtype=np.int32)
+        self.n_iter_ = iterations if self._svm_type.is_classification else int(iterations[0])
+
+    def _tell_end(self, model: Model) -> None:
+        """Set ``fit_status_``, and warn if the tolerance was not reached."""
+        early = [status for status in model.statuses if status != SolveStatus.CONVERGED]
+        self.fit_status_ = int(bool(early))
+        if not early:
+            return
+        if early[0] == SolveStatus.ITERATION_LIMIT:
+            cause = f"Solver terminated early (max_iter={self.max_iter})."
+        else:
+            cause = f"Solver terminated early: {REMARKS[Remark(early[0])]}."
+        warnings.warn(
+            f"{cause}  Consider pre-processing your data with StandardScaler or MinMaxScaler.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )

@@ -1,0 +1,311 @@
+"""SVC and NuSVC."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import compute_class_weight
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from libsvmx.enums import SvmType
+from libsvmx.sklearn.base import BaseSVM
+
+if TYPE_CHECKING:
+    from libsvmx._typing import FloatArray, IntArray
+
+
+def _gives_probabilities(estimator: BaseClassifier) -> bool:
+    """Raises AttributeError, which hides the method, without ``probability``."""
+    if not estimator.probability:
+        raise AttributeError("predict_proba is not available when probability=False")
+    return True
+
+
+class BaseClassifier(ClassifierMixin, BaseSVM):
+    """One against one over classes in sorted order, whose codes 0, 1, … are the labels of the model."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVM._parameter_constraints,
+        "probability": ["boolean"],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "random_state": ["random_state"],
+        "decision_function_shape": [StrOptions({"ovr", "ovo"})],
+        "break_ties": ["boolean"],
+    }
+
+    probability: bool
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64
+            Of two classes shape (n_samples,), positive for ``classes_[1]``. Of k classes with
+            ``decision_function_shape="ovr"`` shape (n_samples, k): votes, and confidences that break ties; with
+            "ovo" shape (n_samples, k (k - 1) / 2), of the pairs (0, 1), (0, 2), …, positive for the first of a pair.
+        """
+        tests = self._tests(X)
+        values = self._fitted.values(tests, self._threads)
+        k = len(self.classes_)
+        if k == 2:
+            return -values.ravel()
+        return _ovr_decision_function(values < 0, -values, k) if self.decision_function_shape == "ovr" else values
+
+    def predict(self, X: Any) -> Any:
+        """Predict the classes of rows.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` shape (n_samples, number of training rows).
+
+        Returns
+        -------
+        array of shape (n_samples,), of ``classes_``
+        """
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if self.break_ties and len(self.classes_) > 2:
+            codes = np.argmax(self.decision_function(X), axis=1)
+        else:
+            codes = super().predict(X)
+        return self.classes_.take(codes.astype(np.intp))
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes by Platt's method, with ``probability=True`` only.
+
+        They come from a cross-validation over the training rows, so the most probable class may differ from what
+        ``predict`` says, and of few rows they mean little.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of float64, shape (n_samples, n_classes), columns as ``classes_``
+        """
+        tests = self._tests(X)
+        if not self._fitted.model.has_probability:
+            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+        return self._fitted.probabilities(tests, self._threads)
+
+    @available_if(_gives_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of ``predict_proba``."""
+        return np.log(self.predict_proba(X))
+
+    @property
+    def probA_(self) -> FloatArray:
+        """Slopes of Platt's sigmoids, one for each pair of classes; empty without ``probability``."""
+        a = self._fitted.model.sigmoid_a
+        return np.empty(0) if a is None else np.array(a)
+
+    @property
+    def probB_(self) -> FloatArray:
+        """Offsets of Platt's sigmoids, one for each pair of classes; empty without ``probability``."""
+        b = self._fitted.model.sigmoid_b
+        return np.empty(0) if b is None else np.array(b)
+
+    def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
+        if y.dtype.kind not in "iub":
+            check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        k = len(self.classes_)
+        if k < 2 and some_left_out:
+            raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
+        if k < 2:
+            raise ValueError(f"The number of classes has to be greater than one; got {k} class")
+        if self.class_weight is None:
+            self.class_weight_ = np.ones(k)
+        else:
+            self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+            if not (self.class_weight_ > 0).all() and self._takes_class_weight:
+                raise ValueError("weights of classes must be > 0; leave out the rows of a class that is not to count")
+        order = np.argsort(codes, kind="stable").astype(np.int32)
+        return codes[order].astype(np.float64), order
+
+    def _coefficients_by_function(self) -> FloatArray:
+        """Of pair (i, j) the vectors of class i have their coefficients in row j - 1, those of j in row i."""
+        coef = super()._coefficients_by_function()
+        k = len(self.classes_)
+        if k == 2:
+            return coef
+        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
+        beta = np.zeros((k * (k - 1) // 2, coef.shape[1]))
+        for f, (i, j) in enumerate(combinations(range(k), 2)):
+            for row, c in ((j - 1, i), (i, j)):
+                beta[f, ends[c] : ends[c + 1]] = coef[row, ends[c] : ends[c + 1]]
+        return beta
+
+
+class SVC(BaseClassifier):
+    """C-support vector classification, with the parameters and attributes of ``sklearn.svm.SVC``.
+
+    Parameters
+    ----------
+    C : float, default=1.0                    cost, > 0; inf is a hard margin
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    degree : int, default=3                   of 'poly'
+    gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
+    coef0 : float, default=0.0                of 'poly' and 'sigmoid'
+    shrinking : bool, default=True
+    probability : bool, default=False         by Platt's method: five more trainings for each pair
+    tol : float, default=1e-3                 of the stopping criterion, the KKT gap
+    cache_size : float, default=200           MB for kernel rows
+    class_weight : dict, 'balanced' or None, default=None    C of a class is its weight * C
+    verbose : bool, default=False             print LIBSVM's transcript
+    max_iter : int, default=-1                of the solver for each pair of classes, -1 for no limit
+    decision_function_shape : {'ovr', 'ovo'}, default='ovr'
+    break_ties : bool, default=False          predict by the decision values of 'ovr', not by votes
+    random_state : int, RandomState or None, default=None    draws the folds behind probabilities
+    solver : {'smo', 'chunked', 'irwls'} or Solver, default='smo'      'smo' is LIBSVM's path
+    n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
+    max_time : float or None, default=None    seconds after which training ends with what it has
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)                       in sorted order
+    class_weight_ : array of float64, shape (n_classes,)
+    support_ : array of int32, shape (n_sv,)                     rows that are support vectors, by class
+    support_vectors_ : array or sparse, shape (n_sv, n_features)
+    n_support_ : array of int32, shape (n_classes,)
+    dual_coef_ : array or sparse, shape (n_classes - 1, n_sv)
+    intercept_ : array of float64, shape (n_classes (n_classes - 1) / 2,)
+    coef_ : array or sparse, shape (n_classes (n_classes - 1) / 2, n_features)      of a linear kernel
+    n_iter_ : array of int32, shape (n_classes (n_classes - 1) / 2,)
+    probA_, probB_ : arrays of float64                           Platt's sigmoids
+    fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
+    shape_fit_ : tuple                                           of X
+    n_features_in_, feature_names_in_                            as scikit-learn has them
+
+    Examples
+    --------
+    >>> from libsvmx import SVC
+    >>> SVC().fit([[0.0, 0.0], [1.0, 1.0]], ["small", "large"]).predict([[0.9, 0.8]])
+    array(['large'], dtype='<U5')
+    """
+
+    _svm_type = SvmType.C_SVC
+    _takes_class_weight = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseClassifier._parameter_constraints,
+        "C": [Interval(Real, 0.0, None, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        solver: Any = "smo",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+
+
+class NuSVC(BaseClassifier):
+    """Nu-support vector classification, with the parameters and attributes of ``sklearn.svm.NuSVC``.
+
+    ``nu`` in (0, 1], an upper bound on the share of margin errors and a lower bound on that of support vectors, takes
+    the place of ``C``; ``class_weight`` has no effect, as in scikit-learn. All else is as in ``SVC``.
+
+    Examples
+    --------
+    >>> from libsvmx import NuSVC
+    >>> NuSVC().fit([[0.0, 0.0], [1.0, 1.0]], ["small", "large"]).predict([[0.9, 0.8]])
+    array(['large'], dtype='<U5')
+    """
+
+    _svm_type = SvmType.NU_SVC
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseClassifier._parameter_constraints,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        nu: float = 0.5,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        verbose: bool = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        solver: Any = "smo",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+    ) -> None:
+        self.nu = nu
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_time = max_time

@@ -1,0 +1,92 @@
+"""OneClassSVM."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import OutlierMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import _num_samples
+
+from libsvmx.enums import SvmType
+from libsvmx.sklearn.base import BaseSVM
+
+
+class OneClassSVM(OutlierMixin, BaseSVM):
+    """Outlier detection, with the parameters and attributes of ``sklearn.svm.OneClassSVM``.
+
+    Parameters
+    ----------
+    nu : float, default=0.5      in (0, 1]: an upper bound on the share of outliers among the training rows, and a lower
+        bound on that of support vectors
+
+    All other parameters and attributes are as in ``SVR``, and:
+
+    Attributes
+    ----------
+    offset_ : array of float64, shape (1,)       decision_function = score_samples - offset_
+
+    Examples
+    --------
+    >>> from libsvmx import OneClassSVM
+    >>> OneClassSVM(gamma="auto").fit([[0.0], [0.44], [0.45], [0.46], [1.0]]).predict([[0.0], [0.45]])
+    array([-1,  1])
+    """
+
+    _svm_type = SvmType.ONE_CLASS
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSVM._parameter_constraints,
+        "nu": [Interval(Real, 0.0, 1.0, closed="right")],
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: bool = False,
+        max_iter: int = -1,
+        solver: Any = "smo",
+        n_jobs: int | None = None,
+        max_time: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.tol = tol
+        self.nu = nu
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.solver = solver
+        self.n_jobs = n_jobs
+        self.max_time = max_time
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+        """Train on rows, as ``SVR.fit`` does; ``y`` is ignored."""
+        super().fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
+        self.offset_ = -self.intercept_
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        """Signed distances to the boundary, positive for an inlier: array of shape (n_samples,)."""
+        tests = self._tests(X)
+        return self._fitted.values(tests, self._threads).ravel()
+
+    def score_samples(self, X: Any) -> Any:
+        """The decision function before its offset: array of shape (n_samples,)."""
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X: Any) -> Any:
+        """+1 for an inlier, -1 for an outlier: array of int, shape (n_samples,)."""
+        return np.asarray(super().predict(X), dtype=np.intp)

@@ -1,0 +1,52 @@
+"""libsvmx's estimators in the place of scikit-learn's, so that scripts need no change."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from types import ModuleType
+from typing import Any
+
+import sklearn.svm
+
+from libsvmx.sklearn.classifiers import SVC, NuSVC
+from libsvmx.sklearn.outliers import OneClassSVM
+from libsvmx.sklearn.regressors import SVR, NuSVR
+
+OURS: dict[str, Any] = {"SVC": SVC, "NuSVC": NuSVC, "SVR": SVR, "NuSVR": NuSVR, "OneClassSVM": OneClassSVM}
+# Where scikit-learn defines its classes: pickles name this module, and have to find what they were made of.
+DEFINING = "sklearn.svm._classes"
+
+logger = logging.getLogger("libsvmx.sklearn")
+replaced: list[tuple[ModuleType, str, Any]] = []
+
+
+def patch_sklearn() -> None:
+    """Put libsvmx's SVC, NuSVC, SVR, NuSVR and OneClassSVM in the place of those of ``sklearn.svm``.
+
+    Every module of scikit-learn that is imported gets them; names that other modules have imported before stay, so
+    call this first. Estimators pickled by scikit-learn stay its own. What is replaced, and what of ``sklearn.svm``
+    stays scikit-learn's, is logged by the logger ``libsvmx.sklearn`` at level INFO. A second call does nothing.
+    """
+    if replaced:
+        return
+    theirs = {id(getattr(sklearn.svm, name)): name for name in OURS}
+    for path, module in list(sys.modules.items()):
+        if not (path == "sklearn" or path.startswith("sklearn.")) or path == DEFINING or module is None:
+            continue
+        for attribute, value in list(vars(module).items()):
+            name = theirs.get(id(value))
+            if name is not None:
+                replaced.append((module, attribute, value))
+                setattr(module, attribute, OURS[name])
+                logger.info("%s.%s is libsvmx's", path, attribute)
+    for name in sklearn.svm.__all__:
+        if name not in OURS:
+            logger.info("sklearn.svm.%s stays scikit-learn's", name)
+
+
+def unpatch_sklearn() -> None:
+    """Undo ``patch_sklearn``. Estimators that exist stay what they are."""
+    while replaced:
+        module, attribute, value = replaced.pop()
+        setattr(module, attribute, value)

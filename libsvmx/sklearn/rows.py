@@ -1,0 +1,66 @@
+"""Rows, weights and kernels of scikit-learn's kinds, as the lower layers take them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import _check_sample_weight
+
+from libsvmx.api.arrays import from_dense, from_scipy, precomputed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import FloatArray, IntArray
+
+
+def matrix_of(X: Any, is_kernel: bool) -> CsrMatrix:
+    """Validated rows, or rows of kernel values."""
+    if is_kernel:
+        return precomputed(X)
+    return from_scipy(X) if issparse(X) else from_dense(X)
+
+
+def kernel_values(kernel: Callable[[Any, Any], Any], X: Any, training_rows: Any, n_columns: int) -> FloatArray:
+    """What a callable kernel says of all pairs, shape (number of rows of X, n_columns). Raises ValueError."""
+    K = kernel(X, training_rows)
+    values = np.asarray(K.toarray() if issparse(K) else K, dtype=np.float64, order="C")
+    if values.ndim != 2 or values.shape[1] != n_columns:
+        raise ValueError(
+            f"the kernel must return an array with a column for each of {n_columns} training rows, "
+            f"but its shape is {values.shape}"
+        )
+    return values
+
+
+def gamma_of(gamma: str | float, X: Any) -> float:
+    """The factor of a kernel; 'scale' is 1 / (n_features * variance of X), 'auto' 1 / n_features.
+
+    Neither knows of weights of rows, as in scikit-learn.
+    """
+    if gamma == "auto":
+        return float(1.0 / X.shape[1])
+    if gamma != "scale":
+        return float(gamma)
+    variance = X.multiply(X).mean() - X.mean() ** 2 if issparse(X) else X.var()
+    return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
+
+
+def weights_of(sample_weight: Any, X: Any) -> tuple[FloatArray | None, IntArray | None]:
+    """Weights of the rows, shape (n,), and the numbers of those that count; None: each row counts, and counts once.
+
+    A row whose weight is not positive does not count, as in scikit-learn. Raises ValueError.
+    """
+    if sample_weight is None:
+        return None, None
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    counts = weights > 0
+    if counts.all():
+        return (None if (weights == 1).all() else weights), None
+    rows = np.flatnonzero(counts).astype(np.int32)
+    if not len(rows):
+        raise ValueError("Invalid input - all samples have zero or negative weights.")
+    return weights, rows

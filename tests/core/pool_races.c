@@ -1,0 +1,68 @@
+/* The thread pool under ThreadSanitizer: pools in several threads at once, jobs of few and of many parts, pools that end
+   while helpers spin and while they sleep. Parts write plain memory that the leader reads when the job is over, and that
+   other parts read in the next job: nothing but the pool orders these accesses. Exit code 1 for a wrong sum. */
+#include "thread_pool.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum { LEADERS = 3, POOLS = 20, JOBS = 200, PARTS = 37 };
+
+typedef struct {
+    int64_t cells[PARTS], sums[PARTS];
+    int64_t job;
+} table;
+
+static void write_cell(void *context, int64_t part)
+{
+    table *t = context;
+    t->cells[part] = t->job * part;
+}
+
+static void read_cells(void *context, int64_t part)
+{
+    table *t = context;
+    t->sums[part] = 0;
+    for (int k = 0; k <= part; ++k)
+        t->sums[part] += t->cells[k];
+}
+
+static void *lead(void *result)
+{
+    table t;
+    for (int p = 0; p < POOLS; ++p) {
+        svmx_pool *pool = svmx_pool_new(1 + p % 5);
+        for (int64_t j = 0; j < JOBS; ++j) {
+            int64_t parts = j % 3 ? PARTS : 1 + j % PARTS, expected = 0;
+            t.job = j + 1;
+            svmx_pool_run(pool, write_cell, &t, parts);
+            svmx_pool_run(pool, read_cells, &t, parts);
+            for (int64_t k = 0; k < parts; ++k) {
+                expected += (j + 1) * k;
+                if (t.sums[k] != expected)
+                    *(int *)result = 1;
+            }
+            if (j % 50 == 49) { /* long enough for helpers to fall asleep */
+                struct timespec pause = {0, 2000000};
+                nanosleep(&pause, NULL);
+            }
+        }
+        svmx_pool_free(pool);
+    }
+    return NULL;
+}
+
+int main(void)
+{
+    pthread_t threads[LEADERS];
+    int wrong[LEADERS] = {0}, any = 0;
+    for (int k = 0; k < LEADERS; ++k)
+        if (pthread_create(&threads[k], NULL, lead, &wrong[k]) != 0)
+            return 2;
+    for (int k = 0; k < LEADERS; ++k) {
+        pthread_join(threads[k], NULL);
+        any |= wrong[k];
+    }
+    puts(any ? "wrong sums" : "right sums");
+    return any;
+}

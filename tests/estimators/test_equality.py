@@ -1,0 +1,188 @@
+"""The same model as sklearn.svm: its support vectors, its iterations, its coefficients.
+
+Sparse rows are summed in the same order by both, so that all numbers agree to rounding; dense rows scikit-learn sums by
+BLAS. Where the two are known to differ: scikit-learn draws the folds behind probabilities with a generator of its own,
+and where rows of weight 0 are left out, its ``support_`` counts the rows that are left.
+"""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from support.data import load
+
+import libsvmx
+
+svm = pytest.importorskip("sklearn.svm")
+
+CASES = [
+    ("SVC", "heart_scale", {}),
+    ("SVC", "heart_scale", {"C": 10, "gamma": 0.1, "shrinking": False}),
+    ("SVC", "heart_scale", {"kernel": "sigmoid", "gamma": 0.05, "coef0": 0.5}),
+    ("SVC", "heart_scale", {"kernel": "linear", "C": 0.3, "class_weight": {1: 3.0, -1: 0.5}}),
+    ("SVC", "iris.scale", {"kernel": "linear"}),
+    ("SVC", "iris.scale", {"gamma": "auto", "tol": 1e-6}),
+    ("SVC", "wine.scale", {"kernel": "poly", "degree": 2, "coef0": 1.0}),
+    ("SVC", "glass.scale", {"C": 100, "class_weight": "balanced"}),
+    ("SVC", "vowel.scale.xz", {"C": 10, "gamma": 0.5}),
+    ("SVC", "breast-cancer.xz", {"kernel": "sigmoid", "C": 0.1, "gamma": 0.01}),
+    ("SVC", "ionosphere_scale.xz", {"C": 5}),
+    ("SVC", "splice.xz", {"gamma": 0.01}),
+    ("SVC", "mushrooms.xz", {"C": 2, "gamma": 0.1}),
+    ("SVC", "a1a.xz", {"gamma": 0.05}),
+    ("NuSVC", "heart_scale", {}),
+    ("NuSVC", "iris.scale", {"nu": 0.2, "kernel": "poly"}),
+    ("NuSVC", "ionosphere_scale.xz", {"nu": 0.3, "gamma": 0.1}),
+    ("SVR", "pyrim", {"epsilon": 0.01}),
+    ("SVR", "mpg", {"kernel": "linear", "C": 0.1}),
+    ("SVR", "abalone_scale.xz", {"C": 10, "gamma": 0.1}),
+    ("NuSVR", "pyrim", {"nu": 0.3, "C": 5}),
+    ("NuSVR", "mpg", {"gamma": 0.02}),
+    ("OneClassSVM", "heart_scale", {"nu": 0.1}),
+    ("OneClassSVM", "breast-cancer.xz", {"nu": 0.05, "gamma": 0.1}),
+]
+ROWS = 400  # at most, of each set
+
+
+def rows_of(name, kind=csr_matrix):
+    matrix, targets = load(name, ROWS)
+    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr).astype(np.int32))
+    return kind(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
+
+
+def dense(values):
+    return values.toarray() if hasattr(values, "toarray") else values
+
+
+def near(ours, theirs, relative):
+    ours, theirs = dense(ours), dense(theirs)
+    assert ours.shape == theirs.shape
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=relative * max(1.0, np.abs(theirs).max(initial=0)))
+
+
+def compare(name, parameters, X, y, relative, tests=None, **fit):
+    ours = getattr(libsvmx, name)(**parameters).fit(X, y, **fit)
+    theirs = getattr(svm, name)(**parameters).fit(X, y, **fit)
+    tests = X if tests is None else tests
+    for attribute in ("support_", "n_support_", "n_iter_", "fit_status_", "shape_fit_"):
+        np.testing.assert_array_equal(getattr(ours, attribute), getattr(theirs, attribute), attribute)
+    for attribute in ("dual_coef_", "intercept_", "support_vectors_"):
+        near(getattr(ours, attribute), getattr(theirs, attribute), relative)
+        assert type(getattr(ours, attribute)) is type(getattr(theirs, attribute))
+        assert getattr(ours, attribute).dtype == getattr(theirs, attribute).dtype
+    for attribute in ("support_", "n_support_"):
+        assert getattr(ours, attribute).dtype == getattr(theirs, attribute).dtype
+    if parameters.get("kernel") == "linear":
+        near(ours.coef_, theirs.coef_, relative)
+        assert type(ours.coef_) is type(theirs.coef_)
+    if hasattr(theirs, "classes_"):
+        np.testing.assert_array_equal(ours.classes_, theirs.classes_)
+        np.testing.assert_array_equal(ours.class_weight_, theirs.class_weight_)
+    if hasattr(theirs, "offset_"):
+        near(ours.offset_, theirs.offset_, relative)
+    for method in ("decision_function", "score_samples"):
+        if hasattr(theirs, method):
+            near(getattr(ours, method)(tests), getattr(theirs, method)(tests), relative)
+    if name in ("SVR", "NuSVR"):
+        near(ours.predict(tests), theirs.predict(tests), relative)
+    else:
+        np.testing.assert_array_equal(ours.predict(tests), theirs.predict(tests))
+        assert ours.predict(tests).dtype == theirs.predict(tests).dtype
+    return ours, theirs
+
+
+@pytest.mark.parametrize(("name", "data", "parameters"), CASES, ids=lambda value: str(value))
+def test_sparse(name, data, parameters):
+    compare(name, parameters, *rows_of(data), relative=1e-10)
+
+
+@pytest.mark.parametrize(("name", "data", "parameters"), CASES, ids=lambda value: str(value))
+def test_dense(name, data, parameters):
+    X, y = rows_of(data)
+    compare(name, parameters, X.toarray(), y, relative=1e-6)
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
+def test_sample_weight(name):
+    X, y = rows_of("heart_scale")
+    weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    compare(name, {"nu": 0.2} if name == "NuSVC" else {}, X, y, 1e-10, sample_weight=weights)
+    compare(name, {"nu": 0.2} if name == "NuSVC" else {}, X.toarray(), y, 1e-6, sample_weight=weights)
+
+
+@pytest.mark.parametrize("name", ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"])
+def test_precomputed_and_callable(name):
+    X, y = rows_of("iris.scale")
+    X = X.toarray()
+
+    def kernel(a, b):
+        return np.exp(-0.3 * ((a[:, None] - b[None]) ** 2).sum(2))
+
+    K = kernel(X, X)
+    compare(name, {"kernel": "precomputed"}, K, y, 1e-10, tests=K[:20])
+    ours, _ = compare(name, {"kernel": kernel}, X, y, 1e-10, tests=X[:20])
+    assert not hasattr(ours, "n_features_in_")
+    weights = 1 + np.arange(len(y)) % 3
+    compare(name, {"kernel": "precomputed"}, K, y, 1e-10, tests=K[:20], sample_weight=weights)
+
+
+def test_shapes_of_the_decision_function():
+    X, y = rows_of("glass.scale")
+    for shape in ("ovr", "ovo"):
+        ours, theirs = compare("SVC", {"decision_function_shape": shape, "C": 10}, X, y, 1e-10)
+        assert ours.decision_function(X).shape == theirs.decision_function(X).shape
+    compare("SVC", {"break_ties": True}, X, y, 1e-10)
+
+
+def test_labels_of_all_kinds():
+    X, y = rows_of("wine.scale")
+    names = np.array(["red", "white", "rosé"])[y.astype(int) - 1]
+    for labels in (names, names.astype(object), y / 2 == 0.5, y.astype(np.uint8)):
+        compare("SVC", {}, X, labels, 1e-10)
+
+
+def test_early_end():
+    from sklearn.exceptions import ConvergenceWarning
+
+    X, y = rows_of("glass.scale")
+    with pytest.warns(ConvergenceWarning, match=r"max_iter=5"):
+        ours, _ = compare("SVC", {"max_iter": 5}, X, y, 1e-10)
+    assert ours.fit_status_ == 1 and max(ours.n_iter_) == 5
+
+
+def test_sparse_interface():
+    import sklearn
+
+    if "sparse_interface" not in sklearn.get_config():
+        pytest.skip("scikit-learn 1.9 is the first with this setting")
+    X, y = rows_of("heart_scale", csr_array)
+    for interface in ("sparray", "spmatrix"):
+        with sklearn.config_context(sparse_interface=interface):
+            compare("SVC", {"kernel": "linear"}, X, y, 1e-10)
+
+
+def test_shared_random_state_moves_on_as_theirs():
+    X, y = rows_of("iris.scale")
+    ours, theirs = np.random.RandomState(3), np.random.RandomState(3)
+    libsvmx.SVC(random_state=ours).fit(X, y)
+    svm.SVC(random_state=theirs).fit(X, y)
+    assert ours.randint(1 << 30) == theirs.randint(1 << 30)
+    for name in ("SVC", "SVR", "OneClassSVM"):
+        following = []
+        for module in (libsvmx, svm):
+            np.random.seed(5)
+            getattr(module, name)().fit(X, y)
+            following.append(np.random.randint(1 << 30))
+        assert following[0] == following[1]
+
+
+def test_parameters_and_defaults():
+    """Theirs, in their order, then ours."""
+    import inspect
+
+    for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"):
+        ours = inspect.signature(getattr(libsvmx, name)).parameters
+        theirs = inspect.signature(getattr(svm, name)).parameters
+        assert list(ours) == [*theirs, "solver", "n_jobs", "max_time"]
+        for key, parameter in theirs.items():
+            if key != "probability":  # "deprecated" in scikit-learn 1.9, which means False
+                assert ours[key].default == parameter.default, key

@@ -1,0 +1,108 @@
+"""libsvmx's estimators in the place of scikit-learn's."""
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import libsvmx
+
+svm = pytest.importorskip("sklearn.svm")
+
+NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+X, Y = [[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1]
+
+
+@pytest.fixture
+def patched():
+    libsvmx.patch_sklearn()
+    yield
+    libsvmx.unpatch_sklearn()
+
+
+def test_names(patched):
+    for name in NAMES:
+        assert getattr(svm, name) is getattr(libsvmx, name)
+    libsvmx.patch_sklearn()
+    libsvmx.unpatch_sklearn()
+    for name in NAMES:
+        assert getattr(svm, name).__module__ == "sklearn.svm._classes"
+    libsvmx.unpatch_sklearn()
+
+
+def test_names_that_scikit_learn_has_imported_already():
+    import sklearn
+
+    theirs = svm.SVC
+    sklearn.a_name_for_it = theirs
+    try:
+        libsvmx.patch_sklearn()
+        assert sklearn.a_name_for_it is libsvmx.SVC
+        libsvmx.unpatch_sklearn()
+        assert sklearn.a_name_for_it is theirs
+    finally:
+        del sklearn.a_name_for_it
+
+
+def test_pickles_of_scikit_learn_stay_its_own():
+    theirs = svm.SVC().fit(X, Y)
+    pickled = pickle.dumps(theirs)
+    libsvmx.patch_sklearn()
+    try:
+        again = pickle.loads(pickled)
+        assert type(again) is type(theirs)
+        assert list(again.predict(X)) == Y
+    finally:
+        libsvmx.unpatch_sklearn()
+
+
+def test_what_is_replaced_is_logged(caplog):
+    with caplog.at_level("INFO", logger="libsvmx.sklearn"):
+        libsvmx.patch_sklearn()
+        libsvmx.unpatch_sklearn()
+    told = caplog.text
+    assert "sklearn.svm.SVC is libsvmx's" in told
+    assert "sklearn.svm.LinearSVC stays scikit-learn's" in told
+
+
+SCRIPT = """\
+import sys
+from sklearn.svm import SVC
+print(SVC.__module__, sys.argv, __name__, SVC().fit([[0.0], [1.0]], [3, 4]).predict([[0.9]]))
+"""
+
+
+def run(*arguments, cwd):
+    command = [sys.executable, "-P", "-m", "libsvmx.sklearn", *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_a_script_unchanged(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    expected = "libsvmx.sklearn.classifiers ['script.py', '-x', 'y'] __main__ [4]\n"
+    done = run("script.py", "-x", "y", cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+    done = run("--verbose", "script.py", cwd=tmp_path)
+    assert "sklearn.svm.SVC is libsvmx's" in done.stderr
+    done = run("-m", "script", "1", cwd=tmp_path)
+    assert done.stdout.startswith("libsvmx.sklearn.classifiers") and done.stdout.endswith("'1'] __main__ [4]\n")
+
+
+def test_usage(tmp_path):
+    assert run("--help", cwd=tmp_path).stdout.startswith("Run a script")
+    for arguments in ((), ("--nonsense",), ("-m",)):
+        done = run(*arguments, cwd=tmp_path)
+        assert done.returncode == 1 and "Usage:" in done.stderr
+
+
+def test_without_scikit_learn_the_error_says_what_to_do():
+    code = (
+        "import sys; sys.modules['sklearn'] = None\n"
+        "import libsvmx\n"
+        "assert 'SVC' not in libsvmx.__all__\n"
+        "try:\n    libsvmx.SVC\n"
+        "except ImportError as error:\n    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'libsvmx[sklearn]'" in done.stdout

@@ -1,0 +1,70 @@
+"""Trainings and predictions on several threads, of libsvmx and of Python, for tools/tsan.sh: the same as on one thread.
+
+Exit code 1 for a difference. Races are told by the sanitizer.
+"""
+
+import sys
+import threading
+
+import numpy as np
+
+import libsvmx
+
+KINDS = [
+    {"C": 10},
+    {"C": 10, "probability": True},
+    {"svm_type": 3, "C": 2},
+    {"svm_type": 1, "nu": 0.02},
+    {"C": 10, "cache_size": 0.1},
+    {"C": 100, "solver": "chunked", "working_set": 60},
+    {"C": 10, "solver": "irwls", "working_set": 60, "precision": "double"},
+    {"C": 1, "kernel_type": 0, "solver": "crsvm"},
+    {"C": 1, "solver": "crsvm", "rank": 30},
+]
+
+
+def data(n=2100, k=12):
+    """Rows of three classes, so many that a solver shares its kernel rows among threads."""
+    random = np.random.default_rng(1)
+    X = random.standard_normal((n, k))
+    return X, (X[:, 0] + 0.3 * random.standard_normal(n) > 0).astype(float) + (X[:, 1] > 2)
+
+
+def work(X, y, options, threads):
+    """All that a training and a prediction give, as bytes."""
+    model = libsvmx.train(X, y, threads=threads, **options)
+    values = libsvmx.decision_values(model, X)
+    return bytes(memoryview(np.ascontiguousarray(model.coef))), np.asarray(values).tobytes()
+
+
+def main():
+    X, y = data()
+    expected = [work(X, y, options, 1) for options in KINDS]
+    wrong = []
+
+    def run(k, threads):
+        if work(X, y, KINDS[k], threads) != expected[k]:
+            wrong.append((KINDS[k], threads))
+
+    for k in range(len(KINDS)):
+        run(k, 4)
+    jobs = [threading.Thread(target=run, args=(k, 3)) for k in range(len(KINDS))]
+    model = libsvmx.train(X, y, C=10)
+    predicted = libsvmx.decision_values(model, X)
+
+    def predict():
+        for _ in range(5):
+            if not np.array_equal(libsvmx.decision_values(model, X), predicted):
+                wrong.append("prediction")
+
+    jobs += [threading.Thread(target=predict) for _ in range(3)]
+    for job in jobs:
+        job.start()
+    for job in jobs:
+        job.join()
+    print("wrong:", wrong) if wrong else print("the same on all threads")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

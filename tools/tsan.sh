@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The thread pool, and trainings and predictions on several threads, under ThreadSanitizer.
+# Usage: bash tools/tsan.sh      needs GCC with libtsan, setarch, and the build requirements installed
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=$(realpath -m "${SVMX_TSAN_BUILD:-build/tsan}")
+mkdir -p "$build"
+# No race of the pool itself, whatever Python does.
+"${CC:-cc}" -fsanitize=thread -O1 -g -DSVMX_THREADS=1 -Ilibsvmx/_core tests/core/pool_races.c -o "$build/pool_races" -lpthread
+setarch -R "$build/pool_races"
+# The extensions. CPython, NumPy and OpenBLAS are not instrumented: what they share under the GIL is not seen, and
+# OpenBLAS stays on one thread.
+prefix=$build/prefix
+[ -f "$build/build.ninja" ] || meson setup "$build" . -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized \
+    -Dfmv=disabled --prefix="$prefix" >/dev/null
+meson install -C "$build" >/dev/null
+site=$(dirname "$(find "$prefix" -path '*/libsvmx/__init__.py' | head -n 1)")/..
+LD_PRELOAD="$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 \
+    OPENBLAS_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH="$site" setarch -R python tools/trainings_on_threads.py
