@@ -217,7 +217,8 @@ def on_interrupt_say(command: str, text: str) -> None:
     if _last_words.wanted:
         terminal = sys.stderr is not None and sys.stderr.isatty()  # which shows ^C in the line
         _last_words.text = f"{chr(10) * terminal}{command}: {text}\n".encode(errors="surrogateescape")
-        _last_words.arm()
+        if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # else an end that tidies up comes first, then these
+            _last_words.arm()
 
 
 def die_by(signum: signal.Signals) -> None:
