@@ -26,7 +26,7 @@ from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from libsvmx._typing import Buffer, FloatArray, IntArray
+    from libsvmx._typing import Buffer, FloatArray, Ids
 
 MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
@@ -162,7 +162,7 @@ def from_scipy(X: Any) -> CsrMatrix:
     return CsrMatrix(indptr, kept, values, copy=False, n_columns=columns)
 
 
-def parts_of(indptr: IntArray) -> list[tuple[int, int]]:
+def parts_of(indptr: Ids) -> list[tuple[int, int]]:
     """Ranges of rows, (begin, end), of some entries each: Ctrl-C is heard between."""
     marks = np.arange(0, indptr[-1], VALUES_OF_LOOK)
     return list(pairwise(np.unique([0, *indptr.searchsorted(marks, "right"), len(indptr) - 1]).tolist()))
