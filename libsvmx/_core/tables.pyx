@@ -93,7 +93,7 @@ def count_stored(indptr, const whole[::1] indices, const real[::1] data, int64_t
 
     Parameters
     ----------
-    indptr : buffer of int64, shape (rows + 1,)      ascending from 0, to at most the length of the others
+    indptr : buffer of int64, shape (rows + 1,)      ascending, to at most the length of the others
 
     Returns
     -------
@@ -105,8 +105,6 @@ def count_stored(indptr, const whole[::1] indices, const real[::1] data, int64_t
     cdef int64_t k, entries, room = min(indices.shape[0], data.shape[0]), bad = -1
     if ptr.shape[0] != n + 1:
         raise ValueError("there is no count for each row")
-    if ptr[0] != 0:
-        raise ValueError("indptr does not begin with 0")
     with nogil:
         for i in range(n):
             entries = 0

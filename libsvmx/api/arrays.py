@@ -6,6 +6,7 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,11 +26,12 @@ from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from libsvmx._typing import Buffer, FloatArray
+    from libsvmx._typing import Buffer, FloatArray, Ids
 
 MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
 VALUES_OF_BLOCK = 2**17  # a megabyte: rows that are converted at a time
+VALUES_OF_LOOK = 2**24  # a twentieth of a second: Ctrl-C is heard between
 UNREAL = (complex, np.complexfloating, np.datetime64, np.timedelta64, str, bytes)
 
 
@@ -74,12 +76,11 @@ def from_dense(table: Any) -> CsrMatrix:
 def blocks_of(table: Any) -> Iterator[tuple[int, Any]]:
     """The rows of an array with the number of the first, such that each has its values, of float, side by side."""
     n, columns = table.shape
-    if is_plain(table) and (columns <= 1 or table.strides[1] == table.itemsize):
-        yield 0, table
-        return
-    step = max(1, VALUES_OF_BLOCK // max(columns, 1))
+    as_it_is = is_plain(table) and (columns <= 1 or table.strides[1] == table.itemsize)
+    step = max(1, (VALUES_OF_LOOK if as_it_is else VALUES_OF_BLOCK) // max(columns, 1))
     for begin in range(0, n, step):
-        yield begin, np.ascontiguousarray(table[begin : begin + step], dtype=np.float64)
+        block = table[begin : begin + step]
+        yield begin, block if as_it_is else np.ascontiguousarray(block, dtype=np.float64)
 
 
 def is_plain(array: Any) -> bool:
@@ -139,21 +140,32 @@ def from_scipy(X: Any) -> CsrMatrix:
     if not is_plain(data):
         data = data.astype(np.float64)
     indices = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
-    stored = np.asarray(csr.indptr, dtype=np.int64), np.ascontiguousarray(indices), np.ascontiguousarray(data)
+    ptr, stored = np.asarray(csr.indptr, dtype=np.int64), (np.ascontiguousarray(indices), np.ascontiguousarray(data))
+    if ptr.shape != (n + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        raise DataError(f"X is no matrix of {n} rows: its indptr does not ascend from 0")
+    parts = parts_of(ptr)
     # explicit zeros would be features with value 0: the same kernel, but another file
     indptr = zeros("q", n + 1)
-    try:
-        bad = count_stored(*stored, columns, indptr[1:])
-    except ValueError as error:
-        raise DataError(f"X is no matrix of {n} rows: {error}") from None
-    if bad >= 0:
-        if not 0 <= indices[bad] < columns:
-            raise DataError(f"X has an index that is not one of its {columns} columns")
-        row = int(np.searchsorted(stored[0], bad, side="right")) - 1
-        raise DataError(f"the value of column {indices[bad]} is not finite", row)
+    for begin, end in parts:
+        try:
+            bad = count_stored(ptr[begin : end + 1], *stored, columns, indptr[begin + 1 : end + 1])
+        except ValueError as error:
+            raise DataError(f"X is no matrix of {n} rows: {error}") from None
+        if bad >= 0:
+            if not 0 <= indices[bad] < columns:
+                raise DataError(f"X has an index that is not one of its {columns} columns")
+            row = int(ptr.searchsorted(bad, side="right")) - 1
+            raise DataError(f"the value of column {indices[bad]} is not finite", row)
     kept, values = room_for(indptr)
-    write_stored(*stored, indptr, kept, values)
+    for begin, end in parts:
+        write_stored(ptr[begin : end + 1], *stored, indptr[begin : end + 1], kept, values)
     return CsrMatrix(indptr, kept, values, copy=False, n_columns=columns)
+
+
+def parts_of(indptr: Ids) -> list[tuple[int, int]]:
+    """Ranges of rows, (begin, end), of some entries each: Ctrl-C is heard between."""
+    marks = np.arange(0, indptr[-1], VALUES_OF_LOOK)
+    return list(pairwise(np.unique([0, *indptr.searchsorted(marks, "right"), len(indptr) - 1]).tolist()))
 
 
 def from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:

@@ -9,6 +9,7 @@ from scipy import sparse
 import libsvmx
 from libsvmx import DataError
 from libsvmx._core.tables import count_entries, count_stored, write_entries, write_stored
+from libsvmx.api import arrays
 from libsvmx.api.arrays import VALUES_OF_BLOCK, as_matrix, precomputed
 
 RANDOM = np.random.default_rng(0)
@@ -75,6 +76,21 @@ def test_sparse_matrices_of_every_kind(form, value, index):
     before = X.data.tobytes(), X.indices.tobytes()
     assert as_matrix(X) == expected
     assert (X.data.tobytes(), X.indices.tobytes()) == before
+
+
+@pytest.mark.parametrize("form", [np.array, np.asfortranarray, sparse.csr_matrix])
+def test_signals_are_let_in_between_parts(form, monkeypatch):
+    """Many parts, as of large arrays, give the same; one row may be more than a part."""
+    expected = as_matrix(form(DENSE))
+    for most in (1, 30, 100):
+        monkeypatch.setattr(arrays, "VALUES_OF_LOOK", most)
+        monkeypatch.setattr(arrays, "VALUES_OF_BLOCK", most)
+        assert as_matrix(form(DENSE)) == expected
+        wrong = form(DENSE)
+        wrong[40, 5] = np.nan
+        with pytest.raises(DataError, match="column 5 is not finite") as caught:
+            as_matrix(wrong)
+        assert caught.value.row == 40
 
 
 @pytest.mark.parametrize("indptr", [[0, 2, 1], [0, 9, 9], [0, -1, 2], [1, 1, 2]])
