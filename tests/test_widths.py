@@ -132,3 +132,10 @@ def test_low_rank_features():
     found = libsvmx.low_rank(X, rank=3)
     with pytest.raises(DataError, match="X has 5 columns, but the model was trained on 4"):
         found.features_of(WIDE)
+
+
+@pytest.mark.parametrize("line, columns", [("1 2147483647:1\n", 2**31 - 1), ("1 0:2 2147483647:1\n", 2**31)])
+def test_columns_up_to_the_largest_index(tmp_path, line, columns):
+    (tmp_path / "d").write_text(line)
+    X, _ = libsvmx.read_problem(str(tmp_path / "d"))
+    assert X.shape == (1, columns)
