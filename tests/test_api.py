@@ -86,7 +86,7 @@ def test_shapes_and_consistency():
     assert np.array_equal(model.labels[p.argmax(axis=1)], predicted)
     assert model.sv_coef.shape == (2, model.n_sv)
     assert model.rho.shape == (3,)
-    assert model.support_vectors.shape == (model.n_sv, 5)
+    assert model.support_vectors.shape == (model.n_sv, 4)
     assert model.sv_indices.min() >= 1
     assert (libsvmx.predict(model, iris) == labels).mean() > 0.9
 

@@ -30,10 +30,10 @@ def table(name):
 def test_w_gives_the_decision_values(name, options):
     X, y = table(name)
     model = libsvmx.train(X, y, kernel_type=0, **options)
-    width = model.support_vectors.shape[1] - 1
-    assert model.w.shape == (len(model.rho), width)
+    assert model.w.shape == (len(model.rho), X.shape[1])
+    assert model.support_vectors.shape == (model.n_sv, X.shape[1])
     assert model.w.dtype == np.float64
-    values = X[:, :width] @ model.w.T - model.rho
+    values = X @ model.w.T - model.rho
     np.testing.assert_allclose(values, libsvmx.decision_values(model, X), rtol=0, atol=1e-9 * (1 + abs(values).max()))
 
 
@@ -62,7 +62,7 @@ def test_w_is_read_only_and_may_be_empty():
         libsvmx.train(X, y, kernel_type=0).w[0, 0] = 1
     with_one_class = libsvmx.train(X, np.ones(len(y)), kernel_type=0)
     assert with_one_class.n_sv == 0
-    assert with_one_class.w.size == 0
+    assert with_one_class.w.shape == (0, 13)
 
 
 def test_what_has_no_w():
@@ -71,9 +71,15 @@ def test_what_has_no_w():
     with pytest.raises(AttributeError, match="only models of a linear kernel have w, not of RBF"):
         model.w  # noqa: B018
     assert not hasattr(model, "w")
-    model = libsvmx.train([{0: 1.0, 1: 2.0}, {0: 1.0, 1: -2.0}], [1, -1], kernel_type=0)
-    with pytest.raises(AttributeError, match="w has no column for features with index 0"):
-        model.w  # noqa: B018
+
+
+def test_w_of_features_with_index_0():
+    rows = [{0: 1.0, 1: 2.0}, {0: 0.5, 1: -2.0}, {3: 1.0}]
+    model = libsvmx.train(rows, [1, -1, 1], kernel_type=0)
+    assert model.w.shape == (1, 4)
+    tests = libsvmx.train(rows, [1, -1, 1], kernel_type=0, C=1e3).vectors
+    values = tests.toarray() @ model.w.T - model.rho
+    np.testing.assert_allclose(values, libsvmx.decision_values(model, tests), rtol=0, atol=1e-12)
 
 
 # ---- low_rank -----------------------------------------------------------------------------------

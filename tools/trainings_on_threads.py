@@ -23,7 +23,7 @@ KINDS = [
 ]
 
 
-def data(n=2100, k=12):
+def data(n=2000, k=4):
     """Rows of three classes, so many that a solver shares its kernel rows among threads."""
     random = np.random.default_rng(1)
     X = random.standard_normal((n, k))

@@ -2,6 +2,7 @@
 
     CsrMatrix (matrix)              the one form in which data enters the package; open this first
     interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
+    tables                          arrays of NumPy and SciPy to its buffers, in two passes
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     Cholesky (cholesky)             a triangular factor whose rows come and go
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use

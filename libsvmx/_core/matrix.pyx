@@ -76,7 +76,7 @@ cdef class CsrMatrix:
                 last = self.index[k]
             if last > self.max_index:
                 self.max_index = last
-        self.n_columns = max(n_columns, self.max_index + 1 - self.first_index if self._indices.shape[0] else 0)
+        self.n_columns = max(n_columns, <int64_t>self.max_index + 1 - self.first_index if self._indices.shape[0] else 0)
 
     @property
     def nnz(self):

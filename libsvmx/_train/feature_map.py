@@ -19,7 +19,7 @@ from libsvmx._kernels.featurerows import (
     second_order_size,
 )
 from libsvmx._solvers.interior_point.settings import CRSVM
-from libsvmx._train.model import Model, vectors_of
+from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
@@ -167,7 +167,8 @@ class FeatureMap:
             rows = np.concatenate([numbers[start[c] : start[c + 1]] for c in (i, j)])
             coefs.append(low_rank.transform @ (low_rank.factor[rows].T @ np.asarray(beta)))
         pivots = vectors_of(self.problem, low_rank.pivots, self.param)
-        return model_on_pivots(self.param, pivots, labels, coefs, reports, low_rank.pivots + 1)
+        columns = columns_of(self.problem.matrix, self.param)
+        return model_on_pivots(self.param, pivots, labels, coefs, reports, columns, low_rank.pivots + 1)
 
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""
@@ -218,6 +219,7 @@ def model_on_pivots(
     labels: list[int],
     coefs: list[FloatArray],
     reports: list[SolveReport],
+    columns: int,
     row_numbers: IntArray | None = None,
 ) -> Model:
     """A model of functions sum_p k(x, p) coef_p - rho over common vectors, one for each pair (0, 1), (0, 2), …
@@ -239,5 +241,6 @@ def model_on_pivots(
         tuple(labels),
         (p,) * (k - 1) + (0,),
         row_numbers=None if row_numbers is None else row_numbers[tiled].astype(np.int32).data,
+        columns=columns,
         reports=tuple(reports),
     )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.rowchecks import serials_only
+from libsvmx._train.rowchecks import largest_serial, serials_only
 from libsvmx._train.solve_report import SolveReport
 from libsvmx.enums import KernelType
 
@@ -43,6 +43,7 @@ class Model:
     sigmoid_a, sigmoid_b : buffer of float64, or None     probability estimates; regression has only a
     marks : buffer of float64, shape (10,), or None       one-class probability estimates
     row_numbers : buffer of int32, or None    training row (from 1) of each vector; unknown in a loaded model
+    columns : int, or None             features that the training rows had; unknown in a loaded model
     reports : tuple of SolveReport     of the solve of each function; empty in a loaded model
     """
 
@@ -57,7 +58,20 @@ class Model:
     sigmoid_b: Buffer | None = None
     marks: Buffer | None = None
     row_numbers: Buffer | None = None
+    columns: int | None = None
     reports: tuple[SolveReport, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        """Features of the training rows: columns of an array, of a data file its largest index (counted from 0 if there
+        is an index 0); of a loaded model those that its support vectors need. With a precomputed kernel training rows.
+        """
+        return self._needed_columns() if self.columns is None else self.columns
+
+    def _needed_columns(self) -> int:
+        if self.param.kernel_type == KernelType.PRECOMPUTED:
+            return largest_serial(self.vectors)
+        return self.vectors.n_columns
 
     @property
     def statuses(self) -> tuple[SolveStatus, ...]:
@@ -102,31 +116,35 @@ class Model:
 
     @property
     def support_vectors(self) -> Any:
-        """Support vectors as scipy.sparse.csr_array, shape (n_sv, largest index + 1); column = LIBSVM index."""
+        """Support vectors as scipy.sparse.csr_array, shape (n_sv, n_features).
+
+        Column j is column j of the training array and LIBSVM's index j + 1; index j in data with an index 0. With a
+        precomputed kernel there is one column, the serial numbers of the vectors.
+        """
+        import numpy as np
         from scipy.sparse import csr_array
 
         v = self.vectors
-        parts = (_ndarray(v.values), _ndarray(v.indices), _ndarray(v.indptr))
-        return csr_array(parts, shape=(v.n_rows, v.max_index + 1))
+        width = 1 if self.param.kernel_type == KernelType.PRECOMPUTED else self.n_features
+        parts = (_ndarray(v.values), _ndarray(v.indices) - np.int32(v.first_index), _ndarray(v.indptr))
+        return csr_array(parts, shape=(v.n_rows, width))
 
     @property
     def w(self) -> FloatArray:
-        """Weights of the features of a linear kernel, shape (number of functions, largest index of a support vector).
+        """Weights of the features of a linear kernel, shape (number of functions, n_features).
 
-        Column j is LIBSVM's index j + 1, and the decision values of a row x are w @ x - rho; a feature beyond the last
-        column counts nothing. Computed anew at each access.
+        Columns are those of ``support_vectors``, and the decision values of a row x are w @ x - rho. Computed anew at
+        each access.
 
         Raises
         ------
-        AttributeError      another kernel, or a feature with index 0, which has no column
+        AttributeError      another kernel
         """
         import numpy as np
 
         if self.param.kernel_type != KernelType.LINEAR:
             raise AttributeError(f"only models of a linear kernel have w, not of {self.param.kernel_type.name}")
         vectors = self.support_vectors
-        if vectors[:, [0]].nnz:
-            raise AttributeError("w has no column for features with index 0, which the support vectors have")
         table, k = self.sv_coef, self.nr_class
         if self.class_sv is None:
             beta = table
@@ -136,7 +154,7 @@ class Model:
             for f, (i, j) in enumerate(combinations(range(k), 2)):
                 for row, c in ((j - 1, i), (i, j)):
                     beta[f, ends[c] : ends[c + 1]] = table[row, ends[c] : ends[c + 1]]
-        w: FloatArray = np.ascontiguousarray((vectors.T @ beta.T).T[:, 1:])
+        w: FloatArray = np.ascontiguousarray((vectors.T @ beta.T).T)
         w.flags.writeable = False
         return w
 
@@ -157,6 +175,10 @@ class Model:
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, tuple(map(index, value)))
+        if self.columns is not None:
+            object.__setattr__(self, "columns", index(self.columns))
+            if self.columns < self._needed_columns():
+                raise ValueError(f"columns of a model must be at least {self._needed_columns()}, not {self.columns}")
         object.__setattr__(self, "reports", tuple(self.reports))
         if not all(isinstance(report, SolveReport) for report in self.reports):
             raise TypeError(f"reports of a model must be SolveReports, not {self.reports!r}")
@@ -236,6 +258,11 @@ def _ndarray(buffer: Buffer) -> Any:
     import numpy as np
 
     return np.asarray(buffer)
+
+
+def columns_of(matrix: CsrMatrix, param: Parameter) -> int:
+    """Features of rows; of a precomputed kernel the number of its columns, without the one of serial numbers."""
+    return matrix.max_index if param.kernel_type == KernelType.PRECOMPUTED else matrix.n_columns
 
 
 def vectors_of(problem: Problem, positions: Buffer, param: Parameter) -> CsrMatrix:

@@ -26,7 +26,8 @@ class Parameter:
     svm_type : SvmType            formulation (``-s``), or its number or name: 'epsilon_svr'
     kernel_type : KernelType      kernel (``-t``), or its number or name: 'linear'; in names case does not count
     degree : int                  polynomial degree (``-d``)
-    gamma : float                 ``-g``; 0 stands for 1 / (largest feature index)
+    gamma : float                 ``-g``; 0 stands for 1 / (largest feature index): as in a data file, last columns
+        of an array that have zeros alone do not count; in Python "auto" is 1 / columns
     coef0 : float                 ``-r``
     cache_size : float            kernel row budget in MB of 2^20 bytes (``-m``)
     eps : float                   tolerance of the stopping criterion (``-e``)

@@ -19,7 +19,7 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import assemble_coefficients, build_dual
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.model import Model, vectors_of
+from libsvmx._train.model import Model, columns_of, vectors_of
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
@@ -180,6 +180,7 @@ def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: So
         take_float64(beta, positions),
         filled("d", [report.rho]),
         row_numbers=counted_from_one(positions),
+        columns=columns_of(problem.matrix, param),
         reports=(report,),
     )
 
@@ -259,6 +260,7 @@ def assemble_classifier(
         tuple(labels),
         tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
         row_numbers=counted_from_one(rows),
+        columns=columns_of(problem.matrix, param),
         reports=tuple(reports),
     )
 

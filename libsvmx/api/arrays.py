@@ -5,16 +5,20 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.arrays import empty
+from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
+from libsvmx._core.tables import count_entries, count_stored, write_entries, write_stored
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
-from libsvmx._train.model import Model
+from libsvmx._train.model import Model, columns_of
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
@@ -22,10 +26,12 @@ from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from libsvmx._typing import Buffer, FloatArray
+    from libsvmx._typing import Buffer, FloatArray, Ids
 
 MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
+VALUES_OF_BLOCK = 2**17  # a megabyte: rows that are converted at a time
+VALUES_OF_LOOK = 2**24  # a twentieth of a second: Ctrl-C is heard between
 UNREAL = (complex, np.complexfloating, np.datetime64, np.timedelta64, str, bytes)
 
 
@@ -42,28 +48,61 @@ def as_matrix(X: Any) -> CsrMatrix:
         return from_scipy(X)
     if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
         return from_mappings(X)
-    dense = numbers_of(X, "X")
-    if dense.ndim != 2:
-        raise DataError(f"X must have rows and columns, but its shape is {dense.shape}")
-    check_finite(dense)
-    return from_dense(dense)
+    table = real_array(X, "X")
+    if table.ndim != 2:
+        raise DataError(f"X must have rows and columns, but its shape is {table.shape}")
+    return from_dense(table)
 
 
-def from_dense(dense: FloatArray) -> CsrMatrix:
-    """Rows of finite numbers, shape (n, number of features), copied without their zeros."""
-    n, width = dense.shape
-    if np.count_nonzero(dense) == dense.size:
-        columns = np.tile(np.arange(1, width + 1, dtype=np.int32), n)
-        return CsrMatrix(np.arange(n + 1, dtype=np.int64) * width, columns, dense.flatten(), copy=False)
-    rows, columns = np.nonzero(dense)
-    indptr = np.zeros(dense.shape[0] + 1, dtype=np.int64)
-    np.cumsum(np.bincount(rows, minlength=dense.shape[0]), out=indptr[1:])
-    indices, values = (columns + 1).astype(np.int32), np.ascontiguousarray(dense[rows, columns])
-    return CsrMatrix(indptr, indices, values, copy=False, n_columns=dense.shape[1])
+def from_dense(table: Any) -> CsrMatrix:
+    """Rows of an array of real numbers, shape (n, columns), without their zeros.
+
+    Takes 12 bytes for each value that is not 0, and a block of rows that have to be converted. Raises DataError.
+    """
+    n, columns = table.shape
+    if columns >= MAX_INDEX:
+        raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
+    indptr = zeros("q", n + 1)
+    for begin, block in blocks_of(table):
+        bad = count_entries(block, indptr[begin + 1 : begin + 1 + len(block)])
+        if bad >= 0:
+            raise DataError(f"the value of column {bad % columns} is not finite", begin + bad // columns)
+    indices, values = room_for(indptr)
+    for begin, block in blocks_of(table):
+        write_entries(block, indptr[begin : begin + len(block) + 1], indices, values)
+    return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns)
+
+
+def blocks_of(table: Any) -> Iterator[tuple[int, Any]]:
+    """The rows of an array with the number of the first, such that each has its values, of float, side by side."""
+    n, columns = table.shape
+    as_it_is = is_plain(table) and (columns <= 1 or table.strides[1] == table.itemsize)
+    step = max(1, (VALUES_OF_LOOK if as_it_is else VALUES_OF_BLOCK) // max(columns, 1))
+    for begin in range(0, n, step):
+        block = table[begin : begin + step]
+        yield begin, block if as_it_is else np.ascontiguousarray(block, dtype=np.float64)
+
+
+def is_plain(array: Any) -> bool:
+    """Whether its values are double or float as C has them."""
+    return bool(array.dtype.kind == "f" and array.itemsize in (4, 8) and array.dtype.isnative and array.flags.aligned)
+
+
+def room_for(counts: Buffer) -> tuple[Buffer, Buffer]:
+    """Indices and values of a CsrMatrix, not yet filled. ``counts``, 0 and the entries of each row, become indptr."""
+    indptr = np.asarray(counts)
+    np.cumsum(indptr, out=indptr)
+    return empty("i", int(indptr[-1])), empty("d", int(indptr[-1]))
 
 
 def numbers_of(given: Any, what: str) -> FloatArray:
-    """An array of float64, the given one where it is that already.
+    """An array of float64, the given one where it is that already. Raises DataError as ``real_array`` does."""
+    numbers: FloatArray = real_array(given, what).astype(np.float64, copy=False)
+    return numbers
+
+
+def real_array(given: Any, what: str) -> Any:
+    """An array of real numbers, of any type but object; the given one where it is that already.
 
     Raises
     ------
@@ -75,38 +114,58 @@ def numbers_of(given: Any, what: str) -> FloatArray:
         array = np.asarray(given)
         if array.dtype.kind not in REAL_KINDS:
             raise DataError(f"{what} must hold real numbers, not {array.dtype}")
-        if array.dtype.kind == "O" and any(isinstance(value, UNREAL) for value in array.flat):
+        if array.dtype.kind != "O":
+            return array
+        if any(isinstance(value, UNREAL) for value in array.flat):
             raise DataError(f"{what} must hold real numbers, but there is a complex one, a date or a text")
-        numbers: FloatArray = array.astype(np.float64, copy=False)
+        return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{what} cannot be read as numbers: {error}") from None
-    return numbers
 
 
 def from_scipy(X: Any) -> CsrMatrix:
-    shape = getattr(X, "shape", ())
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise DataError(f"X must have rows and columns, but its shape is {shape}")
     csr = X.tocsr()
-    if csr.nnz and not 0 <= int(csr.indices.min()) <= int(csr.indices.max()) < csr.shape[1]:
-        raise DataError(f"X has an index that is not one of its {csr.shape[1]} columns")
+    n, columns = shape
+    if columns >= MAX_INDEX:
+        raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
-    if csr.shape[1] >= MAX_INDEX:
-        raise DataError(f"X has {csr.shape[1]} columns, at most {MAX_INDEX - 1} are possible")
-    values = np.ascontiguousarray(numbers_of(csr.data, "X"))
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        row = int(np.searchsorted(csr.indptr, bad[0], side="right")) - 1
-        raise DataError(f"the value of column {csr.indices[bad[0]]} is not finite", row)
+    data = real_array(csr.data, "X")
+    if not is_plain(data):
+        data = data.astype(np.float64)
+    indices = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
+    ptr, stored = np.asarray(csr.indptr, dtype=np.int64), (np.ascontiguousarray(indices), np.ascontiguousarray(data))
+    if ptr.shape != (n + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
+        raise DataError(f"X is no matrix of {n} rows: its indptr does not ascend from 0")
+    parts = parts_of(ptr)
     # explicit zeros would be features with value 0: the same kernel, but another file
-    keep = values != 0
-    indptr = np.concatenate([[0], np.cumsum(keep)])[csr.indptr].astype(np.int64)
-    indices = (csr.indices[keep] + 1).astype(np.int32)
-    return CsrMatrix(indptr, indices, values[keep], copy=False, n_columns=csr.shape[1])
+    indptr = zeros("q", n + 1)
+    for begin, end in parts:
+        try:
+            bad = count_stored(ptr[begin : end + 1], *stored, columns, indptr[begin + 1 : end + 1])
+        except ValueError as error:
+            raise DataError(f"X is no matrix of {n} rows: {error}") from None
+        if bad >= 0:
+            if not 0 <= indices[bad] < columns:
+                raise DataError(f"X has an index that is not one of its {columns} columns")
+            row = int(ptr.searchsorted(bad, side="right")) - 1
+            raise DataError(f"the value of column {indices[bad]} is not finite", row)
+    kept, values = room_for(indptr)
+    for begin, end in parts:
+        write_stored(ptr[begin : end + 1], *stored, indptr[begin : end + 1], kept, values)
+    return CsrMatrix(indptr, kept, values, copy=False, n_columns=columns)
+
+
+def parts_of(indptr: Ids) -> list[tuple[int, int]]:
+    """Ranges of rows, (begin, end), of some entries each: Ctrl-C is heard between."""
+    marks = np.arange(0, indptr[-1], VALUES_OF_LOOK)
+    return list(pairwise(np.unique([0, *indptr.searchsorted(marks, "right"), len(indptr) - 1]).tolist()))
 
 
 def from_mappings(X: Sequence[Mapping[int, float]]) -> CsrMatrix:
@@ -137,22 +196,20 @@ def real(value: Any, row: int) -> float:
         raise DataError(f"{value!r} is not a real number", row) from None
 
 
-def check_finite(dense: FloatArray) -> None:
-    bad = np.argwhere(~np.isfinite(dense))
-    if len(bad):
-        raise DataError(f"the value of column {bad[0][1]} is not finite", int(bad[0][0]))
-
-
 def precomputed(K: Any) -> CsrMatrix:
     """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use."""
     if isinstance(K, CsrMatrix):
         return K
-    values = numbers_of(K.toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
+    values = real_array(K.toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
     if values.ndim != 2:
         raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
-    check_finite(values)
     n, m = values.shape
-    table = np.column_stack([np.arange(1, n + 1, dtype=np.float64), values])
+    for begin, block in blocks_of(values):
+        bad = count_entries(block, zeros("q", len(block)))
+        if bad >= 0:
+            raise DataError(f"the value of column {bad % m} is not finite", begin + bad // m)
+    table = np.empty((n, m + 1))
+    table[:, 0], table[:, 1:] = np.arange(1, n + 1), values
     indices = np.tile(np.arange(m + 1, dtype=np.int32), n)
     return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
 
@@ -185,15 +242,17 @@ def gamma_of(name: str, X: Any) -> float:
     matrix = as_matrix(X)
     if not matrix.nnz:
         raise DataError(f"gamma={name!r} needs values, and X has none")
-    n_columns = matrix.n_columns
+    columns = matrix.n_columns
     if name == "auto":
-        return 1.0 / n_columns
-    if hasattr(X, "tocsr") or (isinstance(X, Sequence) and isinstance(X[0], Mapping)):  # as scikit-learn of each
-        values, size = np.asarray(matrix.values), matrix.n_rows * n_columns
-        variance = float((values * values).sum() / size - (values.sum() / size) ** 2)
+        return 1.0 / columns
+    # each sum as scikit-learn has it, for its bits
+    if hasattr(X, "tocsr") or not is_table(X):
+        csr = matrix.tocsr()
+        variance = float(csr.multiply(csr).mean() - csr.mean() ** 2)
     else:
-        variance = float(numbers_of(X, "X").var())
-    return 1.0 / (n_columns * variance) if variance > 0 else 1.0
+        del matrix
+        variance = float(np.ascontiguousarray(numbers_of(X, "X")).var())
+    return 1.0 / (columns * variance) if variance > 0 else 1.0
 
 
 def seed_of(random_state: int | None) -> int:
@@ -246,7 +305,25 @@ def model_of(model: Any) -> Model:
 
 
 def tests_of(model: Model, X: Any) -> CsrMatrix:
-    return precomputed(X) if model.param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+    """Test rows of a model. Raises DataError, also for an array that has more columns than the training rows had."""
+    tests = precomputed(X) if model.param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+    if model.columns is not None and is_table(X):
+        check_width(columns_of(tests, model.param), model.columns)
+    return tests
+
+
+def is_table(X: Any) -> bool:
+    """Whether X is an array or a matrix of SciPy, with columns, not rows of features that are named by an index."""
+    return not (isinstance(X, CsrMatrix) or (isinstance(X, Sequence) and len(X) and isinstance(X[0], Mapping)))
+
+
+def check_width(columns: int, known: int) -> None:
+    """Raise DataError for more columns than training rows had."""
+    if columns > known:
+        raise DataError(
+            f"X has {columns} columns, but the model was trained on {known}. To have further features count as LIBSVM "
+            f"counts them, give rows with an index: a CsrMatrix, or dicts"
+        )
 
 
 def predict(model: Model, X: Any) -> FloatArray:
@@ -256,14 +333,21 @@ def predict(model: Model, X: Any) -> FloatArray:
 
     Raises
     ------
-    DataError
+    DataError        also for an array or SciPy matrix with more columns than ``model.n_features``, unless the model was
+        loaded: it does not know how many there were. In a CsrMatrix and in dicts, as LIBSVM has it, further features
+        count in the distances of RBF and are ignored by other kernels; columns that are missing are 0.
     """
     tests = tests_of(model_of(model), X)
     return np.asarray(prediction.predict_labels(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows))
 
 
 def decision_values(model: Model, X: Any) -> FloatArray:
-    """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …"""
+    """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …
+
+    Raises
+    ------
+    DataError        as ``predict`` does
+    """
     tests = tests_of(model_of(model), X)
     values = prediction.decision_values(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

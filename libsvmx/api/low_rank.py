@@ -14,11 +14,12 @@ from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train.checks import check_problem
 from libsvmx._train.feature_map import factor_of
 from libsvmx._train.limits import control_of
+from libsvmx._train.model import columns_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
-from libsvmx.api.arrays import as_matrix, parameter_of, precomputed
+from libsvmx.api.arrays import as_matrix, check_width, is_table, parameter_of, precomputed
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -40,6 +41,7 @@ class LowRankKernel:
     trace_error : float                                trace of K - F F'
     param : Parameter                                  kernel and approximation, gamma filled in
     vectors : CsrMatrix                                the rows of the pivots
+    columns : int                                      features of the n rows; n of a precomputed kernel
     """
 
     factor: FloatArray
@@ -49,6 +51,7 @@ class LowRankKernel:
     trace_error: float
     param: Parameter
     vectors: CsrMatrix
+    columns: int
 
     @property
     def rank(self) -> int:
@@ -69,10 +72,12 @@ class LowRankKernel:
 
         Raises
         ------
-        DataError
+        DataError        also for an array with more columns than the n rows had
         """
         p = self.param
         tests = rows_of(X, p)
+        if is_table(X):
+            check_width(columns_of(tests, p), self.columns)
         rows = np.arange(tests.n_rows, dtype=np.int32).data
         return features_of(self.vectors, self.transform, tests, rows, p.kernel_type, p.degree, p.gamma, p.coef0)
 
@@ -116,5 +121,7 @@ def low_rank(X: Any, param: Parameter | None = None, **options: Any) -> LowRankK
     except Stopped as stop:
         raise StoppedEarly(stop.status, "the factor is not finished; give it more time, or a smaller rank") from None
     assert found.transform is not None
-    vectors = problem.matrix.take(found.pivots.astype(np.int32).data)
-    return LowRankKernel(found.factor, found.pivots, found.transform, found.trace, found.trace_error, param, vectors)
+    vectors, columns = problem.matrix.take(found.pivots.astype(np.int32).data), columns_of(matrix, param)
+    return LowRankKernel(
+        found.factor, found.pivots, found.transform, found.trace, found.trace_error, param, vectors, columns
+    )

@@ -118,7 +118,8 @@ def cross_validate(
     ------
     ParameterError, DataError
     StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
-        result of what was finished, in which all else, and the figures over all rows, are nan; None without any
+        result of what was finished, in which all else, and the figures over all rows, are nan; None
+        where features that all folds share were not finished
     """
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)
@@ -167,7 +168,8 @@ def leave_one_out(
     ------
     ParameterError, DataError
     StoppedEarly         ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial`` is a
-        result of what was finished, in which all else, and the figures over all rows, are nan; None without any
+        result of what was finished, in which all else, and the figures over all rows, are nan; None
+        where the training over all rows was not finished
     """
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight)

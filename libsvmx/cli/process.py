@@ -217,7 +217,8 @@ def on_interrupt_say(command: str, text: str) -> None:
     if _last_words.wanted:
         terminal = sys.stderr is not None and sys.stderr.isatty()  # which shows ^C in the line
         _last_words.text = f"{chr(10) * terminal}{command}: {text}\n".encode(errors="surrogateescape")
-        _last_words.arm()
+        if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # else an end that tidies up comes first, then these
+            _last_words.arm()
 
 
 def die_by(signum: signal.Signals) -> None:
@@ -243,9 +244,15 @@ class Ended(BaseException):
 
 @contextmanager
 def tidy_end() -> Iterator[None]:
-    """While files are being written: a signal that ends the process raises, so temporary files are removed first."""
+    """While files are being written: a signal that ends the process raises, so temporary files are removed first.
+
+    What raises may be taken for something else on its way: a module of C that is being imported makes an ImportError of
+    it, a callback of a library drops it. The process ends all the same.
+    """
+    received: list[int] = []
 
     def end(signum: int, frame: object) -> None:
+        received.append(signum)
         raise Ended(signum)
 
     previous = {}
@@ -256,6 +263,12 @@ def tidy_end() -> Iterator[None]:
                 with suppress(ValueError):  # not the main thread, which is the one that signals go to
                     previous[signum] = signal.signal(signum, end)
         yield
+        if received:
+            raise Ended(received[0])
+    except Exception:
+        if received:
+            raise Ended(received[0]) from None
+        raise
     finally:
         for signum, handler in previous.items():
             signal.signal(signum, handler)

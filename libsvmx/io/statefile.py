@@ -12,6 +12,8 @@
     "sample_weight" float64 (n)                                      in version 2, which files with weights are
     "ids k" int64 (m)    "beta k" float64 (m, in regression 2 m)    "K_beta k" float64 (m)
 
+The description has "columns" as well, [columns of the rows, index of the first], where entries do not tell.
+
 The last line is binary problem k: the row at each position of its path, its coefficients and K beta. binaries[k] is
 {"pair": its two labels or null, "total": sum of beta}.
 
@@ -95,6 +97,8 @@ def state_bytes(state: State) -> bytes:
         "binaries": [{"pair": binary.pair, "total": binary.total} for binary in record.binaries],
         "arrays": table,
     }
+    if (matrix.n_columns, matrix.first_index) != _told_by_entries(matrix):
+        description["columns"] = [matrix.n_columns, matrix.first_index]
     text = json.dumps(description, allow_nan=False).encode("ascii") + b"\n"
     line = _first_line(len(text), offset, VERSION if WEIGHTS in arrays else 1)
     content = b"".join([line, text, *blocks])
@@ -167,7 +171,8 @@ def _record(version: int, text: bytes, data: memoryview, changes: dict[str, Any]
         description = json.loads(text.decode("ascii"))
     except (ValueError, RecursionError):
         raise _Defect("the description is not JSON") from None
-    if not isinstance(description, dict) or set(description) != {"param", "next_id", "binaries", "arrays"}:
+    keys = {"param", "next_id", "binaries", "arrays"}
+    if not isinstance(description, dict) or set(description) - {"columns"} != keys:
         raise _Defect("the description lacks a key, or has one too many")
     given, next_id = description["binaries"], description["next_id"]
     if not isinstance(given, list) or not all(isinstance(b, dict) and set(b) == {"pair", "total"} for b in given):
@@ -180,6 +185,8 @@ def _record(version: int, text: bytes, data: memoryview, changes: dict[str, Any]
     arrays = _arrays(description["arrays"], kinds, data)
     try:
         matrix = CsrMatrix(arrays["indptr"], arrays["indices"], arrays["values"])
+        if "columns" in description:
+            matrix = _with_columns(matrix, description["columns"])
         weights = arrays.get(WEIGHTS)
         problem = Problem(matrix, arrays["targets"].data, sample_weight=None if weights is None else weights.data)
     except ValueError as error:
@@ -193,6 +200,22 @@ def _record(version: int, text: bytes, data: memoryview, changes: dict[str, Any]
         for k, binary in enumerate(given)
     ]
     return StateRecord(_parameter(description["param"], changes), problem, arrays["ids"], next_id, binaries)
+
+
+def _told_by_entries(matrix: CsrMatrix) -> tuple[int, int]:
+    """Columns and first index of rows of which nothing but the entries is known."""
+    plain = CsrMatrix(matrix.indptr, matrix.indices, matrix.values, copy=False)
+    return plain.n_columns, plain.first_index
+
+
+def _with_columns(matrix: CsrMatrix, columns: object) -> CsrMatrix:
+    """The rows with columns that the entries do not tell. Raises _Defect."""
+    if not isinstance(columns, list) or [type(number) for number in columns] != [int, int]:
+        raise _Defect("the number of columns is wrong")
+    n, first = columns
+    if not (matrix.n_columns <= n < 2**31 and first in (0, 1)):
+        raise _Defect("the number of columns is wrong")
+    return CsrMatrix(matrix.indptr, matrix.indices, matrix.values, copy=False, n_columns=n, first_index=first)
 
 
 def _arrays(table: object, kinds: dict[str, str], data: memoryview) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import termios
+from pathlib import Path
 
 import pytest
 from support import data
@@ -209,6 +210,21 @@ def test_an_interrupted_search_says_how_to_go_on(folder, command, args, hint, mo
     if hint is not None and moment == "computing":
         done = process(command, *hint.split(), *args)
         assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_an_interrupted_search_with_workers_tidies_up_first(folder, tmp_path, monkeypatch):
+    pytest.importorskip("joblib")
+    folder.put("heart_scale", Path(HEART).read_bytes())
+    places = tmp_path / "temporary"
+    places.mkdir()
+    monkeypatch.setenv("TMPDIR", str(places))
+    code = "import os, signal; from libsvmx.cli import gridfile; real = gridfile.point_lines\n"
+    code += "gridfile.point_lines = lambda point: (os.kill(os.getpid(), signal.SIGINT), real(point))[1]\n"
+    done = process("svmx-grid", "--workers", "2", "-png", "null", "heart_scale", before=code)
+    assert done.returncode == -2
+    assert b"svmx-grid: interrupted; the same command with -resume goes on\n" in done.stderr
+    assert not list(places.glob("svmx-grid-*"))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

@@ -18,15 +18,23 @@ from contextlib import suppress
 import scipy.linalg
 import scipy.sparse
 
-import libsvmx
 from libsvmx.cli import gridfile
 
-LEFT_OUT = ("libsvmx.compat", "libsvmx.dask")
+COMMANDS = (
+    "_core",
+    "_kernels",
+    "_problem",
+    "_solvers",
+    "_train",
+    "io",
+    "cli",
+)  # the chapters that commands are made of
 
 
 def import_all():
-    for module in pkgutil.walk_packages(libsvmx.__path__, "libsvmx."):
-        if not module.name.startswith(LEFT_OUT):
+    for chapter in COMMANDS:
+        package = importlib.import_module(f"libsvmx.{chapter}")
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     for name in ("numpy.random", "scipy.linalg.blas", "scipy.linalg.lapack", "hashlib", "gzip", "bz2", "lzma", "csv"):
         importlib.import_module(name)

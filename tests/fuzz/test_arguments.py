@@ -99,7 +99,9 @@ def test_states(cases):
     X = np.random.default_rng(0).standard_normal((30, 3))
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     for wild in cases.each(20):
-        state = libsvmx.train(X, y, C=2, keep_state=True)
+        size = wild.random.choice([3, 10, 30])
+        C = wild.random.choice([2, 2, 1e-300, 1e-10, 1e10])
+        state = libsvmx.train(X[:size], y[:size], C=C, keep_state=True)
         for _ in range(4):
             n, rows = wild.rows()
             before = len(state), libsvmx.decision_values(state.model, X)
@@ -107,7 +109,7 @@ def test_states(cases):
             calls = [
                 lambda: state.add(rows, wild.targets(n)),  # noqa: B023
                 lambda: state.remove(odd),  # noqa: B023
-                lambda: state.set_cost(wild.random.choice([0.5, 3, 0, -1, np.nan, "x"])),  # noqa: B023
+                lambda: state.set_cost(wild.random.choice([0.5, 3, 1e10, 1e-300, 1e300, 0, -1, np.nan, "x"])),  # noqa: B023
             ]
             failed = []
             with warnings.catch_warnings():

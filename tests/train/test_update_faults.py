@@ -384,3 +384,16 @@ def test_threads():
     assert state.objective == pytest.approx(fresh.objective, rel=1e-9)
     # which class came first may differ from the order of the threads, but not from that of the ids
     assert state.decision_values(X) == pytest.approx(fresh.decision_values(X), abs=1e-7)
+
+
+@pytest.mark.parametrize("C, to", [(1e-300, 1e10), (1e-308, 1.0), (1e-200, 1e200)])
+def test_another_cost_beyond_double_precision_of_the_first(C, to):
+    """Its ratio to the first, or how fast the scores move, overflows: trained anew, never a wild index."""
+    X, y = np.array([[0.3, 1.0], [-0.2, 0.5], [1.0, -1.0]]), [1, -1, 1]
+    state = libsvmx.train(X, y, C=C, keep_state=True)
+    state.set_cost(to)
+    fresh = libsvmx.train(X, y, C=to, keep_state=True)
+    np.testing.assert_allclose(
+        libsvmx.decision_values(state.model, X), libsvmx.decision_values(fresh.model, X), rtol=1e-6
+    )
+    assert state.gap <= 1e-3

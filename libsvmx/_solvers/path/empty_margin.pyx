@@ -42,6 +42,8 @@ cdef bint fill_margin(Motion motion) except -1:
             if motion.eta >= 1.0:
                 centre_rho(motion)
                 return False
+            if below < 0 or above < 0:  # scores that are not numbers have no order
+                raise PathLost("scores overflow")
             motion.steps += step > 0
             v = below if s.where[below] != JOINING else above
             sign = 1.0 if v == below else -1.0
@@ -82,7 +84,8 @@ cdef double step_until_ends_meet(Motion motion, Py_ssize_t *below, Py_ssize_t *a
     # the ends of the interval are convex and concave in eta: from the right, Newton finds where they meet
     while True:
         width = rho_interval(motion, step, below, above)
-        if width >= -motion.sharpness or step == 0.0:
+        # where scores overflow an end may be nowhere, and the width not a number
+        if width >= -motion.sharpness or step == 0.0 or width != width or below[0] < 0 or above[0] < 0:
             return step
         speed = (motion.dlinear[above[0]] - motion.W[above[0] // s.per_row]) - (
             motion.dlinear[below[0]] - motion.W[below[0] // s.per_row])

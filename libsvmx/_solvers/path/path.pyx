@@ -9,7 +9,7 @@ What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
 * ``by_smo``: the same by SMO in double, where no path leads on.
 """
 
-from libc.math cimport fabs
+from libc.math cimport fabs, isfinite
 from libc.stdint cimport int32_t
 
 from libsvmx._core.buffers import zeros
@@ -152,6 +152,7 @@ cdef class Path:
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef Py_ssize_t v, p
+        cdef double reach
         motion.bounds_move, motion.sum_residual = True, s.total
         for v in range(s.per_row * s.n):
             motion.sum_residual -= s.beta[v]  # of rounding: the sum is 0
@@ -164,8 +165,12 @@ cdef class Path:
             s.dbeta[p] = -s.beta[s.member[p]]
         motion.W[:s.n] = s.F[:s.n]
         add_margin_rows(s, &s.dbeta[0] if s.factor.size else NULL, s.n, &motion.W[0])
+        reach = motion.speed_outside
         for p in range(s.n):
             motion.W[p] *= ratio - 1.0
+            reach += fabs(motion.W[p])
+        if not isfinite(reach):
+            raise PathLost("the change is beyond double precision")
         return 0
 
     def by_smo(self, gone, double total, double eps, Control control, lower=None, upper=None):

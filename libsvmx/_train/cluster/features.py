@@ -89,7 +89,8 @@ class LinearFeatures(DistributedFeatures):
     def model(self, param: Parameter, labels: list[int], functions: list[LinearFunction]) -> Model:
         """w as coefficients of unit vectors: a model file has 17 digits of these, but 8 of values."""
         units = CsrMatrix(np.arange(self.n + 1), self.features, np.ones(self.n))
-        return model_on_pivots(param, units, labels, [one.w for one in functions], [one.report for one in functions])
+        weights, reports = [one.w for one in functions], [one.report for one in functions]
+        return model_on_pivots(param, units, labels, weights, reports, self.problem.columns)
 
 
 def rows_of(block: DataBlock, features: IntArray) -> FeatureRows:

@@ -252,7 +252,8 @@ class LowRankFeatures(DistributedFeatures):
     def model(self, param: Parameter, labels: list[int], functions: list[LinearFunction]) -> Model:
         """Each function over the pivots."""
         coefs = [self.transform @ one.w for one in functions]
-        return model_on_pivots(param, self.pivots, labels, coefs, [one.report for one in functions])
+        reports = [one.report for one in functions]
+        return model_on_pivots(param, self.pivots, labels, coefs, reports, self.problem.columns)
 
 
 def joined(handed: Sequence[Handed]) -> Handed:

@@ -28,11 +28,12 @@ class DataBlock(NamedTuple):
 
 
 class BlockSummary(NamedTuple):
-    """What is known here of a block: rows, labels by first appearance, the features that occur."""
+    """What is known here of a block: rows, labels by first appearance, the features that occur, the last one."""
 
     m: int
     labels: tuple[int, ...]
     features: IntArray
+    last_index: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +64,12 @@ class DistributedProblem:
         return found
 
     @property
+    def columns(self) -> int:
+        """Features of the rows, as of a Model; an index 0 counts."""
+        first = min((int(summary.features[0]) for summary in self.summaries if len(summary.features)), default=1)
+        return max(summary.last_index for summary in self.summaries) + (first == 0)
+
+    @property
     def labels(self) -> list[int]:
         """Classes in LIBSVM's order."""
         first = [float(label) for summary in self.summaries for label in summary.labels]
@@ -85,7 +92,8 @@ def summarize(block: DataBlock, name: str) -> BlockSummary:
             raise DataError(f"{name}: a feature value is not finite")
         raise DataError(f"{name}: {OVERFLOW_CAUSE}")
     labels = tuple(dict.fromkeys(int(label) for label in _firsts(targets)))
-    return BlockSummary(len(targets), labels, np.asarray(features, dtype=np.int32))
+    last = rows.n_columns + rows.first_index - 1 if isinstance(rows, CsrMatrix) else rows.shape[1]
+    return BlockSummary(len(targets), labels, np.asarray(features, dtype=np.int32), last)
 
 
 def _firsts(targets: FloatArray) -> FloatArray:

@@ -337,7 +337,10 @@ def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
         return a
     indptr = np.concatenate([np.asarray(a.indptr), np.asarray(b.indptr)[1:] + a.nnz])
     indices = np.concatenate([np.asarray(a.indices), np.asarray(b.indices)])
-    return CsrMatrix(indptr, indices, np.concatenate([np.asarray(a.values), np.asarray(b.values)]), copy=False)
+    values = np.concatenate([np.asarray(a.values), np.asarray(b.values)])
+    first = min(a.first_index, b.first_index)
+    columns = max(matrix.n_columns + matrix.first_index for matrix in (a, b)) - first
+    return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns, first_index=first)
 
 
 def stacked_rows(a: Problem, b: Problem) -> Problem:
