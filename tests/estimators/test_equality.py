@@ -33,7 +33,7 @@ CASES = [
     ("NuSVC", "iris.scale", {"nu": 0.2, "kernel": "poly"}),
     ("NuSVC", "ionosphere_scale.xz", {"nu": 0.3, "gamma": 0.1}),
     ("SVR", "pyrim", {"epsilon": 0.01}),
-    ("SVR", "mpg", {"kernel": "linear", "C": 0.1}),
+    ("SVR", "abalone_scale.xz", {"kernel": "linear", "C": 0.1}),
     ("SVR", "abalone_scale.xz", {"C": 10, "gamma": 0.1}),
     ("NuSVR", "pyrim", {"nu": 0.3, "C": 5}),
     ("NuSVR", "mpg", {"gamma": 0.02}),
