@@ -101,7 +101,7 @@ class BaseSVM(BaseEstimator):
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
             With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples). A callable kernel is given
-            X as it is.
+            X as it is, and later a copy of it beside test rows.
         y : array of shape (n_samples,)
             Labels of any kind, or targets.
         sample_weight : array of shape (n_samples,), default=None
@@ -118,10 +118,9 @@ class BaseSVM(BaseEstimator):
         self.__dict__.pop("_fitted", None)  # what is interrupted leaves no old model behind
         # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
         seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-        training_rows = X
         if callable(self.kernel):
             check_consistent_length(X, y)
-            n = _num_samples(X)
+            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else X
             rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
         else:
             training_rows = None

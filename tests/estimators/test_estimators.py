@@ -61,6 +61,18 @@ def test_prediction_takes_sparse_and_dense_whatever_the_training_took():
         np.testing.assert_array_equal(sparse.decision_function(rows), dense.decision_function(rows))
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed", lambda A, B: A @ B.T])
+@pytest.mark.parametrize("name", NAMES)
+def test_buffers_of_the_caller_may_change(name, kernel):
+    rows = DENSE @ DENSE.T if kernel == "precomputed" else DENSE
+    given, targets = rows.copy(), Y.copy()
+    model = getattr(libsvmx, name)(kernel=kernel, gamma=0.1).fit(given, targets)
+    expected = model.predict(rows)
+    given[:] = 0
+    targets[:] = 0
+    np.testing.assert_array_equal(model.predict(rows), expected)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_copies(name):
     made = getattr(libsvmx, name)(kernel="rbf", gamma=0.1, tol=1e-4).fit(X, Y)
