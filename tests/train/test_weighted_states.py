@@ -200,7 +200,7 @@ def test_bad_weights_change_nothing():
 @pytest.mark.parametrize(("C", "weight", "cause"), [(1e200, 1e200, "not finite"), (1e-10, 1e-320, "less than any")])
 def test_a_bound_that_is_no_positive_double_is_refused(C, weight, cause):
     X, y, _, _ = random_rows(41)
-    state = train(X[:, :1], np.sign(X[:, 0]), C=C, kernel_type=0, keep_state=True)  # separable, so that any C has its end
+    state = train(X[:, :1], np.sign(X[:, 0]), C=C, kernel_type=0, keep_state=True)  # separable: any C has its end
     content = state_bytes(state)
     with pytest.raises(ParameterError, match=f"^C times a weight is {cause}"):
         state.add(X[:1, :1], y[:1], sample_weight=[weight])
