@@ -30,13 +30,26 @@ COMMANDS = (
     "cli",
 )  # the chapters that commands are made of
 
+# What they import later: CPython 3.11 answers an allocation that fails while it compiles with SyntaxError.
+LIBRARIES = (
+    "bz2",
+    "csv",
+    "gzip",
+    "hashlib",
+    "lzma",
+    "numpy.random",
+    "scipy.linalg.blas",
+    "scipy.linalg.lapack",
+    "threadpoolctl",
+)
+
 
 def import_all():
     for chapter in COMMANDS:
         package = importlib.import_module(f"libsvmx.{chapter}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
-    for name in ("numpy.random", "scipy.linalg.blas", "scipy.linalg.lapack", "hashlib", "gzip", "bz2", "lzma", "csv"):
+    for name in LIBRARIES:
         importlib.import_module(name)
     with suppress(ImportError):  # svmx-easy draws with it
         importlib.import_module("matplotlib.backends.backend_agg")

@@ -197,6 +197,7 @@ def test_the_reference_grammar_is_not_degenerate():
     assert reference(b"1 1:x\n") is None
 
 
+@pytest.mark.filterwarnings("ignore:.*(does not end with a newline|blank line before the model)")
 @examples(1500)
 @given(model_texts)
 def test_any_bytes_are_a_model_or_a_format_error(place, text):
