@@ -166,7 +166,7 @@ def train_single(
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
 ) -> Model:
-    """One-class SVM or regression; all rows count. ``kernels``, ``warm``: as of the callers."""
+    """One-class SVM or regression; all rows count. ``kernels``, ``warm``: as there."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     found = solve_binary(problem, param, 0.0, 0.0, observer, kernels, warm)
     model = assemble_single(problem, param, found.coefficients, found.report)
@@ -218,7 +218,7 @@ def train_classifier(
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
 ) -> Model:
-    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, ``warm``: as of the callers."""
+    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, ``warm``: as there."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
     if k == 1:
