@@ -187,7 +187,7 @@ class BaseSVM(BaseEstimator):
 
     def _forget(self) -> None:
         """Be as before the first ``fit``."""
-        own = vars(self)
+        own = self.__dict__
         for name in FITTED:
             own.pop(name, None)
 
@@ -224,7 +224,7 @@ class BaseSVM(BaseEstimator):
             return train_without_steps(problem, param, rand, observer)
         warm = self._warm_start(problem, param) if self.warm_start else None
         model = train(problem, param, rand, observer, warm)
-        vars(self).pop("_known", None)
+        self.__dict__.pop("_known", None)
         if warm:
             self._known = fingerprint(problem, param), warm.found
         return refined(model, problem, observer) if self.refine else model
