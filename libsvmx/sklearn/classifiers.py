@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
-from libsvmx.sklearn.updating import has_path
+from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
@@ -61,7 +61,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         tests = self._tests(X)
         return self._shaped(self._fitted.values(tests, self._threads))
 
-    @available_if(has_path)
+    @OfferedIf(may_go_on)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
         """Rows join, as in ``SVR.partial_fit``; a label that is new makes a new class, trained against each other one.

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
@@ -87,6 +88,7 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         super().fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
         return self
 
+    @OfferedIf(may_go_on)
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Rows join, as in ``SVR.partial_fit``; ``y`` is ignored."""
         super().partial_fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)

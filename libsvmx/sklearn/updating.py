@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import update_wrapper
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.rand import Rand
@@ -24,6 +25,8 @@ from libsvmx.sklearn.rows import joining_weights, matrix_of
 from libsvmx.sklearn.validation import more_data
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._typing import FloatArray
@@ -32,14 +35,38 @@ if TYPE_CHECKING:
 NO_ROWS = "the training rows are not kept: fit with keep_rows=True, or begin with partial_fit"
 
 
-def has_path(estimator: Any) -> bool:
-    """Raises AttributeError, which hides the method."""
+class OfferedIf:
+    """OfferedIf(check): of a method that is there unless ``check`` raises AttributeError, which callers then see."""
+
+    def __init__(self, check: Callable[[Any], None]) -> None:
+        self.check = check
+
+    def __call__(self, method: Callable[..., Any]) -> OfferedIf:
+        update_wrapper(self, method)
+        self.method = method
+        return self
+
+    def __get__(self, found: Any, owner: type | None = None) -> Any:
+        if found is None:
+            return self.method
+        self.check(found)
+        return MethodType(self.method, found)
+
+
+def has_path(estimator: Any) -> None:
+    """Raise AttributeError for an estimator whose rows cannot join and leave."""
     if estimator._svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
         raise AttributeError(
             f"{type(estimator).__name__} fixes a sum for each class, which changes with every row, so rows cannot join "
             "or leave along a path: take SVC or SVR, with the C or epsilon that nu amounts to, or fit again"
         )
-    return True
+
+
+def may_go_on(estimator: Any) -> None:
+    """As ``has_path``, and where there are no rows for others to join."""
+    has_path(estimator)
+    if "_fitted" in vars(estimator) and "_kept" not in vars(estimator):
+        raise AttributeError(NO_ROWS)
 
 
 class Updating:
@@ -85,7 +112,7 @@ class Updating:
 
         def _shaped(self, values: FloatArray) -> FloatArray: ...
 
-    @available_if(has_path)
+    @OfferedIf(may_go_on)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Rows join: the optimum moves along an exact path to that of all rows, of the kernel in double.
@@ -107,12 +134,12 @@ class Updating:
 
         Raises
         ------
-        ValueError          data or parameters that cannot be trained on; rows that were not kept; ``max_time`` is over
-        AttributeError      NuSVC, NuSVR
+        ValueError          data or parameters that cannot be trained on; ``max_time`` is over
+        AttributeError      NuSVC, NuSVR; after a ``fit`` that has not kept its rows
         """
         return self._join(X, y, sample_weight)
 
-    @available_if(has_path)
+    @OfferedIf(has_path)
     def unlearn(self, ids: Any) -> Any:
         """Rows leave: afterwards the model is as if they had never been given, to rounding in double.
 
