@@ -8,6 +8,8 @@
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
       updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
       training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
+      progress.py     callbacks, bars, the transcript
+      files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickled.py: pickles
       fitted.py       the trained model of an estimator, with what predicts by it
     patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
 
@@ -28,6 +30,7 @@ except ImportError as error:
 from libsvmx.sklearn.classifiers import SVC, NuSVC
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
+from libsvmx.sklearn.progress import Progress
 from libsvmx.sklearn.regressors import SVR, NuSVR
 
-__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "patch_sklearn", "unpatch_sklearn"]
+__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "Progress", "patch_sklearn", "unpatch_sklearn"]

@@ -26,6 +26,7 @@ from libsvmx.sklearn.validation import more_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
@@ -100,13 +101,13 @@ class Updating:
         @property
         def _threads(self) -> int: ...
 
-        def _observer(self) -> Observer: ...
+        def _watched(self, what: str) -> AbstractContextManager[Observer]: ...
 
         def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any: ...
 
         def _forget(self) -> None: ...
 
-        def _read_off(self, model: Model, support: Any, vectors: Any) -> None: ...
+        def _read_off(self, model: Model, vectors: Any) -> None: ...
 
         def _tell_end(self, model: Model) -> None: ...
 
@@ -163,9 +164,9 @@ class Updating:
             raise ValueError("ids must be numbers of rows, not a mask: give row_ids_[mask]")
         if kept.labels is not None and len(kept.classes(~np.isin(kept.ids, leaving))[0]) < 2:
             raise ValueError("fewer than two classes would be left")
-        observer = self._observer()
-        state = self._state(kept, observer)
-        state.change(as_matrix(np.zeros((0, 0))), np.zeros(0).data, leaving.ravel().tolist(), observer)
+        with self._watched("unlearn") as observer:
+            state = self._state(kept, observer)
+            state.change(as_matrix(np.zeros((0, 0))), np.zeros(0).data, leaving.ravel().tolist(), observer)
         return self._show(kept)
 
     def loo_decision_function(self) -> Any:
@@ -185,24 +186,25 @@ class Updating:
         ValueError      rows that were not kept; ``max_time`` is over
         """
         kept = self._kept_rows("")
-        observer = self._observer()
-        model, problem = self._fitted.model, kept.problem
-        if _is_exact(model.param):
+        with self._watched("leave-one-out") as observer:
+            return self._shaped(self._values_left_out(kept, observer))
+
+    def _values_left_out(self, kept: KeptRows, observer: Observer) -> FloatArray:
+        """Decision values of ``loo_decision_function``, shape (n, number of functions)."""
+        param, problem = self._fitted.model.param, kept.problem
+        if _is_exact(param):
             state = self._state(kept, observer)
-            model = self._model_of(kept)
-        values = np.array(FittedModel(model).values(problem.matrix, self._threads))
-        if _is_exact(model.param):
+            values = np.array(FittedModel(self._model_of(kept)).values(problem.matrix, self._threads))
             codes = kept.classes()[1] if kept.labels is not None else []
             for pair, (ids, own) in values_left_out(state, observer).items():
-                rows = np.searchsorted(kept.ids, ids)
                 at, sign = _place(pair, codes)
-                values[rows, at] = sign * own
-        else:
-            counting = counting_order(problem, kept.labels is not None)
-            param = replace(model.param, probability=False)
-            found = leave_one_out(problem.take(counting.data), param, Rand(0), observer)
-            values[counting] = np.asarray(found.values).reshape(len(counting), -1)
-        return self._shaped(values)
+                values[np.searchsorted(kept.ids, ids), at] = sign * own
+            return values
+        values = np.array(self._fitted.values(problem.matrix, self._threads))
+        counting = counting_order(problem, kept.labels is not None)
+        found = leave_one_out(problem.take(counting.data), replace(param, probability=False), Rand(0), observer)
+        values[counting] = np.asarray(found.values).reshape(len(counting), -1)
+        return values
 
     # ---- inside --------------------------------------------------------------------------------
 
@@ -214,9 +216,9 @@ class Updating:
         rows, y = more_data(self, X, y)
         weights = joining_weights(sample_weight, rows)
         targets, labels = (np.array(y, dtype=np.float64), None) if kept.labels is None else kept.codes(y)
-        observer = self._observer()
-        state = self._state(kept, observer)
-        state.change(matrix_of(rows, False), targets.data, (), observer, None if weights is None else weights.data)
+        with self._watched("partial_fit") as observer:
+            state = self._state(kept, observer)
+            state.change(matrix_of(rows, False), targets.data, (), observer, None if weights is None else weights.data)
         kept.labels = labels
         return self._show(kept)
 
@@ -271,9 +273,6 @@ class Updating:
             self.fit_status_ = 1
             warnings.warn(f"The exact optimum was not reached: {stop.status}.", ConvergenceWarning, stacklevel=5)
             return
-        except BaseException:
-            self._forget()
-            raise
         self._show(kept)
         self.n_iter_ = iterations
 
@@ -292,8 +291,8 @@ class Updating:
                 self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
             vectors = model.support_vectors
             self.row_ids_ = kept.ids
-            support = self.row_ids_[np.asarray(model.row_numbers) - 1]
-            self._read_off(model, support, vectors if kept.sparse else vectors.toarray())
+            self.support_ = self.row_ids_[np.asarray(model.row_numbers) - 1]
+            self._read_off(model, vectors if kept.sparse else vectors.toarray())
             self.shape_fit_ = (len(self.row_ids_), self.n_features_in_)
             self._tell_end(model)
             self._fitted = FittedModel(model)
