@@ -260,17 +260,15 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         """The model. Raises DataError, ParameterError."""
         if self.max_iter == 0:
             return train_without_steps(problem, param, rand, observer)
-        warm = self._warm_start(problem, param) if self.warm_start else None
+        if not self.warm_start:
+            self.__dict__.pop("_known", None)
+            return train(problem, param, rand, observer)
+        before, known = self.__dict__.get("_known", (b"", None))
+        mark = fingerprint(problem, param)
+        warm = WarmStart(param, known if mark == before else None)
         model = train(problem, param, rand, observer, warm)
-        self.__dict__.pop("_known", None)
-        if warm:
-            self._known = fingerprint(problem, param), warm.found
+        self._known = mark, warm.found
         return model
-
-    def _warm_start(self, problem: Problem, param: Parameter) -> WarmStart:
-        """From the last training, if that was over the same rows and classes."""
-        mark, known = vars(self).get("_known") or (b"", None)
-        return WarmStart(param, known if mark == fingerprint(problem, param) else None)
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         if self.kernel == "precomputed" and sparse.issparse(X):

@@ -19,8 +19,10 @@ from libsvmx._train.validation.leave_one_out import leave_one_out
 from libsvmx.api.arrays import as_matrix
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import StoppedEarly
+from libsvmx.io.transcript import update
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
+from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import joining_weights, matrix_of
 from libsvmx.sklearn.validation import more_data
 
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._typing import FloatArray
@@ -91,6 +94,8 @@ class Updating:
     """
 
     max_time: float | None
+    verbose: Any
+    callback: Any
     n_iter_: Any
     shape_fit_: tuple[int, ...]
     _fitted: FittedModel
@@ -164,9 +169,7 @@ class Updating:
             raise ValueError("ids must be numbers of rows, not a mask: give row_ids_[mask]")
         if kept.labels is not None and len(kept.classes(~np.isin(kept.ids, leaving))[0]) < 2:
             raise ValueError("fewer than two classes would be left")
-        with self._watched("unlearn") as observer:
-            state = self._state(kept, observer)
-            state.change(as_matrix(np.zeros((0, 0))), np.zeros(0).data, leaving.ravel().tolist(), observer)
+        self._change(kept, as_matrix(np.zeros((0, 0))), np.zeros(0), leaving.ravel().tolist())
         return self._show(kept)
 
     def loo_decision_function(self) -> Any:
@@ -216,11 +219,19 @@ class Updating:
         rows, y = more_data(self, X, y)
         weights = joining_weights(sample_weight, rows)
         targets, labels = (np.array(y, dtype=np.float64), None) if kept.labels is None else kept.codes(y)
-        with self._watched("partial_fit") as observer:
-            state = self._state(kept, observer)
-            state.change(matrix_of(rows, False), targets.data, (), observer, None if weights is None else weights.data)
+        self._change(kept, matrix_of(rows, False), targets, [], weights)
         kept.labels = labels
         return self._show(kept)
+
+    def _change(
+        self, kept: KeptRows, matrix: CsrMatrix, targets: FloatArray, leaving: list[int], weights: Any = None
+    ) -> None:
+        """Rows join and leave, all or none. Raises DataError, ParameterError, StoppedEarly."""
+        with watched(False, self.callback, "", 1) as observer:
+            state = self._state(kept, observer)
+            state.change(matrix, targets.data, leaving, observer, None if weights is None else weights.data)
+        if self.verbose:
+            print(f"+{len(targets)} -{len(leaving)}: {len(state)} rows, {update(state.report)}")
 
     def _kept_rows(self, what: str) -> KeptRows:
         """Rows of a fitted estimator. ``what`` changes them. Raises NotFittedError, ValueError."""

@@ -159,6 +159,14 @@ def test_the_transcript_without_a_terminal_or_tqdm(terminal, monkeypatch, capsys
     assert printed.count("optimization finished, #iter = ") == 3
 
 
+def test_updates_print_a_line(capsys):
+    found = libsvmx.SVC(gamma=0.1).partial_fit(X[:100], Y[:100]).set_params(verbose=True)
+    found.partial_fit(X[100:120], Y[100:120]).unlearn([3])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" rows, ")[0] for line in lines] == ["+20 -0: 120", "+0 -1: 119"]
+    assert all(" breakpoints, " in line for line in lines)
+
+
 def test_a_bar_is_closed_by_an_error(monkeypatch):
     tqdm = pytest.importorskip("tqdm.auto")
     monkeypatch.setattr(sys, "stderr", Terminal())
