@@ -130,7 +130,7 @@ class BaseSearch(BaseEstimator):
         """Set what the search has found, and train with the best point."""
         if callable(self.refit):
             best = self.refit(results)
-            if not isinstance(best, Integral) or not 0 <= best < len(points):
+            if not isinstance(best, Integral) or not 0 <= int(best) < len(points):
                 raise ValueError(f"refit must return the index of one of {len(points)} points, not {best!r}")
         else:
             best = results["rank_test_score"].argmin()
@@ -238,8 +238,8 @@ class SVCCV(ClassifierMixin, BaseSearch):
     the points that may be the best are trained once more where they have such rows, along the path of ``SVC``: the
     best point and its score are then those of GridSearchCV, and of equal scores the first of ``cv_results_`` wins, as
     there. Trainings that cannot start from a smaller C are made one by one, with the very scores of GridSearchCV:
-    those of callable and precomputed kernels, of an infinite C, and where ``scoring`` is a function of its own or
-    asks for probabilities.
+    those of sigmoid, callable and precomputed kernels, of an infinite C, and where ``scoring`` is a function of its
+    own or asks for probabilities.
 
     Parameters
     ----------
@@ -339,6 +339,8 @@ class SVCCV(ClassifierMixin, BaseSearch):
         self.break_ties = break_ties
         self.random_state = random_state
 
+    score = BaseSearch.score  # not that of ClassifierMixin
+
     def decision_function(self, X: Any) -> Any:
         """Decision values of rows by the best model, as of ``SVC``."""
         best, X = self._best(X)
@@ -417,3 +419,5 @@ class SVRCV(RegressorMixin, BaseSearch):
         self.tol = tol
         self.cache_size = cache_size
         self.epsilon = epsilon
+
+    score = BaseSearch.score  # not that of RegressorMixin

@@ -24,12 +24,15 @@ from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
+from libsvmx._core.rand import Rand
 from libsvmx._train.observer import Observer
+from libsvmx._train.prediction import predict_labels
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.fold_column import Column
 from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import gamma_of, matrix_of, weights_of
+from libsvmx.sklearn.training import train
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +42,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
 # A row whose decision value is within so many times ``tol`` of the border may change sides with another training.
-BORDER = 2.0
+BORDER = 1.0
 
 
 class _Known:
@@ -179,7 +182,8 @@ class FoldSearch:
         known = self.scorer is None or (response != "unknown" and response != "predict_proba")
         return (
             known
-            and own.kernel in ("linear", "poly", "rbf", "sigmoid")
+            # an indefinite kernel has many optima, and which one is found depends on the start
+            and (own.kernel in ("linear", "rbf") or (own.kernel == "poly" and own.coef0 >= 0))
             and all(map(isfinite, self.costs))
             and all(len(fold.classes) > 1 or not self.is_classifier for fold in self.folds)
             and all(len(fold.rows) > 0 and min(fold.class_weights.values(), default=1) > 0 for fold in self.folds)
@@ -190,22 +194,24 @@ class FoldSearch:
     def columns(self) -> None:
         """Score all points, gamma by gamma."""
         numbers: dict[float, list[tuple[int, int]]] = {}
-        for g, gamma in enumerate(self.gammas):
+        for g in range(len(self.gammas)):
             for f, fold in enumerate(self.folds):
-                rows = self.X[fold.train] if gamma == "scale" else self.X
-                number = 0.0 if gamma is None else gamma_of(gamma, rows)
-                numbers.setdefault(number, []).append((g, f))
+                numbers.setdefault(self.gamma_of(g, fold), []).append((g, f))
         weights = None if self.row_weights is None else np.maximum(self.row_weights, 0.0).data
-        self.problem = Problem(
-            matrix_of(self.X, False), np.ascontiguousarray(self.codes, dtype=np.float64).data, sample_weight=weights
-        )
-        self.order = np.argsort(self.costs, kind="stable")
+        targets = np.ascontiguousarray(self.codes, dtype=np.float64).data
+        self.problem = Problem(matrix_of(self.X, False), targets, sample_weight=weights)
+        self.param, self.order = self.parameter(), np.argsort(self.costs, kind="stable")
         self.each(lambda item: self.column(*item), list(numbers.items()))
+
+    def gamma_of(self, g: int, fold: Fold) -> float:
+        """Gamma number ``g`` in a fold: 'scale' is of its training rows."""
+        gamma = self.gammas[g]
+        return 0.0 if gamma is None else gamma_of(gamma, self.X[fold.train] if gamma == "scale" else self.X)
 
     def column(self, gamma: float, which: list[tuple[int, int]]) -> None:
         """Score the points of one gamma: those of ``which`` (number of gamma, fold)."""
         threads = min(self.n_jobs, len(self.gammas))
-        param = replace(self.parameter(), gamma=gamma, cache_size=self.estimator.cache_size / threads)
+        param = replace(self.param, gamma=gamma, cache_size=self.estimator.cache_size / threads)
         costs = [self.costs[c] for c in self.order]
         column = Column(self.problem, param, costs, _Ending(self.over))
         for g, f in which:
@@ -222,13 +228,16 @@ class FoldSearch:
             self.scores.score[points, f], self.scores.least[points, f], self.scores.most[points, f] = parts
             self.scores.fit_time[points, f] = found.seconds
             self.scores.score_time[points, f] = (perf_counter() - begun) / len(costs)
+            for at in np.flatnonzero(np.array(found.widths) > self.estimator.tol):  # any rho will do, so take SVC's
+                self.training(int(points[at]), f)
 
     def parameter(self) -> Parameter:
         """That of all points, but for C and gamma."""
         own = clone(self.estimator).set_params(probability=False) if self.is_classifier else clone(self.estimator)
         own._gamma = 0.0
         own.class_weight_ = np.ones(0)
-        return own._parameter()
+        param: Parameter = own._parameter()
+        return param
 
     def by_scorer(self, answers: Answers, at: int, fold: Fold) -> float:
         """What the scorer says of the answers at one C."""
@@ -274,17 +283,29 @@ class FoldSearch:
         return float(score)
 
     def confirm(self) -> None:
-        """Train anew what decides which point is the best: where rows are near the border, until none is in doubt."""
+        """Train anew, along the path of SVC, what decides which point is the best, until that is not in doubt."""
         scores, settled = self.scores, (self.scores.least == self.scores.most).all(axis=1)
         while True:
             least, most = scores.least.mean(axis=1), scores.most.mean(axis=1)
-            doubtful = np.flatnonzero(~settled & (most >= least.max()))
+            first = least.argmax()
+            better = (most > least[first]) | ((most == least[first]) & (np.arange(len(most)) < first))
+            doubtful = np.flatnonzero(~settled & better)
             if not len(doubtful):
                 return
             point = doubtful[np.argmax(most[doubtful])]
             for f in np.flatnonzero(scores.least[point] < scores.most[point]):
-                self.training(int(point), int(f))
+                score = self.accuracy_along_the_path(int(point), self.folds[f])
+                scores.score[point, f] = scores.least[point, f] = scores.most[point, f] = score
             settled[point] = True
+
+    def accuracy_along_the_path(self, point: int, fold: Fold) -> float:
+        """The accuracy of the model that SVC trains."""
+        c, g = divmod(point, len(self.gammas))
+        weights = tuple(fold.class_weights.items())
+        param = replace(self.param, C=self.costs[c], gamma=self.gamma_of(g, fold), weights=weights)
+        model = train(self.problem.take(fold.rows.data), param, Rand(1), Observer())
+        predicted = np.asarray(predict_labels(model, self.problem.matrix, fold.test.astype(np.int32).data))
+        return float(np.average(predicted == fold.targets, weights=fold.weights))
 
     # ---- threads --------------------------------------------------------------------------------------------
 
@@ -335,26 +356,35 @@ class Answers:
         self.values = np.array(found.values, dtype=np.float64)
         self.fold, self.k = fold, len(fold.classes)
         if self.k:
-            self.winners, self.near = self.votes(), (np.abs(self.values) <= border).any(axis=0)
+            self.winners, self.near = self.decide(border)
 
-    def votes(self) -> IntArray:
-        """Places of the predicted classes, shape (number of C, n): the first of those with most votes."""
-        first = self.values > 0
+    def decide(self, border: float) -> tuple[IntArray, IntArray]:
+        """Places of the predicted classes, the first of those with most votes; whether values within ``border`` of 0
+        could change that: arrays of shape (number of C, n)."""
+        first, near = self.values > 0, np.abs(self.values) <= border
         if self.k == 2:
-            return np.where(first[0], 0, 1)
-        votes = np.zeros((self.k, *first.shape[1:]), dtype=np.int32)
+            return np.where(first[0], 0, 1), near[0]
+        votes, sure, most = (np.zeros((self.k, *first.shape[1:]), dtype=np.int32) for _ in range(3))
         for f, (i, j) in enumerate(combinations(range(self.k), 2)):
-            votes[i] += first[f]
-            votes[j] += ~first[f]
-        return votes.argmax(axis=0)
+            for c, won in ((i, first[f]), (j, ~first[f])):
+                votes[c] += won
+                sure[c] += won & ~near[f]
+                most[c] += won | near[f]
+        winners = votes.argmax(axis=0)
+        certain, places = np.take_along_axis(sure, winners[None], axis=0), np.arange(self.k)[:, None, None]
+        rivals = (most > certain) | ((most == certain) & (places < winners))
+        np.put_along_axis(rivals, winners[None], False, axis=0)
+        return winners, rivals.any(axis=0)
 
     def places(self, at: int) -> FloatArray:
         """Predictions at one C, as places among the classes of the fold."""
-        return self.winners[at].astype(np.float64)
+        places: FloatArray = self.winners[at].astype(np.float64)
+        return places
 
     def table(self, at: int) -> FloatArray:
         """Decision values at one C, shape (n, number of functions)."""
-        return np.ascontiguousarray(self.values[:, at].T)
+        table: FloatArray = np.ascontiguousarray(self.values[:, at].T)
+        return table
 
     def accuracy(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """The accuracy by C, and the least and the most it may be after another training."""

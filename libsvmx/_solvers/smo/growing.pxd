@@ -6,4 +6,5 @@ cdef class GrowingSmo(WarmSmo):
     cdef double[::1] kept_scores
     cdef object optimum(self, began=*)
     cdef int grow(self, double growth) except -1
+    cdef double width(self) noexcept nogil
     cdef double factor(self, double growth) noexcept nogil

@@ -8,6 +8,7 @@ keep their positions, and kernel rows stay in the store. Rows to predict go alon
 are made current at each optimum, from the one before: no support vector is met twice unless its beta has moved.
 """
 
+from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
 
 from time import perf_counter
@@ -37,8 +38,9 @@ def solve(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double budget_
 
     Returns
     -------
-    list of (values, iterations, seconds, converged), one for the problem and one for each growth; values: decision values of
-    the rows to predict, buffer of float64
+    list of (values, width, iterations, seconds, converged), one for the problem and one for each growth; values: decision
+    values of the rows to predict, buffer of float64; width: of the interval in which rho may lie, 0 but where all coefficients
+    are at bounds
 
     Raises
     ------
@@ -90,7 +92,22 @@ cdef class GrowingSmo(WarmSmo):
         cdef double[::1] values = values_
         for p in range(self.size, self.total):
             values[p - self.size] = -self.V[p] - rho
-        return values_, self.iterations, perf_counter() - began, bool(converged)
+        return values_, self.width(), self.iterations, perf_counter() - began, bool(converged)
+
+    cdef double width(self) noexcept nogil:
+        """Of the interval in which rho may lie. A coefficient that is free by rounding alone does not narrow it."""
+        cdef Py_ssize_t p
+        cdef double highest = -HUGE_VAL, lowest = HUGE_VAL
+        cdef bint upper
+        for p in range(self.size):
+            upper = self.alpha[p] > self.C[p] * ALMOST
+            if not upper and self.alpha[p] > self.C[p] * (1 - ALMOST):
+                return 0.0
+            if upper == (self.y[p] > 0):
+                lowest = min(lowest, self.V[p])
+            else:
+                highest = max(highest, self.V[p])
+        return max(0.0, lowest - highest)
 
     cdef int grow(self, double growth) except -1:
         """The box, ``growth`` times as large, and the start in it: see ``scaled_start``."""

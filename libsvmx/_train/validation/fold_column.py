@@ -43,6 +43,8 @@ class ColumnFold:
     ----------
     labels : list of int       its classes, functions are of their pairs (0, 1), (0, 2), …; [] in regression
     values : list of list of buffers of float64      [function][C]: decision values of the rows to predict
+    widths : list of float     by C: of the interval of rho where all coefficients are at bounds that are not equal, so
+                               that which rho a training ends with is a matter of rounding; else 0
     seconds : list of float    by C
     iterations : list of int   by C
     converged : list of bool   by C: False where the iteration limit was reached
@@ -50,6 +52,7 @@ class ColumnFold:
 
     labels: list[int]
     values: list[list[Buffer]]
+    widths: list[float]
     seconds: list[float]
     iterations: list[int]
     converged: list[bool]
@@ -105,19 +108,23 @@ class Column:
         return ColumnFold(
             labels,
             [[values for values, *_ in each] for each in found],
-            [sum(seconds for _, _, seconds, _ in each) for each in by_cost],
-            [sum(iterations for _, iterations, _, _ in each) for each in by_cost],
+            [max(width for _, width, *_ in each) for each in by_cost],
+            [sum(seconds for *_, seconds, _ in each) for each in by_cost],
+            [sum(iterations for *_, iterations, _, _ in each) for each in by_cost],
             [all(converged for *_, converged in each) for each in by_cost],
         )
 
     def dual(
         self, rows: Problem, positive: float, negative: float, test_rows: Buffer
-    ) -> list[tuple[Buffer, int, float, bool]]:
+    ) -> list[tuple[Buffer, float, int, float, bool]]:
         """One dual over ``rows`` at all C, times these factors in the two classes."""
         param, cost = self.param, self.param.C
         kernel, budget_bytes = self.kernels.of_rows(memoryview(array("i", bytes(rows.rows) + bytes(test_rows))))
         dual = build_dual(param, rows.targets, cost * positive, cost * negative, rows.sample_weight)
         control = control_of(param, self.observer)
-        return growing.solve(
+        found = growing.solve(
             dual, len(test_rows), kernel, budget_bytes, control, self.growths, thread_count(param.threads)
         )
+        if positive == negative and rows.sample_weight is None:  # steps between equal bounds end at bounds exactly
+            found = [(values, 0.0, *rest) for values, _, *rest in found]
+        return found
