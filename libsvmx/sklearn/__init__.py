@@ -6,7 +6,8 @@
       base.py         what they share: training, attributes, predictions; open it first
       validation.py   scikit-learn's validation, cut short where it has nothing to find
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
-      training.py     training along the very path of scikit-learn's LIBSVM
+      updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
+      training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
       fitted.py       the trained model of an estimator, with what predicts by it
     search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
       search_folds.py     scores of the points, by columns of growing C or training by training
