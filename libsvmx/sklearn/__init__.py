@@ -11,6 +11,9 @@
       progress.py     callbacks, bars, the transcript
       files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickled.py: pickles
       fitted.py       the trained model of an estimator, with what predicts by it
+    search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
+      search_folds.py     scores of the points, by columns of growing C or training by training
+      search_results.py   cv_results_
     patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
 
 All of libsvmx that imports scikit-learn is here.
@@ -32,5 +35,9 @@ from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
 from libsvmx.sklearn.progress import Progress
 from libsvmx.sklearn.regressors import SVR, NuSVR
+from libsvmx.sklearn.search import SVCCV, SVRCV
 
-__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "Progress", "patch_sklearn", "unpatch_sklearn"]
+__all__ = [
+    *("SVC", "SVCCV", "SVR", "SVRCV", "NuSVC", "NuSVR", "OneClassSVM"),
+    *("Progress", "patch_sklearn", "unpatch_sklearn"),
+]
