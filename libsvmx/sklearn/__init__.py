@@ -38,6 +38,14 @@ from libsvmx.sklearn.regressors import SVR, NuSVR
 from libsvmx.sklearn.search import SVCCV, SVRCV
 
 __all__ = [
-    *("SVC", "SVCCV", "SVR", "SVRCV", "NuSVC", "NuSVR", "OneClassSVM"),
-    *("Progress", "patch_sklearn", "unpatch_sklearn"),
+    "SVC",
+    "SVCCV",
+    "SVR",
+    "SVRCV",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "Progress",
+    "patch_sklearn",
+    "unpatch_sklearn",
 ]
