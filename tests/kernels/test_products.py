@@ -176,9 +176,7 @@ def test_rows_in_one_pass_change_no_bit(size, width):
     kernel = Kernel(data.from_rows(rows), everyone, RBF, 0, 1.0, 0.0)
     squares = [dot(row, row) for row in rows]
     sources = [3, 41, n // 2 + 3, n - 1, *range(5)]
-    expected = [
-        [exp_float(-(squares[i] + squares[j] - 2 * dot(rows[i], rows[j]))) for j in range(n)] for i in sources
-    ]
+    expected = [[exp_float(-(squares[i] + squares[j] - 2 * dot(rows[i], rows[j]))) for j in range(n)] for i in sources]
     assert [list(row) for row in kernel.targets(everyone).rows(sources)] == expected
     assert [list(kernel.row(i)) for i in sources] == expected
 
