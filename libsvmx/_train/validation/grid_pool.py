@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     # of a matrix, the targets, and the weights of rows
     Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray, FloatArray | None]
 
-# Seconds between two questions; and a time limit that is over.
+# Seconds between two questions; after the time limit until no worker is heard any more; and a time limit that is over.
 BETWEEN_QUESTIONS = 0.05
+GRACE = 0.3
 LEAST_SECONDS = 1e-9
 # of this worker process: the problem of the last search it saw
 _resident: dict[str, Problem] = {}
@@ -96,6 +97,38 @@ def evaluate_there(
         return number, stop.status
 
 
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """What is started meanwhile does not hear Ctrl-C, which a terminal sends to all: who started it has to end it."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    with suppress(ImportError):  # it would listen again when it is started
+        from joblib.externals.loky.backend import resource_tracker
+
+        resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def left_quietly(outcomes: Any) -> Iterator[None]:
+    """For a generator of joblib, which at an early end would warn of what it had still to do."""
+    import warnings
+
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            outcomes.close()
+
+
 @dataclass(frozen=True, slots=True)
 class End:
     """When a search has to come to an end, for its workers.
@@ -113,6 +146,10 @@ class End:
         """The same as Limits of this process."""
         seconds = max(self.at - time(), LEAST_SECONDS) if self.at > 0 else 0.0
         return Limits(seconds, lambda: os.path.exists(self.flag))
+
+    def patience(self) -> float | None:
+        """Seconds to wait for a worker of this machine, which may still be starting; None for no limit."""
+        return max(self.at - time(), 0.0) + GRACE if self.at > 0 else None
 
 
 @contextmanager
@@ -215,7 +252,7 @@ class Workers:
         from joblib import parallel_config
 
         config = parallel_config("loky", n_jobs=self.n)
-        options = {"initializer": follow, "initargs": (os.getpid(),)}
+        options = {"initializer": follow, "initargs": (os.getpid(),), "timeout": end.patience()}
         try:
             yield from self._waves(plan, columns, parts, end, config, options)
         except BrokenProcessPool as error:
@@ -246,9 +283,10 @@ class Workers:
 
         name = uuid4().hex
         warm_starts = [column.warm_start for column in columns]
-        task = delayed(evaluate_there)
+        task, ended = delayed(evaluate_there), None
         with config:
             parallel = Parallel(return_as="generator_unordered", batch_size=1, **options)
+            patient = parallel.timeout is not None
             for depth in range(max((len(column.todo) for column in columns), default=0)):
                 wave = (
                     task(number, plan, column.todo[depth], warm_starts[number], name, *parts, end)
@@ -256,14 +294,26 @@ class Workers:
                     if depth < len(column.todo)
                 )
                 ended = end.limits().look()
-                for number, outcome in parallel(wave):  # what is done is taken, also after the end
-                    if isinstance(outcome, SolveStatus):
-                        ended = outcome
-                    else:
-                        warm_starts[number] = outcome.warm_start
-                        yield outcome
                 if ended is not None:
-                    raise StoppedEarly(ended, "the search is not finished")
+                    break
+                try:
+                    with deaf_to_interrupts():
+                        outcomes = parallel(wave)
+                    with left_quietly(outcomes):
+                        for number, outcome in outcomes:  # what is done is taken, also after the end
+                            if isinstance(outcome, SolveStatus):
+                                ended = outcome
+                            else:
+                                warm_starts[number] = outcome.warm_start
+                                yield outcome
+                            if patient:  # from one outcome to the next
+                                parallel.timeout = end.patience()
+                except TimeoutError:  # joblib has ended the workers
+                    ended = SolveStatus.TIME_LIMIT
+                if ended is not None:
+                    break
+        if ended is not None:
+            raise StoppedEarly(ended, "the search is not finished")
 
 
 def need(module: str, extra: str, what_needs: str) -> None:
