@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.memory import load_numpy
 from libsvmx._train.observer import Limits
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Key
@@ -211,6 +212,7 @@ class Workers:
             need("distributed", "dask", "a Dask cluster needs")
 
     def __enter__(self) -> Workers:
+        load_numpy()
         self.client = self.dask
         if isinstance(self.dask, str):
             from distributed import Client
