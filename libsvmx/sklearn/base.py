@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from copy import copy
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -120,7 +121,7 @@ class BaseSVM(BaseEstimator):
         seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
         if callable(self.kernel):
             check_consistent_length(X, y)
-            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else X
+            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else copy(X)
             rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
         else:
             training_rows = None
