@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._train.checks import check_problem
-from libsvmx._train.counting import rows_of_state
+from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
@@ -94,6 +94,7 @@ def state_of_model(
     rows = rows_of_state(problem, param)
     part = Problem(problem.matrix.take(rows.data), problem.take(rows.data).targets)
     if param.svm_type.is_classification:
+        tell_dropped(problem, part, observer)
         check_classes(part, model)
     betas = coefficients_of(index, model, rows[matched_rows(part, model)])
     check_costs(index, betas)
