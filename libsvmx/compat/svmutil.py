@@ -86,9 +86,11 @@ def _arguments(arg1: Any, arg2: Any, arg3: Any, arg4: Any) -> tuple[svm_problem,
         return arg1, arg2 if isinstance(arg2, svm_parameter) else svm_parameter(arg2)
     if not isinstance(arg1, (list, tuple, np.ndarray)):
         raise TypeError(f"the first argument is a {type(arg1).__name__}; it must be labels or an svm_problem")
-    given: Any = (arg1, arg2, arg3) if arg4 is not None or _are_rows(arg3) else (arg1, arg2)
-    param = svm_parameter(arg4 if len(given) == 3 else arg3)
-    return svm_problem(*given, isKernel=param.kernel_type == KernelType.PRECOMPUTED), param
+    weighted = arg4 is not None or _are_rows(arg3)
+    param = svm_parameter(arg4 if weighted else arg3)
+    kernel = param.kernel_type == KernelType.PRECOMPUTED
+    problem = svm_problem(arg1, arg2, arg3, kernel) if weighted else svm_problem(arg1, arg2, kernel)
+    return problem, param
 
 
 def _are_rows(value: Any) -> bool:
