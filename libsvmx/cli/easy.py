@@ -66,7 +66,7 @@ def main(argv: list[str]) -> int:
     if not 1 <= len(files) <= 2:
         raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
     job.plan(0)  # everything wrong with the options shows before anything is written
-    check(files, [] if job.weight_file in (None, STANDARD_INPUT) else [job.weight_file])
+    check(files, [] if job.weight_file is None else [job.weight_file])
     train_name = os.path.basename(files[0])
     model_file = f"{train_name}.model"
     job.dataset = f"{train_name}.scale"
@@ -74,12 +74,14 @@ def main(argv: list[str]) -> int:
     if resume and os.path.exists(job.out):
         job.resume = job.out
 
+    weights = None
+    if job.weight_file is not None:
+        weights = row_weights(job.weight_file, read_data(files[0], lenient=job.lenient), job.lenient)
     write("Scaling training data...\n")
     scale_file(files[0], job.dataset, f"{train_name}.range", True, job.lenient)
     write("Cross validation...\n")
     gridjob.check(job)
     scaled = read_data(job.dataset)
-    weights = row_weights(job.weight_file, scaled, job.lenient)
     best = grid.search_file(job, scaled, lambda line: None, grid.Remarks()).best
     assert best.log2c is not None
     assert best.log2g is not None
@@ -103,8 +105,8 @@ def main(argv: list[str]) -> int:
 
 def check(files: list[str], more: list[str]) -> None:
     """Before anything is written: inputs are there, and no output takes the place of one. ``more``: other inputs."""
-    if STANDARD_INPUT in files:
-        raise UsageError("the files are named after their data, so standard input will not do")
+    if STANDARD_INPUT in (*files, *more):
+        raise UsageError("files are read more than once, and others named after them: standard input will not do")
     for name in (*files, *more):
         os.stat(name)
         if os.path.isdir(name):

@@ -129,6 +129,7 @@ def test_default_exponents_are_whole_numbers(cars, monkeypatch):
         (["bad"], "bad:1:3: "),
         (["empty"], "empty: no data"),
         (["--workers", "x", "in/train"], "--workers"),
+        (["-W", "-", "in/train"], "standard input will not do"),
         (["-W", "nowhere", "in/train"], "nowhere: No such file"),
         (["-W", "x.model", "x"], "x.model would be overwritten"),
         (["-W", "x", "in/train"], "x:1: a line must be one weight"),
