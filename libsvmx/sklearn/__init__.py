@@ -6,7 +6,8 @@
       base.py         what they share: training, attributes, predictions; open it first
       validation.py   scikit-learn's validation, cut short where it has nothing to find
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
-      training.py     training along the very path of scikit-learn's LIBSVM
+      updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
+      training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
       fitted.py       the trained model of an estimator, with what predicts by it
     patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
 

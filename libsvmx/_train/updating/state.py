@@ -6,7 +6,7 @@ change does to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import index as whole_number
@@ -88,6 +88,21 @@ class State:
             if self._model is None:
                 self._model = self._assemble()
             return self._model
+
+    def model_by_class(self, labels: Sequence[int]) -> Model:
+        """The model as a training on the rows sorted by class would give it, with its classes called 0, 1, ….
+
+        ``labels``: all classes of rows that count, in the order that they are to have.
+        """
+        with self._at_rest():
+            rows = rows_of_state(self.problem, self.param)
+            rank = {label: at for at, label in enumerate(labels)}
+            targets = np.asarray(self.problem.targets)[rows].astype(np.int64).tolist()
+            order = rows[np.argsort([rank[label] for label in targets], kind="stable")]
+            model = self._assembled(self.problem.take(order.data), self._ids[order])
+            assert model.row_numbers is not None
+            numbers = (order + 1)[np.asarray(model.row_numbers) - 1].astype(np.int32)
+            return replace(model, class_labels=tuple(range(len(labels))), row_numbers=numbers.data)
 
     @property
     def gap(self) -> float:
