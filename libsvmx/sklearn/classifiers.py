@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
 
-def _gives_probabilities(estimator: BaseClassifier) -> bool:
+def gives_probabilities(estimator: BaseClassifier) -> bool:
     """Raises AttributeError, which hides the method, without ``probability``."""
     if not estimator.probability:
         raise AttributeError("predict_proba is not available when probability=False")
@@ -118,7 +118,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             codes = super().predict(X)
         return self.classes_.take(codes.astype(np.intp))
 
-    @available_if(_gives_probabilities)
+    @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes by Platt's method, with ``probability=True`` only.
 
@@ -138,7 +138,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             raise NotFittedError("predict_proba is not available when fitted with probability=False")
         return self._fitted.probabilities(tests, self._threads)
 
-    @available_if(_gives_probabilities)
+    @available_if(gives_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of ``predict_proba``."""
         return np.log(self.predict_proba(X))

@@ -38,6 +38,15 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
+# Of few points, whose gammas know of no weights: then nothing at all fails.
+SEARCH = {"Cs": [0.5, 1.0], "gammas": ["auto", 1.0]}
+
+
+@estimator_checks.parametrize_with_checks([getattr(libsvmx, name)(**SEARCH) for name in ("SVCCV", "SVRCV")])
+def test_scikit_learn_of_searches(estimator, check):
+    check(estimator)
+
+
 @pytest.mark.parametrize("container", ["dense", "sparse"])
 @pytest.mark.parametrize("name", NAMES)
 def test_weights_are_repetitions(name, container):
