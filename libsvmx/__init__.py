@@ -52,7 +52,9 @@ if TYPE_CHECKING:
         SvmxError,
     )
     from libsvmx.sklearn import SVC as SVC
+    from libsvmx.sklearn import SVCCV as SVCCV
     from libsvmx.sklearn import SVR as SVR
+    from libsvmx.sklearn import SVRCV as SVRCV
     from libsvmx.sklearn import NuSVC as NuSVC
     from libsvmx.sklearn import NuSVR as NuSVR
     from libsvmx.sklearn import OneClassSVM as OneClassSVM
@@ -136,7 +138,7 @@ _HOME = {
 }
 
 # Need scikit-learn, so `import *` does without.
-_ESTIMATORS = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR", "patch_sklearn", "unpatch_sklearn")
+_ESTIMATORS = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVCCV", "SVR", "SVRCV", "patch_sklearn", "unpatch_sklearn")
 
 _SOURCE = "meson.build"  # beside this file in the source folder alone; an editable install has a __path__ of its own
 
@@ -156,9 +158,11 @@ def _hand_over() -> None:
             module = sys.modules[__name__] = module_from_spec(spec)
             spec.loader.exec_module(module)
             return
+    from shlex import quote
+
     raise ImportError(
         f"libsvmx is not installed for {sys.executable}. The folder {__path__[0]} is its source, in which nothing is "
-        f"compiled. To install it: {sys.executable} -m pip install {dirname(__path__[0])}",
+        f"compiled. To install it: {quote(sys.executable)} -m pip install {quote(dirname(__path__[0]))}",
         name=__name__,
     )
 

@@ -31,6 +31,9 @@ class SVR(RegressorMixin, BaseSVM):
     solver : {'smo', 'chunked', 'irwls'} or Solver, default='smo'      'smo' is LIBSVM's path
     n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
     max_time : float or None, default=None    seconds after which training ends with what it has
+    warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
+    refine : bool, default=False              follow the exact path to the optimum of the kernel in double
+    keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
 
     Attributes
     ----------
@@ -42,7 +45,9 @@ class SVR(RegressorMixin, BaseSVM):
     coef_ : array or sparse, shape (1, n_features)               of a linear kernel
     n_iter_ : int
     fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
+    optimality_ : float                                          largest KKT gap of a dual problem
     shape_fit_ : tuple                                           of X
+    row_ids_ : array of int64                                    numbers of the rows that are kept, as of ``unlearn``
     n_features_in_, feature_names_in_                            as scikit-learn has them
 
     Examples
@@ -76,6 +81,9 @@ class SVR(RegressorMixin, BaseSVM):
         solver: Any = "smo",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
+        keep_rows: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -91,6 +99,9 @@ class SVR(RegressorMixin, BaseSVM):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine
+        self.keep_rows = keep_rows
 
 
 class NuSVR(RegressorMixin, BaseSVM):
@@ -130,6 +141,9 @@ class NuSVR(RegressorMixin, BaseSVM):
         solver: Any = "smo",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
+        keep_rows: bool = False,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -145,3 +159,6 @@ class NuSVR(RegressorMixin, BaseSVM):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine
+        self.keep_rows = keep_rows
