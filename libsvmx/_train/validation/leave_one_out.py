@@ -150,7 +150,7 @@ def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOn
     predicted, all_values = zeros("d", len(problem)), zeros("d", len(problem) * width)
     for rows, labels, some, them in (
         (counting, own.labels or None, own.values, own.predicted),
-        (others, model.class_labels, values, prediction.labels_of(model, values, len(others))),
+        (others, model.class_labels, values, prediction.labels_of(model.param, model.class_labels or (), values, len(others))),
     ):
         some = by_pairs(some, len(rows), labels, order)
         for at, row in enumerate(rows):
