@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
     from libsvmx._train.observer import Observer
     from libsvmx._train.solve_report import SolveReport
+    from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
 
 
@@ -47,8 +48,11 @@ def default_gamma(param: Parameter, max_index: int) -> Parameter:
     return param
 
 
-def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
-    """Check, then train. ``rand`` draws the inner folds of probability estimates and is moved on.
+def train_problem(
+    problem: Problem, param: Parameter, rand: Rand, observer: Observer, warm: WarmStart | None = None
+) -> Model:
+    """Check, then train. ``rand`` draws the inner folds of probability estimates and is moved on; ``warm`` says where
+    the dual problems start, those of the folds left out, and keeps their optima.
 
     A training that is ended early has a model of what it has reached, whose ``statuses`` tell: of pairs of classes that
     were not begun the coefficients are 0, and there are no probability estimates.
@@ -63,7 +67,7 @@ def train_problem(problem: Problem, param: Parameter, rand: Rand, observer: Obse
         pair = first_asymmetry(problem.matrix, problem.rows)
         if pair:
             observer.remark(Remark.NOT_SYMMETRIC, f"{pair[0] + 1} and {pair[1] + 1}")
-    model = train_counting(problem, param, rand, observer)
+    model = train_counting(problem, param, rand, observer, warm=warm)
     check_finite(model)
     return model
 
@@ -99,14 +103,19 @@ def check_finite(model: Model) -> None:
 
 
 def train_counting(
-    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
+    problem: Problem,
+    param: Parameter,
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider | None = None,
+    warm: WarmStart | None = None,
 ) -> Model:
     """Train on the rows that count. ``kernels``: of these rows and more, if others are to train on them."""
     train = train_classifier if param.svm_type.is_classification else train_single
     part = counting_part(problem, param, observer)
     if part is None:
-        return train(problem, param, rand, observer, kernels)
-    model = train(part.problem, part.param, rand, observer, kernels)
+        return train(problem, param, rand, observer, kernels, warm)
+    model = train(part.problem, part.param, rand, observer, kernels, warm)
     param = replace(param, probability=model.param.probability)  # they may be unfinished
     if kernels is not None or model.row_numbers is None:  # a fold: nobody asks for its row numbers
         return replace(model, param=param, row_numbers=None)
@@ -114,9 +123,16 @@ def train_counting(
 
 
 def solve_binary(
-    problem: Problem, param: Parameter, Cp: float, Cn: float, observer: Observer, kernels: KernelProvider
+    problem: Problem,
+    param: Parameter,
+    Cp: float,
+    Cn: float,
+    observer: Observer,
+    kernels: KernelProvider,
+    warm: WarmStart | None = None,
+    number: tuple[int, int] = (0, 0),
 ) -> Recovered:
-    """One dual problem, for one-class and regression or for a pair of classes."""
+    """One dual problem, for one-class and regression or for a pair of classes; ``number``: of these, for ``warm``."""
     control = limits.control_of(param, observer)
     features = kernels.features(observer, control) if param.solver.needs_features else None  # made once, for all
     began = monotonic()
@@ -125,7 +141,11 @@ def solve_binary(
         solution = features.solve(dual, problem, control, observer)
     else:
         kernel, budget_bytes = kernels.of(problem)
+        if warm:
+            dual = warm.begin(number, dual, kernel, control)
         solution = solve(param, dual, kernel, budget_bytes, control)
+        if warm:
+            warm.keep(number, dual, solution)
     seconds, weights = monotonic() - began, problem.sample_weight
     return recover(param, problem.targets, dual, solution, observer, sample_weight=weights, seconds=seconds)
 
@@ -141,11 +161,16 @@ def left_at_zero(
 
 
 def train_single(
-    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
+    problem: Problem,
+    param: Parameter,
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider | None = None,
+    warm: WarmStart | None = None,
 ) -> Model:
-    """One-class SVM or regression; all rows count. ``kernels``: as of ``train_counting``."""
+    """One-class SVM or regression; all rows count. ``kernels``, ``warm``: as there."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
-    found = solve_binary(problem, param, 0.0, 0.0, observer, kernels)
+    found = solve_binary(problem, param, 0.0, 0.0, observer, kernels, warm)
     model = assemble_single(problem, param, found.coefficients, found.report)
     if not param.probability:
         return model
@@ -188,9 +213,14 @@ def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: So
 
 
 def train_classifier(
-    problem: Problem, param: Parameter, rand: Rand, observer: Observer, kernels: KernelProvider | None = None
+    problem: Problem,
+    param: Parameter,
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider | None = None,
+    warm: WarmStart | None = None,
 ) -> Model:
-    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``: as there."""
+    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, ``warm``: as there."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
     if k == 1:
@@ -202,13 +232,13 @@ def train_classifier(
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, n_pairs = (labels, start, order), k * (k - 1) // 2
-    queue = kernels.queue(param, observer, n_pairs * (1 + INNER_FOLDS * param.probability))
+    queue = None if warm is not None else kernels.queue(param, observer, n_pairs * (1 + INNER_FOLDS * param.probability))
     if queue:
         queued = QueuedPairs(queue, kernels.members(problem), classes, costs, rand if param.probability else None)
         queue.run(thread_count(param.threads))
         pairs = queued.collect(observer)
     else:
-        pairs = pairs_in_turn(problem, param, classes, costs, rand, observer, kernels)
+        pairs = pairs_in_turn(problem, param, classes, costs, rand, observer, kernels, warm)
     if pairs.not_begun and k > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {n_pairs}")
     if kernels.feature_map and kernels.feature_map.predicts:
@@ -232,6 +262,7 @@ def pairs_in_turn(
     rand: Rand,
     observer: Observer,
     kernels: KernelProvider,
+    warm: WarmStart | None,
 ) -> Pairs:
     """The solves of a classifier, one after the other."""
     labels, start, order = classes
@@ -249,7 +280,7 @@ def pairs_in_turn(
         if stopped and found.betas and param.svm_type == SvmType.C_SVC:
             solved = left_at_zero(pair, param, costs[i], costs[j], observer, stopped)
         else:
-            solved = solve_binary(pair, param, costs[i], costs[j], observer, kernels)
+            solved = solve_binary(pair, param, costs[i], costs[j], observer, kernels, warm, (i, j))
         found.betas.append(solved.coefficients)
         found.reports.append(solved.report)
     return found._replace(sigmoids=sigmoids if estimates else None, not_begun=not_begun)

@@ -13,19 +13,21 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
 from libsvmx._core.rand import Rand
 from libsvmx._solvers.solver import Solver
+from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._train.warm_start import WarmStart
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.io.transcript import REMARKS, TrainingReport
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.rows import gamma_of, kernel_values, matrix_of, weights_of
-from libsvmx.sklearn.training import train
+from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
 from libsvmx.sklearn.validation import check_parameters, test_data, training_data
 
 try:
@@ -48,6 +50,11 @@ KERNELS = {
     "sigmoid": KernelType.SIGMOID,
     "precomputed": KernelType.PRECOMPUTED,
 }
+# what a fit leaves, beside the names and the number of features
+FITTED = (
+    *("_fitted", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_", "n_iter_"),
+    *("fit_status_", "optimality_", "shape_fit_", "classes_", "class_weight_"),
+)
 NO_LIMIT = 2**63 - 1  # iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l)
 
 
@@ -65,14 +72,18 @@ class BaseSVM(BaseEstimator):
         "shrinking": ["boolean"],
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), Options(Integral, {-1})],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
         "solver": [StrOptions({"smo", "chunked", "irwls"}), Solver],
         "n_jobs": [Integral, None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "warm_start": ["boolean"],
+        "refine": ["boolean"],
     }
 
     kernel: Any
     max_iter: int
+    warm_start: bool
+    refine: bool
     n_iter_: Any
     dual_coef_: Any
     support_vectors_: Any
@@ -115,36 +126,18 @@ class BaseSVM(BaseEstimator):
         ------
         ValueError      data or parameters that cannot be trained on
         """
-        self.__dict__.pop("_fitted", None)  # what is interrupted leaves no old model behind
+        self._forget()  # what is interrupted leaves no old model behind
         # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
         seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-        if callable(self.kernel):
-            check_consistent_length(X, y)
-            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else X
-            rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
-        else:
-            training_rows = None
-            rows, y = self._validated(X, y)
-            n = rows.shape[0]
-        self._gamma = 0.0 if self._is_kernel else gamma_of(self.gamma, rows)
-        weights, chosen = weights_of(sample_weight, rows)
-        targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
-        if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
-            chosen = order if chosen is None else chosen[order]
-        problem = Problem(
-            matrix_of(rows, self._is_kernel),
-            targets.data,
-            None if chosen is None else chosen.data,
-            sample_weight=None if weights is None else weights.data if chosen is None else weights[chosen].data,
-        )
+        data = self._training_data(X, y, sample_weight)
         if self.verbose:
             print("[LibSVM]", end="")
         observer = TrainingReport(sys.stdout.write) if self.verbose else Observer()
-        model = train(problem, self._parameter(), Rand(seed), observer)
-        self.shape_fit_ = X.shape if hasattr(X, "shape") else (n,)
-        self._read_off(model, rows, chosen)
+        model = self._train(data, Rand(seed), observer)
+        self.shape_fit_ = data.shape
+        self._read_off(model, data.rows, data.chosen)
         self._tell_end(model)
-        self._fitted = FittedModel(model, training_rows)
+        self._fitted = FittedModel(model, data.training_rows)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -191,6 +184,55 @@ class BaseSVM(BaseEstimator):
     @property
     def _threads(self) -> int:
         return int(effective_n_jobs(self.n_jobs))
+
+    def _forget(self) -> None:
+        """Be as before the first ``fit``."""
+        own = self.__dict__
+        for name in FITTED:
+            own.pop(name, None)
+
+    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
+        """What to train on; sets ``_gamma``, and what is known of features and classes. Raises ValueError."""
+        if callable(self.kernel):
+            check_consistent_length(X, y)
+            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else X
+            rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
+        else:
+            training_rows = None
+            rows, y = self._validated(X, y)
+            n = rows.shape[0]
+        self._gamma = 0.0 if self._is_kernel else gamma_of(self.gamma, rows)
+        weights, chosen = weights_of(sample_weight, rows)
+        targets, order = self._targets(y if chosen is None else y[chosen], chosen is not None)
+        if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
+            chosen = order if chosen is None else chosen[order]
+        problem = Problem(
+            matrix_of(rows, self._is_kernel),
+            targets.data,
+            None if chosen is None else chosen.data,
+            sample_weight=None if weights is None else weights.data if chosen is None else weights[chosen].data,
+        )
+        return TrainingData(problem, rows, chosen, training_rows, X.shape if hasattr(X, "shape") else (n,))
+
+    def _train(self, data: TrainingData, rand: Rand, observer: Observer) -> Model:
+        """The model. Raises DataError, ParameterError."""
+        param, problem = self._parameter(), data.problem
+        observer = limited(observer, param.time_limit)
+        if self.refine:
+            check_exact(param, "refine=True")
+        if self.max_iter == 0:
+            return train_without_steps(problem, param, rand, observer)
+        warm = self._warm_start(problem, param) if self.warm_start else None
+        model = train(problem, param, rand, observer, warm)
+        self.__dict__.pop("_known", None)
+        if warm:
+            self._known = fingerprint(problem, param), warm.found
+        return refined(model, problem, observer) if self.refine else model
+
+    def _warm_start(self, problem: Problem, param: Parameter) -> WarmStart:
+        """From the last training, if that was over the same rows and classes."""
+        mark, known = vars(self).get("_known") or (b"", None)
+        return WarmStart(param, known if mark == fingerprint(problem, param) else None)
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         if self.kernel == "precomputed" and sparse.issparse(X):
@@ -261,7 +303,8 @@ class BaseSVM(BaseEstimator):
         self.n_iter_ = iterations if self._svm_type.is_classification else int(iterations[0])
 
     def _tell_end(self, model: Model) -> None:
-        """Set ``fit_status_``, and warn if the tolerance was not reached."""
+        """Set ``fit_status_`` and ``optimality_``, and warn if the tolerance was not reached."""
+        self.optimality_ = float(max(report.gap for report in model.reports))
         early = [status for status in model.statuses if status != SolveStatus.CONVERGED]
         self.fit_status_ = int(bool(early))
         if not early:

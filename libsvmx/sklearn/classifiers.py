@@ -178,6 +178,8 @@ class SVC(BaseClassifier):
     solver : {'smo', 'chunked', 'irwls'} or Solver, default='smo'      'smo' is LIBSVM's path
     n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
     max_time : float or None, default=None    seconds after which training ends with what it has
+    warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
+    refine : bool, default=False              follow the exact path to the optimum of the kernel in double
 
     Attributes
     ----------
@@ -192,6 +194,7 @@ class SVC(BaseClassifier):
     n_iter_ : array of int32, shape (n_classes (n_classes - 1) / 2,)
     probA_, probB_ : arrays of float64                           Platt's sigmoids
     fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
+    optimality_ : float                                          largest KKT gap of a dual problem
     shape_fit_ : tuple                                           of X
     n_features_in_, feature_names_in_                            as scikit-learn has them
 
@@ -230,6 +233,8 @@ class SVC(BaseClassifier):
         solver: Any = "smo",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -249,6 +254,8 @@ class SVC(BaseClassifier):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine
 
 
 class NuSVC(BaseClassifier):
@@ -291,6 +298,8 @@ class NuSVC(BaseClassifier):
         solver: Any = "smo",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -310,3 +319,5 @@ class NuSVC(BaseClassifier):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine

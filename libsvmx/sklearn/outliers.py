@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import OutlierMixin
@@ -12,6 +12,10 @@ from sklearn.utils.validation import _num_samples
 
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._typing import IntArray
 
 
 class OneClassSVM(OutlierMixin, BaseSVM):
@@ -57,6 +61,8 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         solver: Any = "smo",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -71,12 +77,17 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Train on rows, as ``SVR.fit`` does; ``y`` is ignored."""
         super().fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
-        self.offset_ = -self.intercept_
         return self
+
+    def _read_off(self, model: Model, rows: Any, chosen: IntArray | None) -> None:
+        super()._read_off(model, rows, chosen)
+        self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> Any:
         """Signed distances to the boundary, positive for an inlier: array of shape (n_samples,)."""

@@ -31,6 +31,8 @@ class SVR(RegressorMixin, BaseSVM):
     solver : {'smo', 'chunked', 'irwls'} or Solver, default='smo'      'smo' is LIBSVM's path
     n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
     max_time : float or None, default=None    seconds after which training ends with what it has
+    warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
+    refine : bool, default=False              follow the exact path to the optimum of the kernel in double
 
     Attributes
     ----------
@@ -42,6 +44,7 @@ class SVR(RegressorMixin, BaseSVM):
     coef_ : array or sparse, shape (1, n_features)               of a linear kernel
     n_iter_ : int
     fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
+    optimality_ : float                                          largest KKT gap of a dual problem
     shape_fit_ : tuple                                           of X
     n_features_in_, feature_names_in_                            as scikit-learn has them
 
@@ -76,6 +79,8 @@ class SVR(RegressorMixin, BaseSVM):
         solver: Any = "smo",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -91,6 +96,8 @@ class SVR(RegressorMixin, BaseSVM):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine
 
 
 class NuSVR(RegressorMixin, BaseSVM):
@@ -130,6 +137,8 @@ class NuSVR(RegressorMixin, BaseSVM):
         solver: Any = "smo",
         n_jobs: int | None = None,
         max_time: float | None = None,
+        warm_start: bool = False,
+        refine: bool = False,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -145,3 +154,5 @@ class NuSVR(RegressorMixin, BaseSVM):
         self.solver = solver
         self.n_jobs = n_jobs
         self.max_time = max_time
+        self.warm_start = warm_start
+        self.refine = refine

@@ -1,38 +1,132 @@
-"""Training along the very path of scikit-learn's LIBSVM."""
+"""The training of an estimator: along the very path of scikit-learn's LIBSVM, from a known start, or to the optimum."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from libsvmx._core.buffers import filled
 from libsvmx._train import limits
 from libsvmx._train.checks import check_problem
+from libsvmx._train.observer import Forwarding
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import check_finite, train_classifier, train_problem, train_single
-from libsvmx.enums import SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.warm_start import WarmStart
+    from libsvmx._typing import IntArray
 
 # whose sums of alpha are fixed by nu
 NU_FORMULATIONS = (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)
 
 
-def train(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
+class TrainingData(NamedTuple):
+    """What an estimator is trained on.
+
+    Attributes
+    ----------
+    problem : Problem                      the rows that count, in the order of the training
+    rows : array or sparse                 all rows as validated; of a callable or precomputed kernel its values
+    chosen : ndarray of int32, or None     which of ``rows`` the problem has, in its order; None: all as they are
+    training_rows : object                 what a callable kernel is given beside test rows, else None
+    shape : tuple of int                   of X
+    """
+
+    problem: Problem
+    rows: Any
+    chosen: IntArray | None
+    training_rows: Any
+    shape: tuple[int, ...]
+
+
+def train(problem: Problem, param: Parameter, rand: Rand, observer: Observer, warm: WarmStart | None = None) -> Model:
     """As ``train_problem``, but the nu formulations add up nu row by row even where all weights are 1.
 
     LIBSVM multiplies, and the last bits of nu l decide which of two rows is the next one. Raises as ``train_problem``.
     """
     if problem.sample_weight is not None or param.svm_type not in NU_FORMULATIONS:
-        return train_problem(problem, param, rand, observer)
+        return train_problem(problem, param, rand, observer, warm)
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
     ones = filled("d", [1.0] * len(problem))
     weighted = Problem(problem.matrix, problem.targets, problem.rows, problem.features, ones)
     classify = param.svm_type.is_classification
-    model = (train_classifier if classify else train_single)(weighted, param, rand, observer)
+    model = (train_classifier if classify else train_single)(weighted, param, rand, observer, warm=warm)
     check_finite(model)
     return model
+
+
+class NoSteps(Forwarding):
+    """NoSteps(observer): ends every solve where it begins."""
+
+    def should_stop(self) -> bool:
+        return True
+
+
+def train_without_steps(problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
+    """The model of LIBSVM's start, as scikit-learn's for ``max_iter=0``. Raises as ``train_problem``."""
+    model = train(problem, param, rand, NoSteps(observer))
+    return ended(model, SolveStatus.ITERATION_LIMIT, SolveStatus.INTERRUPTED)
+
+
+def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
+    """The model, with ``status`` told of the solves that ended ``instead`` of it."""
+    return replace(model, reports=tuple(replace(r, status=status) if r.status == instead else r for r in model.reports))
+
+
+# ---- the optimum of the kernel in double ----------------------------------------------------------
+
+
+def check_exact(param: Parameter, what: str) -> None:
+    """Raise ParameterError unless there is an exact path for these parameters; ``what`` needs one."""
+    if param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
+        raise ParameterError(
+            f"{what} needs the exact path, which NuSVC and NuSVR do not have, as they fix a sum for each class: take "
+            "SVC or SVR, with the C or epsilon that nu amounts to"
+        )
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        raise ParameterError(
+            f"{what} needs a kernel that libsvmx computes itself, in double: 'linear', 'poly', 'rbf' or 'sigmoid', "
+            "not a precomputed or callable one"
+        )
+    param.solver.require("has_state")
+    param.require_finite_cost(what)
+
+
+def refined(model: Model, problem: Problem, observer: Observer) -> Model:
+    """The model at the optimum of the kernel in double, where the exact path leads from a model of float.
+
+    Where time ran out before, the model as it was, and its reports say so. Iterations are those of the training.
+    """
+    from libsvmx._train.updating.from_model import state_of_training  # NumPy and the path, only where it is taken
+    from libsvmx._train.updating.state import State
+
+    if any(status != SolveStatus.CONVERGED for status in model.statuses):
+        return model
+    try:
+        exact = state_of_training(problem, model, observer, State).model
+    except StoppedEarly as stop:
+        return ended(model, stop.status, SolveStatus.CONVERGED)
+    pairs = zip(model.reports, exact.reports, strict=True)
+    reports = tuple(replace(after, iterations=before.iterations) for before, after in pairs)
+    return replace(exact, param=model.param, reports=reports, sigmoid_a=model.sigmoid_a, sigmoid_b=model.sigmoid_b)
+
+
+# ---- warm starts ----------------------------------------------------------------------------------
+
+
+def fingerprint(problem: Problem, param: Parameter) -> bytes:
+    """Equal for two trainings whose dual problems have the same variables: formulation, rows and classes agree."""
+    digest, matrix = blake2b(param.svm_type.name.encode(), digest_size=16), problem.matrix
+    for part in (matrix.indptr, matrix.indices, matrix.values, problem.rows):
+        digest.update(part)
+    if param.svm_type.is_classification:
+        digest.update(problem.targets)
+    return digest.digest()

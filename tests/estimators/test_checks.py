@@ -39,3 +39,10 @@ def test_weights_are_repetitions(name, container):
         parameters["nu"] = 0.2  # 0.5 is infeasible for the classes of the check
     check = getattr(estimator_checks, f"check_sample_weight_equivalence_on_{container}_data")
     check(name, getattr(libsvmx, name)(**parameters))
+
+
+@pytest.mark.parametrize("container", ["dense", "sparse"])
+@pytest.mark.parametrize("name", ["SVC", "SVR", "OneClassSVM"])
+def test_refined_weights_are_repetitions_at_any_tolerance(name, container):
+    check = getattr(estimator_checks, f"check_sample_weight_equivalence_on_{container}_data")
+    check(name, getattr(libsvmx, name)(gamma="auto", refine=True))

@@ -129,7 +129,7 @@ def test_weights_that_cannot_be(weights, message):
     ("parameters", "message"),
     [
         ({"class_weight": {1: 0.0}}, "weights of classes must be > 0"),
-        ({"max_iter": 0}, "max_iter"),
+        ({"max_iter": -2}, "max_iter"),
         ({"kernel": "RBF"}, "kernel"),
         ({"solver": "crsvm"}, "solver"),
         ({"max_time": 0}, "max_time"),

@@ -207,7 +207,9 @@ def test_a_signal_while_a_model_is_written_leaves_no_temporary_file(moment, sign
         "    return handle\n"
         "os.open = opened",
     }[moment]
-    code = f"import os\nfrom libsvmx.cli.train import entry\n{before}\nentry()"
+    # whoever runs the tests may ignore SIGHUP, as nohup does, and a command leaves that as it is
+    default = "import os, signal\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)"
+    code = f"{default}\nfrom libsvmx.cli.train import entry\n{before}\nentry()"
     (tmp_path / "model").write_bytes(b"old")
     command = [sys.executable, "-c", code, "-q", DATA / "heart_scale", "model"]
     done = subprocess.run(command, cwd=tmp_path, check=False, stderr=subprocess.PIPE)

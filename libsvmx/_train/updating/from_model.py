@@ -87,15 +87,32 @@ def state_of_model(
     check_problem(problem, param)
     if model.has_probability:
         observer.remark(Remark.PROBABILITY_DROPPED)
+    rows = rows_of_state(problem, param)
+    part = problem.take(rows.data)
+    part = Problem(part.matrix.take(part.rows), part.targets)
+    if param.svm_type.is_classification:
+        check_classes(part, model)
+    return state_at(problem, param, model, rows[matched_rows(part, model)], observer, kind)
+
+
+def state_of_training(problem: Problem, model: Model, observer: Observer, kind: type[AnyState]) -> AnyState:
+    """The state of a model that was trained on just these rows. Raises as ``state_of_model``."""
+    param = replace(model.param, probability=False)
+    check_kept(param)
+    assert model.row_numbers is not None
+    observer = limited(observer, param.time_limit)
+    return state_at(problem, param, model, np.asarray(model.row_numbers) - 1, observer, kind)
+
+
+def state_at(
+    problem: Problem, param: Parameter, model: Model, row_of: Any, observer: Observer, kind: type[AnyState]
+) -> AnyState:
+    """The state of a model whose support vectors are known to be the rows ``row_of``, ndarray of int, shape (n_sv,)."""
     problem = Problem(problem.matrix.take(problem.rows), problem.targets, sample_weight=problem.sample_weight)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
     index = PairIndex(param, problem, observer)
-    rows = rows_of_state(problem, param)
-    part = Problem(problem.matrix.take(rows.data), problem.take(rows.data).targets)
-    if param.svm_type.is_classification:
-        check_classes(part, model)
-    betas = coefficients_of(index, model, rows[matched_rows(part, model)])
+    betas = coefficients_of(index, model, row_of)
     check_costs(index, betas)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)

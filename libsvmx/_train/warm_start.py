@@ -1,0 +1,125 @@
+"""Training that starts from the optimum of an earlier one over the same rows: alpha seeding for another C, gamma, ….
+
+What is kept of a dual problem is beta and K beta. The start is beta, drawn out where C has grown (``growth_factor``),
+cut to the new box where C has fallen, and projected on the sums that the formulation fixes. Its scores are those of a
+place where they are known, moved by the kernel rows of what differs: with the same kernel V = linear - q K beta at any
+q beta, with another one V = linear at 0, which takes the rows of all support vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import zeros
+from libsvmx._core.stopping import Stopped
+from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._solvers.seeding.adjust import adjust
+from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._train.formulation import growth_factor
+
+if TYPE_CHECKING:
+    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import FloatArray
+
+# Relative to a bound: what is as near to it is on it, but for rounding.
+ON_BOUND = 1e-12
+
+NumberOfDual = tuple[int, int]  # numbers of the two classes; (0, 0) where there are none
+
+
+class KnownOptimum(NamedTuple):
+    """What is kept of the optimum of one dual problem; ndarrays of float64, shape (variables,)."""
+
+    beta: FloatArray
+    K_beta: FloatArray
+
+
+class KnownOptima(NamedTuple):
+    """What is kept of a training: plain arrays and numbers, which can be pickled.
+
+    Attributes
+    ----------
+    kernel : dict               name and value of what the kernel depends on
+    C : float                   1 where there is none
+    optima : dict of KnownOptimum
+    """
+
+    kernel: dict[str, Any]
+    C: float
+    optima: dict[NumberOfDual, KnownOptimum]
+
+
+class WarmStart:
+    """WarmStart(param, known=None): where the dual problems of a training start, and what is kept of it.
+
+    Parameters
+    ----------
+    param : Parameter
+    known : KnownOptima      of a training over the same rows and classes, in the same order; None: from nothing
+
+    Attributes
+    ----------
+    found : KnownOptima      of the training itself, complete at its end
+    """
+
+    def __init__(self, param: Parameter, known: KnownOptima | None = None) -> None:
+        kernel = {name: getattr(param, name) for name in ("kernel_type", *param.kernel_type.uses)}
+        self.known = known
+        self.found = KnownOptima(kernel, param.C if param.svm_type.has_cost else 1.0, {})
+
+    def begin(self, number: NumberOfDual, dual: DualProblem, kernel: Kernel, control: Control) -> DualProblem:
+        """The dual problem with its start; as it is where nothing is known, or nothing feasible was found."""
+        known = self.known.optima.get(number) if self.known else None
+        if known is None or len(known.beta) != dual.size or not np.isfinite(np.asarray(dual.upper)).all():
+            return dual
+        try:
+            return self.started(known, dual, kernel, control)
+        except Stopped:  # the solve will end at once, too
+            return dual
+
+    def started(self, known: KnownOptimum, dual: DualProblem, kernel: Kernel, control: Control) -> DualProblem:
+        """The dual problem with a start from what is known. Raises Stopped."""
+        assert self.known is not None
+        linear, lower, upper = (np.asarray(values) for values in (dual.linear, dual.lower, dual.upper))
+        same_kernel, ratio = self.known.kernel == self.found.kernel, self.found.C / self.known.C
+        factor = ratio if dual.groups > 1 else 1.0
+        if same_kernel and ratio > 1.0:
+            V = (linear - known.K_beta).data
+            factor = growth_factor(dual, (dual.lower, dual.upper), known.beta.data, V, ratio)
+        beta = on_bounds(factor * known.beta, lower, upper)
+        start, nowhere = beta.copy().data, zeros("i", 0)
+        if not adjust(FoldChange(kernel, dual, sums_of(dual), beta.data, linear.data, nowhere, nowhere), start):
+            return dual
+        # V is moved from where it is known, the nearest such place: a kernel row for each variable that differs
+        places = [(np.zeros(dual.size), linear)]
+        if same_kernel:
+            places += [(on_bounds(f * known.beta, lower, upper), linear - f * known.K_beta) for f in (factor, ratio)]
+        origin, scores = min(places, key=lambda place: np.count_nonzero(place[0] != np.asarray(start)))
+        change = FoldChange(kernel, dual, sums_of(dual), origin.data, scores.data, nowhere, nowhere, control)
+        V = moved_scores(change, kernel.targets(ramp(kernel.n)), start, ThreadPool(1))
+        return dual.changed(beta=start, scores=V)
+
+    def keep(self, number: NumberOfDual, dual: DualProblem, solution: DualSolution) -> None:
+        """Keep where a dual problem has ended."""
+        beta, K_beta = np.array(solution.beta), np.asarray(dual.linear) - np.asarray(solution.scores)
+        if np.isfinite(beta).all() and np.isfinite(K_beta).all():
+            self.found.optima[number] = KnownOptimum(beta, K_beta)
+
+
+def on_bounds(beta: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
+    """beta, with what is on a bound but for rounding on it."""
+    for bound in (lower, upper):
+        beta = np.where(np.abs(beta - bound) <= ON_BOUND * np.abs(bound), bound, beta)
+    return beta
+
+
+def sums_of(dual: DualProblem) -> tuple[float, ...]:
+    """The sum of beta over each group: that of LIBSVM's start, which is feasible."""
+    beta, group = np.asarray(dual.beta), np.asarray(dual.group)
+    return tuple(float(beta[group == g].sum()) for g in range(dual.groups))
