@@ -73,7 +73,7 @@ class QueuedPairs:
         for k, (first, solve) in enumerate(self.solves):
             for inner in range(first, solve):
                 if heard or not queue.went_well(inner):
-                    queue.tell(inner, observer)
+                    observer.total_sv(queue.tell(inner, observer).n_sv)  # a training of its own in LIBSVM
             if found.sigmoids is not None and self.sigmoids is not None:
                 a, b, trouble = queue.sigmoid(self.sigmoids[k])
                 if trouble:
