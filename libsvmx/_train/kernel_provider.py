@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.memory import load_blas
+from libsvmx._core.stopping import LetSignalsIn
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.solve_queue import SolveQueue
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer
 
 MEGABYTE = 1 << 20
@@ -87,8 +88,7 @@ class KernelProvider:
         return self.whole
 
     def queue(self, param: Parameter, observer: Observer, n_solves: int) -> SolveQueue | None:
-        """An empty queue for so many solves, if that is the quickest way: all kernel values fit, and LIBSVM's path is asked
-        for."""
+        """An empty queue for so many solves, if that is quickest: all kernel values fit, and LIBSVM's path is wanted."""
         problem = self.request[0]
         n_bytes = 4.0 * len(problem) ** 2
         if n_solves < FEW_SOLVES or n_bytes > min(SHARED * self.budget_bytes, MOST_GRAM_BYTES):
@@ -96,11 +96,12 @@ class KernelProvider:
         if param.kernel_type == KernelType.PRECOMPUTED or param.solver.name != "smo" or param.has_infinite_cost:
             return None
         from libsvmx._kernels.gram import Gram
-        from libsvmx._train.solve_queue import SolveQueue
+        from libsvmx._train.queue.solve_queue import SolveQueue
 
         if self.gram is None:
             whole, few = self.whole or self.make_whole(), n_bytes <= SMALL_BYTES
-            self.gram = Gram(whole, ThreadPool(1 if few else thread_count(param.threads)), control_of(param, observer))
+            pool = ThreadPool(1 if few else thread_count(param.threads))
+            self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
         matrix = problem.matrix.take(self.rows)
         by_row = inverse(problem.rows, problem.matrix.n_rows)
         places = take_int32(by_row, self.rows)

@@ -10,21 +10,22 @@ from math import isfinite
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
-from libsvmx._train import folds, folds_at_once, limits, prediction, probability
+from libsvmx._train import folds, limits, prediction, probability
+from libsvmx._train.assembly import assemble_classifier, assemble_single
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
-from libsvmx._train.formulation import assemble_coefficients, build_dual
+from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.model import Model, columns_of, vectors_of
+from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
-from libsvmx._train.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._train.queue.folds_at_once import at_once, solved_folds
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from libsvmx._core.rand import Rand
     from libsvmx._train.observer import Observer
-    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
 
@@ -197,21 +197,6 @@ def without_probability(model: Model, observer: Observer) -> Model:
     return replace(model, param=replace(model.param, probability=False))
 
 
-def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: SolveReport) -> Model:
-    """The model of one-class or regression from the coefficients of all rows."""
-    positions = nonzero(beta)
-    return Model(
-        param,
-        2,
-        vectors_of(problem, positions, param),
-        take_float64(beta, positions),
-        filled("d", [report.rho]),
-        row_numbers=counted_from_one(positions),
-        columns=columns_of(problem.matrix, param),
-        reports=(report,),
-    )
-
-
 def train_classifier(
     problem: Problem,
     param: Parameter,
@@ -232,7 +217,9 @@ def train_classifier(
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, n_pairs = (labels, start, order), k * (k - 1) // 2
-    queue = None if warm is not None else kernels.queue(param, observer, n_pairs * (1 + INNER_FOLDS * param.probability))
+    queue = (
+        None if warm is not None else kernels.queue(param, observer, n_pairs * (1 + INNER_FOLDS * param.probability))
+    )
     if queue:
         queued = QueuedPairs(queue, kernels.members(problem), classes, costs, rand if param.probability else None)
         queue.run(thread_count(param.threads))
@@ -284,36 +271,6 @@ def pairs_in_turn(
         found.betas.append(solved.coefficients)
         found.reports.append(solved.report)
     return found._replace(sigmoids=sigmoids if estimates else None, not_begun=not_begun)
-
-
-def assemble_classifier(
-    problem: Problem,
-    param: Parameter,
-    classes: tuple[list[int], list[int], Buffer],
-    betas: list[Buffer],
-    reports: list[SolveReport],
-) -> Model:
-    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
-    labels, start, order = classes
-    k = len(labels)
-    used = bytearray(len(problem))
-    pairs = ((i, j) for i in range(k) for j in range(i + 1, k))
-    for (i, j), beta in zip(pairs, betas, strict=True):
-        folds.mark_used(used, beta, start[i], start[i + 1], start[j])
-    positions = marked(used)
-    rows = take_int32(order, positions)
-    return Model(
-        param,
-        k,
-        vectors_of(problem, rows, param),
-        assemble_coefficients(betas, positions, start, k),
-        filled("d", (report.rho for report in reports)),
-        tuple(labels),
-        tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
-        row_numbers=counted_from_one(rows),
-        columns=columns_of(problem.matrix, param),
-        reports=tuple(reports),
-    )
 
 
 def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:
@@ -402,9 +359,9 @@ def each_fold(
     kernels: KernelProvider,
 ) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
-    if folds_at_once.at_once(problem, param, len(bounds) - 1, observer, kernels):
+    if at_once(problem, param, len(bounds) - 1, observer, kernels):
         costs_of = partial(class_costs, param=param, observer=observer)
-        for fold in folds_at_once.solved_folds(problem, param, order, bounds, rand, observer, kernels, costs_of):
+        for fold in solved_folds(problem, param, order, bounds, rand, observer, kernels, costs_of):
             yield fold.predicted
         return
     for begin, end in pairwise(bounds):

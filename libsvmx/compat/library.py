@@ -60,7 +60,9 @@ def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_f
 
 
 def _observer(print_func: Any) -> Observer:
-    return Remarks(_warn) if print_func in (print_null, ctypes_print_null) else TrainingReport(_writer(print_func), _warn)
+    return (
+        Remarks(_warn) if print_func in (print_null, ctypes_print_null) else TrainingReport(_writer(print_func), _warn)
+    )
 
 
 def _writer(print_func: Any) -> Callable[[str], None]:

@@ -75,7 +75,9 @@ class Remarks(Observer):
         self.warned: set[tuple[Remark, str]] = set()
 
     def remark(self, kind: Remark, detail: str = "") -> None:
-        if self.warn and kind in REMARKS and (kind, detail) not in self.warned:  # once, not once for every pair and fold
+        if (
+            self.warn and kind in REMARKS and (kind, detail) not in self.warned
+        ):  # once, not once for every pair and fold
             self.warned.add((kind, detail))
             self.warn(REMARKS[kind].format(detail=detail))
 

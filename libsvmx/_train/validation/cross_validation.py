@@ -18,9 +18,9 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
-from libsvmx._train.folds_at_once import at_once, solved_folds
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
+from libsvmx._train.queue.folds_at_once import at_once, solved_folds
 from libsvmx._train.training import class_costs, draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of

@@ -1,4 +1,4 @@
-"""The folds of a cross-validation by a SolveQueue: their solves, inner folds included, and then their decision values."""
+"""The folds of a cross-validation by a SolveQueue: their solves, with inner folds, and then their decision values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, probability
 from libsvmx._train.observer import Remark, hears
-from libsvmx._train.pairs_at_once import INNER_FOLDS, QueuedPairs
 from libsvmx._train.prediction import labels_of
-from libsvmx.enums import SvmType
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._train.solve_queue import SolveQueue
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -116,7 +115,8 @@ class WaitingFold:
     def result(self, observer: Observer) -> FoldResult:
         """What came of it; the observer is told of it. Raises Stopped if it was not finished."""
         queue, n, k = self.queue, self.n_held, len(self.labels)
-        if queue.stopped and not all(map(queue.went_well, range(self.first, self.end))):
+        finished = all(map(queue.went_well, range(self.first, self.end)))
+        if queue.stopped and (not finished or self.param.probability):  # sigmoids come last
             raise Stopped(queue.stopped)
         values = queue.fold_values(self.number)
         if self.pairs is None:

@@ -1,11 +1,7 @@
-from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.tickets cimport svmx_tickets
-from libsvmx._kernels.cross cimport CrossKernel
-from libsvmx._kernels.gram cimport Gram, GramRows
-from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.smo.smo cimport Smo
-from libsvmx._train.formulation cimport Dual, Formulation, Recovered
+from libsvmx._kernels.gram cimport Gram
+from libsvmx._train.formulation cimport Formulation, Recovered
 
 
 cdef struct Task:
@@ -49,19 +45,10 @@ cdef struct Fold:
     Py_ssize_t values           # of decision values, row by row
 
 
-cdef class QueueControl(Control):
-    cdef svmx_tickets *tickets
-    cdef Task *task
-    cdef double looked              # when signals were let in, in nanoseconds
-
-
-cdef class SolveQueue:
+cdef class TaskList:
     cdef readonly Gram gram
     cdef readonly object param
     cdef object matrix              # the rows, in the order of ``gram``
-    cdef object limits
-    cdef object error               # what a signal handler or a thread has raised
-    cdef readonly object stopped    # SolveStatus, once the call has come to its end
     cdef Formulation of
     cdef bint doubled               # two variables for a row
     cdef const double[::1] targets
@@ -72,44 +59,22 @@ cdef class SolveQueue:
     cdef Py_ssize_t room_for_rows
     cdef Task *tasks
     cdef readonly Py_ssize_t n_tasks
-    cdef Py_ssize_t room_for_tasks, most_rows, n_out, n_values
+    cdef Py_ssize_t room_for_tasks
     cdef Sigmoid *sigmoids
     cdef readonly Py_ssize_t n_sigmoids
     cdef Py_ssize_t room_for_sigmoids
     cdef Fold *folds
     cdef readonly Py_ssize_t n_folds
-    cdef Py_ssize_t most_functions
+    cdef Py_ssize_t most_rows       # of a solve
+    cdef Py_ssize_t most_functions  # of a fold
+    cdef bint predicts              # decision values are wanted
     cdef list constants             # decision values that need no solve: (place, value)
-    cdef double[::1] label          # scratch of the sigmoids
-    cdef bint predicts
-    cdef double[::1] coefficient
-    cdef double[::1] value
-    cdef svmx_tickets tickets
-    cdef object crew
-    cdef void **worker
+    # what comes of it
+    cdef Py_ssize_t n_out
+    cdef Py_ssize_t n_values
+    cdef double[::1] coefficient    # (n_out,)
+    cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
     cdef int append(self, Py_ssize_t n_rows) except -1
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
-    cdef void fit(self, int64_t part) noexcept nogil
-    cdef void evaluate(self, int64_t part) noexcept nogil
-    cdef void work(self, int64_t part) noexcept with gil
-    cdef void look(self) noexcept with gil
-    cdef int failed(self, error) except -1
-
-
-cdef class Worker:
-    cdef SolveQueue queue
-    cdef QueueControl control
-    cdef GramRows kernel_rows
-    cdef CrossKernel cross
-    cdef Smo smo
-    cdef Dual dual
-    cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, panel
-    cdef int8_t[::1] group
-    cdef int32_t[::1] row
-    cdef int work(self) except -1 nogil
-    cdef int solve(self, Task *task) except -1 nogil
-    cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil
-    cdef void evaluate(self, const Fold *fold) noexcept nogil
-    cdef void decide(self, const Task *task, const double *coefficients, double rho) noexcept nogil

@@ -1,4 +1,4 @@
-"""One against one by a SolveQueue: all pairs of classes, and the inner folds of their probability estimates, at once."""
+"""One against one by a SolveQueue: all pairs of classes, and the inner folds of their probability estimates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from libsvmx._train.observer import Observer, Remark, hears
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
-    from libsvmx._train.solve_queue import SolveQueue
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
