@@ -52,7 +52,9 @@ if TYPE_CHECKING:
         SvmxError,
     )
     from libsvmx.sklearn import SVC as SVC
+    from libsvmx.sklearn import SVCCV as SVCCV
     from libsvmx.sklearn import SVR as SVR
+    from libsvmx.sklearn import SVRCV as SVRCV
     from libsvmx.sklearn import NuSVC as NuSVC
     from libsvmx.sklearn import NuSVR as NuSVR
     from libsvmx.sklearn import OneClassSVM as OneClassSVM
@@ -136,7 +138,7 @@ _HOME = {
 }
 
 # Need scikit-learn, so `import *` does without.
-_ESTIMATORS = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVR", "patch_sklearn", "unpatch_sklearn")
+_ESTIMATORS = ("NuSVC", "NuSVR", "OneClassSVM", "SVC", "SVCCV", "SVR", "SVRCV", "patch_sklearn", "unpatch_sklearn")
 
 _SOURCE = "meson.build"  # beside this file in the source folder alone; an editable install has a __path__ of its own
 

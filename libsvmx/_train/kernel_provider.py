@@ -141,6 +141,10 @@ class KernelProvider:
 
     def of(self, problem: Problem) -> tuple[Kernel, float]:
         """The kernel of the rows of ``problem``, which are among those of the whole, and ``budget_bytes``."""
+        return self.of_rows(problem.rows)
+
+    def of_rows(self, rows: Buffer) -> tuple[Kernel, float]:
+        """The same of rows of the matrix."""
         whole = self.whole or self.prepare()
-        members = take_int32(self.number, problem.rows)
+        members = take_int32(self.number, rows)
         return self.shared.part(members) if self.shared else whole.part(members), self.budget_bytes

@@ -125,7 +125,13 @@ def load_state(path: str, kind: type[AnyState], observer: Observer | None = None
     OSError          it cannot be read
     FormatError      anything about it is damaged, missing, contradictory, or of a later version
     """
-    content = read_bytes(path)
+    return state_of_bytes(read_bytes(path), path, kind, observer, **changes)
+
+
+def state_of_bytes(
+    content: bytes, path: str, kind: type[AnyState], observer: Observer | None = None, **changes: Any
+) -> AnyState:
+    """The state in the bytes of a file; ``path`` is what an error calls it. Raises as ``load_state``, but OSError."""
     try:
         record = _record(*_checked(content), changes)
         return restored(record, observer or Observer(), kind)

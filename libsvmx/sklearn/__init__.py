@@ -6,8 +6,12 @@
       base.py         what they share: training, attributes, predictions; open it first
       validation.py   scikit-learn's validation, cut short where it has nothing to find
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
-      training.py     training along the very path of scikit-learn's LIBSVM
+      updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
+      training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
       fitted.py       the trained model of an estimator, with what predicts by it
+    search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
+      search_folds.py     scores of the points, by columns of growing C or training by training
+      search_results.py   cv_results_
     patching.py       puts them in the place of scikit-learn's own; __main__.py does so for a script
 
 All of libsvmx that imports scikit-learn is here.
@@ -28,5 +32,6 @@ from libsvmx.sklearn.classifiers import SVC, NuSVC
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
 from libsvmx.sklearn.regressors import SVR, NuSVR
+from libsvmx.sklearn.search import SVCCV, SVRCV
 
-__all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM", "patch_sklearn", "unpatch_sklearn"]
+__all__ = ["SVC", "SVCCV", "SVR", "SVRCV", "NuSVC", "NuSVR", "OneClassSVM", "patch_sklearn", "unpatch_sklearn"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from copy import copy
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +29,7 @@ from libsvmx.io.transcript import REMARKS, TrainingReport
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.rows import gamma_of, kernel_values, matrix_of, weights_of
 from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
+from libsvmx.sklearn.updating import Updating
 from libsvmx.sklearn.validation import check_parameters, test_data, training_data
 
 try:
@@ -53,12 +55,12 @@ KERNELS = {
 # what a fit leaves, beside the names and the number of features
 FITTED = (
     *("_fitted", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_", "n_iter_"),
-    *("fit_status_", "optimality_", "shape_fit_", "classes_", "class_weight_"),
+    *("fit_status_", "optimality_", "shape_fit_", "classes_", "class_weight_", "row_ids_", "_kept"),
 )
 NO_LIMIT = 2**63 - 1  # iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l)
 
 
-class BaseSVM(BaseEstimator):
+class BaseSVM(Updating, BaseEstimator):
     """An estimator whose training is a dual problem for each pair of classes, or one."""
 
     _svm_type: ClassVar[SvmType]
@@ -78,12 +80,14 @@ class BaseSVM(BaseEstimator):
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "warm_start": ["boolean"],
         "refine": ["boolean"],
+        "keep_rows": ["boolean"],
     }
 
     kernel: Any
     max_iter: int
     warm_start: bool
     refine: bool
+    keep_rows: bool
     n_iter_: Any
     dual_coef_: Any
     support_vectors_: Any
@@ -126,18 +130,35 @@ class BaseSVM(BaseEstimator):
         ------
         ValueError      data or parameters that cannot be trained on
         """
+        return self._fit(X, y, sample_weight, keep=self.keep_rows, exact=self.refine)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any:
+        """Train; ``keep`` the rows; go on to the ``exact`` optimum."""
         self._forget()  # what is interrupted leaves no old model behind
         # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
         seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
         data = self._training_data(X, y, sample_weight)
         if self.verbose:
             print("[LibSVM]", end="")
-        observer = TrainingReport(sys.stdout.write) if self.verbose else Observer()
-        model = self._train(data, Rand(seed), observer)
+        param = self._parameter()
+        if exact:
+            check_exact(param, "refine=True" if self.refine else "partial_fit")
+        observer = limited(self._observer(), param.time_limit)
+        model = self._train(data.problem, param, Rand(seed), observer)
+        if exact and not keep:
+            model = refined(model, data.problem, observer)
         self.shape_fit_ = data.shape
-        self._read_off(model, data.rows, data.chosen)
+        support = np.asarray(model.row_numbers) - 1
+        support = support if data.chosen is None else data.chosen[support]
+        self._read_off(model, support, np.empty((0, 0)) if self._is_kernel else data.rows[support])
         self._tell_end(model)
-        self._fitted = FittedModel(model, data.training_rows)
+        fitted = FittedModel(model, data.training_rows)
+        if keep:
+            self._kept = self._keep(data, sparse.issparse(data.rows))
+            self.row_ids_ = self._kept.ids
+        self._fitted = fitted
+        if keep and exact and not self.fit_status_:
+            self._refine_kept(self._kept, observer)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -170,6 +191,10 @@ class BaseSVM(BaseEstimator):
             coef.flags.writeable = False
         return coef
 
+    def _shaped(self, values: FloatArray) -> FloatArray:
+        """Decision values, shape (n, number of functions), as ``decision_function`` gives them."""
+        return values.ravel()
+
     def _coefficients_by_function(self) -> FloatArray:
         """Coefficients of the support vectors in each decision function, shape (number of functions, n_sv)."""
         coef = self.dual_coef_
@@ -195,7 +220,7 @@ class BaseSVM(BaseEstimator):
         """What to train on; sets ``_gamma``, and what is known of features and classes. Raises ValueError."""
         if callable(self.kernel):
             check_consistent_length(X, y)
-            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else X
+            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else copy(X)
             rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
         else:
             training_rows = None
@@ -214,12 +239,12 @@ class BaseSVM(BaseEstimator):
         )
         return TrainingData(problem, rows, chosen, training_rows, X.shape if hasattr(X, "shape") else (n,))
 
-    def _train(self, data: TrainingData, rand: Rand, observer: Observer) -> Model:
+    def _observer(self) -> Observer:
+        """Who is told of what happens."""
+        return TrainingReport(sys.stdout.write) if self.verbose else Observer()
+
+    def _train(self, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
         """The model. Raises DataError, ParameterError."""
-        param, problem = self._parameter(), data.problem
-        observer = limited(observer, param.time_limit)
-        if self.refine:
-            check_exact(param, "refine=True")
         if self.max_iter == 0:
             return train_without_steps(problem, param, rand, observer)
         warm = self._warm_start(problem, param) if self.warm_start else None
@@ -227,7 +252,7 @@ class BaseSVM(BaseEstimator):
         self.__dict__.pop("_known", None)
         if warm:
             self._known = fingerprint(problem, param), warm.found
-        return refined(model, problem, observer) if self.refine else model
+        return model
 
     def _warm_start(self, problem: Problem, param: Parameter) -> WarmStart:
         """From the last training, if that was over the same rows and classes."""
@@ -282,20 +307,16 @@ class BaseSVM(BaseEstimator):
             **own,
         )
 
-    def _read_off(self, model: Model, rows: Any, chosen: IntArray | None) -> None:
-        """Set scikit-learn's attributes. ``chosen``: rows that were trained on, in their order."""
-        positions = np.asarray(model.row_numbers) - 1
-        self.support_ = positions if chosen is None else chosen[positions]
+    def _read_off(self, model: Model, support: IntArray, vectors: Any) -> None:
+        """Set scikit-learn's attributes, of a model with support vectors ``vectors``, whose rows are ``support``."""
+        self.support_ = support
         coef = model.sv_coef.copy()
         self.intercept_ = -model.rho
         if self._svm_type.is_classification and model.nr_class == 2:  # LIBSVM's first class is the positive one
             coef, self.intercept_ = -coef, -self.intercept_
-        if self._is_kernel:
-            self.support_vectors_ = np.empty((0, 0))
-        else:
-            self.support_vectors_ = rows[self.support_]
-        if sparse.issparse(rows):
-            self.support_vectors_ = as_configured(self.support_vectors_)
+        self.support_vectors_ = vectors
+        if sparse.issparse(vectors):
+            self.support_vectors_ = as_configured(vectors)
             coef = as_configured(sparse.csr_array(coef))
         self.dual_coef_ = coef
         self.n_support_ = np.array(model.class_sv or (model.n_sv,), dtype=np.int32)

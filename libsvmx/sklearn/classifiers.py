@@ -7,7 +7,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import compute_class_weight
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,12 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
 
 
-def _gives_probabilities(estimator: BaseClassifier) -> bool:
+def gives_probabilities(estimator: BaseClassifier) -> bool:
     """Raises AttributeError, which hides the method, without ``probability``."""
     if not estimator.probability:
         raise AttributeError("predict_proba is not available when probability=False")
@@ -58,11 +59,42 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             "ovo" shape (n_samples, k (k - 1) / 2), of the pairs (0, 1), (0, 2), …, positive for the first of a pair.
         """
         tests = self._tests(X)
-        values = self._fitted.values(tests, self._threads)
+        return self._shaped(self._fitted.values(tests, self._threads))
+
+    @OfferedIf(may_go_on)
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Any:
+        """Rows join, as in ``SVR.partial_fit``; a label that is new makes a new class, trained against each other one.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)       with the first call of two classes at least
+        classes : array, default=None         need not be given; labels that are not among them are refused
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self, with the new rows at the end of ``row_ids_``
+        """
+        if classes is not None and not np.isin(y, classes).all():
+            raise ValueError("y has labels that are not among classes")
+        return self._join(X, y, sample_weight)
+
+    def _shaped(self, values: FloatArray) -> FloatArray:
         k = len(self.classes_)
         if k == 2:
             return -values.ravel()
-        return _ovr_decision_function(values < 0, -values, k) if self.decision_function_shape == "ovr" else values
+        if self.decision_function_shape == "ovo":
+            return values
+        shaped: FloatArray = _ovr_decision_function(values < 0, -values, k)
+        for row in np.flatnonzero(np.isnan(values).any(axis=1)):  # left out, of a class of which nothing is left
+            pairs = [pair for pair, value in zip(combinations(range(k), 2), values[row], strict=True) if value == value]
+            left = sorted({c for pair in pairs for c in pair})
+            own = values[row : row + 1, ~np.isnan(values[row])]
+            shaped[row] = np.nan
+            shaped[row, left] = _ovr_decision_function(own < 0, -own, len(left))[0]
+        return shaped
 
     def predict(self, X: Any) -> Any:
         """Predict the classes of rows.
@@ -86,7 +118,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             codes = super().predict(X)
         return self.classes_.take(codes.astype(np.intp))
 
-    @available_if(_gives_probabilities)
+    @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities of the classes by Platt's method, with ``probability=True`` only.
 
@@ -106,7 +138,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             raise NotFittedError("predict_proba is not available when fitted with probability=False")
         return self._fitted.probabilities(tests, self._threads)
 
-    @available_if(_gives_probabilities)
+    @available_if(gives_probabilities)
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithms of ``predict_proba``."""
         return np.log(self.predict_proba(X))
@@ -180,6 +212,7 @@ class SVC(BaseClassifier):
     max_time : float or None, default=None    seconds after which training ends with what it has
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
+    keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
 
     Attributes
     ----------
@@ -196,6 +229,7 @@ class SVC(BaseClassifier):
     fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
     optimality_ : float                                          largest KKT gap of a dual problem
     shape_fit_ : tuple                                           of X
+    row_ids_ : array of int64                                    numbers of the rows that are kept, as of ``unlearn``
     n_features_in_, feature_names_in_                            as scikit-learn has them
 
     Examples
@@ -235,6 +269,7 @@ class SVC(BaseClassifier):
         max_time: float | None = None,
         warm_start: bool = False,
         refine: bool = False,
+        keep_rows: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -256,6 +291,7 @@ class SVC(BaseClassifier):
         self.max_time = max_time
         self.warm_start = warm_start
         self.refine = refine
+        self.keep_rows = keep_rows
 
 
 class NuSVC(BaseClassifier):
@@ -300,6 +336,7 @@ class NuSVC(BaseClassifier):
         max_time: float | None = None,
         warm_start: bool = False,
         refine: bool = False,
+        keep_rows: bool = False,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -321,3 +358,4 @@ class NuSVC(BaseClassifier):
         self.max_time = max_time
         self.warm_start = warm_start
         self.refine = refine
+        self.keep_rows = keep_rows

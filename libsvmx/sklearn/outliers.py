@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
+from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
@@ -63,6 +64,7 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         max_time: float | None = None,
         warm_start: bool = False,
         refine: bool = False,
+        keep_rows: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -79,14 +81,21 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.refine = refine
+        self.keep_rows = keep_rows
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Train on rows, as ``SVR.fit`` does; ``y`` is ignored."""
         super().fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
         return self
 
-    def _read_off(self, model: Model, rows: Any, chosen: IntArray | None) -> None:
-        super()._read_off(model, rows, chosen)
+    @OfferedIf(may_go_on)
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
+        """Rows join, as in ``SVR.partial_fit``; ``y`` is ignored."""
+        super().partial_fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
+        return self
+
+    def _read_off(self, model: Model, support: IntArray, vectors: Any) -> None:
+        super()._read_off(model, support, vectors)
         self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> Any:

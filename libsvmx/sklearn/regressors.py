@@ -33,6 +33,7 @@ class SVR(RegressorMixin, BaseSVM):
     max_time : float or None, default=None    seconds after which training ends with what it has
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
+    keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
 
     Attributes
     ----------
@@ -46,6 +47,7 @@ class SVR(RegressorMixin, BaseSVM):
     fit_status_ : int                                            0, or 1 if training ended before ``tol`` was reached
     optimality_ : float                                          largest KKT gap of a dual problem
     shape_fit_ : tuple                                           of X
+    row_ids_ : array of int64                                    numbers of the rows that are kept, as of ``unlearn``
     n_features_in_, feature_names_in_                            as scikit-learn has them
 
     Examples
@@ -81,6 +83,7 @@ class SVR(RegressorMixin, BaseSVM):
         max_time: float | None = None,
         warm_start: bool = False,
         refine: bool = False,
+        keep_rows: bool = False,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -98,6 +101,7 @@ class SVR(RegressorMixin, BaseSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.refine = refine
+        self.keep_rows = keep_rows
 
 
 class NuSVR(RegressorMixin, BaseSVM):
@@ -139,6 +143,7 @@ class NuSVR(RegressorMixin, BaseSVM):
         max_time: float | None = None,
         warm_start: bool = False,
         refine: bool = False,
+        keep_rows: bool = False,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -156,3 +161,4 @@ class NuSVR(RegressorMixin, BaseSVM):
         self.max_time = max_time
         self.warm_start = warm_start
         self.refine = refine
+        self.keep_rows = keep_rows

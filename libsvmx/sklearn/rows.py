@@ -22,6 +22,14 @@ if TYPE_CHECKING:
 WITH_ZEROS = {"allow_all_zero_weights": True} if "allow_all_zero" in str(signature(_check_sample_weight)) else {}
 
 
+def joining_weights(sample_weight: Any, X: Any) -> FloatArray | None:
+    """Weights of rows that join, shape (n,), 0 of what does not count; None: each counts once. Raises ValueError."""
+    if sample_weight is None:
+        return None
+    weights: FloatArray = _check_sample_weight(sample_weight, X, dtype=np.float64, **WITH_ZEROS)
+    return np.maximum(weights, 0.0)
+
+
 def matrix_of(X: Any, is_kernel: bool) -> CsrMatrix:
     """Validated rows, or rows of kernel values."""
     if is_kernel:

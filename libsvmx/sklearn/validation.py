@@ -37,6 +37,12 @@ def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     return X, y
 
 
+def more_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """As ``training_data``, of rows that join others: with as many features, of the same names. Raises ValueError."""
+    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
+    return X, y
+
+
 def test_data(estimator: Any, X: Any) -> Any:
     """``validate_data`` of rows to predict. Raises ValueError."""
     known = vars(estimator)

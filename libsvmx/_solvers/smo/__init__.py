@@ -9,6 +9,7 @@ Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; the choice of pairs: F
         ──holds──>  GBar                   ──holds──>  DeferredUpdates, of shrunk variables (deferred.pyx)
     hard_margin.py                where C is infinite: whether there is an optimum
     WarmSmo (warm.pyx)  ──inherits──>  Smo    start, shrinking and reconstruction from known scores; no GBar
+    GrowingSmo (growing.pyx)  ──inherits──>  WarmSmo    one C after the other
     ChunkedSmo, in libsvmx/_solvers/decomposition  ──inherits──>  WarmSmo
     double_smo.pyx                pair steps in double over the state of a path, where no path leads on
 

@@ -6,7 +6,7 @@ change does to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from operator import index as whole_number
@@ -19,7 +19,7 @@ from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.assembly import assemble_classifier, assemble_single
 from libsvmx._train.checks import check_problem
-from libsvmx._train.counting import rows_of_state
+from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
@@ -88,6 +88,21 @@ class State:
             if self._model is None:
                 self._model = self._assemble()
             return self._model
+
+    def model_by_class(self, labels: Sequence[int]) -> Model:
+        """The model as a training on the rows sorted by class would give it, with its classes called 0, 1, ….
+
+        ``labels``: all classes of rows that count, in the order that they are to have.
+        """
+        with self._at_rest():
+            rows = rows_of_state(self.problem, self.param)
+            rank = {label: at for at, label in enumerate(labels)}
+            targets = np.asarray(self.problem.targets)[rows].astype(np.int64).tolist()
+            order = rows[np.argsort([rank[label] for label in targets], kind="stable")]
+            model = self._assembled(self.problem.take(order.data), self._ids[order])
+            assert model.row_numbers is not None
+            numbers = (order + 1)[np.asarray(model.row_numbers) - 1].astype(np.int32)
+            return replace(model, class_labels=tuple(range(len(labels))), row_numbers=numbers.data)
 
     @property
     def gap(self) -> float:
@@ -305,6 +320,8 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
     index = PairIndex(param, problem, observer)
+    if param.svm_type.is_classification:
+        tell_dropped(problem, problem.take(rows_of_state(problem, param).data), observer)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
     state.binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
@@ -327,8 +344,6 @@ def check_kept(param: Parameter) -> None:
         raise ParameterError("a state needs a kernel that it can compute for new rows, not a precomputed one")
     if param.probability:
         raise ParameterError("a state has no probability estimates: they come from cross-validation")
-    if any(weight == 0 for _, weight in param.weights):
-        raise ParameterError("a state cannot be kept with a class of weight 0: leave its rows out")
 
 
 def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:

@@ -17,7 +17,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.formulation import coefficient_sums
-from libsvmx._train.limits import control_of
+from libsvmx._train.limits import ask, control_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
@@ -179,6 +179,7 @@ class Transaction:
         self.touched.append(binary)
         binary.retrained = False
         with errors_of_a_path(UNCHANGED), binary.timed():
+            ask(self.observer)
             binary.state.append(kernel, fresh.data, *bounds, self.control())
             try:
                 binary.path.update(len(fresh), gone.data, total, self.control())

@@ -1,0 +1,148 @@
+"""SMO at one C after the other, in C-SVC and epsilon-SVR: what a column of a grid search asks of one fold.
+
+Each optimum is where the next, larger C starts (``scaled_start`` tells why), and nothing is made anew between them: variables
+keep their positions, and kernel rows stay in the store. Rows to predict go along as variables without a box, whose scores
+
+    V = -K beta        so that their decision values are -V - rho
+
+are made current at each optimum, from the one before: no support vector is met twice unless its beta has moved.
+"""
+
+from libc.math cimport HUGE_VAL
+from libc.stdint cimport int64_t
+
+from time import perf_counter
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import zeros
+from libsvmx._core.stopping import Stopped
+from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._problem.dual cimport DualProblem
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.smo.warm cimport WarmSmo
+
+# A coefficient at this share of its bound is there, but for rounding.
+cdef double ALMOST = 1 - 1e-12
+
+
+def solve(DualProblem problem, Py_ssize_t n_tests, Kernel kernel, double budget_bytes, Control control, growths,
+          int n_threads=1):
+    """Solve ``problem``, then again with its box ``growth`` times as large, for each of ``growths``.
+
+    Parameters
+    ----------
+    problem : DualProblem       of one group, whose start is beta = 0 and whose sum of beta is 0
+    n_tests : int               rows to predict, which follow those of the problem in ``kernel``
+    kernel : Kernel             of both
+    growths : sequence of float     each at least 1
+
+    Returns
+    -------
+    list of (values, width, iterations, seconds, converged), one for the problem and one for each growth; values: decision
+    values of the rows to predict, buffer of float64; width: of the interval in which rho may lie, 0 but where all coefficients
+    are at bounds
+
+    Raises
+    ------
+    Stopped, KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    """
+    if problem.groups != 1:
+        raise ValueError("sums of beta that grow with C have no start at a smaller one")
+    cdef GrowingSmo smo = GrowingSmo(with_tests(problem, kernel.n - n_tests, n_tests), kernel, budget_bytes, control, n_threads)
+    found = [smo.optimum()]
+    for growth in growths:
+        began = perf_counter()
+        smo.grow(growth)
+        found.append(smo.optimum(began))
+    return found
+
+
+def with_tests(DualProblem problem, Py_ssize_t n_rows, Py_ssize_t n_tests):
+    """``problem`` over ``n_rows`` rows, with a variable without a box for each row to predict, and V at beta = 0."""
+    cdef Py_ssize_t m = problem.size, size = problem.size + n_tests
+    linear, lower, upper, beta = (zeros("d", size) for _ in range(4))
+    group, row = zeros("b", size), zeros("i", size)
+    linear[:m], lower[:m], upper[:m], row[:m] = problem.linear, problem.lower, problem.upper, problem.row
+    row[m:] = ramp(n_rows + n_tests)[n_rows:]
+    return DualProblem(linear, lower, upper, group, row, beta, linear)
+
+
+cdef class GrowingSmo(WarmSmo):
+    def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
+        WarmSmo.__init__(self, problem, kernel, budget_bytes, control, n_threads)
+        self.kept_beta, self.kept_scores = zeros("d", self.total), zeros("d", self.total)
+        self.add_start()
+
+    cdef object optimum(self, began=None):
+        """Solve from where it stands. Raises Stopped."""
+        cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
+        cdef bint converged = True
+        cdef Py_ssize_t p
+        cdef double rho
+        began = perf_counter() if began is None else began
+        self.iterations = 0
+        with nogil:
+            if self.size:
+                converged = self.iterate(limit)
+        if self.control.stopped:
+            raise Stopped(self.control.stopped)
+        self.make_current(self.size, self.total)
+        rho = self.calculate_rho(0)
+        values_ = zeros("d", self.total - self.size)
+        cdef double[::1] values = values_
+        for p in range(self.size, self.total):
+            values[p - self.size] = -self.V[p] - rho
+        return values_, self.width(), self.iterations, perf_counter() - began, bool(converged)
+
+    cdef double width(self) noexcept nogil:
+        """Of the interval in which rho may lie. A coefficient that is free by rounding alone does not narrow it."""
+        cdef Py_ssize_t p
+        cdef double highest = -HUGE_VAL, lowest = HUGE_VAL
+        cdef bint upper
+        for p in range(self.size):
+            upper = self.alpha[p] > self.C[p] * ALMOST
+            if not upper and self.alpha[p] > self.C[p] * (1 - ALMOST):
+                return 0.0
+            if upper == (self.y[p] > 0):
+                lowest = min(lowest, self.V[p])
+            else:
+                highest = max(highest, self.V[p])
+        return max(0.0, lowest - highest)
+
+    cdef int grow(self, double growth) except -1:
+        """The box, ``growth`` times as large, and the start in it: see ``scaled_start``."""
+        cdef Py_ssize_t p
+        cdef double factor = self.factor(growth)
+        for p in range(self.size):
+            self.C[p] *= growth
+            self.alpha[p] *= factor
+            if self.alpha[p] > self.C[p] * ALMOST:
+                self.alpha[p] = self.C[p]
+            self.update_status(p)
+            self.kept_beta[self.variable[p]] = self.y[p] * self.alpha[p]
+        for p in range(self.total):
+            self.V[p] = self.linear[p] + factor * (self.V[p] - self.linear[p])
+            self.kept_scores[self.variable[p]] = self.V[p]
+        self.start_beta, self.start_scores = self.kept_beta, self.kept_scores
+        self.max_violator = -2
+        if self.control.shrinking:
+            with nogil:
+                self.shrink()
+        return 0
+
+    cdef double factor(self, double growth) noexcept nogil:
+        """By what the coefficients grow: 1 where most are free, else to the best point of the ray within the box."""
+        cdef Py_ssize_t p, n_free = 0, n_bounded = 0
+        cdef double curvature = 0.0, slope = 0.0, beta
+        for p in range(self.size):
+            if self.alpha[p] > 0:
+                if self.alpha[p] > self.C[p] * ALMOST:
+                    n_bounded += 1
+                else:
+                    n_free += 1
+                beta = self.y[p] * self.alpha[p]
+                slope += beta * self.linear[p]
+                curvature += beta * (self.linear[p] - self.V[p])
+        if n_bounded <= n_free or curvature <= 0:
+            return 1.0
+        return max(1.0, min(slope / curvature, growth))

@@ -1,0 +1,154 @@
+"""The rows that an estimator keeps, and the state in which rows can join and leave them.
+
+    KeptRows: rows, codes of their classes or targets, weights   ──follow──>   State (libsvmx._train.updating)
+
+Codes are given in the order in which classes come, and stay what they are; ``labels`` has the class of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._train.limits import limited
+from libsvmx._train.problem import Problem
+from libsvmx._train.updating.from_model import state_at
+from libsvmx._train.updating.state import check_kept
+from libsvmx.api.state import State
+from libsvmx.io.statefile import state_bytes, state_of_bytes
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._typing import FloatArray, Ids, IntArray
+    from libsvmx.sklearn.training import TrainingData
+
+# parameters that a state depends on, beside C, which it can follow
+FIXED = ("kernel", "degree", "gamma", "coef0", "nu", "epsilon", "class_weight")
+
+
+class KeptRows:
+    """KeptRows(problem, labels, sparse, given): pickles as plain arrays, its state as the bytes of a state file.
+
+    Attributes
+    ----------
+    labels : ndarray or None       the class of each code; None without classes
+    sparse : bool                  whether the first rows were, and attributes are
+    given : dict                   parameters of the estimator that may not change
+    """
+
+    __slots__ = ("given", "kept", "labels", "saved", "sparse", "standing")
+
+    def __init__(self, problem: Problem | None, labels: Any, sparse: bool, given: dict[str, Any]) -> None:
+        self.kept, self.labels, self.sparse, self.given = problem, labels, sparse, given
+        self.standing: State | None = None
+        self.saved: bytes | None = None  # a state that has not been needed since it was unpickled
+
+    @classmethod
+    def of_training(cls, data: TrainingData, labels: Any, sparse: bool, given: dict[str, Any]) -> KeptRows:
+        """All rows of a training in the order in which they were given; those that do not count have weight 0."""
+        matrix, part = data.problem.matrix, data.problem
+        n = matrix.n_rows
+        counting = np.arange(n) if data.chosen is None else data.chosen
+        targets, weights = np.zeros(n), np.zeros(n)
+        targets[counting] = part.targets
+        weights[counting] = 1.0 if part.sample_weight is None else part.sample_weight
+        weighted = None if (weights == 1).all() else weights.data
+        return cls(Problem(matrix, targets.data, sample_weight=weighted), labels, sparse, given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.standing is not None:
+            self.saved = state_bytes(self.standing)
+        rows = None
+        if self.kept is not None:
+            weights = self.kept.sample_weight
+            rows = self.kept.matrix, bytes(self.kept.targets), None if weights is None else bytes(weights)
+        return _unpickled, (rows, self.labels, self.sparse, self.given, self.saved)
+
+    @property
+    def state(self) -> State | None:
+        """The state, once one was made."""
+        if self.standing is None and self.saved is not None:
+            self.standing = state_of_bytes(self.saved, "the pickled state", State)
+            self.saved = None
+        return self.standing
+
+    @property
+    def problem(self) -> Problem:
+        """All rows, with codes of classes or targets, and weights."""
+        found = self.state.problem if self.state is not None else self.kept
+        assert found is not None
+        return found
+
+    @property
+    def ids(self) -> Ids:
+        """The number of each row, ascending: ndarray of int64."""
+        return np.arange(len(self.problem)) if self.state is None else self.state.ids
+
+    def make_state(self, model: Model, weights: tuple[tuple[int, float], ...], observer: Observer) -> State:
+        """The state of all rows, from a model trained on those that count, in the order of their classes.
+
+        ``weights``: factors of C by code. Raises ParameterError, StoppedEarly.
+        """
+        problem = self.problem
+        param = replace(model.param, probability=False, weights=weights)
+        check_kept(param)
+        observer = limited(observer, param.time_limit)
+        rows = counting_order(problem, self.labels is not None)
+        assert model.row_numbers is not None
+        made = state_at(problem, param, model, rows[np.asarray(model.row_numbers) - 1], observer, State)
+        self.standing, self.kept = made, None
+        return made
+
+    def add_labels(self, labels: list[Any]) -> None:
+        """Give codes to classes that may come."""
+        fresh = np.array([label for label in labels if label not in self.labels.tolist()])
+        if len(fresh) and _kind(fresh) == _kind(self.labels):
+            self.labels = self.codes(fresh)[1]
+
+    def codes(self, y: Any) -> tuple[FloatArray, Any]:
+        """Codes of labels, shape of y, and the labels of all codes. Raises ValueError for labels of another kind."""
+        if _kind(y) != _kind(self.labels):
+            raise ValueError(f"labels are of type {y.dtype}, those before of type {self.labels.dtype}")
+        known = {label: code for code, label in enumerate(self.labels.tolist())}
+        fresh = [label for label in np.unique(y).tolist() if label not in known]
+        known.update((label, len(known) + at) for at, label in enumerate(fresh))
+        labels = np.concatenate([self.labels, np.array(fresh, dtype=y.dtype)]) if fresh else self.labels
+        return np.array([known[label] for label in y.tolist()], dtype=np.float64), labels
+
+    def classes(self, rows: Any = None) -> tuple[Any, list[int]]:
+        """The classes of rows that count, sorted, and their codes. ``rows``: a mask; None: all rows."""
+        problem = self.problem
+        counts = np.ones(len(problem), bool) if problem.sample_weight is None else np.asarray(problem.sample_weight) > 0
+        if rows is not None:
+            counts &= rows
+        codes = np.unique(np.asarray(problem.targets)[counts]).astype(int)
+        order = np.argsort(self.labels[codes], kind="stable")
+        return self.labels[codes][order], codes[order].tolist()
+
+
+def counting_order(problem: Problem, by_class: bool) -> IntArray:
+    """The rows that count, in the order in which estimators train on them."""
+    counts = np.ones(len(problem), bool) if problem.sample_weight is None else np.asarray(problem.sample_weight) > 0
+    rows = np.flatnonzero(counts).astype(np.int32)
+    return rows[np.argsort(np.asarray(problem.targets)[rows], kind="stable")] if by_class else rows
+
+
+def _kind(labels: Any) -> str:
+    """Numbers, text, or anything else: what can be sorted together."""
+    kind = labels.dtype.kind
+    return "number" if kind in "iubf" else "text" if kind in "US" else kind
+
+
+def _unpickled(rows: Any, labels: Any, sparse: bool, given: dict[str, Any], saved: bytes | None) -> KeptRows:
+    problem = None
+    if rows is not None:
+        matrix, targets, weights = rows
+        doubles = [None if raw is None else memoryview(raw).cast("d") for raw in (targets, weights)]
+        assert doubles[0] is not None
+        problem = Problem(matrix, doubles[0], sample_weight=doubles[1])
+    made = KeptRows(problem, labels, sparse, given)
+    made.saved = saved
+    return made

@@ -1,0 +1,423 @@
+"""SVCCV and SVRCV: C and gamma chosen by cross-validation within one fit."""
+
+from __future__ import annotations
+
+from inspect import signature
+from itertools import product
+from numbers import Integral, Real
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import GridSearchCV, check_cv
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from libsvmx.sklearn.base import KERNELS, BaseSVM
+from libsvmx.sklearn.classifiers import SVC, gives_probabilities
+from libsvmx.sklearn.regressors import SVR
+from libsvmx.sklearn.search_folds import FoldSearch
+from libsvmx.sklearn.search_results import results_of
+from libsvmx.sklearn.validation import test_data, training_data
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# LIBSVM's guide: powers of 4 from these exponents of 2 on; 10 of them end at 2^13 and 2^3.
+FIRST_C, FIRST_GAMMA, STEP = -5, -15, 2
+# Newer versions of GridSearchCV give sample_weight to a scorer that takes it.
+WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
+
+
+class BaseSearch(BaseEstimator):
+    """What SVCCV and SVRCV share. Their parameters are those of ``_kind``, and those of the search."""
+
+    _kind: ClassVar[type[BaseSVM]]
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "gammas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "kernel": [StrOptions(set(KERNELS)), callable],
+        **{
+            name: BaseSVM._parameter_constraints[name] for name in ("degree", "coef0", "shrinking", "tol", "cache_size")
+        },
+        "cv": ["cv_object"],
+        "scoring": [str, callable, None],
+        "refit": ["boolean", callable],
+        "n_jobs": [Integral, None],
+    }
+
+    kernel: Any
+    Cs: Any
+    gammas: Any
+    cv: Any
+    scoring: Any
+    refit: Any
+    n_jobs: int | None
+    best_estimator_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        tags.input_tags.sparse = self.kernel != "precomputed"
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "best_estimator_" in vars(self)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:
+        """Search, then train on all rows with the best C and gamma.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` the kernel matrix, shape (n_samples, n_samples).
+        y : array of shape (n_samples,)
+            Labels of any kind, or targets.
+        sample_weight : array of shape (n_samples,), default=None
+            What each row counts for in the trainings; in the scores, too, where GridSearchCV of the installed
+            scikit-learn has it so.
+        groups : array of shape (n_samples,), default=None
+            For a splitter such as GroupKFold.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError      data or parameters that cannot be trained on, also in a single fold
+        """
+        for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
+            delattr(self, name)  # what is interrupted leaves no old model behind
+        if callable(self.kernel):
+            rows, y = X, column_or_1d(y, warn=True)
+        else:
+            rows, y = training_data(self, X, y)
+        if self._kind is SVC:
+            check_classification_targets(y)
+        else:
+            y = np.asarray(y, dtype=np.float64)
+        estimator = self._estimator()
+        scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
+        cv = check_cv(self.cv, y, classifier=isinstance(estimator, SVC))
+        splits = list(cv.split(rows, y, groups))
+        costs, gammas = self._costs(), self._gammas()
+        weighted = WEIGHTS_SCORES and (scorer is None or _takes_weights(scorer))
+        search = FoldSearch(
+            estimator, rows, y, sample_weight, splits, costs, gammas, scorer, weighted, effective_n_jobs(self.n_jobs)
+        )
+        if search.has_columns:
+            search.columns()
+            search.confirm()
+        else:
+            search.trainings()
+        names = ("C",) if gammas == [None] else ("C", "gamma")
+        points = [dict(zip(names, values, strict=False)) for values in product(costs, gammas)]
+        self._take(estimator, points, results_of(points, search.scores), rows, y, sample_weight)
+        self.n_splits_, self.scorer_ = len(splits), check_scoring(estimator, self.scoring)
+        return self
+
+    def _take(
+        self, estimator: Any, points: list[dict[str, Any]], results: dict[str, Any], X: Any, y: Any, sample_weight: Any
+    ) -> None:
+        """Set what the search has found, and train with the best point."""
+        if callable(self.refit):
+            best = self.refit(results)
+            if not isinstance(best, Integral) or not 0 <= int(best) < len(points):
+                raise ValueError(f"refit must return the index of one of {len(points)} points, not {best!r}")
+        else:
+            best = results["rank_test_score"].argmin()
+        best = int(best)
+        estimator.set_params(**points[best])
+        begun = perf_counter()
+        if self.refit:
+            estimator.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+            self.refit_time_ = perf_counter() - begun
+        self.cv_results_, self.best_index_, self.best_params_ = results, best, points[best]
+        self.C_, self.gamma_ = estimator.C, estimator.gamma
+        self.best_score_ = float(results["mean_test_score"][best])
+        self.Cs_ = np.array(self._costs())
+        gammas = self._gammas()
+        self.gammas_ = np.array(gammas, dtype=object if any(isinstance(g, str) for g in gammas) else None)
+        if self.refit:
+            self.best_estimator_ = estimator
+            if hasattr(estimator, "classes_"):
+                self.classes_ = estimator.classes_
+
+    def _estimator(self) -> Any:
+        """An unfitted one of ``_kind`` with all parameters that it knows."""
+        own = self.get_params(deep=False)
+        estimator = self._kind(**{name: own[name] for name in signature(self._kind).parameters if name in own})
+        if hasattr(self, "random_state"):  # one for all points, and what is shared is moved on once
+            estimator.set_params(random_state=check_random_state(self.random_state).randint(np.iinfo("i").max))
+        return estimator
+
+    def _costs(self) -> list[float]:
+        costs = _axis("Cs", self.Cs, FIRST_C)
+        if any(isinstance(C, str) or not C > 0 for C in costs):
+            raise ValueError(f"Cs must be numbers > 0, not {costs}")
+        return costs
+
+    def _gammas(self) -> list[Any]:
+        if self.kernel in ("linear", "precomputed") or callable(self.kernel):
+            return [None]
+        gammas = _axis("gammas", self.gammas, FIRST_GAMMA)
+        if any(gamma not in ("scale", "auto") if isinstance(gamma, str) else not gamma >= 0 for gamma in gammas):
+            raise ValueError(f"gammas must be numbers >= 0, 'scale' or 'auto', not {gammas}")
+        return gammas
+
+    def _best(self, X: Any) -> tuple[Any, Any]:
+        """The best estimator, and rows as it takes them. Raises NotFittedError, ValueError."""
+        check_is_fitted(self)
+        return self.best_estimator_, X if callable(self.kernel) else test_data(self, X)
+
+    def predict(self, X: Any) -> Any:
+        """Predict the targets of rows by the best model.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        best, X = self._best(X)
+        return best.predict(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """What ``scoring`` says of the best model on other rows; accuracy or R^2 without one.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        best, X = self._best(X)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self.scorer_(best, X, y, **weights))
+
+
+def _axis(name: str, given: Any, first: int) -> list[Any]:
+    """The values of an axis; of a number so many powers of 4 from 2^first on. Raises ValueError."""
+    if isinstance(given, Integral):
+        return [2.0 ** (first + STEP * k) for k in range(int(given))]
+    values: Sequence[Any] = list(given)
+    if not values or not all(isinstance(value, (str, Real)) for value in values):
+        raise ValueError(f"{name} must be a number of values, or a list of them, not {given!r}")
+    return [value if isinstance(value, str) else float(value) for value in values]
+
+
+def _takes_weights(scorer: Any) -> bool:
+    """Whether a scorer can be given weights."""
+    if hasattr(scorer, "_accept_sample_weight"):
+        return bool(scorer._accept_sample_weight())
+    return "sample_weight" in signature(scorer).parameters
+
+
+class SVCCV(ClassifierMixin, BaseSearch):
+    """C-support vector classification whose C and gamma are chosen by cross-validation.
+
+    It finds what ``GridSearchCV(SVC(), {"C": Cs, "gamma": gammas}, cv=cv).fit(X, y)`` finds, many times as fast: the
+    trainings of one gamma share kernel rows, each starts from the one with the next smaller C of the same fold, and
+    the rows to score are followed on the way.
+
+    The optima are the same to ``tol``, so a row near the border may be predicted otherwise. With the default scoring
+    the points that may be the best are trained once more where they have such rows, along the path of ``SVC``: the
+    best point and its score are then those of GridSearchCV, and of equal scores the first of ``cv_results_`` wins, as
+    there. Trainings that cannot start from a smaller C are made one by one, with the very scores of GridSearchCV:
+    those of sigmoid, callable and precomputed kernels, of an infinite C, and where ``scoring`` is a function of its
+    own or asks for probabilities.
+
+    Parameters
+    ----------
+    Cs : int or array-like, default=10             a number: so many powers of 4 from 2^-5 on
+    gammas : int or array-like, default=10         a number: so many powers of 4 from 2^-15 on; floats, 'scale' and
+                                                   'auto'. Not used by kernels without gamma
+    kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
+    degree : int, default=3                        of 'poly'
+    coef0 : float, default=0.0                     of 'poly' and 'sigmoid'
+    cv : int, splitter or iterable, default=None   folds, as of GridSearchCV: None is 5, stratified
+    scoring : str, callable or None, default=None  None is accuracy
+    refit : bool or callable, default=True         whether to train on all rows at the end; a callable is given
+                                                   ``cv_results_`` and returns the index of the best point
+    n_jobs : int or None, default=None             threads, as joblib counts: None is 1, -1 all; no result depends on it
+    shrinking : bool, default=True
+    probability : bool, default=False
+    tol : float, default=1e-3
+    cache_size : float, default=200                MB for kernel rows, of all threads together
+    class_weight : dict, 'balanced' or None, default=None
+    decision_function_shape : {'ovr', 'ovo'}, default='ovr'
+    break_ties : bool, default=False
+    random_state : int, RandomState or None, default=None      draws the folds behind probabilities
+
+    Attributes
+    ----------
+    C_, gamma_ : float                             the best; ``gamma_`` may be 'scale' or 'auto'
+    best_score_ : float                            mean score of the best point
+    best_index_ : int                              its place in ``cv_results_``
+    best_params_ : dict
+    best_estimator_ : SVC                          trained on all rows; not without ``refit``
+    cv_results_ : dict                             as of GridSearchCV: params, param_C, param_gamma,
+                                                   split0_test_score, …, mean_test_score, std_test_score,
+                                                   rank_test_score, and times in seconds
+    Cs_, gammas_ : arrays                          what was searched
+    classes_ : array of shape (n_classes,)
+    n_splits_ : int
+    refit_time_ : float                            seconds
+    n_features_in_, feature_names_in_              as scikit-learn has them
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from libsvmx import SVCCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = SVCCV(Cs=[0.1, 1, 10], gammas=[0.01, 0.1, 1]).fit(X, y)
+    >>> search.C_, search.gamma_, round(search.best_score_, 2)
+    (1.0, 0.1, 0.98)
+    """
+
+    _kind = SVC
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSearch._parameter_constraints,
+        **{
+            name: SVC._parameter_constraints[name]
+            for name in ("probability", "class_weight", "decision_function_shape", "break_ties", "random_state")
+        },
+    }
+
+    probability: bool
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        gammas: Any = 10,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        cv: Any = None,
+        scoring: Any = None,
+        refit: Any = True,
+        n_jobs: int | None = None,
+        shrinking: bool = True,
+        probability: bool = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: Any = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+
+    score = BaseSearch.score  # not that of ClassifierMixin
+
+    def decision_function(self, X: Any) -> Any:
+        """Decision values of rows by the best model, as of ``SVC``."""
+        best, X = self._best(X)
+        return best.decision_function(X)
+
+    @available_if(gives_probabilities)
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes by the best model, as of ``SVC``; with ``probability=True`` only."""
+        best, X = self._best(X)
+        return best.predict_proba(X)
+
+    @available_if(gives_probabilities)
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithms of ``predict_proba``."""
+        return np.log(self.predict_proba(X))
+
+
+class SVRCV(RegressorMixin, BaseSearch):
+    """Epsilon-support vector regression whose C and gamma are chosen by cross-validation.
+
+    As ``SVCCV``, for ``SVR``; the default scoring is R^2. No point is trained once more, so scores are those of
+    GridSearchCV to what ``tol`` leaves open, and of points whose scores are as close the best may be another one.
+
+    Parameters
+    ----------
+    Cs, gammas, kernel, degree, coef0, cv, scoring, refit, n_jobs, shrinking, tol, cache_size      as of ``SVCCV``
+    epsilon : float, default=0.1                   half the width of the tube in which an error costs nothing, >= 0
+
+    Attributes
+    ----------
+    C_, gamma_, best_score_, best_index_, best_params_, best_estimator_, cv_results_, Cs_, gammas_, n_splits_,
+    refit_time_, n_features_in_, feature_names_in_      as of ``SVCCV``
+
+    Examples
+    --------
+    >>> from libsvmx import SVRCV
+    >>> X = [[k / 10] for k in range(40)]
+    >>> search = SVRCV(kernel="linear", Cs=[0.01, 1, 100]).fit(X, [3 * x for (x,) in X])
+    >>> search.predict([[5.0]]).round(0)
+    array([15.])
+    """
+
+    _kind = SVR
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseSearch._parameter_constraints,
+        "epsilon": SVR._parameter_constraints["epsilon"],
+    }
+
+    def __init__(
+        self,
+        *,
+        Cs: Any = 10,
+        gammas: Any = 10,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        coef0: float = 0.0,
+        cv: Any = None,
+        scoring: Any = None,
+        refit: Any = True,
+        n_jobs: int | None = None,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        epsilon: float = 0.1,
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.shrinking = shrinking
+        self.tol = tol
+        self.cache_size = cache_size
+        self.epsilon = epsilon
+
+    score = BaseSearch.score  # not that of RegressorMixin

@@ -1,0 +1,405 @@
+"""The points of a search on given folds: their scores, by columns of growing C, or training by training.
+
+FoldSearch     data, folds and points of one search
+  .columns()        one gamma at a time: kernel rows are shared, each C starts from the one below it
+  .trainings()      what columns cannot do: each point of each fold trained by itself, as GridSearchCV has it
+  .confirm()        once more by themselves: folds of points that may be the best, with rows near the border
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from math import isfinite
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import r2_score
+from sklearn.utils import _safe_indexing, compute_class_weight
+from sklearn.utils.metaestimators import _safe_split
+
+from libsvmx._core.rand import Rand
+from libsvmx._train.observer import Observer
+from libsvmx._train.prediction import predict_labels
+from libsvmx._train.problem import Problem
+from libsvmx._train.validation.fold_column import Column
+from libsvmx.sklearn.classifiers import SVC
+from libsvmx.sklearn.regressors import SVR
+from libsvmx.sklearn.rows import gamma_of, matrix_of, weights_of
+from libsvmx.sklearn.training import train
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.validation.fold_column import ColumnFold
+    from libsvmx._typing import FloatArray, IntArray
+
+# A row whose decision value is within so many times ``tol`` of the border may change sides with another training.
+BORDER = 1.0
+
+
+class _Known:
+    """What stands for the model of an estimator: decision values that are known, of the rows a scorer asks for."""
+
+    def __init__(self, table: FloatArray, labels: FloatArray) -> None:
+        self.table, self.labels = table, labels
+
+    def values(self, tests: Any, threads: int) -> FloatArray:
+        """Decision values, shape (n, number of functions)."""
+        return self.table
+
+    def predictions(self, tests: Any, threads: int) -> FloatArray:
+        """Codes of the classes, or targets."""
+        return self.labels
+
+
+class _KnownSVC(SVC):
+    """For scorers: answers for the rows of its fold."""
+
+    def _tests(self, X: Any) -> Any:
+        return X
+
+
+class _KnownSVR(SVR):
+    def _tests(self, X: Any) -> Any:
+        return X
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A fold: rows to train on, in the order of the training, and rows to score; what its scores need.
+
+    Attributes
+    ----------
+    train, test : array of int          as the splitter gave them
+    rows : array of int32               those of ``train`` that count, sorted by class
+    classes : array of int              codes of the classes among ``rows``; empty in regression
+    class_weights : dict                by code
+    targets : array                     of ``test``: codes or numbers
+    weights : array or None             of ``test``, for scores
+    """
+
+    train: Any
+    test: Any
+    rows: IntArray
+    classes: IntArray
+    class_weights: dict[int, float]
+    targets: FloatArray
+    weights: FloatArray | None
+
+
+@dataclass
+class Scores:
+    """Scores, what they may be after another training, and seconds; arrays of shape (points, folds)."""
+
+    shape: tuple[int, int]
+    score: Any = field(init=False)
+    least: Any = field(init=False)
+    most: Any = field(init=False)
+    fit_time: Any = field(init=False)
+    score_time: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.score, self.least, self.most, self.fit_time, self.score_time = (np.zeros(self.shape) for _ in range(5))
+
+
+class FoldSearch:
+    """FoldSearch(estimator, X, y, sample_weight, splits, costs, gammas, scorer, fast, score_weights, n_jobs)
+
+    Parameters
+    ----------
+    estimator : SVC or SVR          with all parameters but C and gamma
+    X : array or sparse matrix      validated rows
+    y : array                       labels, or targets
+    sample_weight : array or None
+    splits : list of (train, test)
+    costs : list of float           C
+    gammas : list                   of floats, 'scale' and 'auto'; [None] where there is no gamma
+    scorer : callable or None       None: accuracy, or R^2
+    score_weights : bool            whether scores know of weights
+    n_jobs : int                    threads
+
+    Points are counted as ParameterGrid has them: gamma changes first.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        splits: list[tuple[Any, Any]],
+        costs: list[float],
+        gammas: list[Any],
+        scorer: Any,
+        score_weights: bool,
+        n_jobs: int,
+    ) -> None:
+        self.estimator, self.X, self.y, self.sample_weight = estimator, X, y, sample_weight
+        self.costs, self.gammas, self.scorer, self.n_jobs = costs, gammas, scorer, n_jobs
+        self.is_classifier = isinstance(estimator, SVC)
+        self.codes = y
+        if self.is_classifier:
+            self.labels, self.codes = np.unique(y, return_inverse=True)
+        self.row_weights, counting = weights_of(sample_weight, X)
+        self.counts = None
+        if counting is not None:
+            self.counts = np.zeros(len(y), dtype=bool)
+            self.counts[counting] = True
+        self.score_weights = self.row_weights if score_weights and sample_weight is not None else None
+        self.folds = [self.fold(np.asarray(train), np.asarray(test)) for train, test in splits]
+        self.scores = Scores((len(costs) * len(gammas), len(splits)))
+        self.over = threading.Event()
+        self.unfinished = False
+
+    def fold(self, train: Any, test: Any) -> Fold:
+        """What is the same at all points of a fold. Raises ValueError for a weight of a class that is not one."""
+        if train.dtype == bool or test.dtype == bool:
+            train, test = (np.flatnonzero(rows) if rows.dtype == bool else rows for rows in (train, test))
+        rows = train if self.counts is None else train[self.counts[train]]
+        classes, weights = np.empty(0, dtype=np.int32), dict[int, float]()
+        if self.is_classifier:
+            rows = rows[np.argsort(self.codes[rows], kind="stable")]
+            classes = np.unique(self.codes[rows]).astype(np.int32)
+            if self.estimator.class_weight is not None and len(classes) > 1:
+                own = compute_class_weight(self.estimator.class_weight, classes=self.labels[classes], y=self.y[rows])
+                weights = dict(zip(classes.tolist(), own.tolist(), strict=True))
+        of_test = None if self.score_weights is None else self.score_weights[test]
+        return Fold(train, test, rows.astype(np.int32), classes, weights, self.codes[test], of_test)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether all trainings are of the kind that columns solve."""
+        own = self.estimator
+        response = getattr(self.scorer, "_response_method", "unknown")
+        known = self.scorer is None or (response != "unknown" and response != "predict_proba")
+        return (
+            known
+            # an indefinite kernel has many optima, and which one is found depends on the start
+            and (own.kernel in ("linear", "rbf") or (own.kernel == "poly" and own.coef0 >= 0))
+            and all(map(isfinite, self.costs))
+            and all(len(fold.classes) > 1 or not self.is_classifier for fold in self.folds)
+            and all(len(fold.rows) > 0 and min(fold.class_weights.values(), default=1) > 0 for fold in self.folds)
+        )
+
+    # ---- columns ---------------------------------------------------------------------------------------
+
+    def columns(self) -> None:
+        """Score all points, gamma by gamma."""
+        numbers: dict[float, list[tuple[int, int]]] = {}
+        for g in range(len(self.gammas)):
+            for f, fold in enumerate(self.folds):
+                numbers.setdefault(self.gamma_of(g, fold), []).append((g, f))
+        weights = None if self.row_weights is None else np.maximum(self.row_weights, 0.0).data
+        targets = np.ascontiguousarray(self.codes, dtype=np.float64).data
+        self.problem = Problem(matrix_of(self.X, False), targets, sample_weight=weights)
+        self.param, self.order = self.parameter(), np.argsort(self.costs, kind="stable")
+        self.each(lambda item: self.column(*item), list(numbers.items()))
+
+    def gamma_of(self, g: int, fold: Fold) -> float:
+        """Gamma number ``g`` in a fold: 'scale' is of its training rows."""
+        gamma = self.gammas[g]
+        return 0.0 if gamma is None else gamma_of(gamma, self.X[fold.train] if gamma == "scale" else self.X)
+
+    def column(self, gamma: float, which: list[tuple[int, int]]) -> None:
+        """Score the points of one gamma: those of ``which`` (number of gamma, fold)."""
+        threads = min(self.n_jobs, len(self.gammas))
+        param = replace(self.param, gamma=gamma, cache_size=self.estimator.cache_size / threads)
+        costs = [self.costs[c] for c in self.order]
+        column = Column(self.problem, param, costs, _Ending(self.over))
+        for g, f in which:
+            fold = self.folds[f]
+            found = column.solve(fold.rows.data, fold.test.astype(np.int32).data, fold.class_weights)
+            self.unfinished = self.unfinished or not all(found.converged)
+            begun = perf_counter()
+            points = self.order * len(self.gammas) + g
+            answers = Answers(found, fold, BORDER * self.estimator.tol)
+            if self.scorer is None:
+                parts = answers.accuracy() if self.is_classifier else answers.r2()
+            else:
+                parts = (np.array([self.by_scorer(answers, at, fold) for at in range(len(costs))]),) * 3
+            self.scores.score[points, f], self.scores.least[points, f], self.scores.most[points, f] = parts
+            self.scores.fit_time[points, f] = found.seconds
+            self.scores.score_time[points, f] = (perf_counter() - begun) / len(costs)
+            for at in np.flatnonzero(np.array(found.widths) > self.estimator.tol):  # any rho will do, so take SVC's
+                self.training(int(points[at]), f)
+
+    def parameter(self) -> Parameter:
+        """That of all points, but for C and gamma."""
+        own = clone(self.estimator).set_params(probability=False) if self.is_classifier else clone(self.estimator)
+        own._gamma = 0.0
+        own.class_weight_ = np.ones(0)
+        param: Parameter = own._parameter()
+        return param
+
+    def by_scorer(self, answers: Answers, at: int, fold: Fold) -> float:
+        """What the scorer says of the answers at one C."""
+        known: Any = _KnownSVC if self.is_classifier else _KnownSVR
+        estimator = known(**self.estimator.get_params())
+        if self.is_classifier:
+            estimator.classes_ = self.labels[fold.classes]
+        codes = answers.places(at) if self.is_classifier else answers.values[0, at]
+        estimator._fitted = _Known(answers.table(at), codes)
+        estimator.n_features_in_ = self.X.shape[1]
+        return self.score_of(estimator, fold)
+
+    # ---- training by training -----------------------------------------------------------------------------
+
+    def trainings(self) -> None:
+        """Score all points by a training of each fold."""
+        n_points, n_folds = self.scores.shape
+        self.each(lambda item: self.training(*item), [(p, f) for p in range(n_points) for f in range(n_folds)])
+
+    def training(self, point: int, f: int) -> None:
+        """One point of one fold."""
+        if self.over.is_set():
+            return
+        fold = self.folds[f]
+        c, g = divmod(point, len(self.gammas))
+        estimator = clone(self.estimator).set_params(C=self.costs[c])
+        if self.gammas[g] is not None:
+            estimator.set_params(gamma=self.gammas[g])
+        X, y = _safe_split(estimator, self.X, self.y, fold.train)
+        own = {} if self.sample_weight is None else {"sample_weight": _safe_indexing(self.sample_weight, fold.train)}
+        begun = perf_counter()
+        estimator.fit(X, y, **own)
+        trained = perf_counter()
+        score = self.score_of(estimator, fold)
+        self.scores.score[point, f] = self.scores.least[point, f] = self.scores.most[point, f] = score
+        self.scores.fit_time[point, f], self.scores.score_time[point, f] = trained - begun, perf_counter() - trained
+
+    def score_of(self, estimator: Any, fold: Fold) -> float:
+        """The score of the rows to score."""
+        X, y = _safe_split(estimator, self.X, self.y, fold.test, fold.train)
+        scorer: Callable[..., Any] = self.scorer or type(estimator).score
+        score = scorer(estimator, X, y) if fold.weights is None else scorer(estimator, X, y, sample_weight=fold.weights)
+        return float(score)
+
+    def confirm(self) -> None:
+        """Train anew, along the path of SVC, what decides which point is the best, until that is not in doubt."""
+        scores, settled = self.scores, (self.scores.least == self.scores.most).all(axis=1)
+        while True:
+            least, most = scores.least.mean(axis=1), scores.most.mean(axis=1)
+            first = least.argmax()
+            better = (most > least[first]) | ((most == least[first]) & (np.arange(len(most)) < first))
+            doubtful = np.flatnonzero(~settled & better)
+            if not len(doubtful):
+                return
+            point = doubtful[np.argmax(most[doubtful])]
+            for f in np.flatnonzero(scores.least[point] < scores.most[point]):
+                score = self.accuracy_along_the_path(int(point), self.folds[f])
+                scores.score[point, f] = scores.least[point, f] = scores.most[point, f] = score
+            settled[point] = True
+
+    def accuracy_along_the_path(self, point: int, fold: Fold) -> float:
+        """The accuracy of the model that SVC trains."""
+        c, g = divmod(point, len(self.gammas))
+        weights = tuple(fold.class_weights.items())
+        param = replace(self.param, C=self.costs[c], gamma=self.gamma_of(g, fold), weights=weights)
+        model = train(self.problem.take(fold.rows.data), param, Rand(1), Observer())
+        predicted = np.asarray(predict_labels(model, self.problem.matrix, fold.test.astype(np.int32).data))
+        return float(np.average(predicted == fold.targets, weights=fold.weights))
+
+    # ---- threads --------------------------------------------------------------------------------------------
+
+    def each(self, work: Callable[[Any], None], items: list[Any]) -> None:
+        """Do ``work`` on all items, on ``n_jobs`` threads."""
+        n = min(self.n_jobs, len(items))
+        try:
+            if n <= 1:
+                for item in items:
+                    work(item)
+            else:
+                with ThreadPoolExecutor(n) as pool:
+                    try:
+                        list(pool.map(work, items))
+                    except BaseException:
+                        self.over.set()
+                        pool.shutdown(cancel_futures=True)
+                        raise
+        finally:
+            if self.unfinished:
+                warnings.warn(
+                    "Solver terminated early at some points of the search.  Consider pre-processing your data with "
+                    "StandardScaler or MinMaxScaler.",
+                    ConvergenceWarning,
+                    stacklevel=4,
+                )
+
+
+class _Ending(Observer):
+    """Ends the solves of other threads once one has failed."""
+
+    def __init__(self, over: threading.Event) -> None:
+        self.over = over
+
+    def should_stop(self) -> bool:
+        return self.over.is_set()
+
+
+class Answers:
+    """Answers(found, fold, border): what a fold says of its rows to score, at each C.
+
+    Attributes
+    ----------
+    values : array, shape (number of functions, number of C, n)
+    """
+
+    def __init__(self, found: ColumnFold, fold: Fold, border: float) -> None:
+        self.values = np.array(found.values, dtype=np.float64)
+        self.fold, self.k = fold, len(fold.classes)
+        if self.k:
+            self.winners, self.near = self.decide(border)
+
+    def decide(self, border: float) -> tuple[IntArray, IntArray]:
+        """Places of the predicted classes, the first of those with most votes; whether values within ``border`` of 0
+        could change that: arrays of shape (number of C, n)."""
+        first, near = self.values > 0, np.abs(self.values) <= border
+        if self.k == 2:
+            return np.where(first[0], 0, 1), near[0]
+        votes, sure, most = (np.zeros((self.k, *first.shape[1:]), dtype=np.int32) for _ in range(3))
+        for f, (i, j) in enumerate(combinations(range(self.k), 2)):
+            for c, won in ((i, first[f]), (j, ~first[f])):
+                votes[c] += won
+                sure[c] += won & ~near[f]
+                most[c] += won | near[f]
+        winners = votes.argmax(axis=0)
+        certain, places = np.take_along_axis(sure, winners[None], axis=0), np.arange(self.k)[:, None, None]
+        rivals = (most > certain) | ((most == certain) & (places < winners))
+        np.put_along_axis(rivals, winners[None], False, axis=0)
+        return winners, rivals.any(axis=0)
+
+    def places(self, at: int) -> FloatArray:
+        """Predictions at one C, as places among the classes of the fold."""
+        places: FloatArray = self.winners[at].astype(np.float64)
+        return places
+
+    def table(self, at: int) -> FloatArray:
+        """Decision values at one C, shape (n, number of functions)."""
+        table: FloatArray = np.ascontiguousarray(self.values[:, at].T)
+        return table
+
+    def accuracy(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The accuracy by C, and the least and the most it may be after another training."""
+        right, near = self.fold.classes[self.winners] == self.fold.targets, self.near
+        score, least, most = (
+            np.average(rows, axis=1, weights=self.fold.weights) for rows in (right, right & ~near, right | near)
+        )
+        return score, least, most
+
+    def r2(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The coefficient of determination by C; three times, since it is not a matter of single rows."""
+        y, predicted = self.fold.targets, self.values[0]
+        spread = ((y - y.mean()) ** 2).sum() if len(y) > 1 else 0.0
+        if self.fold.weights is None and spread > 0:
+            score = 1 - ((y - predicted) ** 2).sum(axis=1) / spread
+        else:
+            score = np.array([r2_score(y, each, sample_weight=self.fold.weights) for each in predicted])
+        return score, score, score

@@ -1,0 +1,341 @@
+"""Rows that join and leave a fitted estimator along the exact path, and leave-one-out: a part of all five."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from functools import update_wrapper
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from libsvmx._core.rand import Rand
+from libsvmx._train.updating.left_out import values_left_out
+from libsvmx._train.validation.leave_one_out import leave_one_out
+from libsvmx.api.arrays import as_matrix
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import StoppedEarly
+from libsvmx.sklearn.fitted import FittedModel
+from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
+from libsvmx.sklearn.rows import joining_weights, matrix_of
+from libsvmx.sklearn.validation import more_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._typing import FloatArray
+    from libsvmx.api.state import State
+
+NO_ROWS = "the training rows are not kept: fit with keep_rows=True, or begin with partial_fit"
+
+
+class OfferedIf:
+    """OfferedIf(check): of a method that is there unless ``check`` raises AttributeError, which callers then see."""
+
+    def __init__(self, check: Callable[[Any], None]) -> None:
+        self.check = check
+
+    def __call__(self, method: Callable[..., Any]) -> OfferedIf:
+        update_wrapper(self, method)
+        self.method = method
+        return self
+
+    def __get__(self, found: Any, owner: type | None = None) -> Any:
+        if found is None:
+            return self.method
+        self.check(found)
+        return MethodType(self.method, found)
+
+
+def has_path(estimator: Any) -> None:
+    """Raise AttributeError for an estimator whose rows cannot join and leave."""
+    if estimator._svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
+        raise AttributeError(
+            f"{type(estimator).__name__} fixes a sum for each class, which changes with every row, so rows cannot join "
+            "or leave along a path: take SVC or SVR, with the C or epsilon that nu amounts to, or fit again"
+        )
+
+
+def may_go_on(estimator: Any) -> None:
+    """As ``has_path``, and where there are no rows for others to join."""
+    has_path(estimator)
+    if "_fitted" in vars(estimator) and "_kept" not in vars(estimator):
+        raise AttributeError(NO_ROWS)
+
+
+class Updating:
+    """What needs the training rows after ``fit``; of a BaseSVM.
+
+    The path is that of Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines,
+    NIPS 2009; see docs/update.md.
+
+    Examples
+    --------
+    >>> from libsvmx import SVC
+    >>> model = SVC(kernel="linear").partial_fit([[0.0], [4.0]], ["a", "b"])
+    >>> model.partial_fit([[1.0], [3.0]], ["a", "b"]).decision_function([[1.0], [2.5]]).round(6)
+    array([-1. ,  0.5])
+    >>> model.row_ids_
+    array([0, 1, 2, 3])
+    >>> model.loo_decision_function().round(2)
+    array([-2.  ,  2.  , -0.33,  0.33])
+    >>> model.unlearn([2, 3]).decision_function([[1.0], [2.5]]).round(6)
+    array([-0.5 ,  0.25])
+    """
+
+    max_time: float | None
+    n_iter_: Any
+    shape_fit_: tuple[int, ...]
+    _fitted: FittedModel
+
+    if TYPE_CHECKING:  # a BaseSVM has them
+        n_features_in_: int
+
+        @property
+        def _threads(self) -> int: ...
+
+        def _observer(self) -> Observer: ...
+
+        def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any: ...
+
+        def _forget(self) -> None: ...
+
+        def _read_off(self, model: Model, support: Any, vectors: Any) -> None: ...
+
+        def _tell_end(self, model: Model) -> None: ...
+
+        def _shaped(self, values: FloatArray) -> FloatArray: ...
+
+    @OfferedIf(may_go_on)
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Rows join: the optimum moves along an exact path to that of all rows, of the kernel in double.
+
+        The first call trains, and later ones need the rows that it keeps; so does a call after ``fit``, with
+        ``keep_rows=True``. C may be changed by ``set_params`` in between, and is followed first; ``gamma="scale"`` and
+        "auto" stay what they were. A change that raises an error has not been made.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,)
+        sample_weight : array of shape (n_samples,), default=None
+            As of ``fit``.
+
+        Returns
+        -------
+        self, with the new rows at the end of ``row_ids_``
+
+        Raises
+        ------
+        ValueError          data or parameters that cannot be trained on; ``max_time`` is over
+        AttributeError      NuSVC, NuSVR; after a ``fit`` that has not kept its rows
+        """
+        return self._join(X, y, sample_weight)
+
+    @OfferedIf(has_path)
+    def unlearn(self, ids: Any) -> Any:
+        """Rows leave: afterwards the model is as if they had never been given, to rounding in double.
+
+        Parameters
+        ----------
+        ids : sequence of int       of ``row_ids_``: rows are counted from 0 in the order in which they were given
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError          an id that is unknown or given twice; no row, or one class only, would be left; rows that
+            were not kept; ``max_time`` is over. The estimator is as it was
+        AttributeError      NuSVC, NuSVR
+        """
+        kept = self._kept_rows("unlearn")
+        leaving = np.asarray(ids)
+        if leaving.dtype == bool:
+            raise ValueError("ids must be numbers of rows, not a mask: give row_ids_[mask]")
+        if kept.labels is not None and len(kept.classes(~np.isin(kept.ids, leaving))[0]) < 2:
+            raise ValueError("fewer than two classes would be left")
+        observer = self._observer()
+        state = self._state(kept, observer)
+        state.change(as_matrix(np.zeros((0, 0))), np.zeros(0).data, leaving.ravel().tolist(), observer)
+        return self._show(kept)
+
+    def loo_decision_function(self) -> Any:
+        """Decision values of the training rows, each by a model that was trained on all others.
+
+        SVC, SVR and OneClassSVM follow the exact path, on which each row leaves the optimum of the kernel in double and
+        comes back; NuSVC, NuSVR and kernels that are given are trained again from the optimum, to ``tol``. Kernel
+        parameters and class weights are those of all rows. Rows must have been kept (``keep_rows=True``).
+
+        Returns
+        -------
+        array of float64, shape as of ``decision_function``, for each of ``row_ids_``
+            Of a regression predictions, shape (n_samples,). nan where a row is all of its class.
+
+        Raises
+        ------
+        ValueError      rows that were not kept; ``max_time`` is over
+        """
+        kept = self._kept_rows("")
+        observer = self._observer()
+        model, problem = self._fitted.model, kept.problem
+        if _is_exact(model.param):
+            state = self._state(kept, observer)
+            model = self._model_of(kept)
+        values = np.array(FittedModel(model).values(problem.matrix, self._threads))
+        if _is_exact(model.param):
+            codes = kept.classes()[1] if kept.labels is not None else []
+            for pair, (ids, own) in values_left_out(state, observer).items():
+                rows = np.searchsorted(kept.ids, ids)
+                at, sign = _place(pair, codes)
+                values[rows, at] = sign * own
+        else:
+            counting = counting_order(problem, kept.labels is not None)
+            param = replace(model.param, probability=False)
+            found = leave_one_out(problem.take(counting.data), param, Rand(0), observer)
+            values[counting] = np.asarray(found.values).reshape(len(counting), -1)
+        return self._shaped(values)
+
+    # ---- inside --------------------------------------------------------------------------------
+
+    def _join(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        check_follows(self, "partial_fit")
+        if "_fitted" not in self.__dict__:
+            return self._fit(X, y, sample_weight, keep=True, exact=True)
+        kept = self._kept_rows("partial_fit")
+        rows, y = more_data(self, X, y)
+        weights = joining_weights(sample_weight, rows)
+        targets, labels = (np.array(y, dtype=np.float64), None) if kept.labels is None else kept.codes(y)
+        observer = self._observer()
+        state = self._state(kept, observer)
+        state.change(matrix_of(rows, False), targets.data, (), observer, None if weights is None else weights.data)
+        kept.labels = labels
+        return self._show(kept)
+
+    def _kept_rows(self, what: str) -> KeptRows:
+        """Rows of a fitted estimator. ``what`` changes them. Raises NotFittedError, ValueError."""
+        check_is_fitted(self)
+        if what:
+            check_follows(self, what)
+        kept: KeptRows | None = self.__dict__.get("_kept")
+        if kept is None:
+            raise ValueError(NO_ROWS)
+        for name, value in kept.given.items():
+            if not _same(getattr(self, name), value):
+                raise ValueError(f"{name} was {value!r} in the training, and is {getattr(self, name)!r} now: fit again")
+        return kept
+
+    def _state(self, kept: KeptRows, observer: Observer) -> State:
+        """The state of the rows, made where there is none, at the present C. Raises ParameterError, StoppedEarly."""
+        state = kept.state or kept.make_state(self._fitted.model, self._weights_by_code(kept), observer)
+        C = getattr(self, "C", state.param.C)
+        state.param = replace(state.param, time_limit=self.max_time or 0.0)
+        if C != state.param.C:
+            state.set_cost(C, observer)
+            self._show(kept)
+        return state
+
+    def _weights_by_code(self, kept: KeptRows) -> tuple[tuple[int, float], ...]:
+        """Factors of C by code of the class."""
+        given = getattr(self, "class_weight", None)
+        if given is None or kept.labels is None:
+            return ()
+        if given == "balanced":
+            given = dict(zip(self.classes_.tolist(), self.class_weight_.tolist(), strict=True))
+        return tuple((code, float(given[label])) for code, label in enumerate(kept.labels.tolist()) if label in given)
+
+    def _keep(self, data: Any, sparse: bool) -> KeptRows:
+        """The rows of a training, and the labels that are known of."""
+        labels = getattr(self, "classes_", None)
+        given = {name: getattr(self, name) for name in FIXED if hasattr(self, name)}
+        kept = KeptRows.of_training(data, labels, sparse, given)
+        weights = given.get("class_weight")
+        if isinstance(weights, dict) and labels is not None:  # classes that are to come
+            kept.add_labels(list(weights))
+        return kept
+
+    def _refine_kept(self, kept: KeptRows, observer: Observer) -> None:
+        """After ``fit``: to the exact optimum of the rows, if there is time."""
+        iterations = self.n_iter_
+        try:
+            self._state(kept, observer)
+        except StoppedEarly as stop:
+            self.fit_status_ = 1
+            warnings.warn(f"The exact optimum was not reached: {stop.status}.", ConvergenceWarning, stacklevel=5)
+            return
+        except BaseException:
+            self._forget()
+            raise
+        self._show(kept)
+        self.n_iter_ = iterations
+
+    def _model_of(self, kept: KeptRows) -> Model:
+        """The model of the state, with classes in sorted order, called 0, 1, …."""
+        assert kept.state is not None
+        return kept.state.model if kept.labels is None else kept.state.model_by_class(kept.classes()[1])
+
+    def _show(self, kept: KeptRows) -> Any:
+        """Attributes and model of the state as it is."""
+        try:
+            model = self._model_of(kept)
+            if kept.labels is not None:
+                self.classes_ = kept.classes()[0]
+                given = getattr(self, "class_weight", None) or {}
+                self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
+            vectors = model.support_vectors
+            self.row_ids_ = kept.ids
+            support = self.row_ids_[np.asarray(model.row_numbers) - 1]
+            self._read_off(model, support, vectors if kept.sparse else vectors.toarray())
+            self.shape_fit_ = (len(self.row_ids_), self.n_features_in_)
+            self._tell_end(model)
+            self._fitted = FittedModel(model)
+        except BaseException:  # the rows have joined or left: what is shown of others must not stay
+            self._forget()
+            raise
+        return self
+
+
+def check_follows(estimator: Any, what: str) -> None:
+    """Raise ValueError for parameters with which rows cannot join or leave."""
+    if callable(estimator.kernel) or estimator.kernel == "precomputed":
+        raise ValueError(
+            f"{what} needs a kernel that libsvmx computes for new rows: 'linear', 'poly', 'rbf' or 'sigmoid', not a "
+            "precomputed or callable one"
+        )
+    if getattr(estimator, "probability", False):
+        raise ValueError(
+            f"{what} gives no probability estimates, which come from a cross-validation: leave out probability=True"
+        )
+    if isinstance(getattr(estimator, "class_weight", None), str):
+        raise ValueError(
+            f"{what} needs fixed weights of classes, and 'balanced' changes them with every row: give "
+            "compute_class_weight's as a dict"
+        )
+
+
+def _is_exact(param: Any) -> bool:
+    """Whether leave-one-out can follow the exact path."""
+    nu = param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR)
+    return not (nu or param.kernel_type == KernelType.PRECOMPUTED)
+
+
+def _place(pair: tuple[int, int] | None, codes: list[int]) -> tuple[int, float]:
+    """The column of a pair of codes among those of sorted classes, and 1, or -1 where it is the other way round."""
+    if pair is None:
+        return 0, 1.0
+    a, b = codes.index(pair[0]), codes.index(pair[1])
+    i, j, k = min(a, b), max(a, b), len(codes)
+    return i * k - i * (i + 1) // 2 + j - i - 1, 1.0 if a < b else -1.0
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Whether a parameter is what it was."""
+    return a is b or (type(a) is type(b) and bool(a == b)) or (isinstance(a, int | float) and a == b)

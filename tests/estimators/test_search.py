@@ -1,0 +1,255 @@
+"""SVCCV and SVRCV find what GridSearchCV finds over scikit-learn's estimators and the same folds."""
+
+import numpy as np
+import pytest
+from support.data import load
+
+import libsvmx
+
+svm = pytest.importorskip("sklearn.svm")
+metrics = pytest.importorskip("sklearn.metrics")
+model_selection = pytest.importorskip("sklearn.model_selection")
+sparse = pytest.importorskip("scipy.sparse")
+
+COSTS, GAMMAS = [0.1, 1.0, 10.0, 100.0], [0.01, 0.1, 1.0]
+NAMES = np.array(["alpha", "beta", "gamma", "delta", "epsilon"])
+
+
+def rows_of(name, n=None):
+    matrix, targets = load(name)
+    X = np.zeros((matrix.n_rows, matrix.max_index))
+    for i in range(matrix.n_rows):
+        for j, value in matrix.row(i):
+            X[i, j - 1] = value
+    order = np.random.RandomState(0).permutation(len(targets))[:n]
+    return X[order], np.array(targets)[order]
+
+
+HEART, IRIS, GLASS, MPG = (
+    rows_of("heart_scale"),
+    rows_of("iris.scale"),
+    rows_of("glass.scale", 150),
+    rows_of("mpg", 150),
+)
+
+
+def both(data, ours, theirs=None, search=None, fit=None, kind="SVC", gammas=GAMMAS):
+    """The search of ours, and GridSearchCV of scikit-learn's estimator with the same parameters."""
+    X, y = data
+    theirs, search, fit = ours if theirs is None else theirs, search or {}, fit or {}
+    grid = {"C": COSTS} if gammas is None else {"C": COSTS, "gamma": gammas}
+    found = getattr(libsvmx, f"{kind}CV")(Cs=COSTS, gammas=GAMMAS if gammas is None else gammas, **ours, **search)
+    wanted = model_selection.GridSearchCV(getattr(svm, kind)(**theirs), grid, **search)
+    return found.fit(X, y, **fit), wanted.fit(X, y, **fit)
+
+
+def rows_apart(ours, theirs, n):
+    """How many rows were predicted otherwise, over all points and folds of about equal size."""
+    keys = [f"split{f}_test_score" for f in range(theirs.n_splits_)]
+    return sum(np.abs(ours.cv_results_[k] - theirs.cv_results_[k]).sum() for k in keys) * n / theirs.n_splits_
+
+
+def assert_same_search(ours, theirs, n, most_apart=2):
+    assert ours.best_params_ == theirs.best_params_
+    assert (ours.best_index_, ours.n_splits_) == (theirs.best_index_, theirs.n_splits_)
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, abs=1e-12)
+    assert ours.cv_results_["params"] == theirs.cv_results_["params"]
+    assert rows_apart(ours, theirs, n) <= most_apart + 1e-6
+
+
+CASES = {
+    "two classes": (HEART, {}, {}),
+    "three classes": (IRIS, {}, {}),
+    "six classes": (GLASS, {}, {}),
+    "linear": (HEART, {"kernel": "linear"}, {"cv": 2}),
+    "poly": (IRIS, {"kernel": "poly", "degree": 2, "coef0": 1.0}, {}),
+    "sigmoid": (HEART, {"kernel": "sigmoid", "coef0": 0.1}, {"cv": 2}),
+    "balanced": (GLASS, {"class_weight": "balanced"}, {}),
+    "weights of classes": (HEART, {"class_weight": {-1.0: 2.0}}, {}),
+    "no shrinking": (HEART, {"shrinking": False}, {}),
+    "ties broken": (IRIS, {"break_ties": True}, {}),
+    "three folds": (HEART, {}, {"cv": 3}),
+    "shuffled folds": (IRIS, {}, {"cv": model_selection.StratifiedKFold(4, shuffle=True, random_state=3)}),
+    "folds that overlap": (HEART, {}, {"cv": model_selection.ShuffleSplit(4, test_size=0.2, random_state=3)}),
+    "a list of folds": (
+        HEART,
+        {},
+        {"cv": [(np.arange(60, 270), np.arange(60)), (np.arange(210), np.arange(210, 270))]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_grid_search_of_scikit_learn(name):
+    data, parameters, search = CASES[name]
+    gammas = None if parameters.get("kernel") == "linear" else GAMMAS
+    ours, theirs = both(data, parameters, search=search, gammas=gammas)
+    assert_same_search(ours, theirs, 120 if name == "a list of folds" else len(data[1]))
+    np.testing.assert_array_equal(ours.predict(data[0]), theirs.predict(data[0]))
+    np.testing.assert_allclose(ours.decision_function(data[0]), theirs.decision_function(data[0]), rtol=1e-5, atol=1e-6)
+
+
+def test_string_labels_and_sparse_rows():
+    X, y = sparse.csr_matrix(IRIS[0]), NAMES[IRIS[1].astype(int)]
+    ours, theirs = both((X, y), {})
+    assert_same_search(ours, theirs, len(y))
+    np.testing.assert_array_equal(ours.classes_, theirs.classes_)
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto"])
+def test_gamma_by_name_is_that_of_the_training_rows(gamma):
+    ours, theirs = both(HEART, {}, gammas=[gamma, 0.5])
+    assert_same_search(ours, theirs, 270)
+    assert list(ours.gammas_) == [gamma, 0.5]
+
+
+def test_weights_of_rows():
+    weights = np.random.RandomState(1).randint(0, 4, len(HEART[1])).astype(float)
+    ours, theirs = both(HEART, {}, fit={"sample_weight": weights})
+    assert_same_search(ours, theirs, 270, most_apart=6)  # a row of weight 3 counts three times, if scores are weighted
+
+
+def test_groups():
+    groups = np.arange(len(HEART[1])) % 7
+    ours, theirs = both(HEART, {}, search={"cv": model_selection.GroupKFold(3)}, fit={"groups": groups})
+    assert_same_search(ours, theirs, 270)
+
+
+@pytest.mark.parametrize("scoring", ["f1_macro", "balanced_accuracy", "roc_auc"])
+def test_scorings_by_name(scoring):
+    ours, theirs = both(HEART, {}, search={"scoring": scoring})
+    np.testing.assert_allclose(ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], atol=0.01)
+    assert ours.score(*HEART) == pytest.approx(theirs.score(*HEART), abs=0.02)
+
+
+def test_scorers_may_ask_for_decision_values_of_many_classes():
+    def gap(estimator, X, y):
+        return float(np.abs(estimator.decision_function(X)).mean())
+
+    of_values = metrics.make_scorer(lambda y, values: float(values.max()), response_method="decision_function")
+    for scoring in (gap, of_values):
+        ours, theirs = both(IRIS, {}, search={"scoring": scoring})
+        np.testing.assert_allclose(
+            ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"], rtol=1e-2
+        )
+
+
+def test_probabilities():
+    ours = libsvmx.SVCCV(Cs=[1.0], gammas=[0.1], probability=True, scoring="neg_log_loss", random_state=0).fit(*HEART)
+    grid = {"C": [1.0], "gamma": [0.1]}
+    estimator = libsvmx.SVC(probability=True, random_state=0)
+    theirs = model_selection.GridSearchCV(estimator, grid, scoring="neg_log_loss").fit(*HEART)
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=0.05)  # other inner folds
+    np.testing.assert_allclose(ours.predict_proba(HEART[0]).sum(axis=1), 1)
+    assert not hasattr(libsvmx.SVCCV(), "predict_proba")
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", "callable"])
+def test_kernels_that_have_no_gamma(kernel):
+    X, y = HEART
+    if kernel == "callable":
+        ours, theirs = both((X, y), {"kernel": lambda a, b: a @ b.T}, gammas=None)
+    else:
+        ours, theirs = both((X @ X.T, y), {"kernel": kernel}, gammas=None)
+    assert_same_search(ours, theirs, len(y), most_apart=0)
+    assert "param_gamma" not in ours.cv_results_
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+def test_regression(kernel):
+    X = (MPG[0] - MPG[0].mean(axis=0)) / MPG[0].std(axis=0)
+    parameters = {"epsilon": 0.5, "kernel": kernel, "degree": 2}
+    gammas = None if kernel == "linear" else GAMMAS[:2]
+    ours, theirs = both((X, MPG[1]), parameters, kind="SVR", gammas=gammas)
+    scores, wanted = (search.cv_results_["mean_test_score"] for search in (ours, theirs))
+    np.testing.assert_allclose(scores, wanted, atol=2e-3)
+    assert wanted[ours.best_index_] == pytest.approx(theirs.best_score_, abs=1e-3)
+    np.testing.assert_allclose(ours.predict(X), ours.best_estimator_.predict(X))
+    weights = np.random.RandomState(1).randint(0, 3, len(X)).astype(float)
+    ours, theirs = both((X, MPG[1]), parameters, kind="SVR", gammas=gammas, fit={"sample_weight": weights})
+    scores, wanted = (search.cv_results_["mean_test_score"] for search in (ours, theirs))
+    np.testing.assert_allclose(scores, wanted, atol=2e-3)
+
+
+def test_table_has_the_keys_of_grid_search():
+    ours, theirs = both(IRIS, {})
+    assert set(ours.cv_results_) == set(theirs.cv_results_)
+    for key, column in theirs.cv_results_.items():
+        if key != "params":
+            assert ours.cv_results_[key].dtype == column.dtype, key
+    np.testing.assert_array_equal(ours.cv_results_["param_gamma"], theirs.cv_results_["param_gamma"])
+    assert (ours.cv_results_["mean_fit_time"] > 0).all()
+    assert ours.cv_results_["rank_test_score"][ours.best_index_] == 1
+
+
+def test_points_may_be_given_in_any_order():
+    up = libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS).fit(*HEART)
+    down = libsvmx.SVCCV(Cs=COSTS[::-1], gammas=GAMMAS[::-1]).fit(*HEART)
+    np.testing.assert_array_equal(up.cv_results_["mean_test_score"], down.cv_results_["mean_test_score"][::-1])
+
+
+def test_threads_change_nothing():
+    one = libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS).fit(*GLASS)
+    two = libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS, n_jobs=2).fit(*GLASS)
+    np.testing.assert_array_equal(one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"])
+
+
+def test_refit():
+    unfitted = libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS, refit=False).fit(*HEART)
+    assert not hasattr(unfitted, "best_estimator_")
+    assert unfitted.C_ in COSTS
+    with pytest.raises(ValueError, match="not fitted"):
+        unfitted.predict(HEART[0])
+    chosen = libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS, refit=lambda results: 4).fit(*HEART)
+    assert (chosen.best_index_, chosen.C_, chosen.gamma_) == (4, 1.0, 0.1)
+    assert chosen.best_estimator_.C == 1.0
+    with pytest.raises(ValueError, match="index of one of 12 points"):
+        libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS, refit=lambda results: 12).fit(*HEART)
+
+
+def test_defaults_are_powers_of_four():
+    search = libsvmx.SVCCV(Cs=3, gammas=2, cv=2).fit(*IRIS)
+    assert search.Cs_.tolist() == [2.0**-5, 2.0**-3, 2.0**-1]
+    assert search.gammas_.tolist() == [2.0**-15, 2.0**-13]
+
+
+def test_an_infinite_cost_is_trained_by_itself():
+    search = libsvmx.SVCCV(Cs=[1.0, np.inf], gammas=[8.0], cv=3).fit(*IRIS)
+    wanted = model_selection.GridSearchCV(libsvmx.SVC(gamma=8.0), {"C": [1.0, np.inf]}, cv=3).fit(*IRIS)
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], wanted.cv_results_["mean_test_score"])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"Cs": []}, "Cs must be"),
+        ({"Cs": [0.0, 1.0]}, "Cs must be numbers > 0"),
+        ({"Cs": ["big"]}, "Cs must be"),
+        ({"gammas": [-1.0]}, "gammas must be"),
+        ({"gammas": ["wide"]}, "gammas must be"),
+        ({"Cs": 0}, "Cs"),
+        ({"class_weight": {-1.0: 0.0}}, "weights of classes must be > 0"),
+        ({"cv": [(np.flatnonzero(HEART[1] > 0), np.arange(5))]}, "number of classes"),
+        ({"scoring": "fame"}, "scoring"),
+    ],
+)
+def test_what_cannot_be_searched_is_refused(parameters, message):
+    search = libsvmx.SVCCV(**parameters)
+    with pytest.raises(ValueError, match=message):
+        search.fit(*HEART)
+    assert not hasattr(search, "C_")
+
+
+def test_a_search_that_fails_leaves_no_old_model():
+    search = libsvmx.SVCCV(Cs=[1.0], gammas=[1.0]).fit(*HEART)
+    with pytest.raises(ValueError, match="inconsistent"):
+        search.fit(HEART[0], HEART[1][:-1])
+    assert not hasattr(search, "best_estimator_")
+
+
+def test_a_class_that_some_folds_do_not_train_on():
+    X, y = IRIS
+    lacks = [(np.flatnonzero(y != 2), np.arange(30)), (np.arange(100), np.arange(100, 150))]
+    ours, theirs = both((X, y), {}, search={"cv": lacks})
+    assert_same_search(ours, theirs, len(y))
