@@ -88,7 +88,7 @@ class KernelProvider:
         return self.whole
 
     def queue(self, param: Parameter, observer: Observer, n_solves: int) -> SolveQueue | None:
-        """An empty queue for so many solves, if that is quickest: all kernel values fit, and LIBSVM's path is wanted."""
+        """An empty queue for so many solves, if all kernel values fit and LIBSVM's path is wanted: it is quickest."""
         problem = self.request[0]
         n_bytes = 4.0 * len(problem) ** 2
         if n_solves < FEW_SOLVES or n_bytes > min(SHARED * self.budget_bytes, MOST_GRAM_BYTES):

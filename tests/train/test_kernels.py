@@ -37,7 +37,7 @@ class Counter(Observer):
 
 @pytest.fixture(params=["as measured", "never", "always", "in too little room"])
 def policy(request, monkeypatch):
-    """Whether small problems are solved at once, and else rows are shared: as the time of this machine has it, or not."""
+    """Whether small problems are solved at once, or rows are shared: as this machine has it, or not."""
     if request.param != "as measured":
         monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
