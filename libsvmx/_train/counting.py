@@ -13,6 +13,8 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -44,8 +46,14 @@ def check_bounds(problem: Problem, param: Parameter) -> None:
         raise ParameterError("C times a weight is not finite")
 
 
+def dropped_classes(param: Parameter) -> set[int]:
+    """Labels of the classes of weight 0; nu-SVC has no C to weight."""
+    return {label for label, weight in param.weights if weight == 0} if param.svm_type == SvmType.C_SVC else set()
+
+
 def rows_of_state(problem: Problem, param: Parameter) -> IntArray:
-    """The rows of a state that count, ascending: they are the same for every C, so no bound may be as small as 0.
+    """The rows of a state that count, ascending: they are the same for every C, so no bound may be as small as 0
+    but of a row of weight 0, or of a class of weight 0.
 
     Raises
     ------
@@ -54,10 +62,16 @@ def rows_of_state(problem: Problem, param: Parameter) -> IntArray:
     """
     import numpy as np
 
-    if problem.sample_weight is None:
+    dropped = dropped_classes(param)
+    if problem.sample_weight is None and not dropped:
         return np.arange(len(problem), dtype=np.int32)
     check_bounds(problem, param)
-    rows = np.flatnonzero(np.asarray(problem.sample_weight)).astype(np.int32)
+    counts = np.ones(len(problem), dtype=bool)
+    if problem.sample_weight is not None:
+        counts &= np.asarray(problem.sample_weight) != 0
+    if dropped:
+        counts &= ~np.isin(np.asarray(problem.targets), sorted(dropped))
+    rows = np.flatnonzero(counts).astype(np.int32)
     if not len(rows):
         raise nothing_counts(problem.sample_weight)
     if len(counting_rows(param, problem.targets, problem.sample_weight)) != len(rows):
@@ -94,8 +108,18 @@ def counting_part(problem: Problem, param: Parameter, observer: Observer) -> Cou
     if part.sample_weight is not None and all(weight == 1 for weight in part.sample_weight):
         part = part.unweighted()
     if param.svm_type.is_classification:
-        dropped = {int(label) for label in set(problem.targets) - set(part.targets)}
-        for label in sorted(dropped):
-            observer.remark(Remark.CLASS_DROPPED, str(label))
-        param = replace(param, weights=tuple(pair for pair in param.weights if pair[0] not in dropped))
+        param = without_classes(param, tell_dropped(problem, part, observer))
     return CountingPart(part, param, rows)
+
+
+def tell_dropped(problem: Problem, part: Problem, observer: Observer) -> set[int]:
+    """Labels of the classes of ``problem`` that are not in its ``part``; the observer is told of them."""
+    dropped = {int(label) for label in set(problem.targets) - set(part.targets)}
+    for label in sorted(dropped):
+        observer.remark(Remark.CLASS_DROPPED, str(label))
+    return dropped
+
+
+def without_classes(param: Parameter, labels: Collection[int]) -> Parameter:
+    """``param`` without the weights of these classes."""
+    return replace(param, weights=tuple(pair for pair in param.weights if pair[0] not in labels))

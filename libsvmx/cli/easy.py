@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from libsvmx._core.rand import Rand
 from libsvmx._train.observer import Observer
@@ -14,13 +15,16 @@ from libsvmx.cli import grid, gridjob, predict, scale
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
-from libsvmx.cli.train import grammar
+from libsvmx.cli.train import grammar, row_weights
 from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.rangefile import read_ranges
 from libsvmx.io.svmlight import DataFile, read_data
+
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
 
 USAGE = """\
 usage: svmx-easy [options] training_file [testing_file]
@@ -30,6 +34,7 @@ trains a model with the best, and scales and predicts the testing file. Files go
 <training_file>.range, .scale, .scale.out, .scale.png (with matplotlib), .model; <testing_file>.scale, .predict
 
 options:
+  -W FILE              weights of the rows of the training file, as of svmx-train; none are needed to predict
   --workers N          processes that share the search, needs joblib
   --dask ADDRESS       share the search among the workers of a Dask scheduler
   --seeder METHOD      as of svmx-grid
@@ -45,7 +50,7 @@ def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = gridjob.Job(command="svmx-easy", resume_option="--resume")
     resume: list[bool] = []
-    _, _, names, switches = grammar(job, ())
+    letters, _, names, switches = grammar(job, ())
     solver_names, solver_switches = solver_grammar(job.values, asked_solvers(argv))
     names = {
         "--threads": names["--threads"],
@@ -57,11 +62,11 @@ def main(argv: list[str]) -> int:
     del switches["--loo"]
     switches |= solver_switches
     switches["--resume"] = lambda: resume.append(True)
-    files = parse(argv, {}, {}, names, switches, USAGE, version_text("svmx-easy"))
+    files = parse(argv, {"W": letters["W"]}, {}, names, switches, USAGE, version_text("svmx-easy"))
     if not 1 <= len(files) <= 2:
         raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
     job.plan(0)  # everything wrong with the options shows before anything is written
-    check(files)
+    check(files, [] if job.weight_file is None else [job.weight_file])
     train_name = os.path.basename(files[0])
     model_file = f"{train_name}.model"
     job.dataset = f"{train_name}.scale"
@@ -69,6 +74,9 @@ def main(argv: list[str]) -> int:
     if resume and os.path.exists(job.out):
         job.resume = job.out
 
+    weights = None
+    if job.weight_file is not None:
+        weights = row_weights(job.weight_file, read_data(files[0], lenient=job.lenient), job.lenient)
     write("Scaling training data...\n")
     scale_file(files[0], job.dataset, f"{train_name}.range", True, job.lenient)
     write("Cross validation...\n")
@@ -80,7 +88,7 @@ def main(argv: list[str]) -> int:
     C, gamma = 2.0**best.log2c, 2.0**best.log2g
     write(f"Best c={C}, g={gamma} CV rate={best.rate}\n")
     write("Training...\n")
-    train_file(scaled, replace(job.parameter(), C=C, gamma=gamma), model_file)
+    train_file(scaled, replace(job.parameter(), C=C, gamma=gamma), model_file, weights)
     write(f"Output model: {model_file}\n")
     if len(files) == 2:
         test_name = os.path.basename(files[1])
@@ -95,11 +103,11 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def check(files: list[str]) -> None:
-    """Before anything is written: inputs are there, and no output takes the place of one."""
-    if STANDARD_INPUT in files:
-        raise UsageError("the files are named after their data, so standard input will not do")
-    for name in files:
+def check(files: list[str], more: list[str]) -> None:
+    """Before anything is written: inputs are there, and no output takes the place of one. ``more``: other inputs."""
+    if STANDARD_INPUT in (*files, *more):
+        raise UsageError("files are read more than once, and others named after them: standard input will not do")
+    for name in (*files, *more):
         os.stat(name)
         if os.path.isdir(name):
             raise IsADirectoryError(21, "Is a directory", name)
@@ -108,7 +116,7 @@ def check(files: list[str]) -> None:
     for base, ends in zip(names, endings, strict=False):
         for target in (base + end for end in ends):
             check_target(target)
-            for source in files:
+            for source in (*files, *more):
                 if same_file(source, target):
                     raise UsageError(f"{source} would be overwritten: {target} is an output")
 
@@ -129,10 +137,11 @@ def scale_file(path: str, target: str, range_file: str, find: bool, lenient: boo
         raise data.locate(error) from error
 
 
-def train_file(data: DataFile, param: Parameter, model_file: str) -> None:
+def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffer | None = None) -> None:
     """Train on scaled data and save the model."""
+    problem = Problem(data.matrix, data.targets, sample_weight=weights)
     try:
-        model = train_problem(Problem(data.matrix, data.targets), param, Rand(1), Observer())
+        model = train_problem(problem, param, Rand(1), Observer())
     except DataError as error:
         raise data.locate(error) from error
     with tidy_end():

@@ -14,7 +14,7 @@ from ctypes import c_double
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -81,10 +81,11 @@ OTHER_MODULES = {"np": "numpy", "scipy": "scipy", "sparse": "scipy.sparse"}
 
 
 class svm_problem(Handle):
-    """svm_problem(y, x, isKernel=False)
+    """svm_problem(y, x, isKernel=False), or svm_problem(W, y, x, isKernel=False) of LIBSVM's tool for weights
 
     Parameters
     ----------
+    W : list, tuple or 1-d ndarray, shape (l,)       weights of the rows, >= 0; empty for 1 each
     y : list, tuple or 1-d ndarray, shape (l,)       labels or targets
     x : list or tuple of l rows (dict of index to value, list, tuple, 1-d ndarray), 2-d ndarray of
         shape (l, n), scipy.sparse matrix or array of any format, shape (l, n), or CsrMatrix
@@ -96,9 +97,10 @@ class svm_problem(Handle):
     y : list of float
     x : sequence of rows, each a ctypes array of svm_node
     x_space : the same
+    W : list of float          weights of the rows
     matrix : CsrMatrix         the rows as the solver reads them; shares no memory with lists, dicts or ndarrays
 
-    What is written into ``y`` and ``x`` counts in the trainings that follow.
+    What is written into ``y``, ``x`` and ``W`` counts in the trainings that follow.
 
     Raises
     ------
@@ -108,14 +110,23 @@ class svm_problem(Handle):
 
     n: int
     y: list[float]
+    W: list[float]
 
-    def __init__(self, y: Any, x: Any, isKernel: bool | None = False):
+    @overload
+    def __init__(self, y: Any, x: Any, isKernel: bool | None = False) -> None: ...
+    @overload
+    def __init__(self, W: Any, y: Any, x: Any, isKernel: bool | None = False) -> None: ...
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        form = _weighted if _has_weights(arguments, named) else _plain
+        W, y, x, isKernel = form(*arguments, **named)
         targets = targets_of(y)
         matrix, self.n = matrix_of(x, bool(isKernel))
         if len(targets) != matrix.n_rows:
             raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
         self.y = targets.tolist()
+        self.W = targets_of(W).tolist() if len(W) else [1.0] * len(targets)
         self._rows = NodeRows(matrix)
+        self._weights()
 
     @property
     def l(self) -> int:  # noqa: E743
@@ -138,11 +149,40 @@ class svm_problem(Handle):
         matrix, targets = self.matrix, targets_of(self.y)
         if len(targets) != matrix.n_rows:
             raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
-        return Problem(matrix, targets.data)
+        return Problem(matrix, targets.data, sample_weight=self._weights())
+
+    def _weights(self) -> Buffer | None:
+        """What is in ``W`` now; None where all are 1. Raises DataError."""
+        weights = targets_of(self.W)
+        if len(weights) != len(self._rows):
+            raise DataError(f"W has {len(weights)} weights, but there are {len(self._rows)} rows; give one for each")
+        wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+        if len(wrong):
+            raise DataError(f"a weight must be finite and >= 0, not {weights[wrong[0]]:g}", int(wrong[0]))
+        return None if (weights == 1).all() else weights.data
+
+
+def _plain(y: Any, x: Any, isKernel: bool | None = False) -> tuple[Any, Any, Any, bool | None]:
+    return (), y, x, isKernel
+
+
+def _weighted(W: Any, y: Any, x: Any, isKernel: bool | None = False) -> tuple[Any, Any, Any, bool | None]:
+    return W, y, x, isKernel
+
+
+def _has_weights(arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether the arguments of an svm_problem begin with weights: then the third are rows, not a flag."""
+    if "W" in named or len(arguments) != 3:
+        return "W" in named or len(arguments) > 3
+    return not isinstance(arguments[2], int | np.bool_ | None)
 
 
 def _listed(values: Any) -> list[Any] | None:
     return None if values is None else list(values)
+
+
+def _copied(lists: Any) -> Any:
+    return [_copied(part) for part in lists] if isinstance(lists, list) else lists
 
 
 class svm_model(Handle):
@@ -195,6 +235,8 @@ class svm_model(Handle):
         if name not in attributes:
             if name in self._made:
                 attributes[name] = self._made[name][0](self._kept)
+                # of the same objects, which are soon compared
+                attributes.setdefault("_as_made", {})[name] = _copied(attributes[name])
             elif name == "param":
                 attributes[name] = svm_parameter.from_parameter(self._kept.param)
             elif name == "SV":
@@ -211,10 +253,10 @@ class svm_model(Handle):
 
     @property
     def model(self) -> Model:
-        found, changes = self._kept, dict[str, Any]()
+        found, changes, as_made = self._kept, dict[str, Any](), self._attributes.get("_as_made", {})
         for name, (make, field, code) in self._made.items():
             held = self._attributes.get(name)
-            if name in self._attributes and held != make(found):
+            if name in self._attributes and held != (as_made[name] if name in as_made else make(found)):
                 flat = list(chain.from_iterable(held)) if name == "sv_coef" else held
                 changes[field] = filled(code, flat) if code and flat is not None else flat
         if "SV" in self._attributes and self._shown is None:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.prediction import predict, predict_probability
 from libsvmx.compat import commonutil, svm
 from libsvmx.compat.commonutil import *  # noqa: F403
 from libsvmx.compat.commonutil import evaluations
 from libsvmx.compat.library import cross_validate, libsvm, train, with_default_gamma
 from libsvmx.compat.options import Printing
-from libsvmx.compat.rows import matrix_of, targets_of
+from libsvmx.compat.rows import is_sparse, matrix_of, targets_of
 from libsvmx.compat.svm import *  # noqa: F403
 from libsvmx.compat.svm import all_rows, svm_model, svm_parameter, svm_problem, toPyModel
 from libsvmx.enums import KernelType
@@ -21,7 +22,6 @@ from libsvmx.exceptions import DataError, ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx.compat.library import FileName
@@ -52,11 +52,12 @@ def svm_save_model(model_file_name: FileName, model: svm_model | Model) -> None:
     libsvm.svm_save_model(model_file_name, model)
 
 
-def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | float:
-    """svm_train(y, x[, options]), svm_train(problem[, options]) or svm_train(problem, parameter)
+def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None, arg4: Any = None) -> svm_model | Any:
+    """svm_train([W,] y, x[, options]), svm_train(problem[, options]) or svm_train(problem, parameter)
 
     Parameters
     ----------
+    W : weights of the rows, shape (l,), >= 0, as in LIBSVM's tool for weights; empty for 1 each
     y, x : labels, shape (l,), and rows in any form ``svm_problem`` takes
     problem : svm_problem
     options : str or list, see ``svm_parameter``
@@ -72,7 +73,7 @@ def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | floa
     TypeError                      arguments of another form
     ValueError                     data or options no training can use; DataError names the row
     """
-    problem, param = _arguments(arg1, arg2, arg3)
+    problem, param = _arguments(arg1, arg2, arg3, arg4)
     Printing.function = param.print_func
     checked = with_default_gamma(problem, param)
     if param.cross_validation:
@@ -80,13 +81,23 @@ def svm_train(arg1: Any, arg2: Any = None, arg3: Any = None) -> svm_model | floa
     return train(problem, checked, param.print_func)
 
 
-def _arguments(arg1: Any, arg2: Any, arg3: Any) -> tuple[svm_problem, svm_parameter]:
+def _arguments(arg1: Any, arg2: Any, arg3: Any, arg4: Any) -> tuple[svm_problem, svm_parameter]:
     if isinstance(arg1, svm_problem):
         return arg1, arg2 if isinstance(arg2, svm_parameter) else svm_parameter(arg2)
     if not isinstance(arg1, (list, tuple, np.ndarray)):
         raise TypeError(f"the first argument is a {type(arg1).__name__}; it must be labels or an svm_problem")
-    param = svm_parameter(arg3)
-    return svm_problem(arg1, arg2, isKernel=param.kernel_type == KernelType.PRECOMPUTED), param
+    weighted = arg4 is not None or _are_rows(arg3)
+    param = svm_parameter(arg4 if weighted else arg3)
+    kernel = param.kernel_type == KernelType.PRECOMPUTED
+    problem = svm_problem(arg1, arg2, arg3, kernel) if weighted else svm_problem(arg1, arg2, kernel)
+    return problem, param
+
+
+def _are_rows(value: Any) -> bool:
+    """Whether this third argument is rows, after weights and labels, and not options: text, or a list of words."""
+    if isinstance(value, (list, tuple)):
+        return len(value) > 0 and not isinstance(value[0], str | int | float)
+    return isinstance(value, np.ndarray | CsrMatrix) or is_sparse(value)
 
 
 def _cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from copy import copy
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -219,7 +220,7 @@ class BaseSVM(Updating, BaseEstimator):
         """What to train on; sets ``_gamma``, and what is known of features and classes. Raises ValueError."""
         if callable(self.kernel):
             check_consistent_length(X, y)
-            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else X
+            n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else copy(X)
             rows, y = kernel_values(self.kernel, X, X, n), column_or_1d(y, warn=True)
         else:
             training_rows = None

@@ -129,6 +129,10 @@ def test_default_exponents_are_whole_numbers(cars, monkeypatch):
         (["bad"], "bad:1:3: "),
         (["empty"], "empty: no data"),
         (["--workers", "x", "in/train"], "--workers"),
+        (["-W", "-", "in/train"], "standard input will not do"),
+        (["-W", "nowhere", "in/train"], "nowhere: No such file"),
+        (["-W", "x.model", "x"], "x.model would be overwritten"),
+        (["-W", "x", "in/train"], "x:1: a line must be one weight"),
     ],
 )
 def test_what_it_refuses(args, cause, cars):
@@ -141,3 +145,19 @@ def test_what_it_refuses(args, cause, cars):
     err, _ = cars.refuses("svmx-easy", *args)
     assert err.startswith("svmx-easy: error: ")
     assert cause in err
+
+
+def test_weights_of_rows(cars):
+    """As svmx-grid and svmx-train over the scaled file, with the same weights."""
+    weights = [f"{k % 3}\n" for k in range(196)]
+    cars.put("weights", "".join(weights))
+    _, out = cars.accepts("svmx-easy", "-W", "weights", "in/train", "in/test")
+    best = re.search(r"^Best c=(\S+), g=(\S+) CV rate=(\S+)$", out, re.M)
+    model = cars.get("train.model")
+    grid = ["-log2c", "-1,3,2", "-out", "null", "-png", "null"]
+    _, told = cars.accepts("svmx-grid", "-W", "weights", *grid, "train.scale")
+    assert told.splitlines()[-1].split() == [best[1], best[2], best[3]]
+    cars.accepts("svmx-train", "-q", "-c", best[1], "-g", best[2], "-W", "weights", "train.scale", "other")
+    assert cars.get("other") == model
+    cars.accepts("svmx-train", "-q", "-c", best[1], "-g", best[2], "train.scale", "other")
+    assert cars.get("other") != model

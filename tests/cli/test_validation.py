@@ -87,8 +87,8 @@ def test_as_many_folds_as_rows_trains_without_rows_that_matter_only(folder):
         (["-v", "1", "--seeder", "sir"], "cross-validation needs at least 2 folds, not 1"),
         (["-v", "5", "--seeder", "sir", "-b", "1"], "alpha seeding gives no probability estimates"),
         (["--loo", "-b", "1"], "alpha seeding gives no probability estimates"),
-        (["-v", "5", "--seeder", "sir", "-w1", "0"], "alpha seeding needs positive class weights"),
-        (["--loo", "-w1", "0"], "alpha seeding needs positive class weights"),
+        (["-v", "5", "--seeder", "sir", "-w1", "0", "-w-1", "0"], "every class has weight 0"),
+        (["--loo", "-w1", "0", "-w-1", "0"], "every class has weight 0"),
     ],
 )
 def test_what_is_refused(options, message, folder):

@@ -84,7 +84,7 @@ def test_regression_in_a_pipeline():
 
 def test_learning_curve_and_importance():
     def curve(module):
-        return model_selection.learning_curve(module.SVC(), X, Y, cv=3, shuffle=True, random_state=0)[2]
+        return model_selection.learning_curve(module.SVC(), X, Y, cv=3, shuffle=True, random_state=0, n_jobs=2)[2]
 
     def importance(module):
         fitted = module.SVC().fit(X, Y)
@@ -99,7 +99,7 @@ def test_text():
     lines = ["the cat sat", "a dog ran", "the cat ran", "a dog sat"] * 5
     labels = ["cat", "dog", "cat", "dog"] * 5
     union = pipeline.FeatureUnion(
-        [("words", text.TfidfVectorizer()), ("letters", text.CountVectorizer(analyzer="char"))]
+        [("words", text.TfidfVectorizer()), ("letters", text.CountVectorizer(analyzer="char"))], n_jobs=2
     )
     ours, theirs = both(lambda m: pipeline.make_pipeline(union, m.SVC()).fit(lines, labels).decision_function(lines))
     np.testing.assert_allclose(ours, theirs, atol=1e-10)

@@ -150,7 +150,6 @@ def test_wrong_costs(heart, options, message):
         ({"kernel_type": 0}, "kernel_type is given as LINEAR, but the model has RBF"),
         ({"svm_type": 3}, "svm_type is given as EPSILON_SVR, but the model has C_SVC"),
         ({"param": libsvmx.Parameter(gamma=0.5)}, "gamma is given as 0.5, but"),
-        ({"weights": {1: 0}}, "a class of weight 0"),
     ],
 )
 def test_contradictions(heart, options, message):

@@ -12,7 +12,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.training import train_problem
 from libsvmx._train.validation.leave_one_out import ClassOrder, leave_one_out
 from libsvmx._train.validation.pair_folds import folds_of
-from libsvmx.exceptions import ParameterError
+from libsvmx.exceptions import DataError, ParameterError
 
 # name -> (arguments of support.data.load, options)
 CLASSIFICATION = {
@@ -143,8 +143,8 @@ def test_refusals():
         libsvmx.leave_one_out(matrix, y, seeder="guess")
     with pytest.raises(ParameterError, match="leave out -b 1"):
         libsvmx.leave_one_out(matrix, y, probability=True)
-    with pytest.raises(ParameterError, match="positive class weights"):
-        libsvmx.leave_one_out(matrix, y, weights={1: 0.0})
+    with pytest.raises(DataError, match="every class has weight 0"):
+        libsvmx.leave_one_out(matrix, y, weights={1: 0.0, -1: 0.0})
     with pytest.raises(ParameterError, match="at least 2"):
         libsvmx.leave_one_out([[1.0]], [1.0])
 

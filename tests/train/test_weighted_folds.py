@@ -130,3 +130,30 @@ def test_weights_of_1_change_no_figure(function):
     for name in ("decision_values", "predictions", "rate", "iterations"):
         if hasattr(one, name):
             np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@pytest.mark.parametrize("seeder", ["auto", "sir", "mir", "near", "path"])
+def test_a_class_whose_weight_is_0(seeder):
+    X, y, _, w = random_rows(27, 90, 3)
+    options = options_of(SvmType.C_SVC) | {"weights": {4: 0.0, 5: 2.0}}
+    for weights in (None, w):
+        plain = libsvmx.cross_validate(X, y, 4, sample_weight=weights, **options)
+        found = libsvmx.cross_validate(X, y, 4, sample_weight=weights, seeder=seeder, scheme="star", **options)
+        assert found.labels == plain.labels and len(found.labels) == 3
+        some_near(found.decision_values, plain.decision_values)
+        np.testing.assert_array_equal(found.predictions, plain.predictions)
+        left = libsvmx.leave_one_out(X, y, sample_weight=weights, seeder=seeder, **options)
+        plain = libsvmx.cross_validate(X, y, len(y), sample_weight=weights, **options)
+        some_near(left.decision_values, plain.decision_values)
+        np.testing.assert_array_equal(left.predictions, plain.predictions)
+        assert not (left.predictions == 4).any()
+
+
+def test_a_grid_with_a_class_of_weight_0():
+    X, y, _, _ = random_rows(28, 90, 3)
+    options = {"log2c": (-1, 3, 2), "log2g": (-3, -1, 2), "n_folds": 3, "weights": {4: 0.0}}
+    plain = libsvmx.grid_search(X, y, seeder=None, **options)
+    found = libsvmx.grid_search(X, y, seeder="sir", **options)
+    np.testing.assert_allclose(found.rate, plain.rate, atol=1.2)  # one row of 90 may be near 0
+    auto = libsvmx.grid_search(X, y, **options)
+    np.testing.assert_allclose(auto.rate, plain.rate, atol=1.2)

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.recorder import Recorder
 from support.weighted import KINDS, options_of, random_rows, repeated, targets_of
 
 import libsvmx
 from libsvmx import State, decision_values, train
+from libsvmx._train.observer import Remark
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.modelfile import model_text
@@ -210,3 +212,32 @@ def test_a_bound_that_is_no_positive_double_is_refused(C, weight, cause):
     with pytest.raises(ParameterError, match=f"^C times a weight is {cause}"):
         state.set_cost(C)
     assert state_bytes(state) == content
+
+
+def test_a_class_of_weight_0_is_there_but_does_not_count(tmp_path):
+    X, y, _, w = random_rows(37, 120, 3)
+    options, counts = options_of(SvmType.C_SVC), np.where(y == 4, 0.0, w)
+    dropping = options | {"weights": {4: 0.0, 5: 2.0}}
+    seen = Recorder()
+    for weights in (None, w):
+        part = counts if weights is not None else (y != 4).astype(float)
+        first = None if weights is None else w[:80]
+        state = train(X[:80], y[:80], keep_state=True, observer=seen, sample_weight=first, **dropping)
+        state.add(X[80:], y[80:], sample_weight=None if weights is None else w[80:])
+        state.remove(range(10, 40))
+        state.set_cost(5.0)
+        state.save(tmp_path / "state")
+        state = State.load(tmp_path / "state")
+        rows = state.ids
+        assert len(state) == 90 and len(state.model.labels) == 2
+        expected = train(
+            X[rows], y[rows], keep_state=True, sample_weight=part[rows], **options | {"weights": {5: 2.0}, "C": 5.0}
+        )
+        np.testing.assert_allclose(without_rho(state.model, X), without_rho(expected.model, X), rtol=0, atol=NEAR)
+        kept = None if weights is None else w[rows]
+        again = State.from_model(X[rows], y[rows], state.model, sample_weight=kept, C=5.0, weights=dropping["weights"])
+        np.testing.assert_allclose(without_rho(again.model, X), without_rho(expected.model, X), rtol=0, atol=NEAR)
+    assert seen.remarks.count(Remark.CLASS_DROPPED) == 2
+    assert Remark.WEIGHT_WITHOUT_CLASS not in seen.remarks
+    with pytest.raises(DataError, match="every class has weight 0"):
+        train(X, y, keep_state=True, **options | {"weights": dict.fromkeys(set(y.astype(int)), 0.0)})

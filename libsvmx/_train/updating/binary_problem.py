@@ -20,7 +20,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._train import folds
-from libsvmx._train.counting import rows_of_state
+from libsvmx._train.counting import dropped_classes, rows_of_state, without_classes
 from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
 from libsvmx._train.limits import control_of
@@ -119,7 +119,7 @@ class PairIndex:
             self.costs[None] = (0.0, 0.0)
             return
         labels, start, order = folds.group_classes(take_float64(problem.targets, rows.data))
-        costs = class_costs(labels, param, observer)
+        costs = class_costs(labels, without_classes(param, dropped_classes(param)), observer)
         for i in range(len(labels)):
             for j in range(i + 1, len(labels)):
                 pair = labels[i], labels[j]

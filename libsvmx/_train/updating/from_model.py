@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._train.checks import check_problem
-from libsvmx._train.counting import rows_of_state
+from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
@@ -91,6 +91,7 @@ def state_of_model(
     part = problem.take(rows.data)
     part = Problem(part.matrix.take(part.rows), part.targets)
     if param.svm_type.is_classification:
+        tell_dropped(problem, part, observer)
         check_classes(part, model)
     return state_at(problem, param, model, rows[matched_rows(part, model)], observer, kind)
 

@@ -18,7 +18,7 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
 from libsvmx._train.checks import check_problem
-from libsvmx._train.counting import rows_of_state
+from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
@@ -320,6 +320,8 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem))
     index = PairIndex(param, problem, observer)
+    if param.svm_type.is_classification:
+        tell_dropped(problem, problem.take(rows_of_state(problem, param).data), observer)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
     state.binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
@@ -342,8 +344,6 @@ def check_kept(param: Parameter) -> None:
         raise ParameterError("a state needs a kernel that it can compute for new rows, not a precomputed one")
     if param.probability:
         raise ParameterError("a state has no probability estimates: they come from cross-validation")
-    if any(weight == 0 for _, weight in param.weights):
-        raise ParameterError("a state cannot be kept with a class of weight 0: leave its rows out")
 
 
 def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:

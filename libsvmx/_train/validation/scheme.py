@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from libsvmx._solvers.seeding.registry import SEEDERS
-from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -61,5 +60,3 @@ def check_seedable(param: Parameter) -> None:
     param.require_finite_cost("seeding or leave-one-out from one training")
     if param.probability:
         raise ParameterError("alpha seeding gives no probability estimates: leave out -b 1, or seed with none")
-    if param.svm_type == SvmType.C_SVC and any(weight == 0 for _, weight in param.weights):
-        raise ParameterError("alpha seeding needs positive class weights: leave the class out, or seed with none")

@@ -1,0 +1,89 @@
+"""Weights of rows as LIBSVM's tool "weights for data instances" takes them in Python."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+import libsvmx
+from libsvmx.exceptions import DataError
+from libsvmx.io.modelfile import model_text
+from libsvmx.svmutil import libsvm, svm_parameter, svm_problem, svm_train, toPyModel
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(40, 3))
+Y = np.where(X[:, 0] + 0.4 * RNG.normal(size=40) > 0, 1.0, -1.0)
+W = RNG.integers(0, 4, 40) * 0.5
+OPTIONS = "-q -c 2 -g 0.5"
+
+
+def expected(weights):
+    return model_text(libsvmx.train(X, Y, C=2, gamma=0.5, sample_weight=weights))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.asarray])
+@pytest.mark.parametrize("rows", [X, X.tolist(), scipy.sparse.csr_matrix(X), [dict(enumerate(row, 1)) for row in X]])
+def test_weights_labels_rows(rows, kind):
+    weights, labels = kind(W), kind(Y)
+    wanted = expected(W)
+    assert model_text(svm_train(weights, labels, rows, OPTIONS).model) == wanted
+    assert model_text(svm_train(weights, labels, rows, OPTIONS.split()).model) == wanted
+    problem = svm_problem(weights, labels, rows)
+    assert W.tolist() == problem.W and problem.y == Y.tolist() and problem.l == 40
+    assert model_text(svm_train(problem, OPTIONS).model) == wanted
+    assert model_text(svm_train(problem, svm_parameter(OPTIONS)).model) == wanted
+    assert model_text(toPyModel(libsvm.svm_train(problem, svm_parameter(OPTIONS))).model) == wanted
+
+
+def test_no_weights():
+    for empty in ([], (), np.empty(0)):
+        assert model_text(svm_train(empty, Y, X, OPTIONS).model) == expected(None)
+        assert svm_problem(empty, Y, X).W == [1.0] * 40
+    assert svm_problem(Y, X).W == [1.0] * 40
+
+
+def test_the_form_without_options(capsys):
+    model = svm_train(W, Y, X)
+    assert "optimization finished" in capsys.readouterr().out
+    assert model_text(model.model) == model_text(libsvmx.train(X, Y, sample_weight=W))
+
+
+def test_precomputed_kernels_and_names():
+    K = np.column_stack([np.arange(1, 41), X @ X.T])
+    model = svm_train(W, Y, K, "-q -t 4")
+    again = svm_train(svm_problem(W, Y, K, True), "-q -t 4")
+    assert model_text(svm_train(svm_problem(W=W, y=Y, x=K, isKernel=True), "-q -t 4").model) == model_text(model.model)
+    assert model_text(again.model) == model_text(model.model)
+    assert svm_problem(Y, K, True).W == [1.0] * 40
+    assert svm_problem(y=Y, x=X).l == 40
+
+
+def test_cross_validation_and_what_is_written_later():
+    plain = svm_train(Y, X, "-q -v 4")
+    problem = svm_problem(Y, X)
+    problem.W[:] = np.where(Y > 0, 1.0, 0.01).tolist()
+    assert svm_train(problem, "-q -v 4") < plain
+    problem.W = W.tolist()
+    assert model_text(svm_train(problem, OPTIONS).model) == expected(W)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([1.0], "W has 1 weights, but there are 40 rows"),
+        ([-1.0] * 40, "row 0.*finite and >= 0, not -1"),
+        ([1.0, float("nan")] * 20, "row 1.*not nan"),
+        ([0.0] * 40, "every row has weight 0"),
+    ],
+)
+def test_what_is_refused(weights, message):
+    with pytest.raises(DataError, match=message):
+        svm_train(weights, Y, X, OPTIONS)
+
+
+def test_the_wrong_number_of_arguments():
+    with pytest.raises(TypeError, match="positional argument"):
+        svm_problem(W, Y, X, False, 3)
+    with pytest.raises(TypeError, match="missing"):
+        svm_problem(Y)
+    with pytest.raises(TypeError, match="options are a int"):
+        svm_train(Y, X, 5)
