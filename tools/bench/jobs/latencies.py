@@ -32,6 +32,8 @@ CHILD = """\
 import sys, time, libsvmx
 X, y = libsvmx.read_problem(sys.argv[1])
 model = libsvmx.train(X[:2000], y[:2000]) if "model" in sys.argv[2] else None
+if "fit" in sys.argv[2]:
+    import libsvmx.sklearn
 print("ready", flush=True)
 try:
     eval(sys.argv[2])
