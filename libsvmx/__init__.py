@@ -158,9 +158,11 @@ def _hand_over() -> None:
             module = sys.modules[__name__] = module_from_spec(spec)
             spec.loader.exec_module(module)
             return
+    from shlex import quote
+
     raise ImportError(
         f"libsvmx is not installed for {sys.executable}. The folder {__path__[0]} is its source, in which nothing is "
-        f"compiled. To install it: {sys.executable} -m pip install {dirname(__path__[0])}",
+        f"compiled. To install it: {quote(sys.executable)} -m pip install {quote(dirname(__path__[0]))}",
         name=__name__,
     )
 

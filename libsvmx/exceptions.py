@@ -1,4 +1,4 @@
-"""Errors a caller can act on. All derive from ValueError, so ``except ValueError`` catches them. And one warning."""
+"""Errors a caller can act on. All derive from ValueError, so ``except ValueError`` catches them. And warnings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from libsvmx.enums import SolveStatus
 
+# libsvmx, and what runs its context managers
+OURS = ("libsvmx", "contextlib")
+
 
 class ConvergenceWarning(UserWarning):
     """A training ended before its tolerance was reached: the result is feasible, not optimal."""
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of the line outside libsvmx that led here, through however many functions of libsvmx."""
+    import sys
+    import warnings
+
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in OURS:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
 
 
 class SvmxError(ValueError):

@@ -14,7 +14,7 @@ INSTALLED = str(Path(libsvmx.__file__).parent)
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    return documents.make_clone(tmp_path_factory.mktemp("clone"))
+    return documents.make_clone(tmp_path_factory.mktemp("my clone"))
 
 
 def python(clone, *arguments, **variables):
@@ -75,7 +75,7 @@ def test_without_an_installed_package_the_error_says_what_to_do(clone):
         returncode, _, err = python(clone, "-S", "-c", code)
         message = err.splitlines()[-1]
         assert returncode == 1 and message.startswith(f"ImportError: libsvmx is not installed for {sys.executable}")
-        assert message.endswith(f"-m pip install {clone}")
+        assert message.endswith(f"-m pip install '{clone}'")
 
 
 EDITABLE = """

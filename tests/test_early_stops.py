@@ -11,6 +11,8 @@ from scipy import sparse
 
 import libsvmx
 from libsvmx import ConvergenceWarning, KernelType, Observer, Parameter, ParameterError, SvmType
+from libsvmx._train.observer import Remark
+from libsvmx._train.updating import transaction
 from libsvmx.api.warned import WHAT_TO_DO
 from libsvmx.enums import SolveStatus
 
@@ -57,6 +59,29 @@ def test_other_early_stops() -> None:
     with pytest.warns(ConvergenceWarning, match=r"time limit.*time_limit"):
         libsvmx.train(X, Y, C=1e5, gamma=1, time_limit=1e-9)
     assert issubclass(ConvergenceWarning, UserWarning)
+
+
+STATE_CALLS = {
+    "add": lambda state: state.add(X[:2], Y[:2]),
+    "remove": lambda state: state.remove([1]),
+    "update": lambda state: state.update(remove=[2]),
+    "set_cost": lambda state: state.set_cost(3),
+}
+
+
+@pytest.mark.parametrize("call", STATE_CALLS)
+def test_a_warning_points_at_the_caller_however_deep_it_is(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = libsvmx.train(X[:40], Y[:40], keep_state=True)
+    tell = transaction.Transaction.commit
+
+    def commit(self: transaction.Transaction, *more: object) -> object:
+        self.observer.remark(Remark.ROUNDING)
+        return tell(self, *more)
+
+    monkeypatch.setattr(transaction.Transaction, "commit", commit)
+    with pytest.warns(ConvergenceWarning, match="raise eps") as caught:
+        STATE_CALLS[call](state)
+    assert [Path(warning.filename) for warning in caught] == [Path(__file__)]
 
 
 def test_each_status_has_words_of_what_helps() -> None:

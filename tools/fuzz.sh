@@ -8,19 +8,24 @@ cd "$(dirname "$0")/.."
 hours=${1:?hours of processor time}
 shift
 mkdir -p build/fuzz
+clock=$(mktemp)
+trap 'rm -f "$clock"' EXIT
 export LIBSVMX_FUZZ_CASES=${LIBSVMX_FUZZ_CASES:-200}
-cpu() { # seconds of processor time of all that has ended
-    times | tail -n 1 | tr 'ms' '  ' | awk '{printf "%d", $1 * 60 + $2 + $3 * 60 + $4}'
+cpu() { # sets `used`: seconds of processor time of all that has ended. In a subshell `times` would begin at 0
+    times >"$clock"
+    used=$(tail -n 1 "$clock" | tr 'ms' '  ' | awk '{printf "%d", $1 * 60 + $2 + $3 * 60 + $4}')
 }
-rounds=0 failed=0
-while [ "$(cpu)" -lt "$(awk "BEGIN {printf \"%d\", $hours * 3600}")" ]; do
+limit=$(awk "BEGIN {printf \"%d\", $hours * 3600}")
+rounds=0 failed=0 used=0
+while [ "$used" -lt "$limit" ]; do
     LIBSVMX_FUZZ_SEED=$(($(date +%s) * 1000))
     export LIBSVMX_FUZZ_SEED
     log=build/fuzz/$LIBSVMX_FUZZ_SEED.log
     bash tools/sanitize.sh -p no:cacheprovider -n 0 tests/fuzz "$@" >"$log" 2>&1
     code=$?
     rounds=$((rounds + 1))
-    echo "$(date +%T) round $rounds, seed $LIBSVMX_FUZZ_SEED, $(cpu) s of processor time: $(tail -n 1 "$log")"
+    cpu
+    echo "$(date +%T) round $rounds, seed $LIBSVMX_FUZZ_SEED, $used s of processor time: $(tail -n 1 "$log")"
     if [ $code -eq 0 ]; then rm "$log"; else failed=$((failed + 1)); fi
 done
 echo "$rounds rounds of $LIBSVMX_FUZZ_CASES cases of each kind, $failed failed"

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 build=$(realpath -m "${SVMX_SANITIZE_BUILD:-build/sanitize}")
 prefix=$build/prefix
-[ -d "$build" ] || meson setup "$build" . -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
+[ -f "$build/build.ninja" ] || meson setup "$build" . -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
     -Dbounds_checks=true --prefix="$prefix" >/dev/null
 meson install -C "$build" >/dev/null
 site=$(dirname "$(find "$prefix" -path '*/libsvmx/__init__.py' | head -n 1)")/..

@@ -1,6 +1,9 @@
 """Loops over plain buffers that Python would be slow at."""
 
+from cpython.buffer cimport PyBUF_WRITE
 from cpython.bytearray cimport PyByteArray_Resize
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
@@ -12,6 +15,12 @@ def empty(str kind, Py_ssize_t n):
     memory = bytearray()
     PyByteArray_Resize(memory, n * <Py_ssize_t>SIZE_OF[kind])  # _FromStringAndSize complains when memory runs out
     return memoryview(memory).cast(kind)
+
+
+def unwritten_bytes(Py_ssize_t n):
+    """(bytes, memoryview): n bytes of any content, and how they are written before anybody else sees them."""
+    content = PyBytes_FromStringAndSize(NULL, n)
+    return content, PyMemoryView_FromMemory(PyBytes_AS_STRING(content), n, PyBUF_WRITE)
 
 
 def ramp(Py_ssize_t n):

@@ -4,7 +4,8 @@ Looked at are the limits of this process (``ulimit -v`` and ``-d``), those of it
 them, and what the machine has left. Where the system does not say, nothing is known and nothing is refused.
 
 OpenBLAS, in NumPy and in SciPy, needs address space that it does not ask for politely: where there is too little, its
-loading may fail halfway, and its first product end the process or never return. So it is loaded by ``load_blas``.
+loading may fail halfway, and its first product end the process or never return. So a command loads it by ``load_blas``,
+or by ``load_numpy`` where it takes nothing of SciPy's.
 """
 
 from __future__ import annotations
@@ -103,6 +104,14 @@ def text_of(path: str) -> str:
 
 
 # ---- OpenBLAS --------------------------------------------------------------------------------------
+
+
+def load_numpy() -> None:
+    """Load NumPy, where its products will find their working memory. Raises TooLittleMemory."""
+    if "numpy" not in sys.modules:
+        each = LIBRARY + OWN_THREAD * (blas_threads() - 1)
+        require((each + PRODUCT) * MEGABYTE, "loading NumPy", "")
+        import numpy  # noqa: F401
 
 
 def load_blas() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -136,7 +135,7 @@ def load_model(path: str) -> Model:
     ------
     OSError, FormatError
     """
-    return modelfile.load_model(path, lambda remark: warnings.warn(remark, stacklevel=4))
+    return modelfile.load_model(path)
 
 
 def save_model(path: str, model: Model) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from libsvmx._train.observer import Forwarding, Observer, Remark
-from libsvmx.exceptions import ConvergenceWarning
+from libsvmx.exceptions import ConvergenceWarning, warn_caller
 from libsvmx.io.transcript import REMARKS
 
 if TYPE_CHECKING:
@@ -44,5 +43,4 @@ def early_stops_warned(observer: Observer | None) -> Iterator[EarlyStops]:
     kinds = [kind for kind in WHAT_TO_DO if kind in stops.found]
     if kinds:
         text = "; ".join(f"{REMARKS[kind]}. What helps: {WHAT_TO_DO[kind]}" for kind in kinds)
-        # past this generator, contextlib and the function
-        warnings.warn(text, ConvergenceWarning, stacklevel=4)
+        warn_caller(text, ConvergenceWarning)

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from math import isfinite, nan
 from typing import Any
 
+from libsvmx._core.memory import MEGABYTE, TooLittleMemory, load_numpy, require
 from libsvmx._train.validation.grid import Point
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.files import atomic_write
 
 SIZE = (6.4, 4.8)  # inches, at DPI 640 x 480 pixels times 1.5
 DPI = 150
+ADDRESSES = 200 * MEGABYTE  # of NumPy, matplotlib and a picture, 160 measured
 LEVELS = 12  # their distance grows with that from the best rate, where differences matter
 
 
 def load() -> None:
-    """Import what drawing needs. Raises SvmxError if it is there but broken."""
+    """Import what drawing needs. Raises SvmxError if it is there but broken, or if there is too little memory."""
+    try:
+        if "matplotlib.figure" not in sys.modules:
+            require(ADDRESSES, "drawing", "")
+        load_numpy()
+    except TooLittleMemory as error:
+        raise SvmxError(str(error)) from error
     try:
         import matplotlib.backends.backend_agg
         import matplotlib.figure  # noqa: F401

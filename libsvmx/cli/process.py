@@ -224,9 +224,19 @@ def on_interrupt_say(command: str, text: str) -> None:
 def die_by(signum: signal.Signals) -> None:
     """End as the signal would have ended the process, so that a shell sees it."""
     signal.signal(signum, signal.SIG_DFL)
+    _end_workers()
     if signum == signal.SIGINT:
         _last_words.arm()
     os.kill(os.getpid(), signum)
+
+
+def _end_workers() -> None:
+    """What Python does at an exit, which there is none of: no process goes on, and semaphores are given back."""
+    multiprocessing, util = sys.modules.get("multiprocessing"), sys.modules.get("multiprocessing.util")
+    if multiprocessing is not None and util is not None:
+        for child in multiprocessing.active_children():
+            child.kill()
+        util._run_finalizers()
 
 
 def _ignored(signum: signal.Signals) -> bool:

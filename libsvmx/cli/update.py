@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import TYPE_CHECKING
 
-from libsvmx._core.memory import TooLittleMemory
+from libsvmx._core.memory import TooLittleMemory, load_numpy
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
 from libsvmx._train.limits import ask, limited
@@ -197,6 +197,7 @@ def main(argv: list[str]) -> int:
     sources, targets = files_of(job, files)
     check_files(sources, targets)
     try:
+        load_numpy()
         if job.window:
             slide(job, param, files[0], *targets)
         else:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx.exceptions import DataError
+from libsvmx.exceptions import DataError, warn_caller
 from libsvmx.io.svmlight import read_data
 from libsvmx.io.textparse import parse_data
 
@@ -52,7 +51,7 @@ def svm_read_problem(data_source: Any, return_scipy: bool = False) -> tuple[Any,
         data = read_data(os.fsdecode(data_source))
         matrix, targets = data.matrix, data.targets
         for remark in data.remarks:
-            warnings.warn(remark, stacklevel=2)
+            warn_caller(remark)
     if return_scipy:
         return np.array(targets, dtype=np.float64), _csr_of(matrix)
     return list(targets), [dict(matrix.row(i)) for i in range(matrix.n_rows)]

@@ -181,6 +181,10 @@ def _listed(values: Any) -> list[Any] | None:
     return None if values is None else list(values)
 
 
+def _copied(lists: Any) -> Any:
+    return [_copied(part) for part in lists] if isinstance(lists, list) else lists
+
+
 class svm_model(Handle):
     """svm_model(model): a trained model with the fields and methods of LIBSVM's.
 
@@ -231,6 +235,8 @@ class svm_model(Handle):
         if name not in attributes:
             if name in self._made:
                 attributes[name] = self._made[name][0](self._kept)
+                # of the same objects, which are soon compared
+                attributes.setdefault("_as_made", {})[name] = _copied(attributes[name])
             elif name == "param":
                 attributes[name] = svm_parameter.from_parameter(self._kept.param)
             elif name == "SV":
@@ -247,10 +253,10 @@ class svm_model(Handle):
 
     @property
     def model(self) -> Model:
-        found, changes = self._kept, dict[str, Any]()
+        found, changes, as_made = self._kept, dict[str, Any](), self._attributes.get("_as_made", {})
         for name, (make, field, code) in self._made.items():
             held = self._attributes.get(name)
-            if name in self._attributes and held != make(found):
+            if name in self._attributes and held != (as_made[name] if name in as_made else make(found)):
                 flat = list(chain.from_iterable(held)) if name == "sv_coef" else held
                 changes[field] = filled(code, flat) if code and flat is not None else flat
         if "SV" in self._attributes and self._shown is None:

@@ -20,6 +20,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 TEMPORARY = re.compile(r"(\d+)\.\d+\.\d+\.tmp")  # behind the name of the target: host, process, attempt
+PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
 
@@ -38,13 +39,29 @@ def read_bytes(path: str) -> bytes:
         content = _standard_input().read()
     else:
         with open(path, "rb") as file:
-            content = file.read()
+            content = _whole(file)
     decompressed = opener(content[:MAGIC_BYTES])
     if decompressed is None:
         return content
     with damage(path), decompressed(io.BytesIO(content)) as plain:
         content = plain.read()
         return content
+
+
+def _whole(file: IO[bytes]) -> bytes:
+    """All of it. A large file is read in pieces, between which signals get in, into where it stays."""
+    status = os.fstat(file.fileno())
+    size = status.st_size if stat.S_ISREG(status.st_mode) else 0
+    if size <= PIECE:
+        return file.read()
+    from libsvmx._core.arrays import unwritten_bytes
+
+    content, target = unwritten_bytes(size)
+    with target:
+        at = 0
+        while n := file.readinto(target[at : at + PIECE]):  # type: ignore[attr-defined]
+            at += n
+    return content[:at] + file.read()  # of a file that has changed since; else there is no copy
 
 
 def read_blocks(path: str, size: int) -> Iterator[bytes]:

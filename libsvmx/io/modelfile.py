@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,7 @@ from libsvmx._core.buffers import filled
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import FormatError, ParameterError
+from libsvmx.exceptions import FormatError, ParameterError, warn_caller
 from libsvmx.io.files import atomic_write, read_bytes
 from libsvmx.io.textparse import parse_vectors
 from libsvmx.io.textwrite import vectors_text
@@ -79,11 +78,7 @@ def save_model(path: str, model: Model) -> None:
         file.write(content)
 
 
-def _warned(remark: str) -> None:
-    warnings.warn(remark, stacklevel=3)
-
-
-def load_model(path: str, warn: Callable[[str], object] = _warned) -> Model:
+def load_model(path: str, warn: Callable[[str], object] = warn_caller) -> Model:
     """Read a model file of LIBSVM (2.0 or later) or libsvmx.
 
     ``warn`` is told of oddities that are no errors, by default as a Python warning.

@@ -48,6 +48,29 @@ def test_enough_is_enough(folder, solver, megabytes):
     assert folder.get("model") == folder.get("expected")
 
 
+@pytest.mark.parametrize("megabytes", [20, 30, 50, 70, 100])
+@pytest.mark.parametrize("window", [[], ["--window", "100"]])
+def test_an_update_that_cannot_load_numpy(folder, megabytes, window):
+    folder.accepts("svmx-train", "-q", HEART, "m")
+    folder.put("model", folder.KEPT)
+    before = folder.snapshot()
+    args = ["-q", *(window or ["--remove", "1"]), HEART, *([] if window else ["m"]), "model"]
+    done = process("svmx-update", *args, before=limit(megabytes))
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert re.fullmatch(rb"svmx-update: error: out of memory: loading NumPy needs about .+ are left\n", done.stderr)
+    assert folder.snapshot() == before
+
+
+@pytest.mark.parametrize("megabytes", [70, 100, 130, 160])
+def test_a_picture_that_cannot_be_drawn_is_left_out(folder, megabytes):
+    pytest.importorskip("matplotlib")
+    args = ["-q", "-log2c", "0,1,1", "-log2g", "-2,-3,-1", "-out", "null", HEART]
+    done = process("svmx-grid", *args, before=limit(megabytes))
+    assert (done.returncode, done.stdout) == (0, process("svmx-grid", "-png", "null", *args).stdout)
+    assert re.fullmatch(rb"warning: no picture: drawing needs about 200 MB, and \d+ MB are left\n", done.stderr)
+    assert folder.snapshot() == {}
+
+
 def test_a_factor_that_does_not_fit(folder):
     rows = "".join(f"{1 - 2 * (i % 2)} 1:{i / 7:.4g} 2:{i % 13}\n" for i in range(9000))
     folder.put("data", rows)

@@ -1,10 +1,12 @@
 """--time-limit of each command: for all that it does, and what is left when it is over, by a clock of our own."""
 
 import io
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support.commands import PATIENCE
 from support.gridengine import HEART, SMALL
 
 from libsvmx._solvers import control
@@ -103,6 +105,29 @@ def test_workers_have_the_limit_of_the_search(folder):
     code, out, err = folder.call("svmx-grid", *args)
     assert (code, out) == (1, "")
     assert "0 of 9 points are done; the same command with -resume results goes on" in err
+
+
+SLOW = """
+import threading, libsvmx
+from libsvmx._train.validation import grid_pool
+def never(parent):
+    import time
+    while True:
+        time.sleep(1)
+grid_pool.follow = never
+X, y = libsvmx.read_problem({heart!r})
+try:
+    libsvmx.grid_search(X, y, (0, 1, 1), (0, 1, 1), 2, workers=2, time_limit=0.5)
+except libsvmx.StoppedEarly as stop:
+    print(stop.status)
+"""
+
+
+def test_workers_that_do_not_start_are_not_waited_for():
+    pytest.importorskip("joblib")
+    code = SLOW.format(heart=HEART)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stdout) == (0, "time limit\n"), done.stderr
 
 
 def test_workers_are_told_of_the_end():

@@ -10,6 +10,8 @@
    FAULT_ACT    an errno, "short" (half of a write), or "kill", "term", "int", "hup": a signal to the process itself
    FAULT_AFTER  calls count once this path has been opened; from the start if it is not set
    FAULT_LOG    a file that gets the name of each call that counts, in place of its number (not for memory)
+   FAULT_BLAME  a file that gets the files of the program and its libraries, innermost first, that asked for the memory
+                which is refused; a line each
    FAULT_COUNT  a file of 8 bytes that holds how many calls have counted
    FAULT_CPU    microseconds of processor time after which FAULT_ACT, a signal, comes whatever the calls are
 
@@ -18,6 +20,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -48,7 +51,7 @@ static int ready, armed, kinds, act, signal_number;
 static long chosen, own_calls, least_bytes;
 static long *calls = &own_calls;
 static char own_files[1024]; /* by descriptor: 1 if it was opened for reading by a name without a leading slash */
-static const char *log_path, *after;
+static const char *log_path, *after, *blame_path;
 
 static const char *setting(const char *name)
 {
@@ -97,6 +100,11 @@ void fault_settings(void)
     act = !strcmp(what, "short") ? SHORT : atoi(what);
     after = setting("FAULT_AFTER");
     log_path = setting("FAULT_LOG");
+    blame_path = setting("FAULT_BLAME");
+    if (blame_path != NULL) {
+        void *here[1];
+        backtrace(here, 1); /* the first one allocates */
+    }
     if (count != NULL)
         share_count(count);
     *calls = 0;
@@ -233,12 +241,31 @@ int open64(const char *path, int flags, ...)
 
 /* ---- memory ---- */
 
+static void blame(void)
+{
+    const char *path = blame_path;
+    void *frames[32];
+    if (path == NULL)
+        return;
+    blame_path = NULL; /* what follows may ask for memory, too */
+    int depth = backtrace(frames, 32), file = REAL(open_type, "open")(path, O_WRONLY | O_TRUNC | O_CREAT, 0666);
+    for (int i = 0; i < depth; i++) {
+        Dl_info found;
+        if (dladdr(frames[i], &found) != 0 && found.dli_fname != NULL) {
+            (void)!REAL(write_type, "write")(file, found.dli_fname, strlen(found.dli_fname));
+            (void)!REAL(write_type, "write")(file, "\n", 1);
+        }
+    }
+    close(file);
+}
+
 static int no_memory(size_t size, const char *name)
 {
     if (!ready)
         fault_settings();
     if ((long)size < least_bytes || !fails(MEMORY, name))
         return 0;
+    blame();
     errno = ENOMEM;
     return 1;
 }

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import signal
@@ -103,6 +104,27 @@ def full(output, path):
     if output.path == path:
         raise OSError(28, "No space left on device")
     output.file.flush()
+
+
+@pytest.mark.parametrize("change", [-1500, -1, 0, 1, 1500])
+def test_a_large_file_is_read_in_pieces_whatever_becomes_of_it_meanwhile(change, tmp_path, monkeypatch):
+    path, size = tmp_path / "f", 3210
+    path.write_bytes(bytes(k % 251 for k in range(size + change)))
+    monkeypatch.setattr(files, "PIECE", 1000)
+    told, sizes = os.fstat, []
+
+    def earlier(descriptor):
+        return os.stat_result((*told(descriptor)[:6], size, *told(descriptor)[7:]))
+
+    class File(io.FileIO):
+        def readinto(self, target):
+            sizes.append(len(target))
+            return super().readinto(target)
+
+    monkeypatch.setattr(files.os, "fstat", earlier)
+    monkeypatch.setattr(files, "open", lambda name, mode: File(name, mode), raising=False)
+    assert read_bytes(str(path)) == path.read_bytes()
+    assert max(sizes) == 1000 and len(sizes) > min(size, size + change) // 1000
 
 
 def test_what_a_dead_process_left_is_removed_by_the_next_that_writes_there(tmp_path):

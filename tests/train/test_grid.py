@@ -2,6 +2,8 @@
 
 import itertools
 import random
+import subprocess
+import sys
 
 import pytest
 from support import data, gridengine
@@ -148,6 +150,28 @@ def test_workers_change_nothing(heart, seeding):
     pytest.importorskip("joblib")
     with Workers(2) as workers:
         assert table(plan(seeding=seeding), heart, workers) == table(plan(seeding=seeding), heart)
+
+
+LARGE = """
+import numpy as np, libsvmx
+if __name__ == "__main__":
+    X = np.full((200, 2000), 1e-9)  # larger than what joblib would map
+    X[:, :10] = np.random.default_rng(0).standard_normal((200, 10))
+    found = [
+        libsvmx.grid_search(rows, X[:, 0] > 0, (0, 2, 1), (-3, -4, -1), 2, workers=workers)
+        for workers in (1, 2) for rows in (X, np.zeros((200, 3)))
+    ]
+    rates = [search.rate.tolist() for search in found]
+    print(rates[:2] == rates[2:])
+"""
+
+
+def test_workers_leave_no_words_about_large_data(tmp_path):
+    """Of trackers, which miss files that workers hold."""
+    pytest.importorskip("joblib")
+    (tmp_path / "script.py").write_text(LARGE)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
 
 
 @pytest.mark.parametrize("processes", [False, True])

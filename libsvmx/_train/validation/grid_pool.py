@@ -1,20 +1,22 @@
 """Points of a grid on several processes or machines: joblib with its own workers (loky) or those of Dask.
 
 A wave holds the next point of every column. Its tasks carry the warm start from the point below and bring back their
-own; the data travel once (memory-mapped by loky, scattered by Dask) and stay with the worker for later tasks.
+own; the data travel once (files of this machine that are mapped, or scattered by Dask) and stay with the worker for
+later tasks. joblib maps nothing: it would wait for the workers to let go of its files, a second after each wave.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.memory import load_numpy
 from libsvmx._train.observer import Limits
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Key
@@ -23,41 +25,43 @@ from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import ParameterError, StoppedEarly, SvmxError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
-    from libsvmx._typing import FloatArray, IntArray
+    # of a matrix, the targets, and the weights of rows; or files of them
+    Parts = Sequence[npt.NDArray[Any] | str | None]
 
-    # of a matrix, the targets, and the weights of rows
-    Parts = tuple[npt.NDArray[np.int64], IntArray, FloatArray, FloatArray, FloatArray | None]
-
-# Seconds between two questions; and a time limit that is over.
+# Seconds between two questions; after the time limit until no worker is heard any more; and a time limit that is over.
 BETWEEN_QUESTIONS = 0.05
+GRACE = 0.3
 LEAST_SECONDS = 1e-9
 # of this worker process: the problem of the last search it saw
 _resident: dict[str, Problem] = {}
 
 
-def resident(
-    name: str,
-    indptr: npt.NDArray[np.int64],
-    indices: IntArray,
-    values: FloatArray,
-    targets: FloatArray,
-    weights: FloatArray | None,
-) -> Problem:
-    """The problem called ``name``, built from its parts when this process sees it first."""
+def resident(name: str, parts: Sequence[npt.NDArray[Any] | str | None]) -> Problem:
+    """The problem called ``name``, built from its parts, or from the files of them, when this process sees it first."""
     problem = _resident.get(name)
     if problem is None:
         import numpy as np
 
+        arrays = (np.load(part, mmap_mode="r") if isinstance(part, str) else part for part in parts if part is not None)
         # what comes over a network may not be aligned
-        parts = (indptr, indices, values, targets, *([] if weights is None else [weights]))
-        a, b, c, y, *w = (np.require(part, requirements=["C", "A"]) for part in parts)
+        a, b, c, y, *w = (np.require(part, requirements=["C", "A"]) for part in arrays)
         problem = Problem(CsrMatrix(a, b, c, copy=False), y.data, sample_weight=w[0].data if w else None)
         _resident.clear()
         _resident[name] = problem
     return problem
+
+
+def files_of(parts: Parts, folder: str) -> list[str | None]:
+    """Files in a folder that hold the arrays."""
+    import numpy as np
+
+    files = [None if part is None else os.path.join(folder, f"{k}.npy") for k, part in enumerate(parts)]
+    for file, part in zip(files, parts, strict=True):
+        if file is not None and part is not None:
+            np.save(file, part)
+    return files
 
 
 def follow(parent: int, every: float = 1.0) -> None:
@@ -79,21 +83,49 @@ def evaluate_there(
     plan: Plan,
     key: Key,
     warm_start: object,
-    name: str,
-    indptr: npt.NDArray[np.int64],
-    indices: IntArray,
-    values: FloatArray,
-    targets: FloatArray,
-    weights: FloatArray | None,
     end: End,
+    name: str,
+    *parts: npt.NDArray[Any] | str | None,
 ) -> tuple[int, Outcome | SolveStatus]:
-    """``evaluate`` in a worker, or what has ended it; ``number`` is that of the column, ``weights``: of the rows."""
+    """``evaluate`` in a worker, or what has ended it; ``number`` is that of the column."""
     limits = end.limits()
     try:
-        problem = resident(name, indptr, indices, values, targets, weights)
+        problem = resident(name, parts)
         return number, limits.look() or evaluate(plan, problem, key, warm_start, limits=limits)
     except StoppedEarly as stop:
         return number, stop.status
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """What is started meanwhile does not hear Ctrl-C, which a terminal sends to all: who started it has to end it."""
+    import signal
+
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    with suppress(ImportError):  # it would listen again when it is started
+        from joblib.externals.loky.backend import resource_tracker
+
+        resource_tracker.ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
+def left_quietly(outcomes: Any) -> Iterator[None]:
+    """For a generator of joblib, which at an early end would warn of what it had still to do."""
+    import warnings
+
+    try:
+        yield
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            outcomes.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +145,10 @@ class End:
         """The same as Limits of this process."""
         seconds = max(self.at - time(), LEAST_SECONDS) if self.at > 0 else 0.0
         return Limits(seconds, lambda: os.path.exists(self.flag))
+
+    def patience(self) -> float | None:
+        """Seconds to wait for a worker of this machine, which may still be starting; None for no limit."""
+        return max(self.at - time(), 0.0) + GRACE if self.at > 0 else None
 
 
 @contextmanager
@@ -134,7 +170,8 @@ def ending(limits: Limits) -> Iterator[End]:
         with open(flag, "wb"):
             pass
 
-    with TemporaryDirectory(prefix="svmx-grid-") as folder:
+    # Windows keeps what a worker has mapped
+    with TemporaryDirectory(prefix="svmx-grid-", ignore_cleanup_errors=True) as folder:
         flag = os.path.join(folder, "stop")
         left = limits.deadline - monotonic() if limits.deadline > 0 else 0.0
         thread = threading.Thread(target=ask, daemon=True)
@@ -174,6 +211,7 @@ class Workers:
             need("distributed", "dask", "a Dask cluster needs")
 
     def __enter__(self) -> Workers:
+        load_numpy()
         self.client = self.dask
         if isinstance(self.dask, str):
             from distributed import Client
@@ -199,7 +237,7 @@ class Workers:
         import numpy as np
 
         matrix = problem.matrix
-        parts: Parts = (
+        parts = (
             np.asarray(matrix.indptr),
             np.asarray(matrix.indices),
             np.asarray(matrix.values),
@@ -214,8 +252,9 @@ class Workers:
 
         from joblib import parallel_config
 
-        config = parallel_config("loky", n_jobs=self.n)
-        options = {"initializer": follow, "initargs": (os.getpid(),)}
+        config = parallel_config("loky", n_jobs=self.n, max_nbytes=None)
+        parts = files_of(parts, os.path.dirname(end.flag))
+        options = {"initializer": follow, "initargs": (os.getpid(),), "timeout": end.patience()}
         try:
             yield from self._waves(plan, columns, parts, end, config, options)
         except BrokenProcessPool as error:
@@ -246,24 +285,37 @@ class Workers:
 
         name = uuid4().hex
         warm_starts = [column.warm_start for column in columns]
-        task = delayed(evaluate_there)
+        task, ended = delayed(evaluate_there), None
         with config:
             parallel = Parallel(return_as="generator_unordered", batch_size=1, **options)
+            patient = parallel.timeout is not None
             for depth in range(max((len(column.todo) for column in columns), default=0)):
                 wave = (
-                    task(number, plan, column.todo[depth], warm_starts[number], name, *parts, end)
+                    task(number, plan, column.todo[depth], warm_starts[number], end, name, *parts)
                     for number, column in enumerate(columns)
                     if depth < len(column.todo)
                 )
                 ended = end.limits().look()
-                for number, outcome in parallel(wave):  # what is done is taken, also after the end
-                    if isinstance(outcome, SolveStatus):
-                        ended = outcome
-                    else:
-                        warm_starts[number] = outcome.warm_start
-                        yield outcome
                 if ended is not None:
-                    raise StoppedEarly(ended, "the search is not finished")
+                    break
+                try:
+                    with deaf_to_interrupts():
+                        outcomes = parallel(wave)
+                    with left_quietly(outcomes):
+                        for number, outcome in outcomes:  # what is done is taken, also after the end
+                            if isinstance(outcome, SolveStatus):
+                                ended = outcome
+                            else:
+                                warm_starts[number] = outcome.warm_start
+                                yield outcome
+                            if patient:  # from one outcome to the next
+                                parallel.timeout = end.patience()
+                except TimeoutError:  # joblib has ended the workers
+                    ended = SolveStatus.TIME_LIMIT
+                if ended is not None:
+                    break
+        if ended is not None:
+            raise StoppedEarly(ended, "the search is not finished")
 
 
 def need(module: str, extra: str, what_needs: str) -> None:

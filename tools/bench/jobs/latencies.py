@@ -118,6 +118,8 @@ start of the process, so the start of Python is in it. 'Ctrl-C, saved' is --on-i
         return list(cases())
 
     def run(self, case, options):
+        if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # started with &; the commands would inherit it
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         found = Found(case)
         path = datasets.plain_text(datasets.find(options.data, DATA), options.cache)
         with tempfile.TemporaryDirectory() as folder:
