@@ -49,7 +49,13 @@ def at_once(
         return None  # of the rows of a fold, some may not count
     if param.probability and not param.svm_type.is_classification:
         return None
-    return kernels.queue(param, observer, n_folds)
+    return kernels.queue(param, observer, n_folds * solves_of_a_fold(problem, param))
+
+
+def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
+    """How many dual problems a training has, those of its probability estimates included."""
+    k = len(set(problem.targets)) if param.svm_type.is_classification else 2
+    return k * (k - 1) // 2 * (1 + INNER_FOLDS * param.probability)
 
 
 def solved_folds(
@@ -69,7 +75,7 @@ def solved_folds(
     members = kernels.members(problem)
     intervals = list(pairwise(bounds))
     while intervals:
-        queue = kernels.queue(param, observer, len(bounds))
+        queue = kernels.queue(param, observer, (len(bounds) - 1) * solves_of_a_fold(problem, param))
         assert queue is not None
         waiting: list[WaitingFold] = []
         while intervals and (not waiting or queue.n_rows < MOST_ROWS):
