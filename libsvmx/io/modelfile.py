@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import warnings
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError
 from libsvmx.io.files import atomic_write, read_bytes
