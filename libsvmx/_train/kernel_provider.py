@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.arrays import inverse, take_int32
 from libsvmx._core.memory import load_blas
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
