@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.memory import load_blas
 from libsvmx._core.stopping import LetSignalsIn
@@ -12,6 +10,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx._train.limits import control_of
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:

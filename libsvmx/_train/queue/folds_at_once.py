@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import zeros
+from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, probability
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
