@@ -36,6 +36,7 @@ def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
     sample_weight : buffer of float64, shape (l,), or None      > 0, or 0 for rows that take no part; None: 1 each
     """
     cdef const double[::1] z = targets, w = sample_weight
+    cdef const double *row_weights = NULL
     cdef Py_ssize_t l = z.shape[0]
     cdef Formulation of = formulation_of(param)
     cdef Dual dual
@@ -45,9 +46,11 @@ def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
     cdef double[::1] linear = linear_, lower = lower_, upper = upper_, beta = beta_
     cdef int8_t[::1] group = group_
     cdef int32_t[::1] row = row_
+    if m and sample_weight is not None:
+        row_weights = &w[0]
     if m:
         dual = Dual(m, &linear[0], &lower[0], &upper[0], &beta[0], &group[0], &row[0])
-        write_dual(&of, l, &z[0], Cp, Cn, NULL if sample_weight is None else &w[0], &dual)
+        write_dual(&of, l, &z[0], Cp, Cn, row_weights, &dual)
     return DualProblem(linear_, lower_, upper_, group_, row_, beta_)
 
 
@@ -244,6 +247,7 @@ def recover_coefficients(param, targets, DualProblem problem, DualSolution solut
     quantity : str or None, value : float     see libsvmx._train.observer.SolveReport
     """
     cdef const double[::1] beta = solution.beta, lower = problem.lower, upper = problem.upper, w = sample_weight
+    cdef const double *row_weights = NULL
     cdef Py_ssize_t l = len(targets)
     cdef Formulation of = formulation_of(param)
     cdef Recovered found
@@ -251,9 +255,11 @@ def recover_coefficients(param, targets, DualProblem problem, DualSolution solut
     coefficients_ = zeros("d", l)
     cdef double[::1] coefficients = coefficients_
     found.rho, found.objective = solution.rho, solution.objective
+    if l and sample_weight is not None:
+        row_weights = &w[0]
     if l:
         dual = Dual(problem.size, NULL, <double *>&lower[0], <double *>&upper[0], NULL, NULL, NULL)
-        recover(&of, l, NULL if sample_weight is None else &w[0], &dual, &beta[0], solution.r, &coefficients[0], &found)
+        recover(&of, l, row_weights, &dual, &beta[0], solution.r, &coefficients[0], &found)
     quantity = QUANTITIES[param.svm_type] if l and found.has_value else None
     value = found.value if quantity else 0.0
     return coefficients_, found.rho, found.objective, found.n_sv if l else 0, found.n_bsv if l else 0, quantity, value

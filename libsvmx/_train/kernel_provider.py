@@ -88,12 +88,18 @@ class KernelProvider:
         self.whole = Kernel(problem.features, self.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         return self.whole
 
-    def queue(self, param: Parameter, observer: Observer, n_solves: int) -> SolveQueue | None:
-        """An empty queue for so many solves, if all kernel values fit and LIBSVM's path is wanted: it is quickest."""
+    def queue(self, param: Parameter, observer: Observer, n_solves: int, weighted: bool) -> SolveQueue | None:
+        """An empty queue for so many solves, if all kernel values fit and LIBSVM's path is wanted: it is quickest.
+
+        ``weighted``: whether the rows have weights in these solves; they may all be 1 in a part of the rows.
+        """
         problem = self.request[0]
         n_bytes = 4.0 * len(problem) ** 2
         few = n_solves < FEW_SOLVES or len(problem) > ROWS_PER_SOLVE * n_solves
-        if few or n_bytes > min(SHARED * self.budget_bytes, MOST_GRAM_BYTES):
+        slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
+        if few or n_bytes > MOST_GRAM_BYTES:
+            return None
+        if self.gram is None and n_bytes + slots > SHARED * self.budget_bytes:
             return None
         if param.kernel_type == KernelType.PRECOMPUTED or param.solver.name != "smo" or param.has_infinite_cost:
             return None
@@ -104,12 +110,15 @@ class KernelProvider:
             whole = self.whole or self.make_whole()
             pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
             self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
+            self.budget_bytes -= n_bytes
         matrix = problem.matrix.take(self.rows)
         by_row = inverse(problem.rows, problem.matrix.n_rows)
         places = take_int32(by_row, self.rows)
         targets = take_float64(problem.targets, places)
-        weights = None if problem.sample_weight is None else take_float64(problem.sample_weight, places)
-        return SolveQueue(self.gram, matrix, targets, weights, param, observer)
+        weights = None
+        if weighted and problem.sample_weight is not None:
+            weights = take_float64(problem.sample_weight, places)
+        return SolveQueue(self.gram, matrix, targets, weights, param, observer, int(self.budget_bytes // slots))
 
     def members(self, problem: Problem) -> Buffer:
         """The rows of ``gram`` that the rows of a problem are, which are among those of the whole: buffer of int32."""

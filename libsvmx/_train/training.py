@@ -217,9 +217,8 @@ def train_classifier(
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, n_pairs = (labels, start, order), k * (k - 1) // 2
-    queue = (
-        None if warm is not None else kernels.queue(param, observer, n_pairs * (1 + INNER_FOLDS * param.probability))
-    )
+    n_solves, weighted = n_pairs * (1 + INNER_FOLDS * param.probability), problem.sample_weight is not None
+    queue = kernels.queue(param, observer, n_solves, weighted) if warm is None else None
     if queue:
         queued = QueuedPairs(queue, kernels.members(problem), classes, costs, rand if param.probability else None)
         queue.run(thread_count(param.threads))

@@ -64,7 +64,7 @@ def test_folds_do_not_depend_on_threads_or_the_queue(options, monkeypatch):
 def queue_of(problem, param, observer=None):
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     gram = Gram(kernel, ThreadPool(2), NOBODY)
-    return SolveQueue(gram, problem.matrix, problem.targets, None, param, observer or Observer())
+    return SolveQueue(gram, problem.matrix, problem.targets, None, param, observer or Observer(), 8)
 
 
 def random_parts(n, count, seed):

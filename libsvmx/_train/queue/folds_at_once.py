@@ -50,7 +50,7 @@ def at_once(
         return None  # of the rows of a fold, some may not count
     if param.probability and not param.svm_type.is_classification:
         return None
-    return kernels.queue(param, observer, n_folds * solves_of_a_fold(problem, param))
+    return kernels.queue(param, observer, n_folds * solves_of_a_fold(problem, param), weighted=False)
 
 
 def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
@@ -76,7 +76,7 @@ def solved_folds(
     members = kernels.members(problem)
     intervals = list(pairwise(bounds))
     while intervals:
-        queue = kernels.queue(param, observer, (len(bounds) - 1) * solves_of_a_fold(problem, param))
+        queue = at_once(problem, param, len(bounds) - 1, observer, kernels)
         assert queue is not None
         waiting: list[WaitingFold] = []
         while intervals and (not waiting or queue.n_rows < MOST_ROWS):

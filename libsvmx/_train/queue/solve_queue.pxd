@@ -6,6 +6,7 @@ from libsvmx._train.queue.tasks cimport TaskList
 
 cdef class SolveQueue(TaskList):
     cdef object limits
+    cdef int most_workers
     cdef object error               # what a signal handler or a thread has raised
     cdef readonly object stopped    # SolveStatus, once the call has come to its end
     cdef double[::1] label          # scratch of the sigmoids

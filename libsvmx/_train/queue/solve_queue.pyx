@@ -35,13 +35,16 @@ cdef double WORK_FOR_THREADS = 2e6
 
 
 cdef class SolveQueue(TaskList):
-    """SolveQueue(gram, matrix, targets, weights, param, observer); but for the last as of TaskList.
+    """SolveQueue(gram, matrix, targets, weights, param, observer, most_workers); but for the last two as of TaskList.
 
-    ``observer``: of the call; it is asked whether to stop, and told of nothing before ``tell``.
+    Parameters
+    ----------
+    observer : Observer       of the call; it is asked whether to stop, and told of nothing before ``tell``
+    most_workers : int        for whose rows there is memory; there is one in any case
     """
 
-    def __init__(self, gram, matrix, targets, weights, param, observer):
-        self.limits = observer
+    def __init__(self, gram, matrix, targets, weights, param, observer, int most_workers):
+        self.limits, self.most_workers = observer, most_workers
         svmx_begin_tickets(&self.tickets)
 
     def __dealloc__(self):
@@ -59,18 +62,18 @@ cdef class SolveQueue(TaskList):
         cdef double work = 0.0
         for k in range(self.n_tasks):
             work += <double>self.tasks[k].n ** 2
-        threads = <int>max(1, min(<Py_ssize_t>threads, self.n_tasks)) if work > WORK_FOR_THREADS else 1
+        threads = max(1, min(threads, self.most_workers)) if work > WORK_FOR_THREADS else 1
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
         pool = ThreadPool(threads)
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
         if self.worker == NULL:
             raise MemoryError("a queue of solves")
         self.crew = [Worker(self, self.should_stop) for _ in range(pool.n)]
-        for k in range(pool.n):
-            self.worker[k] = <void *>self.crew[k]
-            (<Worker>self.worker[k]).share(&self.tickets)
-        for place, value in self.constants:
-            self.value[place] = value
+        for k, worker in enumerate(self.crew):
+            self.worker[k] = <void *>worker
+            (<Worker>worker).share(&self.tickets)
+        for k, value in self.constants:
+            self.value[k] = value
         self.label = zeros("d", 2 * self.n_values)
         with nogil:
             pool.run(_work, <void *>self, pool.n, _look)
