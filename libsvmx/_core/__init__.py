@@ -16,7 +16,7 @@ C headers; each names its callers, states its arrays, and neither allocates nor 
 
     simd.h                          what all others include
     dot_products.h  bits.h          one row, or sixteen, with many rows
-    kernel_functions.h  .c          K(t) of a dot product or a distance: all kernels   <- rbf.c  exp.h
+    kernel_functions.h  .c          K(t) of a dot product or a distance: all kernels   <- rbf.c  rbf_loops.h  exp.h
     test_panels.h                   test rows with support vectors
     smo_steps.h                     scores and working set of SMO
     subproblem_steps.h              the same in float, for small problems in cache

@@ -4,7 +4,7 @@
  * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
  * sparse, targets where they are dense; the vectors are GCC's, which any width of register can be made to hold.
  *
- * Who calls: _kernels/products.pyx, and rbf.c with fused multiply-add.
+ * Who calls: _kernels/products.pyx.
  */
 #ifndef SVMX_DOT_PRODUCTS_H
 #define SVMX_DOT_PRODUCTS_H

@@ -1,6 +1,6 @@
 /* exp(x) in double as plain arithmetic, so that the compiler can vectorise it and every machine has the same bits.
  *
- * Who calls: kernel_functions.c, and rbf.c, which fuses multiply and add.
+ * Who calls: kernel_functions.c.
  */
 #ifndef SVMX_EXP_H
 #define SVMX_EXP_H
@@ -37,9 +37,7 @@ SVMX_INLINE double svmx_exp(double x)
     return e.value;
 }
 
-/* Below it float(exp(x)) is 0: exp(-104) < 2^-150, half the least float. */
-#define SVMX_EXP_ZERO (-104.0)
-/* Below it the float would be subnormal, above zero the squares have cancelled: both left to libm. */
+/* Below it a float would be subnormal. */
 #define SVMX_EXP_LOW (-87.0)
 
 #endif

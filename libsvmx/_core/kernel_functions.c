@@ -142,7 +142,7 @@ static double sigmoid_about_error(double m, const svmx_kernel *kernel, double re
 const svmx_kernel_function svmx_kernel_functions[] = {
     {"LINEAR", SVMX_PRODUCT, .row = linear_row},
     {"POLY", SVMX_PRODUCT, poly_values, .in_lanes = 1},
-    {"RBF", SVMX_DISTANCE, rbf_values, .doubles = rbf_doubles, .row = rbf_row, .fused = 1, .about = rbf_about,
+    {"RBF", SVMX_DISTANCE, rbf_values, .doubles = rbf_doubles, .row = rbf_row, .one_pass = 1, .about = rbf_about,
      .about_error = rbf_about_error},
     {"SIGMOID", SVMX_PRODUCT, sigmoid_values, .about = sigmoid_about, .about_error = sigmoid_about_error},
     {"PRECOMPUTED", SVMX_GIVEN, .row = linear_row},

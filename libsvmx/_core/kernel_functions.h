@@ -43,7 +43,7 @@ typedef struct svmx_kernel_function {
     /* Floats of training, out: (n,): K(t) rounded once, t from dots and, for a distance, the squares |v|^2 and |u|^2. */
     void (*row)(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
                 float *out);
-    int fused; /* whether rows may also come from fused dot products: see rbf.c */
+    int one_pass; /* whether rbf.c computes rows of dense data in one pass */
     /* K(t) for signs of decision values, |K| <= 1; rounding may have put a distance below 0. */
     void (*about)(int64_t n, const svmx_kernel *kernel, double *t);
     /* Bound of |``about`` - ``values``|, t from dot products of up to n terms, |u| + |v| <= reach; infinite for none.

@@ -16,7 +16,7 @@ cdef extern from "kernel_functions.h" nogil:
         int argument
         void (*values)(int64_t n, const svmx_kernel *kernel, double *t) noexcept nogil
         int in_lanes
-        int fused
+        int one_pass
         void (*about)(int64_t n, const svmx_kernel *kernel, double *t) noexcept nogil
         double (*about_error)(double n, const svmx_kernel *kernel, double reach) noexcept nogil
 

@@ -1,96 +1,178 @@
-/* The exponential of RBF rows, the one place where multiplications and additions may be fused.
+/* Rows of the RBF kernel: the one place where multiplications and additions may be fused and sums be rearranged.
  *
- * Fusing costs no bit: what is computed here is only believed if LIBSVM's value, which cannot be far, rounds to the same
- * float; in doubt the float is computed again as LIBSVM does, in its order and with libm's exp. It saves a third of the
- * exponential and half of the dot products.
+ * That costs no bit. LIBSVM's value as a double, before it is rounded to a float, lies within a relative error of the
+ * value computed here. Both ends of that interval are rounded to floats; rounding never changes an order, so where the two
+ * floats are equal LIBSVM's is the same. The few others are in doubt and computed again as LIBSVM does, in its order and
+ * with libm's exp. So a polynomial of degree 8 will do (one value in 20,000 is in doubt), subnormal floats need no special
+ * case, and dot products of dense rows stay in registers until they are floats.
  */
 #include "rbf.h"
 
 #include "dot_products.h"
-#include "exp.h"
 
-/* How far LIBSVM's exp(x) may be from ours. */
-typedef struct {
-    uint64_t ulps; /* of the exponential as a double */
-    double slack;  /* of x */
-} svmx_margin;
+/* 2^r for |r| <= 1/2, the best polynomial of degree 8 for the relative error, 0.86 2^-40. */
+#define C0 0x1.ffffffffff7a3p-1
+#define C1 0x1.62e42fef86160p-1
+#define C2 0x1.ebfbdff9319d0p-3
+#define C3 0x1.c6b08dd46d011p-5
+#define C4 0x1.3b2ab5c52a45bp-7
+#define C5 0x1.5d87483892c91p-10
+#define C6 0x1.430acca1cd4a3p-13
+#define C7 0x1.00dad22c7b4eep-16
+#define C8 0x1.61afcff7d86c7p-20
+#define SHIFTER 0x1.8p52 /* adding it leaves the nearest integer in the low bits */
+#define LOG2_E 0x1.71547652b82fep+0
+/* Below it all floats are 0; above it, infinite. */
+#define LEAST_EXPONENT (-160.0)
+#define MOST_EXPONENT 1000.0
+/* The polynomial, the rounding of t, at most 1000, at each of four steps, of e and of libm's exp:
+ * (0.86 2^-40 + 4 ln2 1000 2^-53 + 8 2^-53). */
+#define EXP_ERROR (1.2 * 0x1p-40)
+#define LOG2_OF_LEAST (-EXP_ERROR * 1.4427)
+/* More than so far apart, too many values are in doubt: one in 90. */
+#define MOST_SLACK 0x1p-31
 
-/* Whether (float)e, e = svmx_exp(x), may differ from LIBSVM's float. */
-SVMX_INLINE int64_t svmx_in_doubt(double x, double e, svmx_margin margin)
+#if defined(__GNUC__)
+#define SVMX_JOIN(name, bytes) svmx_##name##_##bytes
+#define SVMX_JOIN_VALUE(name, bytes) SVMX_JOIN(name, bytes)
+#define SVMX_AT(name) SVMX_JOIN_VALUE(name, SVMX_BYTES)
+
+/* Rows of a group: 2 sums each, which fit the registers. */
+#define SVMX_GROUP 4
+#define SVMX_TARGET
+#define SVMX_BYTES 16
+#include "rbf_loops.h"
+#undef SVMX_TARGET
+#undef SVMX_BYTES
+#ifdef SVMX_FMV
+#define SVMX_TARGET __attribute__((target("arch=x86-64-v3")))
+#define SVMX_BYTES 32
+#include "rbf_loops.h"
+#undef SVMX_TARGET
+#undef SVMX_BYTES
+#define SVMX_TARGET __attribute__((target("arch=x86-64-v4")))
+#define SVMX_BYTES 64
+#include "rbf_loops.h"
+#endif
+
+/* Calls the widest loop that this machine has. */
+#ifdef SVMX_FMV
+#define SVMX_WIDEST(name, ...)                                                                                            \
+    (__builtin_cpu_supports("x86-64-v4")   ? svmx_##name##_64(__VA_ARGS__)                                                \
+     : __builtin_cpu_supports("x86-64-v3") ? svmx_##name##_32(__VA_ARGS__)                                                \
+                                           : svmx_##name##_16(__VA_ARGS__))
+#else
+#define SVMX_WIDEST(name, ...) svmx_##name##_16(__VA_ARGS__)
+#endif
+#else /* no vectors: libm's exp, and no rows in one pass */
+#define SVMX_GROUP SVMX_SOURCES
+#define SVMX_WIDEST(name, ...) svmx_##name(__VA_ARGS__)
+static void svmx_from_dots(int64_t n, const double *dots, const double *squares, double square, double neg_gamma,
+                           float *below, float *above)
 {
-    svmx_double d;
-    d.value = e;
-    /* the 29 bits that the float drops, counted from just below their middle */
-    const uint64_t dropped = (d.bits - 0x10000000 + margin.ulps) & 0x1fffffff;
-    int64_t doubt = dropped <= 2 * margin.ulps ? 1 : 0;
-    doubt = x > -margin.slack ? 1 : doubt;
-    doubt = x < SVMX_EXP_LOW ? 1 : doubt;
-    return x < SVMX_EXP_ZERO - margin.slack ? 0 : doubt;
-}
-
-/* Up to SVMX_BLOCK values of a row: x, and the float of our exponential. Returns whether any is in doubt.
- * In short loops, each of which the compiler turns into vectors. */
-SVMX_INLINE int64_t svmx_rbf_values(int64_t n, const double *SVMX_RESTRICT dots, const double *SVMX_RESTRICT sq,
-                                    double sq_i, double neg_gamma, svmx_margin margin, double *SVMX_RESTRICT x,
-                                    double *SVMX_RESTRICT e, float *SVMX_RESTRICT out)
-{
-    int64_t doubt = 0;
     for (int64_t k = 0; k < n; ++k)
-        x[k] = neg_gamma * (sq_i + sq[k] - 2 * dots[k]);
+        below[k] = above[k] = (float)exp(neg_gamma * (square + squares[k] - 2 * dots[k]));
+}
+#define svmx_from_row(...) ((void)0)
+#define svmx_from_group(...) ((void)0)
+#endif
+
+/* Whether there are differences. Copies ``below``. */
+static SVMX_CLONES int svmx_settle(int64_t n, const float *SVMX_RESTRICT below, const float *SVMX_RESTRICT above,
+                                   float *SVMX_RESTRICT out)
+{
+    int differ = 0;
     for (int64_t k = 0; k < n; ++k) {
-        double in_range = x[k] > SVMX_EXP_LOW ? x[k] : SVMX_EXP_LOW;
-        in_range = in_range < 0.0 ? in_range : 0.0;
-        e[k] = svmx_exp(in_range);
+        differ |= below[k] != above[k];
+        out[k] = below[k];
     }
-    for (int64_t k = 0; k < n; ++k) {
-        doubt |= svmx_in_doubt(x[k], e[k], margin);
-        out[k] = (float)(x[k] < SVMX_EXP_ZERO ? 0.0 : e[k]);
-    }
-    return doubt;
+    return differ;
 }
 
-/* The dot products are LIBSVM's, so x is (2 d is exact), and our exp and libm's are each < 1 ulp off. */
-SVMX_CLONES void svmx_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out)
+/* The same; returns how many differences there are, and their places in ``doubtful``. */
+static int64_t svmx_settle_places(int64_t n, const float *below, const float *above, float *out, int32_t *doubtful)
 {
-    const svmx_margin margin = {4, 0.0};
-    double x[SVMX_BLOCK], e[SVMX_BLOCK];
-    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
-        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
-        if (svmx_rbf_values(m, dots + start, sq + start, sq_i, neg_gamma, margin, x, e, out + start))
-            for (int64_t k = 0; k < m; ++k)
-                if (svmx_in_doubt(x[k], e[k], margin))
-                    out[start + k] = (float)exp(x[k]);
+    int64_t n_doubtful = 0;
+    if (svmx_settle(n, below, above, out))
+        for (int64_t k = 0; k < n; ++k) {
+            doubtful[n_doubtful] = (int32_t)k;
+            n_doubtful += below[k] != above[k];
+        }
+    return n_doubtful;
+}
+
+void svmx_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out)
+{
+    float below[SVMX_RBF_TILE], above[SVMX_RBF_TILE];
+    int32_t doubtful[SVMX_RBF_TILE];
+    for (int64_t start = 0; start < n; start += SVMX_RBF_TILE) {
+        const int64_t m = n - start < SVMX_RBF_TILE ? n - start : SVMX_RBF_TILE, full = m & -SVMX_PANEL;
+        SVMX_WIDEST(from_dots, full, dots + start, sq + start, sq_i, neg_gamma, below, above);
+        if (full < m) {
+            double last_dots[SVMX_PANEL] = {0}, last_sq[SVMX_PANEL] = {0};
+            memcpy(last_dots, dots + start + full, (size_t)(m - full) * sizeof(double));
+            memcpy(last_sq, sq + start + full, (size_t)(m - full) * sizeof(double));
+            SVMX_WIDEST(from_dots, SVMX_PANEL, last_dots, last_sq, sq_i, neg_gamma, below + full, above + full);
+        }
+        const int64_t n_doubtful = svmx_settle_places(m, below, above, out + start, doubtful);
+        for (int64_t d = 0; d < n_doubtful; ++d) {
+            const int64_t k = start + doubtful[d];
+            out[k] = (float)exp(neg_gamma * (sq_i + sq[k] - 2 * dots[k]));
+        }
     }
 }
 
-void svmx_fused_panel_block(int64_t n_features, const double *panel, const double *sources, int64_t stride,
-                            double *dots)
+/* ---- dense rows in one pass --------------------------------------------------------------------------- */
+
+svmx_targets svmx_rbf_targets(int64_t n_features, const double *panels, const double *squares, double gamma)
 {
-    svmx_panel_block(n_features, panel, sources, stride, dots);
+    const svmx_targets targets = {n_features, panels, squares, gamma, -gamma * LOG2_E, 2 * gamma * LOG2_E};
+    return targets;
 }
 
 /* With u = 2^-53, s = sq_i + sq_j and n features, LIBSVM's dot product and a fused one, in whatever order, are each
  * within 1.01 n u sum |x_k z_k| <= 0.51 n u s of the true one. So the two values of sq_i + sq_j - 2 d differ by no more
- * than 2.04 n u s, and by 4 u s for the roundings of the sum; times gamma, and twice u |x| <= 4 u gamma s more. That is
- * the relative difference of the exponentials, too, and u is at most an ulp. */
-double svmx_fused_slack(double gamma, double n_features, double s)
+ * than 2.04 n u s, and by 16 u s for the roundings of the sums and factors; times gamma. That is the relative difference
+ * of the exponentials, too. */
+int svmx_rbf_source(const svmx_targets *targets, double square, double largest, svmx_source *source)
 {
-    return gamma * (0x1p-53 * s * (2.1 * n_features + 16) + 0x1p-1070 * n_features); /* the last for underflow */
+    const double n = (double)targets->n_features, s = square + largest, gamma = targets->gamma;
+    const double slack = gamma * (0x1p-53 * s * (2.1 * n + 16) + 0x1p-1070 * n); /* the last for underflow */
+    const double error = EXP_ERROR + 1.01 * slack;
+    source->of_square = square * targets->of_square - error * LOG2_E;
+    source->ratio = 1 + 2.01 * error;
+#if defined(__GNUC__)
+    return slack <= MOST_SLACK;
+#else
+    return 0;
+#endif
 }
 
-SVMX_CLONES int64_t svmx_fused_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
-                                       double slack, float *out, int32_t *doubtful)
+int64_t svmx_rbf_one(const svmx_targets *targets, int64_t begin, int64_t n, int64_t nnz, const int32_t *index,
+                     const double *value, svmx_source source, float *out, int32_t *doubtful)
 {
-    /* 2^28 ulps and more: every value between 0 and the largest float is in doubt */
-    const svmx_margin margin = {slack < 0x1p-26 ? (uint64_t)(slack * 0x1.02p53) + 8 : (uint64_t)1 << 28, slack};
-    double x[SVMX_BLOCK], e[SVMX_BLOCK];
-    int64_t n_doubtful = 0;
-    for (int64_t start = 0; start < n; start += SVMX_BLOCK) {
-        const int64_t m = n - start < SVMX_BLOCK ? n - start : SVMX_BLOCK;
-        if (svmx_rbf_values(m, dots + start, sq + start, sq_i, neg_gamma, margin, x, e, out + start))
-            for (int64_t k = 0; k < m; ++k)
-                if (svmx_in_doubt(x[k], e[k], margin))
-                    doubtful[n_doubtful++] = (int32_t)(start + k);
+    float below[SVMX_RBF_TILE], above[SVMX_RBF_TILE];
+    svmx_targets part = *targets;
+    part.panels += begin * targets->n_features;
+    part.squares += begin;
+    SVMX_WIDEST(from_row, (n + SVMX_PANEL - 1) / SVMX_PANEL, &part, nnz, index, value, source, below, above);
+    return svmx_settle_places(n, below, above, out, doubtful);
+}
+
+void svmx_rbf_block(const svmx_targets *targets, int64_t begin, int64_t n, int count, const double *rows,
+                    const svmx_source *sources, float *const *out, int64_t *n_doubtful, int32_t *doubtful)
+{
+    float below[SVMX_GROUP * SVMX_RBF_TILE], above[SVMX_GROUP * SVMX_RBF_TILE];
+    for (int first = 0; first < count; first += SVMX_GROUP) {
+        const int m = count - first < SVMX_GROUP ? count - first : SVMX_GROUP;
+        svmx_source group[SVMX_GROUP];
+        for (int s = 0; s < SVMX_GROUP; ++s)
+            group[s] = sources[first + (s < m ? s : 0)];
+        for (int64_t k = 0; k < n; k += SVMX_PANEL)
+            SVMX_WIDEST(from_group, targets, targets->panels + (begin + k) * targets->n_features,
+                        targets->squares + begin + k, rows + first, group, SVMX_RBF_TILE, below + k, above + k);
+        for (int s = 0; s < m; ++s)
+            n_doubtful[first + s] = svmx_settle_places(n, below + s * SVMX_RBF_TILE, above + s * SVMX_RBF_TILE,
+                                                       out[first + s] + begin, doubtful + (first + s) * SVMX_RBF_TILE);
     }
-    return n_doubtful;
 }

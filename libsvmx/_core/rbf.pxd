@@ -1,9 +1,15 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef extern from "rbf.h" nogil:
-    void svmx_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out) noexcept
-    void svmx_fused_panel_block(int64_t n_features, const double *panel, const double *sources, int64_t stride,
-                                double *dots) noexcept
-    double svmx_fused_slack(double gamma, double n_features, double s) noexcept
-    int64_t svmx_fused_rbf_row(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma,
-                               double slack, float *out, int32_t *doubtful) noexcept
+    ctypedef struct svmx_targets:
+        pass
+    ctypedef struct svmx_source:
+        pass
+    enum:
+        SVMX_RBF_TILE
+    svmx_targets svmx_rbf_targets(int64_t n_features, const double *panels, const double *squares, double gamma) noexcept
+    bint svmx_rbf_source(const svmx_targets *targets, double square, double largest, svmx_source *source) noexcept
+    int64_t svmx_rbf_one(const svmx_targets *targets, int64_t begin, int64_t n, int64_t nnz, const int32_t *index,
+                         const double *value, svmx_source source, float *out, int32_t *doubtful) noexcept
+    void svmx_rbf_block(const svmx_targets *targets, int64_t begin, int64_t n, int count, const double *rows,
+                        const svmx_source *sources, float **out, int64_t *n_doubtful, int32_t *doubtful) noexcept

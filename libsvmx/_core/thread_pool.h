@@ -11,10 +11,12 @@
 #include <stdlib.h>
 
 typedef void (*svmx_job)(void *context, int64_t part);
+typedef void (*svmx_pause_call)(void *context);
 
 #if defined(SVMX_THREADS) && !defined(__STDC_NO_ATOMICS__)
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 /* Looks at the ticket before a helper goes to sleep: some tens of microseconds. */
 #define SVMX_SPINS 4000
@@ -126,8 +128,9 @@ static void svmx_pool_free(svmx_pool *pool)
     free(pool);
 }
 
-/* job(context, part) for part in [0, n_parts), in any order, on all threads; returns when all are done. */
-static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
+/* job(context, part) for part in [0, n_parts), in any order, on all threads; returns when all are done. While the leader
+ * waits for the others it calls idle(context) now and then, unless that is NULL. */
+static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
 {
     if (pool == NULL || pool->n_helpers == 0 || n_parts < 2) {
         for (int64_t part = 0; part < n_parts; ++part)
@@ -144,8 +147,14 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
     atomic_store(&pool->ticket, (uint64_t)pool->number << 32);
     svmx_wake(pool);
     svmx_work(pool, pool->number);
-    while (atomic_load(&pool->done) < n_parts)
+    for (int64_t spin = 1; atomic_load(&pool->done) < n_parts; ++spin) {
         svmx_pause();
+        if (idle != NULL && spin > SVMX_SPINS) {
+            const struct timespec while_away = {0, 1000000};
+            idle(context);
+            nanosleep(&while_away, NULL);
+        }
+    }
     /* exhausted whatever the next n_parts is, which is set before the next ticket */
     atomic_store(&pool->ticket, (uint64_t)pool->number << 32 | 0xffffffff);
 }
@@ -167,9 +176,10 @@ static void svmx_pool_free(svmx_pool *pool)
     (void)pool;
 }
 
-static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
+static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
 {
     (void)pool;
+    (void)idle;
     for (int64_t part = 0; part < n_parts; ++part)
         job(context, part);
 }

@@ -16,9 +16,12 @@ cdef class ThreadPool:
     def __dealloc__(self):
         svmx_pool_free(self.threads)
 
-    cdef void run(self, svmx_job job, void *context, int64_t n_parts) noexcept nogil:
-        """job(context, part) for all parts, in any order; returns when all are done."""
-        svmx_pool_run(self.threads, job, context, n_parts)
+    cdef void run(self, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle=NULL) noexcept nogil:
+        """job(context, part) for all parts, in any order; returns when all are done.
+
+        ``idle(context)`` is called now and then by the thread that waits here for the others.
+        """
+        svmx_pool_run(self.threads, job, context, n_parts, idle)
 
     def count(self, int64_t n_parts, int64_t times):
         """How often each of ``n_parts`` parts was run in ``times`` jobs, for tests: a list."""

@@ -8,7 +8,9 @@ Targets                         rows that a row of K is computed against, chosen
 Products                        dot products of one row with many, chosen by density
   <- PanelProducts, PostingProducts, ColumnProducts, GivenValues
 
-RowStore                        holds Targets, RowCosts: rows over the active variables, kept if that pays
+KernelRows                      what a solver asks for rows; its positions, active part and swaps
+  <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves
+  <- RowStore                   holds Targets, RowCosts: rows that are kept if that pays
 SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows                      holds Targets: rows in double, for paths
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound

@@ -19,12 +19,12 @@ cdef class Products:
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
-    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil
 
 
 cdef class PanelProducts(Products):
     cdef double[::1] panels
+    cdef bint full                  # dense enough for blocks to go over all features
 
 
 cdef class PostingProducts(Products):

@@ -13,7 +13,6 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_panel_dots,
                                          svmx_postings_axpy, svmx_stream_dots)
-from libsvmx._core.rbf cimport svmx_fused_panel_block
 from libsvmx._core.matrix cimport CsrMatrix
 
 
@@ -25,8 +24,6 @@ DENSE_FROM = 0.25
 cdef double BLOCK_FROM = 4
 cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
-# From so many features on, fused dot products save more than looking after their values costs.
-cdef Py_ssize_t FUSED_WIDTH = 32
 # A column of bits takes the room of its postings if there is a nonzero for so many targets.
 cdef double BITS_PER_NONZERO = 80
 # Largest tile of postings: a target's place in its tile fits 16 bits.
@@ -103,10 +100,6 @@ cdef class Products:
         svmx_by_source(end - begin, dots, BLOCK_TILE, out)
         return 0
 
-    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        """``fill_block`` within the bounds of rbf.c; False if that would not be faster."""
-        return False
-
     cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil:
         """One product."""
         cdef const int64_t *ptr = self.matrix.ptr
@@ -133,6 +126,7 @@ cdef class PanelProducts(Products):
         cdef const int32_t[::1] chosen = self.rows
         cdef Py_ssize_t i, panel, lane
         cdef int64_t k
+        self.full = self.nnz >= FULL_FROM * self.n * self.width
         self.panels = zeros("d", (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width)
         for i in range(self.n):
             panel, lane = i // SVMX_PANEL, i % SVMX_PANEL
@@ -147,22 +141,13 @@ cdef class PanelProducts(Products):
 
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef Py_ssize_t k
-        if self.nnz < FULL_FROM * self.n * self.width:
+        if not self.full:
             return Products.fill_block(self, sources, begin, end, out)
         k = begin
         while k < end:
             svmx_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
             k += SVMX_PANEL
         return 0
-
-    cdef bint fill_block_fused(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef Py_ssize_t k = begin
-        if self.nnz < FULL_FROM * self.n * self.width or self.width < FUSED_WIDTH:
-            return False
-        while k < end:
-            svmx_fused_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
-            k += SVMX_PANEL
-        return True
 
 
 cdef class PostingProducts(Products):

@@ -1,26 +1,15 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.rowcosts cimport RowCosts
+from libsvmx._kernels.rows cimport KernelRows
 
 
-cdef class RowStore:
-    cdef readonly Kernel kernel
-    cdef ThreadPool pool
-    cdef readonly Py_ssize_t size
-    cdef readonly Py_ssize_t active
+cdef class RowStore(KernelRows):
     cdef readonly Py_ssize_t capacity
-    cdef readonly int64_t rows_computed
-    cdef readonly int64_t rows_found
     cdef int64_t rows_taken         # computed or shared; the clock of what was when
-    cdef int32_t[::1] index
     cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
-    cdef readonly bint whole
     cdef bint begins_short          # with a part of the positions
     cdef bint unsettled             # the active part has changed since the last row
-    # what rows are computed against
-    cdef Targets targets
     cdef Py_ssize_t covered         # positions [0, covered) had their rows in targets
     cdef Py_ssize_t distinct        # kernel rows among the active positions
     cdef bint injective             # no two positions share a row
@@ -51,14 +40,7 @@ cdef class RowStore:
     cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
     cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
-    cdef const float *row(self, Py_ssize_t position) except NULL nogil
-    cdef const float *row_of(self, int32_t i) except NULL nogil
-    cdef bint to_compute(self, int32_t i) except -1 nogil
     cdef bint missing(self, int32_t i) except -1 nogil
-    cdef int together(self) noexcept nogil
-    cdef int take(self, const int32_t *wanted, int count) except -1 nogil
-    cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
-    cdef void resize(self, Py_ssize_t active) noexcept nogil
     cdef int settle(self) except -1 nogil
     cdef int arrange(self) except -1
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil

@@ -2,16 +2,11 @@ from collections.abc import Iterable
 
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.rows import KernelRows
 from libsvmx._typing import Buffer
 
-class RowStore:
-    kernel: Kernel
-    size: int
-    active: int
+class RowStore(KernelRows):
     capacity: int
-    rows_computed: int
-    rows_found: int
-    whole: bool
     def __init__(
         self,
         kernel: Kernel,

@@ -25,6 +25,8 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
+from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._kernels.rowcosts cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, LONG_NS, SWAP_NS, RowCosts
 
 
@@ -33,7 +35,7 @@ from libsvmx._kernels.rowcosts cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, LONG_NS
 cdef double KEPT_SHARE = 4
 
 
-cdef class RowStore:
+cdef class RowStore(KernelRows):
     """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
 
     ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
@@ -104,10 +106,6 @@ cdef class RowStore:
         free(self.swaps)
 
     # ---- rows ------------------------------------------------------------------------------
-
-    cdef const float *row(self, Py_ssize_t position) except NULL nogil:
-        """K of ``position`` with the active positions: ``active`` floats."""
-        return self.row_of(self.index[position])
 
     cdef const float *row_of(self, int32_t i) except NULL nogil:
         """Row i of the kernel with the active positions, and with all of them if rows are kept ``whole``."""

@@ -12,6 +12,8 @@
     warm_start        where a training starts that follows another over the same rows
     metrics           accuracy, mean squared error, correlation
 
+    assembly          models of coefficients
+    queue/            pairs of classes and folds of small problems, solved at once
     validation/       folds of one dual and of pairs, cross-validation, leave-one-out, grid search
     updating/         State: a model that rows join and leave
     cluster/          rows on the workers of a Dask cluster

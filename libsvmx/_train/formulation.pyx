@@ -16,6 +16,11 @@ from libsvmx._problem.dual cimport DualProblem, DualSolution
 
 from libsvmx.enums import SvmType
 
+cdef int C_SVC = SvmType.C_SVC, NU_SVC = SvmType.NU_SVC, ONE_CLASS = SvmType.ONE_CLASS, EPSILON_SVR = SvmType.EPSILON_SVR
+# What a formulation yields besides: see SolveReport.
+QUANTITIES = {
+    SvmType.C_SVC: "nu", SvmType.NU_SVC: "C", SvmType.EPSILON_SVR: "nu", SvmType.NU_SVR: "epsilon",
+}
 # A coefficient at this share of its bound is there, but for rounding.
 cdef double ALMOST = 1 - 1e-12
 
@@ -31,51 +36,71 @@ def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
     sample_weight : buffer of float64, shape (l,), or None      > 0, or 0 for rows that take no part; None: 1 each
     """
     cdef const double[::1] z = targets, w = sample_weight
-    cdef bint weighted = sample_weight is not None
-    cdef Py_ssize_t l = z.shape[0], i
-    cdef bint regression = param.svm_type.is_regression
-    cdef Py_ssize_t m = 2 * l if regression else l
+    cdef Py_ssize_t l = z.shape[0]
+    cdef Formulation of = formulation_of(param)
+    cdef Dual dual
+    cdef Py_ssize_t m = 2 * l if param.svm_type.is_regression else l
     linear_, lower_, upper_, beta_ = (zeros("d", m) for _ in range(4))
     group_, row_ = zeros("b", m), zeros("i", m)
     cdef double[::1] linear = linear_, lower = lower_, upper = upper_, beta = beta_
     cdef int8_t[::1] group = group_
     cdef int32_t[::1] row = row_
-    cdef double nu = param.nu, cost = param.C, p = param.p, left, left_negative, bound
-    kind = param.svm_type
-    for i in range(m):
-        row[i] = <int32_t>(i if i < l else i - l)
-        upper[i] = w[row[i]] if weighted else 1.0
-    if kind == SvmType.C_SVC:
+    if m:
+        dual = Dual(m, &linear[0], &lower[0], &upper[0], &beta[0], &group[0], &row[0])
+        write_dual(&of, l, &z[0], Cp, Cn, NULL if sample_weight is None else &w[0], &dual)
+    return DualProblem(linear_, lower_, upper_, group_, row_, beta_)
+
+
+cdef Formulation formulation_of(param):
+    """What ``write_dual`` needs to know of a Parameter."""
+    return Formulation(param.svm_type, param.nu, param.C, param.p)
+
+
+cdef void write_dual(const Formulation *of, Py_ssize_t l, const double *z, double Cp, double Cn, const double *w,
+                     Dual *dual) noexcept nogil:
+    """As ``build_dual``, into arrays; the size of the dual is set."""
+    cdef int kind = of.kind
+    cdef double nu = of.nu, cost = of.cost, p = of.p, left, left_negative, bound
+    cdef double *linear = dual.linear
+    cdef double *lower = dual.lower
+    cdef double *upper = dual.upper
+    cdef double *beta = dual.beta
+    cdef Py_ssize_t i
+    for i in range(dual.size):
+        dual.row[i] = <int32_t>(i if i < l else i - l)
+        linear[i], lower[i], beta[i], dual.group[i] = 0.0, 0.0, 0.0, 0
+        upper[i] = w[dual.row[i]] if w != NULL else 1.0
+    if kind == C_SVC:
         for i in range(l):
             bound = upper[i]
             if z[i] > 0:
                 linear[i], upper[i] = 1.0, bound * Cp
             else:
                 linear[i], lower[i], upper[i], beta[i] = -1.0, -bound * Cn, 0.0, -0.0
-    elif kind == SvmType.NU_SVC:
-        left = left_negative = (sum_of_products(nu, w) if weighted else nu * l) / 2
+    elif kind == NU_SVC:
+        left = left_negative = (sum_of_products(nu, l, w) if w != NULL else nu * l) / 2
         for i in range(l):
             bound = upper[i]
             if z[i] > 0:
                 beta[i] = min(bound, left)
                 left -= beta[i]
             else:
-                group[i], lower[i], upper[i] = 1, -bound, 0.0
+                dual.group[i], lower[i], upper[i] = 1, -bound, 0.0
                 beta[i] = -min(bound, left_negative)
                 left_negative += beta[i]
-    elif kind == SvmType.ONE_CLASS and weighted:
-        left = sum_of_products(nu, w)
+    elif kind == ONE_CLASS and w != NULL:
+        left = sum_of_products(nu, l, w)
         for i in range(l):
             beta[i] = min(upper[i], left)
             left -= beta[i]
-    elif kind == SvmType.ONE_CLASS:
+    elif kind == ONE_CLASS:
         for i in range(<Py_ssize_t>(nu * l)):
             beta[i] = 1.0
         if <Py_ssize_t>(nu * l) < l:
             beta[<Py_ssize_t>(nu * l)] = nu * l - <Py_ssize_t>(nu * l)
     else:
         left = cost * nu * l / 2
-        if weighted:
+        if w != NULL:
             left = 0.0
             for i in range(l):
                 left += w[i] * cost * nu
@@ -83,23 +108,22 @@ def build_dual(param, targets, double Cp, double Cn, sample_weight=None):
         for i in range(l):
             bound = upper[i] * cost
             upper[i], lower[l + i], upper[l + i], beta[l + i] = bound, -bound, 0.0, -0.0
-            if kind == SvmType.EPSILON_SVR:
+            if kind == EPSILON_SVR:
                 linear[i] = -(p - z[i])
                 linear[l + i] = p + z[i]
             else:
-                group[l + i] = 1
+                dual.group[l + i] = 1
                 beta[i] = min(left, bound)
                 beta[l + i] = -beta[i]
                 left -= beta[i]
                 linear[i] = linear[l + i] = z[i]
-    return DualProblem(linear_, lower_, upper_, group_, row_, beta_)
 
 
-cdef double sum_of_products(double factor, const double[::1] values):
+cdef double sum_of_products(double factor, Py_ssize_t n, const double *values) noexcept nogil:
     """The sum of factor * value."""
     cdef double total = 0.0
     cdef Py_ssize_t i
-    for i in range(values.shape[0]):
+    for i in range(n):
         total += factor * values[i]
     return total
 
@@ -220,55 +244,71 @@ def recover_coefficients(param, targets, DualProblem problem, DualSolution solut
     quantity : str or None, value : float     see libsvmx._train.observer.SolveReport
     """
     cdef const double[::1] beta = solution.beta, lower = problem.lower, upper = problem.upper, w = sample_weight
-    cdef bint weighted = sample_weight is not None
-    cdef Py_ssize_t l = len(targets), i, n_sv = 0, n_bsv = 0, n_part = 0
-    cdef double total = 0, bounds = 0, cost_positive = 1.0, cost_negative = 1.0, value = 0.0
-    cdef double rho = solution.rho, objective = solution.objective, scale = 1.0
+    cdef Py_ssize_t l = len(targets)
+    cdef Formulation of = formulation_of(param)
+    cdef Recovered found
+    cdef Dual dual
     coefficients_ = zeros("d", l)
     cdef double[::1] coefficients = coefficients_
-    quantity = None
-    kind = param.svm_type
+    found.rho, found.objective = solution.rho, solution.objective
+    if l:
+        dual = Dual(problem.size, NULL, <double *>&lower[0], <double *>&upper[0], NULL, NULL, NULL)
+        recover(&of, l, NULL if sample_weight is None else &w[0], &dual, &beta[0], solution.r, &coefficients[0], &found)
+    quantity = QUANTITIES[param.svm_type] if l and found.has_value else None
+    value = found.value if quantity else 0.0
+    return coefficients_, found.rho, found.objective, found.n_sv if l else 0, found.n_bsv if l else 0, quantity, value
+
+
+cdef void recover(const Formulation *of, Py_ssize_t l, const double *w, const Dual *dual, const double *beta, double r,
+                  double *coefficients, Recovered *found) noexcept nogil:
+    """As ``recover_coefficients``, into arrays; of ``dual`` only the box is looked at."""
+    cdef const double *lower = dual.lower
+    cdef const double *upper = dual.upper
+    cdef Py_ssize_t i, n_part = 0
+    cdef double total = 0, bounds = 0, cost_positive = 1.0, cost_negative = 1.0, scale = 1.0
+    found.n_sv = found.n_bsv = 0
+    found.value, found.has_value = 0.0, False
     for i in range(l):
         n_part += lower[i] < upper[i]
         bounds += upper[i] if upper[i] > 0 else -lower[i]
-    if kind == SvmType.C_SVC:
+    if of.kind == C_SVC:
         for i in range(l):
             total += fabs(beta[i])
             coefficients[i] = beta[i]
             if upper[i] > 0:
-                cost_positive = upper[i] / w[i] if weighted else upper[i]
+                cost_positive = upper[i] / w[i] if w != NULL else upper[i]
             elif lower[i] < 0:
-                cost_negative = -lower[i] / w[i] if weighted else -lower[i]
-        if weighted:
+                cost_negative = -lower[i] / w[i] if w != NULL else -lower[i]
+        if w != NULL:
             # both are rounded, or infinite
             if cost_positive == cost_negative or fabs(cost_positive - cost_negative) <= (1 - ALMOST) * cost_positive:
-                quantity, value = "nu", total / bounds
+                found.has_value, found.value = True, total / bounds
         elif cost_positive == cost_negative:
-            quantity, value = "nu", total / (cost_positive * n_part)
-    elif kind == SvmType.NU_SVC:
-        scale = 1 / solution.r
+            found.has_value, found.value = True, total / (cost_positive * n_part)
+    elif of.kind == NU_SVC:
+        scale = 1 / r
         for i in range(l):
             coefficients[i] = beta[i] * scale
-        rho /= solution.r
-        objective /= solution.r * solution.r
-        quantity, value = "C", scale
-    elif kind == SvmType.ONE_CLASS:
+        found.rho /= r
+        found.objective /= r * r
+        found.has_value, found.value = True, scale
+    elif of.kind == ONE_CLASS:
         for i in range(l):
             coefficients[i] = beta[i]
     else:
         for i in range(l):
             coefficients[i] = beta[i] + beta[l + i]
             total += fabs(coefficients[i])
-        if kind == SvmType.EPSILON_SVR:
-            quantity, value = "nu", total / (bounds if weighted else <double>param.C * n_part)
+        found.has_value = True
+        if of.kind == EPSILON_SVR:
+            found.value = total / (bounds if w != NULL else of.cost * n_part)
         else:
-            quantity, value = "epsilon", -solution.r
+            found.value = -r
     for i in range(l):
         if fabs(coefficients[i]) > 0:
-            n_sv += 1
+            found.n_sv += 1
             if fabs(coefficients[i]) >= (upper[i] if upper[i] > 0 else -lower[i]) * scale:
-                n_bsv += 1
-    return coefficients_, rho, objective, n_sv, n_bsv, quantity, value
+                found.n_bsv += 1
 
 
 def assemble_coefficients(betas, positions, start, Py_ssize_t k):

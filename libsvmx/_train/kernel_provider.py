@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.memory import load_blas
+from libsvmx._core.stopping import LetSignalsIn
+from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+from libsvmx._train.limits import control_of
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
+    from libsvmx._kernels.gram import Gram
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer
 
 MEGABYTE = 1 << 20
@@ -26,6 +32,9 @@ SHARED = 0.85
 # values all fit so many bytes are not measured.
 EXPENSIVE_NS = 1.75
 SMALL_BYTES = 1 << 19
+# Where all values take no more than this, and there are a few solves or more, they are computed at once, for a queue.
+MOST_GRAM_BYTES = 1 << 24
+FEW_SOLVES = 3
 
 
 class KernelProvider:
@@ -43,11 +52,12 @@ class KernelProvider:
     ----------
     whole : Kernel                    of all the rows, made with the first part
     shared : SharedRows or None
+    gram : Gram or None               all kernel values, once a queue was made
     feature_map : FeatureMap or None       what solver crsvm has instead of kernel rows
     budget_bytes : float              for the rows of a solve itself
     """
 
-    __slots__ = ("budget_bytes", "feature_map", "number", "request", "shared", "whole")
+    __slots__ = ("budget_bytes", "feature_map", "gram", "number", "request", "rows", "shared", "whole")
 
     def __init__(
         self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
@@ -56,20 +66,52 @@ class KernelProvider:
         self.whole: Kernel | None = None
         self.shared: SharedRows | None = None
         self.feature_map: FeatureMap | None = None
+        self.gram: Gram | None = None
         self.budget_bytes = param.cache_size * MEGABYTE
 
     def prepare(self) -> Kernel:
         """Make the kernel of all the rows, and what is shared."""
-        problem, param, groups, repeated = self.request
-        starts, rows = [0, len(problem)], problem.rows
-        if groups:
-            starts, rows = groups[0], take_int32(rows, groups[1])
-        self.number = inverse(rows, problem.features.n_rows)
-        self.whole = Kernel(problem.features, rows, param.kernel_type, param.degree, param.gamma, param.coef0)
-        self.shared = self.worth_sharing(self.whole, starts, repeated)
+        problem, _, groups, repeated = self.request
+        starts = groups[0] if groups else [0, len(problem)]
+        whole = self.whole or self.make_whole()
+        self.shared = self.worth_sharing(whole, starts, repeated)
         if self.shared:
             self.budget_bytes -= self.shared.most_bytes
+        return whole
+
+    def make_whole(self) -> Kernel:
+        """The kernel of all the rows, in the order of the classes if there are any."""
+        problem, param, groups, _ = self.request
+        self.rows = take_int32(problem.rows, groups[1]) if groups else problem.rows
+        self.number = inverse(self.rows, problem.features.n_rows)
+        self.whole = Kernel(problem.features, self.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         return self.whole
+
+    def queue(self, param: Parameter, observer: Observer, n_solves: int) -> SolveQueue | None:
+        """An empty queue for so many solves, if all kernel values fit and LIBSVM's path is wanted: it is quickest."""
+        problem = self.request[0]
+        n_bytes = 4.0 * len(problem) ** 2
+        if n_solves < FEW_SOLVES or n_bytes > min(SHARED * self.budget_bytes, MOST_GRAM_BYTES):
+            return None
+        if param.kernel_type == KernelType.PRECOMPUTED or param.solver.name != "smo" or param.has_infinite_cost:
+            return None
+        from libsvmx._kernels.gram import Gram
+        from libsvmx._train.queue.solve_queue import SolveQueue
+
+        if self.gram is None:
+            whole, few = self.whole or self.make_whole(), n_bytes <= SMALL_BYTES
+            pool = ThreadPool(1 if few else thread_count(param.threads))
+            self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
+        matrix = problem.matrix.take(self.rows)
+        by_row = inverse(problem.rows, problem.matrix.n_rows)
+        places = take_int32(by_row, self.rows)
+        targets = take_float64(problem.targets, places)
+        weights = None if problem.sample_weight is None else take_float64(problem.sample_weight, places)
+        return SolveQueue(self.gram, matrix, targets, weights, param, observer)
+
+    def members(self, problem: Problem) -> Buffer:
+        """The rows of ``gram`` that the rows of a problem are, which are among those of the whole: buffer of int32."""
+        return take_int32(self.number, problem.rows)
 
     def worth_sharing(self, whole: Kernel, starts: list[int], repeated: bool) -> SharedRows | None:
         """Shared rows, if values are expensive and all of them fit, or all of those of rows of the same class."""

@@ -109,6 +109,11 @@ class Observer:
         """Something the user should know: ``detail`` names the class, the rows or the number it is about."""
 
 
+def hears(observer: Observer, name: str) -> bool:
+    """Whether an observer does anything when it is told: ``name`` is that of a method of Observer."""
+    return getattr(getattr(observer, name), "__func__", None) is not getattr(Observer, name)
+
+
 class Forwarding(Observer):
     """Forwarding(observer): tells another observer all that the subclass does not override."""
 

@@ -16,11 +16,12 @@ from libsvmx._train.decision import KernelFunctions, LinearFunctions, votes
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.decision import Functions
     from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
 
 
@@ -65,7 +66,7 @@ class Predictor:
         """
         exact = self.model.param.svm_type.is_regression
         values = self._evaluate(self._exact_values if exact else self._signed_values, tests, rows)
-        return labels_of(self.model, values, len(rows))
+        return labels_of(self.model.param, self.model.class_labels or (), values, len(rows))
 
     def _evaluate(
         self,
@@ -150,7 +151,7 @@ def decision_values(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[
 def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffer]:
     """Predictions, float64, shape (n,): label, target, or +1 / -1 of one-class; and the decision values."""
     values = decision_values(model, tests, rows)
-    return labels_of(model, values, len(rows)), values
+    return labels_of(model.param, model.class_labels or (), values, len(rows)), values
 
 
 def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None) -> Buffer:
@@ -158,17 +159,16 @@ def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[
     return Predictor(model, ask=ask).labels(tests, rows)
 
 
-def labels_of(model: Model, values: Buffer, n: int) -> Buffer:
-    """What the decision values of n rows say."""
-    if model.param.svm_type.is_regression:
+def labels_of(param: Parameter, labels: Sequence[int], values: Buffer, n: int) -> Buffer:
+    """What the decision values of n rows say; ``labels``: of the classes, if there are any."""
+    if param.svm_type.is_regression:
         return values
     out = zeros("d", n)
-    if model.param.svm_type == SvmType.ONE_CLASS:
+    if param.svm_type == SvmType.ONE_CLASS:
         for i, value in enumerate(values):
             out[i] = 1.0 if value > 0 else -1.0
         return out
-    labels = model.class_labels or ()
-    for i, c in enumerate(votes(values, n, model.nr_class)):
+    for i, c in enumerate(votes(values, n, len(labels))):
         out[i] = labels[c]
     return out
 
@@ -190,13 +190,13 @@ def predict_probability(
     n = len(rows)
     values = (predictor or Predictor(model)).values(tests, rows)
     if model.param.svm_type.is_regression or not model.has_probability:
-        return labels_of(model, values, n), zeros("d", 0), 0
+        return labels_of(model.param, model.class_labels or (), values, n), zeros("d", 0), 0
     if model.param.svm_type == SvmType.ONE_CLASS:
         estimates = zeros("d", 2 * n)
         for i, value in enumerate(values):
             estimates[2 * i] = probability.normal_probability(value, model.marks)
             estimates[2 * i + 1] = 1 - estimates[2 * i]
-        return labels_of(model, values, n), estimates, 0
+        return labels_of(model.param, model.class_labels or (), values, n), estimates, 0
     k = model.nr_class
     estimates, unfinished = probability.class_probabilities(values, n, k, model.sigmoid_a, model.sigmoid_b)
     out = zeros("d", n)

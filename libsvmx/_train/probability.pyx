@@ -18,11 +18,15 @@ cdef double MIN_PROBABILITY = 1e-7
 N_MARKS = 10
 
 
-cdef double log_loss(const double[::1] dec, const double[::1] t, double A, double B) noexcept nogil:
+# What may be wrong with a sigmoid, by the number that ``fit`` returns.
+TROUBLES = (None, "line search", "newton limit")
+
+
+cdef double log_loss(Py_ssize_t l, const double *dec, const double *t, double A, double B) noexcept nogil:
     """Negative log likelihood of the targets t under 1 / (1 + exp(A f + B))."""
     cdef double loss = 0, z
     cdef Py_ssize_t i
-    for i in range(dec.shape[0]):
+    for i in range(l):
         z = dec[i] * A + B
         if z >= 0:
             loss += t[i] * z + log(1 + exp(-z))
@@ -44,12 +48,21 @@ def fit_sigmoid(decision_values, targets):
     trouble : str or None      'line search' or 'newton limit' if the method gave up
     """
     cdef const double[::1] dec = decision_values, y = targets
-    cdef Py_ssize_t i, l = dec.shape[0]
+    cdef double[::1] t = zeros("d", max(dec.shape[0], 1))
+    cdef double A = 0, B = 0
+    cdef int trouble
+    if not dec.shape[0]:
+        return 0.0, 0.0, None
+    trouble = fit(dec.shape[0], &dec[0], &y[0], &t[0], &A, &B)
+    return A, B, TROUBLES[trouble]
+
+
+cdef int fit(Py_ssize_t l, const double *dec, const double *y, double *t, double *A_out, double *B_out) noexcept nogil:
+    """As ``fit_sigmoid``, with memory t for l numbers; returns the number of its trouble."""
+    cdef Py_ssize_t i
     cdef int iteration
     cdef double n1 = 0, n0 = 0, high, low, A = 0, B, loss, new_loss, new_A, new_B, step
-    cdef double z, p, q, w, d, h11, h22, h21, g1, g2, det, dA, dB, slope
-    t_ = zeros("d", l)
-    cdef double[::1] t = t_
+    cdef double z, e, p, q, w, d, h11, h22, h21, g1, g2, det, dA, dB, slope
     for i in range(l):
         if y[i] > 0:
             n1 += 1
@@ -59,18 +72,20 @@ def fit_sigmoid(decision_values, targets):
     for i in range(l):
         t[i] = high if y[i] > 0 else low
     B = log((n0 + 1.0) / (n1 + 1.0))
-    loss = log_loss(dec, t, A, B)
+    loss = log_loss(l, dec, t, A, B)
     for iteration in range(MAX_NEWTON):
         h11 = h22 = HESSIAN_RIDGE
         h21 = g1 = g2 = 0.0
         for i in range(l):
             z = dec[i] * A + B
             if z >= 0:
-                p = exp(-z) / (1.0 + exp(-z))
-                q = 1.0 / (1.0 + exp(-z))
+                e = exp(-z)
+                p = e / (1.0 + e)
+                q = 1.0 / (1.0 + e)
             else:
-                p = 1.0 / (1.0 + exp(z))
-                q = exp(z) / (1.0 + exp(z))
+                e = exp(z)
+                p = 1.0 / (1.0 + e)
+                q = e / (1.0 + e)
             w = p * q
             h11 += dec[i] * dec[i] * w
             h22 += w
@@ -78,8 +93,9 @@ def fit_sigmoid(decision_values, targets):
             d = t[i] - p
             g1 += dec[i] * d
             g2 += d
+        A_out[0], B_out[0] = A, B
         if fabs(g1) < GRADIENT_EPS and fabs(g2) < GRADIENT_EPS:
-            return A, B, None
+            return 0
         det = h11 * h22 - h21 * h21
         dA = -(h22 * g1 - h21 * g2) / det
         dB = -(-h21 * g1 + h11 * g2) / det
@@ -87,14 +103,15 @@ def fit_sigmoid(decision_values, targets):
         step = 1
         while step >= MIN_STEP:
             new_A, new_B = A + step * dA, B + step * dB
-            new_loss = log_loss(dec, t, new_A, new_B)
+            new_loss = log_loss(l, dec, t, new_A, new_B)
             if new_loss < loss + 0.0001 * step * slope:
                 A, B, loss = new_A, new_B, new_loss
                 break
             step = step / 2.0
         if step < MIN_STEP:
-            return A, B, "line search"
-    return A, B, "newton limit"
+            return 1
+    A_out[0], B_out[0] = A, B
+    return 2
 
 
 cdef double sigmoid(double f, double A, double B) noexcept nogil:

@@ -10,19 +10,22 @@ from math import isfinite
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
 from libsvmx._train import folds, limits, prediction, probability
+from libsvmx._train.assembly import assemble_classifier, assemble_single
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
-from libsvmx._train.formulation import assemble_coefficients, build_dual
+from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.model import Model, columns_of, vectors_of
+from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._train.queue.folds_at_once import at_once, solved_folds
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
@@ -30,13 +33,12 @@ from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from libsvmx._core.rand import Rand
     from libsvmx._train.observer import Observer
-    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
-
-INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
 
 
 def default_gamma(param: Parameter, max_index: int) -> Parameter:
@@ -195,21 +197,6 @@ def without_probability(model: Model, observer: Observer) -> Model:
     return replace(model, param=replace(model.param, probability=False))
 
 
-def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: SolveReport) -> Model:
-    """The model of one-class or regression from the coefficients of all rows."""
-    positions = nonzero(beta)
-    return Model(
-        param,
-        2,
-        vectors_of(problem, positions, param),
-        take_float64(beta, positions),
-        filled("d", [report.rho]),
-        row_numbers=counted_from_one(positions),
-        columns=columns_of(problem.matrix, param),
-        reports=(report,),
-    )
-
-
 def train_classifier(
     problem: Problem,
     param: Parameter,
@@ -229,70 +216,61 @@ def train_classifier(
             observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
-    betas: list[Buffer] = []
-    reports, prob_a, prob_b = [], [], []
-    estimates, not_begun, pairs = param.probability, 0, list(combinations(range(k), 2))
-    for i, j in pairs:
+    classes, n_pairs = (labels, start, order), k * (k - 1) // 2
+    queue = (
+        None if warm is not None else kernels.queue(param, observer, n_pairs * (1 + INNER_FOLDS * param.probability))
+    )
+    if queue:
+        queued = QueuedPairs(queue, kernels.members(problem), classes, costs, rand if param.probability else None)
+        queue.run(thread_count(param.threads))
+        pairs = queued.collect(observer)
+    else:
+        pairs = pairs_in_turn(problem, param, classes, costs, rand, observer, kernels, warm)
+    if pairs.not_begun and k > 2:
+        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {n_pairs}")
+    if kernels.feature_map and kernels.feature_map.predicts:
+        model = kernels.feature_map.model(problem, classes, pairs.betas, pairs.reports)
+    else:
+        model = assemble_classifier(problem, param, classes, pairs.betas, pairs.reports)
+    observer.total_sv(model.n_sv)
+    if not param.probability:
+        return model
+    if pairs.sigmoids is None:
+        return without_probability(model, observer)
+    a, b = (filled("d", (sigmoid[part] for sigmoid in pairs.sigmoids)) for part in (0, 1))
+    return replace(model, sigmoid_a=a, sigmoid_b=b)
+
+
+def pairs_in_turn(
+    problem: Problem,
+    param: Parameter,
+    classes: tuple[list[int], list[int], Buffer],
+    costs: list[float],
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider,
+    warm: WarmStart | None,
+) -> Pairs:
+    """The solves of a classifier, one after the other."""
+    labels, start, order = classes
+    found, sigmoids, estimates = Pairs([], [], None, 0), [], param.probability
+    not_begun = 0
+    for i, j in combinations(range(len(labels)), 2):
         pair = pair_problem(problem, order, start, i, j)
         if estimates:
             try:
-                a, b = sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer, kernels)
-                prob_a.append(a)
-                prob_b.append(b)
+                sigmoids.append(sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer, kernels))
             except Stopped:
                 estimates = False
         stopped = limits.look(observer)
         not_begun += stopped is not None
-        if stopped and betas and param.svm_type == SvmType.C_SVC:
-            found = left_at_zero(pair, param, costs[i], costs[j], observer, stopped)
+        if stopped and found.betas and param.svm_type == SvmType.C_SVC:
+            solved = left_at_zero(pair, param, costs[i], costs[j], observer, stopped)
         else:
-            found = solve_binary(pair, param, costs[i], costs[j], observer, kernels, warm, (i, j))
-        betas.append(found.coefficients)
-        reports.append(found.report)
-    if not_begun and k > 2:
-        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{not_begun} of {len(pairs)}")
-
-    classes = labels, start, order
-    if kernels.feature_map and kernels.feature_map.predicts:
-        model = kernels.feature_map.model(problem, classes, betas, reports)
-    else:
-        model = assemble_classifier(problem, param, classes, betas, reports)
-    observer.total_sv(model.n_sv)
-    if not param.probability:
-        return model
-    if not estimates:
-        return without_probability(model, observer)
-    return replace(model, sigmoid_a=filled("d", prob_a), sigmoid_b=filled("d", prob_b))
-
-
-def assemble_classifier(
-    problem: Problem,
-    param: Parameter,
-    classes: tuple[list[int], list[int], Buffer],
-    betas: list[Buffer],
-    reports: list[SolveReport],
-) -> Model:
-    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
-    labels, start, order = classes
-    k = len(labels)
-    used = bytearray(len(problem))
-    pairs = ((i, j) for i in range(k) for j in range(i + 1, k))
-    for (i, j), beta in zip(pairs, betas, strict=True):
-        _mark_used(used, beta, start[i], start[i + 1], start[j])
-    positions = marked(used)
-    rows = take_int32(order, positions)
-    return Model(
-        param,
-        k,
-        vectors_of(problem, rows, param),
-        assemble_coefficients(betas, positions, start, k),
-        filled("d", (report.rho for report in reports)),
-        tuple(labels),
-        tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
-        row_numbers=counted_from_one(rows),
-        columns=columns_of(problem.matrix, param),
-        reports=tuple(reports),
-    )
+            solved = solve_binary(pair, param, costs[i], costs[j], observer, kernels, warm, (i, j))
+        found.betas.append(solved.coefficients)
+        found.reports.append(solved.report)
+    return found._replace(sigmoids=sigmoids if estimates else None, not_begun=not_begun)
 
 
 def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:
@@ -314,12 +292,6 @@ def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: i
     positions[n_i:] = order[start[j] : start[j + 1]]
     signs = memoryview(array("d", [1.0]) * n_i + array("d", [-1.0]) * n_j)
     return problem.take(positions, signs)
-
-
-def _mark_used(used: bytearray, beta: Buffer, begin_i: int, end_i: int, begin_j: int) -> None:
-    n_i = end_i - begin_i
-    for k in nonzero(beta):
-        used[begin_i + k if k < n_i else begin_j + k - n_i] = 1
 
 
 def sigmoid_of_pair(
@@ -369,14 +341,33 @@ def cross_validate_problem(
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
     kernels = kernels or shared_kernels(problem, param)
     predicted = zeros("d", len(problem))
-    for begin, end in pairwise(bounds):
-        held_out = order[begin:end]
-        model = train_all_but(problem, param, order, begin, end, rand, observer, kernels)
-        limits.ask(observer)
-        values = predict_fold(model, problem.take(held_out), observer)
-        for p, value in zip(held_out, values, strict=True):
+    for (begin, end), fold in zip(
+        pairwise(bounds), each_fold(problem, param, order, bounds, rand, observer, kernels), strict=True
+    ):
+        for p, value in zip(order[begin:end], fold, strict=True):
             predicted[p] = value
     return predicted
+
+
+def each_fold(
+    problem: Problem,
+    param: Parameter,
+    order: Buffer,
+    bounds: list[int],
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider,
+) -> Iterator[Buffer]:
+    """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
+    if at_once(problem, param, len(bounds) - 1, observer, kernels):
+        costs_of = partial(class_costs, param=param, observer=observer)
+        for fold in solved_folds(problem, param, order, bounds, rand, observer, kernels, costs_of):
+            yield fold.predicted
+        return
+    for begin, end in pairwise(bounds):
+        model = train_all_but(problem, param, order, begin, end, rand, observer, kernels)
+        limits.ask(observer)
+        yield predict_fold(model, problem.take(order[begin:end]), observer)
 
 
 def shared_kernels(problem: Problem, param: Parameter) -> KernelProvider:

@@ -16,15 +16,16 @@ from libsvmx._train.prediction import predict, predict_probability
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.compat.handles import contents_of, fill, set_to_null
 from libsvmx.compat.nodes import row_of
-from libsvmx.compat.options import Printing, svm_parameter
+from libsvmx.compat.options import Printing, ctypes_print_null, print_null, svm_parameter
 from libsvmx.compat.rows import matrix_of
 from libsvmx.compat.svm import all_rows, svm_model, svm_problem, toPyModel
 from libsvmx.enums import KernelType
 from libsvmx.io.modelfile import load_model, save_model
-from libsvmx.io.transcript import TrainingReport
+from libsvmx.io.transcript import Remarks, TrainingReport
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
 
@@ -37,7 +38,7 @@ _rand_lock = RLock()  # a print function may train
 
 def train(problem: svm_problem, param: Parameter, print_func: Any) -> svm_model:
     """Train with the process-wide rand() stream; ValueError for what cannot be trained."""
-    report = TrainingReport(_writer(print_func), _warn)
+    report = _observer(print_func)
     if not param.probability:  # draws nothing, so threads need not wait for each other
         return _with_rows(problem, train_problem(problem.to_problem(), param, Rand(1), report))
     with _rand_lock:
@@ -53,9 +54,15 @@ def _with_rows(problem: svm_problem, model: Model) -> svm_model:
 
 def cross_validate(problem: svm_problem, param: Parameter, n_folds: int, print_func: Any) -> Buffer:
     """Prediction of each row by the model trained without its fold, float64, shape (l,); errors as of ``train``."""
-    report = TrainingReport(_writer(print_func), _warn)
+    report = _observer(print_func)
     with _rand_lock:
         return cross_validate_problem(problem.to_problem(), param, n_folds, _rand, report)
+
+
+def _observer(print_func: Any) -> Observer:
+    return (
+        Remarks(_warn) if print_func in (print_null, ctypes_print_null) else TrainingReport(_writer(print_func), _warn)
+    )
 
 
 def _writer(print_func: Any) -> Callable[[str], None]:

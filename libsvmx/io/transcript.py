@@ -64,19 +64,36 @@ LAPLACE = (
 )
 
 
-class TrainingReport(Observer):
+class Remarks(Observer):
+    """Remarks(warn): of a training, and nothing else.
+
+    ``warn``: callable(str), takes them, one line each without its end; None drops them.
+    """
+
+    def __init__(self, warn: Callable[[str], object] | None):
+        self.warn = warn
+        self.warned: set[tuple[Remark, str]] = set()
+
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        if (
+            self.warn and kind in REMARKS and (kind, detail) not in self.warned
+        ):  # once, not once for every pair and fold
+            self.warned.add((kind, detail))
+            self.warn(REMARKS[kind].format(detail=detail))
+
+
+class TrainingReport(Remarks):
     """LIBSVM's transcript of a training.
 
     Parameters
     ----------
     write : callable(str)       takes text for standard output
-    warn : callable(str)        takes remarks, one line each without its end; by default they are dropped
+    warn : callable(str)        as of ``Remarks``
     """
 
     def __init__(self, write: Callable[[str], object], warn: Callable[[str], object] | None = None):
+        super().__init__(warn)
         self.write = write
-        self.warn = warn
-        self.warned: set[tuple[Remark, str]] = set()
         self.last: Iteration | None = None
 
     def mark(self, mark: str) -> None:
@@ -113,9 +130,8 @@ class TrainingReport(Observer):
             self.write("Exceeds max_iter in multiclass_prob\n" * int(detail))
         elif kind in TRANSCRIPT_REMARKS:
             self.write(TRANSCRIPT_REMARKS[kind])
-        elif self.warn and (kind, detail) not in self.warned:  # once, not once for every pair and fold
-            self.warned.add((kind, detail))
-            self.warn(REMARKS[kind].format(detail=detail))
+        else:
+            super().remark(kind, detail)
 
 
 def fixed(value: float) -> str:

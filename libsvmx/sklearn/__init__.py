@@ -8,6 +8,8 @@
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
       updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps
       training.py     training along the very path of scikit-learn's LIBSVM, from a known start, to the optimum
+      progress.py     callbacks, bars, the transcript
+      files.py        model files of LIBSVM (class_order.py: their classes, sorted); pickled.py: pickles
       fitted.py       the trained model of an estimator, with what predicts by it
     search.py         SVCCV, SVRCV: C and gamma by cross-validation within one fit
       search_folds.py     scores of the points, by columns of growing C or training by training
@@ -31,7 +33,19 @@ except ImportError as error:
 from libsvmx.sklearn.classifiers import SVC, NuSVC
 from libsvmx.sklearn.outliers import OneClassSVM
 from libsvmx.sklearn.patching import patch_sklearn, unpatch_sklearn
+from libsvmx.sklearn.progress import Progress
 from libsvmx.sklearn.regressors import SVR, NuSVR
 from libsvmx.sklearn.search import SVCCV, SVRCV
 
-__all__ = ["SVC", "SVCCV", "SVR", "SVRCV", "NuSVC", "NuSVR", "OneClassSVM", "patch_sklearn", "unpatch_sklearn"]
+__all__ = [
+    "SVC",
+    "SVCCV",
+    "SVR",
+    "SVRCV",
+    "NuSVC",
+    "NuSVR",
+    "OneClassSVM",
+    "Progress",
+    "patch_sklearn",
+    "unpatch_sklearn",
+]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from copy import copy
 from numbers import Integral, Real
@@ -20,13 +19,16 @@ from sklearn.utils.validation import _num_samples, check_consistent_length, chec
 from libsvmx._core.rand import Rand
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.limits import limited
-from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.warm_start import WarmStart
 from libsvmx.enums import KernelType, SolveStatus, SvmType
-from libsvmx.io.transcript import REMARKS, TrainingReport
+from libsvmx.io.transcript import REMARKS
+from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
+from libsvmx.sklearn.pickled import Pickled
+from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import gamma_of, kernel_values, matrix_of, weights_of
 from libsvmx.sklearn.training import TrainingData, check_exact, fingerprint, refined, train, train_without_steps
 from libsvmx.sklearn.updating import Updating
@@ -41,17 +43,14 @@ except ImportError:
 
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
     from libsvmx._typing import FloatArray, IntArray
 
-KERNELS = {
-    "linear": KernelType.LINEAR,
-    "poly": KernelType.POLY,
-    "rbf": KernelType.RBF,
-    "sigmoid": KernelType.SIGMOID,
-    "precomputed": KernelType.PRECOMPUTED,
-}
+KERNELS = {name: kind for kind, name in KERNEL_NAMES.items()}
 # what a fit leaves, beside the names and the number of features
 FITTED = (
     *("_fitted", "support_", "support_vectors_", "n_support_", "dual_coef_", "intercept_", "offset_", "n_iter_"),
@@ -60,7 +59,7 @@ FITTED = (
 NO_LIMIT = 2**63 - 1  # iterations of SMO: scikit-learn's -1 is no limit, LIBSVM's default is max(10^7, 100 l)
 
 
-class BaseSVM(Updating, BaseEstimator):
+class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
     """An estimator whose training is a dual problem for each pair of classes, or one."""
 
     _svm_type: ClassVar[SvmType]
@@ -81,6 +80,7 @@ class BaseSVM(Updating, BaseEstimator):
         "warm_start": ["boolean"],
         "refine": ["boolean"],
         "keep_rows": ["boolean"],
+        "callback": [callable, None],
     }
 
     kernel: Any
@@ -88,6 +88,8 @@ class BaseSVM(Updating, BaseEstimator):
     warm_start: bool
     refine: bool
     keep_rows: bool
+    verbose: Any
+    callback: Any
     n_iter_: Any
     dual_coef_: Any
     support_vectors_: Any
@@ -134,32 +136,39 @@ class BaseSVM(Updating, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any:
         """Train; ``keep`` the rows; go on to the ``exact`` optimum."""
-        self._forget()  # what is interrupted leaves no old model behind
-        # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
-        seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-        data = self._training_data(X, y, sample_weight)
-        if self.verbose:
-            print("[LibSVM]", end="")
-        param = self._parameter()
-        if exact:
-            check_exact(param, "refine=True" if self.refine else "partial_fit")
-        observer = limited(self._observer(), param.time_limit)
-        model = self._train(data.problem, param, Rand(seed), observer)
-        if exact and not keep:
-            model = refined(model, data.problem, observer)
+        self._forget()
+        try:
+            # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
+            seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
+            data = self._training_data(X, y, sample_weight)
+            param = self._parameter()
+            if exact:
+                check_exact(param, "refine=True" if self.refine else "partial_fit")
+            with self._watched("fit") as told:
+                observer = limited(told, param.time_limit)
+                model = self._train(data.problem, param, Rand(seed), observer)
+                if exact and not keep:
+                    model = refined(model, data.problem, observer)
+                self._show_training(model, data, keep)
+                if keep and exact and not self.fit_status_:
+                    self._refine_kept(self._kept, observer)
+        except BaseException:  # Ctrl-C, too, leaves nothing of this fit, nor of the one before
+            self._forget()
+            raise
+        return self
+
+    def _show_training(self, model: Model, data: TrainingData, keep: bool) -> None:
+        """Be fitted: the attributes of a training, and its model."""
         self.shape_fit_ = data.shape
         support = np.asarray(model.row_numbers) - 1
-        support = support if data.chosen is None else data.chosen[support]
-        self._read_off(model, support, np.empty((0, 0)) if self._is_kernel else data.rows[support])
+        self.support_ = support if data.chosen is None else data.chosen[support]
+        self._read_off(model, np.empty((0, 0)) if self._is_kernel else data.rows[self.support_])
         self._tell_end(model)
         fitted = FittedModel(model, data.training_rows)
         if keep:
             self._kept = self._keep(data, sparse.issparse(data.rows))
             self.row_ids_ = self._kept.ids
         self._fitted = fitted
-        if keep and exact and not self.fit_status_:
-            self._refine_kept(self._kept, observer)
-        return self
 
     def predict(self, X: Any) -> Any:
         """Predict the targets of rows.
@@ -239,25 +248,28 @@ class BaseSVM(Updating, BaseEstimator):
         )
         return TrainingData(problem, rows, chosen, training_rows, X.shape if hasattr(X, "shape") else (n,))
 
-    def _observer(self) -> Observer:
-        """Who is told of what happens."""
-        return TrainingReport(sys.stdout.write) if self.verbose else Observer()
+    def _watched(self, what: str) -> AbstractContextManager[Observer]:
+        """Who is told of what happens in a call."""
+        return watched(self.verbose, self.callback, f"{type(self).__name__} {what}", self._n_solves)
+
+    @property
+    def _n_solves(self) -> int:
+        """Dual problems of a training."""
+        return 1
 
     def _train(self, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
         """The model. Raises DataError, ParameterError."""
         if self.max_iter == 0:
             return train_without_steps(problem, param, rand, observer)
-        warm = self._warm_start(problem, param) if self.warm_start else None
+        if not self.warm_start:
+            self.__dict__.pop("_known", None)
+            return train(problem, param, rand, observer)
+        before, known = self.__dict__.get("_known", (b"", None))
+        mark = fingerprint(problem, param)
+        warm = WarmStart(param, known if mark == before else None)
         model = train(problem, param, rand, observer, warm)
-        self.__dict__.pop("_known", None)
-        if warm:
-            self._known = fingerprint(problem, param), warm.found
+        self._known = mark, warm.found
         return model
-
-    def _warm_start(self, problem: Problem, param: Parameter) -> WarmStart:
-        """From the last training, if that was over the same rows and classes."""
-        mark, known = vars(self).get("_known") or (b"", None)
-        return WarmStart(param, known if mark == fingerprint(problem, param) else None)
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         if self.kernel == "precomputed" and sparse.issparse(X):
@@ -307,9 +319,8 @@ class BaseSVM(Updating, BaseEstimator):
             **own,
         )
 
-    def _read_off(self, model: Model, support: IntArray, vectors: Any) -> None:
-        """Set scikit-learn's attributes, of a model with support vectors ``vectors``, whose rows are ``support``."""
-        self.support_ = support
+    def _read_off(self, model: Model, vectors: Any) -> None:
+        """Set scikit-learn's attributes of a model, whose support vectors are ``vectors``."""
         coef = model.sv_coef.copy()
         self.intercept_ = -model.rho
         if self._svm_type.is_classification and model.nr_class == 2:  # LIBSVM's first class is the positive one
@@ -320,11 +331,11 @@ class BaseSVM(Updating, BaseEstimator):
             coef = as_configured(sparse.csr_array(coef))
         self.dual_coef_ = coef
         self.n_support_ = np.array(model.class_sv or (model.n_sv,), dtype=np.int32)
-        iterations = np.array([report.iterations for report in model.reports], dtype=np.int32)
-        self.n_iter_ = iterations if self._svm_type.is_classification else int(iterations[0])
 
     def _tell_end(self, model: Model) -> None:
-        """Set ``fit_status_`` and ``optimality_``, and warn if the tolerance was not reached."""
+        """Set ``n_iter_``, ``fit_status_`` and ``optimality_``, and warn if the tolerance was not reached."""
+        iterations = np.array([report.iterations for report in model.reports], dtype=np.int32)
+        self.n_iter_ = iterations if self._svm_type.is_classification else int(iterations[0])
         self.optimality_ = float(max(report.gap for report in model.reports))
         early = [status for status in model.statuses if status != SolveStatus.CONVERGED]
         self.fit_status_ = int(bool(early))

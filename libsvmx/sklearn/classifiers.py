@@ -135,7 +135,9 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         """
         tests = self._tests(X)
         if not self._fitted.model.has_probability:
-            raise NotFittedError("predict_proba is not available when fitted with probability=False")
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
+            )
         return self._fitted.probabilities(tests, self._threads)
 
     @available_if(gives_probabilities)
@@ -154,6 +156,11 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         """Offsets of Platt's sigmoids, one for each pair of classes; empty without ``probability``."""
         b = self._fitted.model.sigmoid_b
         return np.empty(0) if b is None else np.array(b)
+
+    @property
+    def _n_solves(self) -> int:
+        k = len(self.classes_)
+        return k * (k - 1) // 2 * (6 if self.probability else 1)
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
         if y.dtype.kind not in "iub":
@@ -202,7 +209,7 @@ class SVC(BaseClassifier):
     tol : float, default=1e-3                 of the stopping criterion, the KKT gap
     cache_size : float, default=200           MB for kernel rows
     class_weight : dict, 'balanced' or None, default=None    C of a class is its weight * C
-    verbose : bool, default=False             print LIBSVM's transcript
+    verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
     max_iter : int, default=-1                of the solver for each pair of classes, -1 for no limit
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
     break_ties : bool, default=False          predict by the decision values of 'ovr', not by votes
@@ -213,6 +220,7 @@ class SVC(BaseClassifier):
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
     keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
+    callback : callable or None, default=None is told of the progress, a Progress; what it returns that is true ends fit
 
     Attributes
     ----------
@@ -270,6 +278,7 @@ class SVC(BaseClassifier):
         warm_start: bool = False,
         refine: bool = False,
         keep_rows: bool = False,
+        callback: Any = None,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -292,6 +301,7 @@ class SVC(BaseClassifier):
         self.warm_start = warm_start
         self.refine = refine
         self.keep_rows = keep_rows
+        self.callback = callback
 
 
 class NuSVC(BaseClassifier):
@@ -337,6 +347,7 @@ class NuSVC(BaseClassifier):
         warm_start: bool = False,
         refine: bool = False,
         keep_rows: bool = False,
+        callback: Any = None,
     ) -> None:
         self.nu = nu
         self.kernel = kernel
@@ -359,3 +370,4 @@ class NuSVC(BaseClassifier):
         self.warm_start = warm_start
         self.refine = refine
         self.keep_rows = keep_rows
+        self.callback = callback

@@ -10,6 +10,7 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._train import probability
 from libsvmx._train.prediction import Predictor
+from libsvmx.sklearn.class_order import pairs_sorted
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
@@ -26,10 +27,13 @@ class FittedModel:
     training_rows : object    what a callable kernel is given beside test rows
     """
 
-    __slots__ = ("local", "model", "training_rows")
+    __slots__ = ("local", "model", "order", "training_rows")
 
     def __init__(self, model: Model, training_rows: Any = None) -> None:
         self.model, self.training_rows = model, training_rows
+        labels = model.class_labels or ()
+        # pairs of the sorted classes, of a model read from a file, whose votes count in the order of the file
+        self.order = None if list(labels) == sorted(labels) else pairs_sorted(labels)
         self.local = threading.local()  # a Predictor is of one thread, since its kernels hold the rows they are at
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -44,10 +48,10 @@ class FittedModel:
         return found
 
     def values(self, tests: CsrMatrix, threads: int) -> FloatArray:
-        """Decision values, shape (n, number of functions)."""
+        """Decision values, shape (n, number of functions), of pairs of sorted classes."""
         values = self.predictor(threads).values(tests, ramp(tests.n_rows))
         table: FloatArray = np.asarray(values).reshape(tests.n_rows, -1)
-        return table
+        return table if self.order is None else table[:, self.order[0]] * self.order[1]
 
     def predictions(self, tests: CsrMatrix, threads: int) -> FloatArray:
         """Code of the class, target, or +1 / -1 of one-class, shape (n,)."""
@@ -55,9 +59,9 @@ class FittedModel:
         return labels
 
     def probabilities(self, tests: CsrMatrix, threads: int) -> FloatArray:
-        """Probabilities of the classes, shape (n, number of classes)."""
+        """Probabilities of the sorted classes, shape (n, number of classes)."""
         model, n = self.model, tests.n_rows
         values = self.predictor(threads).values(tests, ramp(n))
         estimates, _ = probability.class_probabilities(values, n, model.nr_class, model.sigmoid_a, model.sigmoid_b)
         table: FloatArray = np.asarray(estimates).reshape(n, model.nr_class)
-        return table
+        return table if self.order is None else table.take(np.argsort(model.class_labels or ()), axis=1)

@@ -59,13 +59,12 @@ class KeptRows:
         return cls(Problem(matrix, targets.data, sample_weight=weighted), labels, sparse, given)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self.standing is not None:
-            self.saved = state_bytes(self.standing)
+        saved = self.saved if self.standing is None else state_bytes(self.standing)
         rows = None
         if self.kept is not None:
             weights = self.kept.sample_weight
             rows = self.kept.matrix, bytes(self.kept.targets), None if weights is None else bytes(weights)
-        return _unpickled, (rows, self.labels, self.sparse, self.given, self.saved)
+        return _unpickled, (rows, self.labels, self.sparse, self.given, saved)
 
     @property
     def state(self) -> State | None:

@@ -16,7 +16,6 @@ from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
-    from libsvmx._typing import IntArray
 
 
 class OneClassSVM(OutlierMixin, BaseSVM):
@@ -65,6 +64,7 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         warm_start: bool = False,
         refine: bool = False,
         keep_rows: bool = False,
+        callback: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -82,6 +82,7 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         self.warm_start = warm_start
         self.refine = refine
         self.keep_rows = keep_rows
+        self.callback = callback
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Train on rows, as ``SVR.fit`` does; ``y`` is ignored."""
@@ -94,8 +95,8 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         super().partial_fit(X, np.ones(_num_samples(X)), sample_weight=sample_weight)
         return self
 
-    def _read_off(self, model: Model, support: IntArray, vectors: Any) -> None:
-        super()._read_off(model, support, vectors)
+    def _read_off(self, model: Model, vectors: Any) -> None:
+        super()._read_off(model, vectors)
         self.offset_ = -self.intercept_
 
     def decision_function(self, X: Any) -> Any:

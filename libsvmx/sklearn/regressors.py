@@ -26,7 +26,7 @@ class SVR(RegressorMixin, BaseSVM):
     epsilon : float, default=0.1              half the width of the tube in which an error costs nothing, >= 0
     shrinking : bool, default=True
     cache_size : float, default=200           MB for kernel rows
-    verbose : bool, default=False             print LIBSVM's transcript
+    verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
     max_iter : int, default=-1                of the solver, -1 for no limit
     solver : {'smo', 'chunked', 'irwls'} or Solver, default='smo'      'smo' is LIBSVM's path
     n_jobs : int or None, default=None        threads, as joblib counts: None is 1, -1 all; no result depends on it
@@ -34,6 +34,7 @@ class SVR(RegressorMixin, BaseSVM):
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
     keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
+    callback : callable or None, default=None is told of the progress, a Progress; what it returns that is true ends fit
 
     Attributes
     ----------
@@ -84,6 +85,7 @@ class SVR(RegressorMixin, BaseSVM):
         warm_start: bool = False,
         refine: bool = False,
         keep_rows: bool = False,
+        callback: Any = None,
     ) -> None:
         self.kernel = kernel
         self.degree = degree
@@ -102,6 +104,7 @@ class SVR(RegressorMixin, BaseSVM):
         self.warm_start = warm_start
         self.refine = refine
         self.keep_rows = keep_rows
+        self.callback = callback
 
 
 class NuSVR(RegressorMixin, BaseSVM):
@@ -144,6 +147,7 @@ class NuSVR(RegressorMixin, BaseSVM):
         warm_start: bool = False,
         refine: bool = False,
         keep_rows: bool = False,
+        callback: Any = None,
     ) -> None:
         self.nu = nu
         self.C = C
@@ -162,3 +166,4 @@ class NuSVR(RegressorMixin, BaseSVM):
         self.warm_start = warm_start
         self.refine = refine
         self.keep_rows = keep_rows
+        self.callback = callback

@@ -114,6 +114,11 @@ def refined(model: Model, problem: Problem, observer: Observer) -> Model:
         exact = state_of_training(problem, model, observer, State).model
     except StoppedEarly as stop:
         return ended(model, stop.status, SolveStatus.CONVERGED)
+    return as_trained(exact, model)
+
+
+def as_trained(exact: Model, model: Model) -> Model:
+    """The exact form of a model, with its iterations and probability estimates."""
     pairs = zip(model.reports, exact.reports, strict=True)
     reports = tuple(replace(after, iterations=before.iterations) for before, after in pairs)
     return replace(exact, param=model.param, reports=reports, sigmoid_a=model.sigmoid_a, sigmoid_b=model.sigmoid_b)

@@ -19,14 +19,19 @@ from libsvmx._train.validation.leave_one_out import leave_one_out
 from libsvmx.api.arrays import as_matrix
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import StoppedEarly
+from libsvmx.io.transcript import update
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
+from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import joining_weights, matrix_of
+from libsvmx.sklearn.training import as_trained
 from libsvmx.sklearn.validation import more_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._typing import FloatArray
@@ -90,23 +95,26 @@ class Updating:
     """
 
     max_time: float | None
+    verbose: Any
+    callback: Any
     n_iter_: Any
     shape_fit_: tuple[int, ...]
     _fitted: FittedModel
 
     if TYPE_CHECKING:  # a BaseSVM has them
         n_features_in_: int
+        class_weight: Any
 
         @property
         def _threads(self) -> int: ...
 
-        def _observer(self) -> Observer: ...
+        def _watched(self, what: str) -> AbstractContextManager[Observer]: ...
 
         def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any: ...
 
         def _forget(self) -> None: ...
 
-        def _read_off(self, model: Model, support: Any, vectors: Any) -> None: ...
+        def _read_off(self, model: Model, vectors: Any) -> None: ...
 
         def _tell_end(self, model: Model) -> None: ...
 
@@ -163,10 +171,7 @@ class Updating:
             raise ValueError("ids must be numbers of rows, not a mask: give row_ids_[mask]")
         if kept.labels is not None and len(kept.classes(~np.isin(kept.ids, leaving))[0]) < 2:
             raise ValueError("fewer than two classes would be left")
-        observer = self._observer()
-        state = self._state(kept, observer)
-        state.change(as_matrix(np.zeros((0, 0))), np.zeros(0).data, leaving.ravel().tolist(), observer)
-        return self._show(kept)
+        return self._change(kept, as_matrix(np.zeros((0, 0))), np.zeros(0), kept.labels, leaving.ravel().tolist())
 
     def loo_decision_function(self) -> Any:
         """Decision values of the training rows, each by a model that was trained on all others.
@@ -185,24 +190,26 @@ class Updating:
         ValueError      rows that were not kept; ``max_time`` is over
         """
         kept = self._kept_rows("")
-        observer = self._observer()
-        model, problem = self._fitted.model, kept.problem
-        if _is_exact(model.param):
-            state = self._state(kept, observer)
-            model = self._model_of(kept)
-        values = np.array(FittedModel(model).values(problem.matrix, self._threads))
-        if _is_exact(model.param):
+        with self._watched("leave-one-out") as observer:
+            return self._shaped(self._values_left_out(kept, observer))
+
+    def _values_left_out(self, kept: KeptRows, observer: Observer) -> FloatArray:
+        """Decision values of ``loo_decision_function``, shape (n, number of functions)."""
+        param, problem = self._fitted.model.param, kept.problem
+        if _is_exact(param):
+            state = kept.state or self._make_state(kept, observer)
+            state.param = replace(state.param, time_limit=self.max_time or 0.0)
+            values = np.array(FittedModel(self._model_of(kept)).values(problem.matrix, self._threads))
             codes = kept.classes()[1] if kept.labels is not None else []
             for pair, (ids, own) in values_left_out(state, observer).items():
-                rows = np.searchsorted(kept.ids, ids)
                 at, sign = _place(pair, codes)
-                values[rows, at] = sign * own
-        else:
-            counting = counting_order(problem, kept.labels is not None)
-            param = replace(model.param, probability=False)
-            found = leave_one_out(problem.take(counting.data), param, Rand(0), observer)
-            values[counting] = np.asarray(found.values).reshape(len(counting), -1)
-        return self._shaped(values)
+                values[np.searchsorted(kept.ids, ids), at] = sign * own
+            return values
+        values = np.array(self._fitted.values(problem.matrix, self._threads))
+        counting = counting_order(problem, kept.labels is not None)
+        found = leave_one_out(problem.take(counting.data), replace(param, probability=False), Rand(0), observer)
+        values[counting] = np.asarray(found.values).reshape(len(counting), -1)
+        return values
 
     # ---- inside --------------------------------------------------------------------------------
 
@@ -214,11 +221,35 @@ class Updating:
         rows, y = more_data(self, X, y)
         weights = joining_weights(sample_weight, rows)
         targets, labels = (np.array(y, dtype=np.float64), None) if kept.labels is None else kept.codes(y)
-        observer = self._observer()
-        state = self._state(kept, observer)
-        state.change(matrix_of(rows, False), targets.data, (), observer, None if weights is None else weights.data)
-        kept.labels = labels
-        return self._show(kept)
+        return self._change(kept, matrix_of(rows, False), targets, labels, [], weights)
+
+    def _change(
+        self,
+        kept: KeptRows,
+        matrix: CsrMatrix,
+        targets: FloatArray,
+        labels: Any,
+        leaving: list[int],
+        weights: Any = None,
+    ) -> Any:
+        """Rows join and leave, all or none; ``labels`` of codes are then known. Returns self.
+
+        Raises
+        ------
+        DataError, ParameterError, StoppedEarly      the estimator is as it was
+        """
+        try:
+            with watched(False, self.callback, "", 1) as observer:
+                state = self._state(kept, observer)
+                state.change(matrix, targets.data, leaving, observer, None if weights is None else weights.data)
+            kept.labels = labels
+            if self.verbose:
+                print(f"+{len(targets)} -{len(leaving)}: {len(state)} rows, {update(state.report)}")
+            return self._show(kept)
+        except BaseException:  # Ctrl-C, after the rows have joined or left: what is shown of others must not stay
+            if kept.standing is not None and not np.array_equal(kept.ids, self.__dict__.get("row_ids_", [])):
+                self._forget()
+            raise
 
     def _kept_rows(self, what: str) -> KeptRows:
         """Rows of a fitted estimator. ``what`` changes them. Raises NotFittedError, ValueError."""
@@ -234,8 +265,8 @@ class Updating:
         return kept
 
     def _state(self, kept: KeptRows, observer: Observer) -> State:
-        """The state of the rows, made where there is none, at the present C. Raises ParameterError, StoppedEarly."""
-        state = kept.state or kept.make_state(self._fitted.model, self._weights_by_code(kept), observer)
+        """The state of the rows at the present C. Raises ParameterError, StoppedEarly."""
+        state = kept.state or self._make_state(kept, observer)
         C = getattr(self, "C", state.param.C)
         state.param = replace(state.param, time_limit=self.max_time or 0.0)
         if C != state.param.C:
@@ -243,14 +274,16 @@ class Updating:
             self._show(kept)
         return state
 
-    def _weights_by_code(self, kept: KeptRows) -> tuple[tuple[int, float], ...]:
-        """Factors of C by code of the class."""
+    def _make_state(self, kept: KeptRows, observer: Observer) -> State:
+        """The state of the rows, from the model. Raises ParameterError, StoppedEarly."""
         given = getattr(self, "class_weight", None)
-        if given is None or kept.labels is None:
-            return ()
-        if given == "balanced":
-            given = dict(zip(self.classes_.tolist(), self.class_weight_.tolist(), strict=True))
-        return tuple((code, float(given[label])) for code, label in enumerate(kept.labels.tolist()) if label in given)
+        weights: tuple[tuple[int, float], ...] = ()
+        if given is not None and kept.labels is not None:
+            if isinstance(given, str):  # balanced
+                given = dict(zip(self.classes_.tolist(), self.class_weight_.tolist(), strict=True))
+            codes = enumerate(kept.labels.tolist())
+            weights = tuple((code, float(given[label])) for code, label in codes if label in given)
+        return kept.make_state(self._fitted.model, weights, observer)
 
     def _keep(self, data: Any, sparse: bool) -> KeptRows:
         """The rows of a training, and the labels that are known of."""
@@ -264,36 +297,33 @@ class Updating:
 
     def _refine_kept(self, kept: KeptRows, observer: Observer) -> None:
         """After ``fit``: to the exact optimum of the rows, if there is time."""
-        iterations = self.n_iter_
         try:
-            self._state(kept, observer)
+            self._make_state(kept, observer)
         except StoppedEarly as stop:
             self.fit_status_ = 1
             warnings.warn(f"The exact optimum was not reached: {stop.status}.", ConvergenceWarning, stacklevel=5)
             return
-        except BaseException:
-            self._forget()
-            raise
-        self._show(kept)
-        self.n_iter_ = iterations
+        self._show(kept, self._fitted.model)
 
     def _model_of(self, kept: KeptRows) -> Model:
         """The model of the state, with classes in sorted order, called 0, 1, …."""
         assert kept.state is not None
         return kept.state.model if kept.labels is None else kept.state.model_by_class(kept.classes()[1])
 
-    def _show(self, kept: KeptRows) -> Any:
-        """Attributes and model of the state as it is."""
+    def _show(self, kept: KeptRows, trained: Model | None = None) -> Any:
+        """Attributes and model of the state as it is; ``trained``: the model that it was made from just now."""
         try:
             model = self._model_of(kept)
-            if kept.labels is not None:
+            if trained is not None:
+                model = as_trained(model, trained)
+            elif kept.labels is not None:
                 self.classes_ = kept.classes()[0]
-                given = getattr(self, "class_weight", None) or {}
+                given = self.class_weight or {}
                 self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
             vectors = model.support_vectors
             self.row_ids_ = kept.ids
-            support = self.row_ids_[np.asarray(model.row_numbers) - 1]
-            self._read_off(model, support, vectors if kept.sparse else vectors.toarray())
+            self.support_ = self.row_ids_[np.asarray(model.row_numbers) - 1]
+            self._read_off(model, vectors if kept.sparse else vectors.toarray())
             self.shape_fit_ = (len(self.row_ids_), self.n_features_in_)
             self._tell_end(model)
             self._fitted = FittedModel(model)

@@ -182,7 +182,7 @@ def test_parameters_and_defaults():
     for name in ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"):
         ours = inspect.signature(getattr(libsvmx, name)).parameters
         theirs = inspect.signature(getattr(svm, name)).parameters
-        assert list(ours) == [*theirs, "solver", "n_jobs", "max_time", "warm_start", "refine", "keep_rows"]
+        assert list(ours) == [*theirs, "solver", "n_jobs", "max_time", "warm_start", "refine", "keep_rows", "callback"]
         for key, parameter in theirs.items():
             if key != "probability":  # "deprecated" in scikit-learn 1.9, which means False
                 assert ours[key].default == parameter.default, key

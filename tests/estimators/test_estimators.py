@@ -291,6 +291,6 @@ def test_examples_in_docstrings():
     import doctest
     from importlib import import_module
 
-    for name in ("classifiers", "regressors", "outliers", "updating"):
+    for name in ("classifiers", "files", "regressors", "outliers", "updating"):
         result = doctest.testmod(import_module(f"libsvmx.sklearn.{name}"))
         assert result.attempted and not result.failed

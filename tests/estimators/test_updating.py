@@ -100,6 +100,16 @@ def test_keeping_and_refining_is_refining():
     np.testing.assert_array_equal(found.n_iter_, expected.n_iter_)
 
 
+def test_keeping_and_refining_with_balanced_classes_and_probabilities():
+    given = {"gamma": 0.1, "class_weight": "balanced", "probability": True, "random_state": 0, "refine": True}
+    expected = libsvmx.SVC(**given).fit(X, Y)
+    found = libsvmx.SVC(keep_rows=True, **given).fit(X, Y)
+    assert_same(found, expected, X)
+    np.testing.assert_array_equal(found.class_weight_, expected.class_weight_)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+    assert np.isfinite(found.loo_decision_function()).all()
+
+
 def test_classes_come_and_go():
     found = libsvmx.SVC(gamma=0.5, C=5)
     first = np.flatnonzero(NAMED != "setosa")
@@ -280,6 +290,19 @@ def test_ctrl_c_leaves_the_model_before_or_none(monkeypatch):
             found.partial_fit(X[100:], Y[100:])
     with pytest.raises(exceptions.NotFittedError):
         found.predict(X)
+    change = State.change
+
+    def interrupted_at_the_end(*args):
+        change(*args)
+        raise KeyboardInterrupt
+
+    found = libsvmx.SVC(gamma=0.1).partial_fit(X[:100], Y[:100])
+    with monkeypatch.context() as patch:
+        patch.setattr(State, "change", interrupted_at_the_end)
+        with pytest.raises(KeyboardInterrupt):
+            found.partial_fit(X[100:], Y[100:])
+    with pytest.raises(exceptions.NotFittedError):
+        found.predict(X)
     with monkeypatch.context() as patch:
         patch.setattr("libsvmx.sklearn.kept.state_at", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -386,6 +409,13 @@ def test_leave_one_out_with_balanced_classes_and_probabilities():
     weights = dict(zip(found.classes_.tolist(), found.class_weight_.tolist(), strict=True))
     expected = left_out(libsvmx.SVC, {"gamma": 0.1, "class_weight": weights, "refine": True}, X, Y, range(0, 200, 20))
     np.testing.assert_allclose(found.loo_decision_function()[::20], expected, atol=1e-8)
+
+
+def test_leave_one_out_is_of_the_model_that_there_is():
+    found = libsvmx.SVC(gamma=0.1, keep_rows=True).fit(X, Y)
+    before, expected = values(found, X), found.loo_decision_function()
+    np.testing.assert_allclose(found.set_params(C=100.0).loo_decision_function(), expected, atol=1e-9)
+    np.testing.assert_array_equal(values(found, X), before)
 
 
 def test_leave_one_out_that_is_stopped():

@@ -10,6 +10,7 @@ python -m tools.bench updating        rows that join and leave a trained state, 
 python -m tools.bench chunked         working sets solved in cache, beside the exact solver and LIBSVM
 python -m tools.bench interior        the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
+python -m tools.bench estimators      estimators and searches beside scikit-learn and scikit-learn-intelex
 python -m tools.bench latencies       how soon Ctrl-C, SIGTERM and a time limit end each command
 """
 
@@ -36,6 +37,7 @@ JOBS = (
     "chunked",
     "interior",
     "distributed",
+    "estimators",
     "latencies",
 )
 

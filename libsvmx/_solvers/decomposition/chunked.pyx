@@ -20,6 +20,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.memory import load_blas, require
 from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
@@ -150,7 +151,7 @@ cdef class ChunkedSmo(WarmSmo):
             (settings.working_set_rule, settings.keep_share, settings.random_state), control)
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.may_go_on_in_double = settings.precision != "float"
-        self.updates = ScoreUpdates(self.store, self.size, settings.precision == "double", control)
+        self.updates = ScoreUpdates(<RowStore>self.store, self.size, settings.precision == "double", control)
 
     cdef object starting_order(self, DualProblem problem):
         order = WarmSmo.starting_order(self, problem)
@@ -296,7 +297,7 @@ cdef class ChunkedSmo(WarmSmo):
         cdef int s, count
         cdef bint positive
         with gil:
-            self.within = self.store.kernel.targets(kernel_rows(self.store, &self.working[0], n))
+            self.within = self.store.kernel.targets(kernel_rows(<RowStore>self.store, &self.working[0], n))
         self.subproblem.begin(n)
         for k in range(n):
             p = self.working[k]

@@ -11,6 +11,7 @@ gradient is reconstructed, and then from kept rows or in blocks.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
@@ -18,7 +19,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.smo_steps cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
 from libsvmx._kernels.kernel cimport Kernel, Targets
-from libsvmx._kernels.rowstore cimport RowStore
+from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._solvers.control cimport Control
 
 # Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
@@ -54,8 +55,8 @@ cdef class DeferredUpdates:
         self.n += 1
         return 0
 
-    cdef int apply(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
-                   bint transposed, Control control) except -1:
+    cdef int apply(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
+                   bint transposed, Control control) except -1 nogil:
         """Make the updates from ``first`` on to scores[0..n), those of the given positions of ``store``.
 
         ``transposed``: K(source, position), else K(position, source); they differ only in a given matrix.
@@ -64,6 +65,12 @@ cdef class DeferredUpdates:
             return 0
         if store.whole and (transposed or not store.kernel.given):
             return self.apply_rows(first, store, positions, n, scores, control)
+        with gil:
+            return self.apply_anew(first, store, positions, n, scores, transposed, control)
+
+    cdef int apply_anew(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
+                        bint transposed, Control control) except -1:
+        """By kernel values that are not in ``store``."""
         rows_ = zeros("i", n)
         cdef int32_t[::1] rows = rows_
         cdef Py_ssize_t k
@@ -73,17 +80,16 @@ cdef class DeferredUpdates:
             return self.apply_shared(first, store, rows_, scores, control)
         return self.apply_blocks(first, store.kernel, store.pool, &rows[0], n, scores, transposed, control)
 
-    cdef int apply_rows(self, int64_t first, RowStore store, const int32_t *positions, Py_ssize_t n, double *scores,
-                        Control control) except -1:
+    cdef int apply_rows(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
+                        Control control) except -1 nogil:
         """A kept row at a time."""
         cdef int64_t e
-        with nogil:
-            for e in range(first, self.n):
-                svmx_axpy_at(n, self.coef[e], store.row_of(self.source[e]), positions, scores)
-                control.worked(n)
+        for e in range(first, self.n):
+            svmx_axpy_at(n, self.coef[e], store.row_of(self.source[e]), positions, scores)
+            control.worked(n)
         return 0
 
-    cdef int apply_shared(self, int64_t first, RowStore store, rows, double *scores, Control control) except -1:
+    cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1:
         """A source at a time, from shared rows; sources have been asked for, ``rows`` not."""
         cdef Targets targets = store.kernel.targets(rows)
         cdef float *out[SVMX_SOURCES]
@@ -149,38 +155,43 @@ cdef class DeferredUpdates:
 
 
 cdef class GBar:
-    """GBar(n): LIBSVM's G_bar, what the variables with alpha = C add to the scores, by row of a kernel of n rows.
+    """GBar(n, positions): LIBSVM's G_bar, what the variables with alpha = C add to the scores, by row of a kernel of n rows.
 
-    Updates are only noted as variables reach C or leave it; ``make_current`` makes them for some rows.
+    Updates are only noted as variables reach C or leave it; ``make_current`` makes them for some of so many positions.
     """
 
-    def __cinit__(self, Py_ssize_t n):
+    def __cinit__(self, Py_ssize_t n, Py_ssize_t positions):
         self.updates = DeferredUpdates()
         self.scores, self.seen = zeros("d", n), zeros("q", n)
+        self.every, self.late, self.sums = ramp(positions), zeros("i", positions), zeros("d", positions)
+        self.begin(n)
+
+    cdef void begin(self, Py_ssize_t n) noexcept nogil:
+        """Nothing is at C, of a kernel of n rows, no more than before."""
+        self.updates.n = 0
+        if n > 0:
+            memset(&self.scores[0], 0, n * sizeof(double))
+            memset(&self.seen[0], 0, n * sizeof(int64_t))
         self.limit = max(MOST_UPDATES, 4 * n)
 
-    cdef int add(self, int32_t row, double coef, RowStore store, Control control) except -1 nogil:
+    cdef int add(self, int32_t row, double coef, KernelRows store, Control control) except -1 nogil:
         """score_q += coef K(row, q) for all q."""
         if self.updates.n == self.limit:
-            with gil:
-                self.clear(store, control)
+            self.clear(store, control)
         return self.updates.add(row, coef)
 
-    cdef int clear(self, RowStore store, Control control) except -1:
+    cdef int clear(self, KernelRows store, Control control) except -1 nogil:
         """Make all updates and start with an empty list."""
-        cdef int32_t[::1] every = ramp(store.size)
-        self.make_current(store, &every[0], store.size, control)
+        self.make_current(store, &self.every[0], store.size, control)
         self.seen[:] = 0
         self.updates.n = 0
         return 0
 
-    cdef int make_current(self, RowStore store, const int32_t *positions, Py_ssize_t n, Control control) except -1:
+    cdef int make_current(self, KernelRows store, const int32_t *positions, Py_ssize_t n, Control control) except -1 nogil:
         """Make ``scores`` current at the rows of the given positions of ``store``."""
         cdef Py_ssize_t i, n_late
         cdef int32_t row
         cdef int64_t oldest
-        cdef int32_t[::1] late = zeros("i", max(n, 1))
-        cdef double[::1] sums = zeros("d", max(n, 1))
         while True:
             # rows that have seen the same updates go together; there are few such groups
             oldest = self.updates.n
@@ -193,8 +204,8 @@ cdef class GBar:
                 row = store.index[positions[i]]
                 if self.seen[row] == oldest:
                     self.seen[row] = self.updates.n  # a row that comes twice is served once
-                    late[n_late], sums[n_late] = positions[i], self.scores[row]
+                    self.late[n_late], self.sums[n_late] = positions[i], self.scores[row]
                     n_late += 1
-            self.updates.apply(oldest, store, &late[0], n_late, &sums[0], True, control)
+            self.updates.apply(oldest, store, &self.late[0], n_late, &self.sums[0], True, control)
             for i in range(n_late):
-                self.scores[store.index[late[i]]] = sums[i]
+                self.scores[store.index[self.late[i]]] = self.sums[i]

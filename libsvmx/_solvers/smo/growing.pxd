@@ -1,9 +1,14 @@
+from libsvmx._kernels.kernel cimport Targets
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 
 cdef class GrowingSmo(WarmSmo):
     cdef double[::1] kept_beta      # by variable: what start_beta and start_scores are, from the second C on
     cdef double[::1] kept_scores
+    cdef Targets tests              # the rows to predict, where kernel rows are shared
+    cdef float[::1] test_values
+    cdef int follow_tests(self) except -1
+    cdef object row_of_tests(self)
     cdef object optimum(self, began=*)
     cdef int grow(self, double growth) except -1
     cdef double width(self) noexcept nogil

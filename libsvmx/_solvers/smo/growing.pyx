@@ -9,12 +9,14 @@ are made current at each optimum, from the one before: no support vector is met 
 """
 
 from libc.math cimport HUGE_VAL
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from time import perf_counter
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.smo_steps cimport svmx_axpy_row
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._problem.dual cimport DualProblem
@@ -86,7 +88,7 @@ cdef class GrowingSmo(WarmSmo):
                 converged = self.iterate(limit)
         if self.control.stopped:
             raise Stopped(self.control.stopped)
-        self.make_current(self.size, self.total)
+        self.follow_tests()
         rho = self.calculate_rho(0)
         values_ = zeros("d", self.total - self.size)
         cdef double[::1] values = values_
@@ -108,6 +110,46 @@ cdef class GrowingSmo(WarmSmo):
             else:
                 highest = max(highest, self.V[p])
         return max(0.0, lowest - highest)
+
+    cdef int follow_tests(self) except -1:
+        """V of the rows to predict, from the start."""
+        cdef Py_ssize_t p, n = self.total - self.size
+        cdef int32_t[::1] index = self.store.index
+        cdef int count = 0, r
+        cdef int32_t sources[SVMX_SOURCES]
+        cdef double falls[SVMX_SOURCES]
+        cdef float *out[SVMX_SOURCES]
+        if n == 0 or not self.store.targets.kept or self.store.whole:
+            return self.make_current(self.size, self.total)
+        if self.tests is None:  # once, as there are many optima over few rows
+            self.tests = self.store.kernel.targets(self.row_of_tests())
+            self.test_values = zeros("f", SVMX_SOURCES * n)
+        for p in range(self.size, self.total):
+            self.V[p] = self.start_scores[self.variable[p]]
+        with nogil:
+            for p in range(self.size + 1):
+                if p < self.size:
+                    falls[count] = self.start_beta[self.variable[p]] - self.y[p] * self.alpha[p]
+                    if falls[count] == 0:
+                        continue
+                    sources[count] = index[p]
+                    out[count] = &self.test_values[count * n]
+                    count += 1
+                if count == SVMX_SOURCES or (p == self.size and count > 0):
+                    self.store.kernel.values_computed += self.tests.fill_rows(sources, count, n, out, self.store.pool, True)
+                    for r in range(count):
+                        svmx_axpy_row(n, falls[r], out[r], &self.V[self.size])
+                    self.control.worked(2 * count * n)
+                    count = 0
+        return 0
+
+    cdef object row_of_tests(self):
+        cdef Py_ssize_t p
+        rows_ = zeros("i", self.total - self.size)
+        cdef int32_t[::1] rows = rows_
+        for p in range(self.size, self.total):
+            rows[p - self.size] = self.store.index[p]
+        return rows_
 
     cdef int grow(self, double growth) except -1:
         """The box, ``growth`` times as large, and the start in it: see ``scaled_start``."""

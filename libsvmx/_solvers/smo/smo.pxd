@@ -1,14 +1,21 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._kernels.rowstore cimport RowStore
+from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._problem.certificate cimport Certificate
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.smo.deferred cimport GBar
+from libsvmx._solvers.smo.deferred cimport DeferredUpdates, GBar
+
+
+cdef struct Optimum:
+    double rho
+    double r            # (rho of group 0 + rho of group 1) / 2, with two groups
+    double objective
 
 
 cdef class Smo:
-    cdef RowStore store
+    cdef KernelRows store
+    cdef Py_ssize_t n_rows      # of the kernel, that positions stand for
     cdef Control control
     cdef Py_ssize_t total       # variables
     cdef Py_ssize_t size        # positions [0, size) take part; all but in a warm start
@@ -31,7 +38,15 @@ cdef class Smo:
     cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
     cdef GBar G_bar             # LIBSVM's, in scores: -sum_{alpha_j = C_j} beta_j K_j, by kernel row
     cdef double[::1] lanes      # scratch of the selections
+    cdef int32_t[::1] shrunk    # scratch: positions
+    cdef DeferredUpdates missed # of shrunk positions
+    @staticmethod
+    cdef Smo for_many(Py_ssize_t m, int groups, Control control, KernelRows store)
+    cdef int make_room(self, Py_ssize_t m, int groups) except -1
+    cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil
+    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil
     cdef object starting_order(self, DualProblem problem)
+    cdef int optimize(self) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
     cdef const float *row(self, Py_ssize_t p) except NULL nogil
@@ -49,7 +64,8 @@ cdef class Smo:
     cdef bint is_free(self, Py_ssize_t p) noexcept nogil
     cdef int unshrink(self) except -1 nogil
     cdef int reconstruct_gradient(self) except -1 nogil
-    cdef int add_deferred(self, int64_t n_free) except -1
+    cdef int add_deferred(self, int64_t n_free) except -1 nogil
     cdef double calculate_rho(self, int g) noexcept nogil
+    cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil
     cdef object unfinished(self)
     cdef object solution(self, status, int64_t subproblems=*, int64_t fallbacks=*)

@@ -25,6 +25,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
                                       svmx_max_violator, svmx_update_max_violator)
 from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.certificate cimport Certificate, certify, gap_of
 from libsvmx._problem.dual cimport DualProblem, DualSolution
@@ -59,43 +60,71 @@ cdef class Smo:
         cdef double[::1] diagonal = kernel.diagonal
         cdef AlphaForm start = AlphaForm(problem)
         self.control = control
-        self.groups = problem.groups
-        self.total = self.size = self.active_size = m
-        self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
-        self.y = zeros("b", m)
-        self.up = table("f", self.groups, m)
-        self.low = table("f", self.groups, m)
-        self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
-        self.max_violator = -2
-        self.unit_diagonal = True
-        self.variable = self.starting_order(problem)
+        self.make_room(m, problem.groups)
+        self.begin(m, kernel.n, problem.groups)
+        cdef const int32_t[::1] order = self.starting_order(problem)
         row_ = zeros("i", m)
         cdef int32_t[::1] row = row_
         for p in range(m):
-            v = self.variable[p]
+            v = order[p]
             row[p] = kernel_row[v]
-            self.V[p] = self.linear[p] = linear[v]
-            self.alpha[p], self.C[p], self.y[p] = start.alpha[v], start.C[v], start.y[v]
-            self.QD[p] = diagonal[row[p]]
-            self.unit_diagonal &= self.QD[p] == 1.0
-            self.update_status(p)
+            self.put(p, <int32_t>v, linear[v], start.alpha[v], start.C[v], start.y[v], diagonal[row[p]])
         # small problems are over before helpers have started
         pool = ThreadPool(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
         self.store = RowStore(kernel, budget_bytes, row_, pool, self.active_size)
+
+    @staticmethod
+    cdef Smo for_many(Py_ssize_t m, int groups, Control control, KernelRows store):
+        """One that solves many problems of at most m variables, each laid out by ``begin`` and ``put``, over ``store``."""
+        cdef Smo smo = Smo.__new__(Smo)
+        smo.control, smo.store = control, store
+        smo.make_room(m, groups)
+        smo.G_bar = GBar(m, m)
+        return smo
+
+    cdef int make_room(self, Py_ssize_t m, int groups) except -1:
+        """Memory for problems of at most so many variables and groups."""
+        self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
+        self.y, self.variable, self.shrunk = zeros("b", m), zeros("i", m), zeros("i", m)
+        self.up = table("f", groups, m)
+        self.low = table("f", groups, m)
+        self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
+        self.missed = DeferredUpdates()
+        return 0
+
+    cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
+        """A problem of m variables, over so many rows of a kernel; ``put`` says what stands at each position."""
+        self.groups, self.n_rows = groups, n_rows
+        self.total = self.size = self.active_size = m
+        self.iterations, self.max_violator = 0, -2
+        self.unshrunk_once, self.unit_diagonal = False, True
+
+    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil:
+        """Variable v at position p."""
+        self.variable[p] = v
+        self.V[p] = self.linear[p] = linear
+        self.alpha[p], self.C[p], self.y[p], self.QD[p] = alpha, C, y, diagonal
+        self.unit_diagonal &= diagonal == 1.0
+        self.update_status(p)
 
     cdef object starting_order(self, DualProblem problem):
         """The variable at each position."""
         return ramp(self.total)
 
-    def run(self):
+    cdef int optimize(self) except -1 nogil:
+        """1 when optimal, 0 when a limit ended it."""
         cdef int64_t limit = self.control.max_iter if self.control.max_iter > 0 else max(10000000, 100 * self.size)
-        cdef bint converged = False
+        if not self.size:
+            return 1
+        self.control.poll()
+        self.add_start()
+        return self.iterate(limit)
+
+    def run(self):
+        cdef bint converged
         with nogil:
-            if self.size:
-                self.control.poll()
-                self.add_start()
-                converged = self.iterate(limit)
-        if converged or not self.size:
+            converged = self.optimize()
+        if converged:
             status = SolveStatus.CONVERGED
         else:
             status = self.control.stopped or self.unfinished()
@@ -265,8 +294,11 @@ cdef class Smo:
     cdef int add_start(self) except -1 nogil:
         """V and G_bar of the given alpha."""
         cdef Py_ssize_t p
-        with gil:
-            self.G_bar = GBar(self.store.kernel.n)
+        if self.G_bar is None:
+            with gil:
+                self.G_bar = GBar(self.n_rows, self.size)
+        else:
+            self.G_bar.begin(self.n_rows)
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
                 if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
@@ -379,28 +411,27 @@ cdef class Smo:
             n_free += self.is_free(p)
         if 2 * n_free < self.active_size:
             self.control.mark(MARK_FEW_FREE)
-        with gil:
-            self.add_deferred(n_free)
+        self.add_deferred(n_free)
         return 0
 
-    cdef int add_deferred(self, int64_t n_free) except -1:
+    cdef int add_deferred(self, int64_t n_free) except -1 nogil:
         """The updates that the shrunk positions have missed; ``n_free`` active variables are free."""
         cdef Py_ssize_t p, n_shrunk = self.size - self.active_size
         cdef const int32_t *row = &self.store.index[0]
-        cdef DeferredUpdates updates = DeferredUpdates()
         # LIBSVM takes the cheaper of a row per shrunk position and a row per free variable. Both add the same
         # terms in the same order; only a given kernel that is not symmetric can tell them apart.
         cdef bint by_shrunk_row = n_free * self.size > 2 * self.active_size * n_shrunk
-        cdef int32_t[::1] shrunk = zeros("i", n_shrunk)
         for p in range(n_shrunk):
-            shrunk[p] = <int32_t>(self.active_size + p)
-        self.G_bar.make_current(self.store, &shrunk[0], n_shrunk, self.control)
+            self.shrunk[p] = <int32_t>(self.active_size + p)
+        self.G_bar.make_current(self.store, &self.shrunk[0], n_shrunk, self.control)
+        self.missed.n = 0
         for p in range(self.active_size, self.size):
             self.V[p] = self.G_bar.scores[row[p]] + self.linear[p]
         for p in range(self.active_size):
             if self.is_free(p):
-                updates.add(row[p], -self.y[p] * self.alpha[p])
-        return updates.apply(0, self.store, &shrunk[0], n_shrunk, &self.V[self.active_size], not by_shrunk_row, self.control)
+                self.missed.add(row[p], -self.y[p] * self.alpha[p])
+        return self.missed.apply(0, self.store, &self.shrunk[0], n_shrunk, &self.V[self.active_size], not by_shrunk_row,
+                                 self.control)
 
     # ---- the solution ----------------------------------------------------------------------
 
@@ -427,23 +458,35 @@ cdef class Smo:
                 lb = lb if lb > value else value
         return total / n_free if n_free > 0 else (ub + lb) / 2
 
-    cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
+    cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil:
+        """The solution; beta and scores by variable, beta 0 where it takes no part."""
         cdef Py_ssize_t p
-        cdef double rho, r = 0, r_positive, r_negative, objective = 0
-        beta, scores = zeros("d", self.total), zeros("d", self.total)
-        cdef double[::1] beta_out = beta, scores_out = scores
+        cdef double r_positive, r_negative, objective = 0
+        found.r = 0
         if self.groups == 1:
-            rho = self.calculate_rho(0)
+            found.rho = self.calculate_rho(0)
         else:
             r_positive, r_negative = self.calculate_rho(0), self.calculate_rho(1)
-            r, rho = (r_positive + r_negative) / 2, (r_positive - r_negative) / 2
+            found.r, found.rho = (r_positive + r_negative) / 2, (r_positive - r_negative) / 2
         for p in range(self.size):
             # alpha (G + p), with G = -y V and p = -y linear
             objective += self.alpha[p] * (-self.y[p] * self.V[p] - self.y[p] * self.linear[p])
-            beta_out[self.variable[p]] = self.y[p] * self.alpha[p]
+            beta[self.variable[p]] = self.y[p] * self.alpha[p]
+        for p in range(self.size, self.total):
+            beta[self.variable[p]] = 0
         for p in range(self.total):
-            scores_out[self.variable[p]] = self.V[p]
+            scores[self.variable[p]] = self.V[p]
+        found.objective = objective / 2
+
+    cdef object solution(self, status, int64_t subproblems=0, int64_t fallbacks=0):
+        cdef Optimum found
+        beta, scores = zeros("d", self.total), zeros("d", self.total)
+        cdef double[::1] beta_out = beta, scores_out = scores
+        if self.total:
+            self.write(&found, &beta_out[0], &scores_out[0])
+        else:
+            self.write(&found, NULL, NULL)
         return DualSolution(
-            beta=beta, scores=scores, rho=rho, r=r, objective=objective / 2, iterations=self.iterations,
+            beta=beta, scores=scores, rho=found.rho, r=found.r, objective=found.objective, iterations=self.iterations,
             rows_computed=self.store.rows_computed, values_computed=self.store.kernel.values_computed,
             subproblems=subproblems, fallbacks=fallbacks, status=status)

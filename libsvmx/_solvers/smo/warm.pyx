@@ -76,8 +76,9 @@ cdef class WarmSmo(Smo):
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil:
         return 0
 
-    cdef int add_deferred(self, int64_t n_free) except -1:
-        return self.make_current(self.active_size, self.size)
+    cdef int add_deferred(self, int64_t n_free) except -1 nogil:
+        with gil:
+            return self.make_current(self.active_size, self.size)
 
     cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1:
         """V of the positions [begin, end), from the start."""

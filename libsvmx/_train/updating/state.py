@@ -17,12 +17,12 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import folds
+from libsvmx._train.assembly import assemble_classifier, assemble_single
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import assemble_classifier, assemble_single
 from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex, train_binary
 from libsvmx._train.updating.transaction import Transaction, UpdateReport, report_of
 from libsvmx.enums import KernelType, SvmType

@@ -20,7 +20,8 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
-from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
+from libsvmx._train.queue.folds_at_once import at_once, solved_folds
+from libsvmx._train.training import class_costs, draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
@@ -167,7 +168,7 @@ def seeded(
 def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
     """Predictions and decision values of rows that took no part in any fold. Raises Stopped."""
     values = prediction.decision_values(model, problem.matrix, problem.rows, partial(ask, observer))
-    return prediction.labels_of(model, values, len(problem)), values
+    return prediction.labels_of(model.param, model.class_labels or (), values, len(problem)), values
 
 
 def plain(
@@ -180,8 +181,19 @@ def plain(
     kernels: KernelProvider,
 ) -> None:
     """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path. Raises Stopped."""
-    order = results.order
-    for begin, end in pairwise(results.bounds):
+    order, bounds = results.order, results.bounds
+    if at_once(problem, param, len(bounds) - 1, observer, kernels):
+        costs_of = partial(class_costs, param=param, observer=observer)
+        counting = Counting(observer)
+        found = solved_folds(problem, param, order, bounds, rand, counting, kernels, costs_of)
+        for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
+            seconds = sum(report.seconds for report in counting.reports)
+            report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
+            values = by_pairs(fold.values, end - begin, fold.labels or None, results.labels) if with_values else None
+            results.add(order[begin:end], fold.predicted, values, report)
+            counting.reports.clear()
+        return
+    for begin, end in pairwise(bounds):
         counting = Counting(observer)
         began = perf_counter()
         model = train_all_but(problem, param, order, begin, end, rand, counting, kernels)
@@ -194,7 +206,7 @@ def plain(
         if values is None or param.probability:
             predicted = predict_fold(model, held_out, observer)
         else:
-            predicted = prediction.labels_of(model, values, len(held_out))
+            predicted = prediction.labels_of(model.param, model.class_labels or (), values, len(held_out))
         if values is not None:
             values = by_pairs(values, len(held_out), model.class_labels, results.labels)
         report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)

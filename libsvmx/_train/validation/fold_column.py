@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 BYTES_OF_VALUE = 4
+# Over fewer rows, shrinking costs more than it saves.
+ROWS_TO_SHRINK = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class Column:
         if param.svm_type not in (SvmType.C_SVC, SvmType.EPSILON_SVR):
             raise ValueError(f"{param.svm_type.name} has no start at a smaller C")
         self.problem, self.param, self.observer = problem, replace(param, C=costs[0]), observer
+        self.few_rows = replace(self.param, shrinking=False)
         self.growths = [after / before for before, after in pairwise(costs)]
         groups = None
         if (
@@ -121,7 +124,7 @@ class Column:
         param, cost = self.param, self.param.C
         kernel, budget_bytes = self.kernels.of_rows(memoryview(array("i", bytes(rows.rows) + bytes(test_rows))))
         dual = build_dual(param, rows.targets, cost * positive, cost * negative, rows.sample_weight)
-        control = control_of(param, self.observer)
+        control = control_of(param if len(rows) > ROWS_TO_SHRINK else self.few_rows, self.observer)
         found = growing.solve(
             dual, len(test_rows), kernel, budget_bytes, control, self.growths, thread_count(param.threads)
         )

@@ -145,12 +145,12 @@ def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOn
     order = folds.group_classes(problem.targets)[0] if own.labels else []
     _, counting, others = part.split(ramp(len(problem)))
     out = problem.take(others)
-    values = prediction.decision_values(model, out.matrix, out.rows)
+    values, labels_out = prediction.decision_values(model, out.matrix, out.rows), model.class_labels
     width = len(order) * (len(order) - 1) // 2 if own.labels else 1
     predicted, all_values = zeros("d", len(problem)), zeros("d", len(problem) * width)
     for rows, labels, some, them in (
         (counting, own.labels or None, own.values, own.predicted),
-        (others, model.class_labels, values, prediction.labels_of(model, values, len(others))),
+        (others, labels_out, values, prediction.labels_of(model.param, labels_out or (), values, len(others))),
     ):
         some = by_pairs(some, len(rows), labels, order)
         for at, row in enumerate(rows):

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._train import folds, prediction
+from libsvmx._train.assembly import assemble_classifier
 from libsvmx._train.limits import ask
-from libsvmx._train.training import assemble_classifier, class_costs, pair_problem, shared_kernels
+from libsvmx._train.training import class_costs, pair_problem, shared_kernels
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 from libsvmx._train.validation.single_folds import SingleFolds

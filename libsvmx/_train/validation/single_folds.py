@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
-from libsvmx._train.training import assemble_single
+from libsvmx._train.assembly import assemble_single
 from libsvmx._train.validation.dual_folds import DualFolds
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 

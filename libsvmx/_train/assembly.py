@@ -1,0 +1,62 @@
+"""Models from the coefficients that dual problems have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
+from libsvmx._core.buffers import filled
+from libsvmx._train import folds
+from libsvmx._train.formulation import assemble_coefficients
+from libsvmx._train.model import Model, columns_of, vectors_of
+
+if TYPE_CHECKING:
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.solve_report import SolveReport
+    from libsvmx._typing import Buffer
+
+
+def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: SolveReport) -> Model:
+    """The model of one-class or regression from the coefficients of all rows."""
+    positions = nonzero(beta)
+    return Model(
+        param,
+        2,
+        vectors_of(problem, positions, param),
+        take_float64(beta, positions),
+        filled("d", [report.rho]),
+        row_numbers=counted_from_one(positions),
+        columns=columns_of(problem.matrix, param),
+        reports=(report,),
+    )
+
+
+def assemble_classifier(
+    problem: Problem,
+    param: Parameter,
+    classes: tuple[list[int], list[int], Buffer],
+    betas: list[Buffer],
+    reports: list[SolveReport],
+) -> Model:
+    """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
+    labels, start, order = classes
+    k = len(labels)
+    used = bytearray(len(problem))
+    pairs = ((i, j) for i in range(k) for j in range(i + 1, k))
+    for (i, j), beta in zip(pairs, betas, strict=True):
+        folds.mark_used(used, beta, start[i], start[i + 1], start[j])
+    positions = marked(used)
+    rows = take_int32(order, positions)
+    return Model(
+        param,
+        k,
+        vectors_of(problem, rows, param),
+        assemble_coefficients(betas, positions, start, k),
+        filled("d", (report.rho for report in reports)),
+        tuple(labels),
+        tuple(sum(used[start[c] : start[c + 1]]) for c in range(k)),
+        row_numbers=counted_from_one(rows),
+        columns=columns_of(problem.matrix, param),
+        reports=tuple(reports),
+    )

@@ -1,0 +1,10 @@
+"""Hundreds of small solves over the same rows, by all threads, with no Python object for each.
+
+    folds_at_once.py              the folds of a cross-validation
+        ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates
+    SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order
+        ──inherits──>  TaskList   rows and numbers of all solves, and what comes of them (tasks.pyx)
+        ──makes──>  Worker        of one thread: Smo over GramRows, decision values of rows held out (worker.pyx)
+
+Open first: solve_queue.pyx. Whether there is a queue at all says ``KernelProvider.queue``.
+"""

@@ -1,0 +1,160 @@
+"""The folds of a cross-validation by a SolveQueue: their solves, with inner folds, and then their decision values."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from libsvmx._core.arrays import take_float64, take_int32
+from libsvmx._core.buffers import zeros
+from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import thread_count
+from libsvmx._train import folds, probability
+from libsvmx._train.observer import Remark, hears
+from libsvmx._train.prediction import labels_of
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from libsvmx._core.rand import Rand
+    from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.solve_report import SolveReport
+    from libsvmx._typing import Buffer
+
+    Costs = Callable[[list[int]], list[float]]
+
+# Rows of solves, inner folds included, that stand in a queue at a time: some 16 MB.
+MOST_ROWS = 1 << 22
+
+
+class FoldResult(NamedTuple):
+    """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and how it was solved."""
+
+    predicted: Buffer
+    values: Buffer
+    labels: list[int]
+    reports: list[SolveReport]
+
+
+def at_once(
+    problem: Problem, param: Parameter, n_folds: int, observer: Observer, kernels: KernelProvider
+) -> SolveQueue | None:
+    """A queue for the first folds, None if they are to be solved in turn."""
+    if problem.sample_weight is not None or not all(param.C * weight > 0 for _, weight in param.weights):
+        return None  # of the rows of a fold, some may not count
+    if param.probability and not param.svm_type.is_classification:
+        return None
+    return kernels.queue(param, observer, n_folds)
+
+
+def solved_folds(
+    problem: Problem,
+    param: Parameter,
+    order: Buffer,
+    bounds: list[int],
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider,
+    costs_of: Costs,
+) -> Iterator[FoldResult]:
+    """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
+
+    ``costs_of``: C of each of some classes.
+    """
+    members = kernels.members(problem)
+    intervals = list(pairwise(bounds))
+    while intervals:
+        queue = kernels.queue(param, observer, len(bounds))
+        assert queue is not None
+        waiting: list[WaitingFold] = []
+        while intervals and (not waiting or queue.n_rows < MOST_ROWS):
+            waiting.append(WaitingFold(queue, problem, param, members, order, *intervals.pop(0), rand, costs_of))
+        queue.run(thread_count(param.threads))
+        for fold in waiting:
+            yield fold.result(observer)
+
+
+class WaitingFold:
+    """A fold in a queue; arguments as of ``solved_folds``."""
+
+    def __init__(
+        self,
+        queue: SolveQueue,
+        problem: Problem,
+        param: Parameter,
+        members: Buffer,
+        order: Buffer,
+        begin: int,
+        end: int,
+        rand: Rand,
+        costs_of: Costs,
+    ) -> None:
+        self.queue, self.param, self.number = queue, param, queue.n_folds
+        rest = folds.all_but(order, begin, end)
+        rows, held_out = take_int32(members, rest), take_int32(members, order[begin:end])
+        self.n_held, self.first = end - begin, queue.n_tasks
+        self.labels: list[int] = []
+        self.pairs: QueuedPairs | None = None
+        if param.svm_type.is_classification:
+            classes = folds.group_classes(take_float64(problem.targets, rest))
+            self.labels, self.start = classes[:2]
+            costs = costs_of(self.labels)
+            self.pairs = QueuedPairs(queue, rows, classes, costs, rand if param.probability else None)
+            self.grouped = take_int32(rows, classes[2])
+            solves = [solve for _, solve in self.pairs.solves]
+        else:
+            self.grouped, self.start, solves = rows, [0, len(rows)], [queue.add(rows, -1, 0.0, 0.0)]
+        self.end = queue.n_tasks
+        queue.add_fold(self.grouped, self.start, solves, held_out)
+
+    def result(self, observer: Observer) -> FoldResult:
+        """What came of it; the observer is told of it. Raises Stopped if it was not finished."""
+        queue, n, k = self.queue, self.n_held, len(self.labels)
+        finished = all(map(queue.went_well, range(self.first, self.end)))
+        if queue.stopped and (not finished or self.param.probability):  # sigmoids come last
+            raise Stopped(queue.stopped)
+        values = queue.fold_values(self.number)
+        if self.pairs is None:
+            return FoldResult(labels_of(self.param, (), values, n), values, [], [queue.tell(self.first, observer)])
+        self.warn(observer)
+        found = self.pairs.collect(observer)
+        if hears(observer, "total_sv"):
+            observer.total_sv(self.count_sv(found.betas))
+        if found.sigmoids is None:
+            return FoldResult(labels_of(self.param, self.labels, values, n), values, self.labels, found.reports)
+        a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
+        for f, (slope, offset) in enumerate(found.sigmoids):
+            a[f], b[f] = slope, offset
+        estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
+        if unfinished:
+            observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
+        predicted = zeros("d", n)
+        for i in range(n):
+            row = list(estimates[i * k : (i + 1) * k])
+            predicted[i] = self.labels[row.index(max(row))]
+        return FoldResult(predicted, values, self.labels, found.reports)
+
+    def warn(self, observer: Observer) -> None:
+        """Of what a classifier of so few classes or rows is like."""
+        if len(self.labels) == 1:
+            observer.remark(Remark.ONE_CLASS)
+        if self.param.probability:
+            sizes = [end - begin for begin, end in pairwise(self.start)]
+            rare = [str(label) for label, size in zip(self.labels, sizes, strict=True) if size < INNER_FOLDS]
+            if rare:
+                observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
+
+    def count_sv(self, betas: list[Buffer]) -> int:
+        """Rows with a coefficient in any pair."""
+        used = bytearray(len(self.grouped))
+        at = 0
+        for i in range(len(self.labels)):
+            for j in range(i + 1, len(self.labels)):
+                folds.mark_used(used, betas[at], self.start[i], self.start[i + 1], self.start[j])
+                at += 1
+        return sum(used)

@@ -1,0 +1,85 @@
+"""One against one by a SolveQueue: all pairs of classes, and the inner folds of their probability estimates."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+from libsvmx._core.arrays import take_int32
+from libsvmx._core.buffers import zeros
+from libsvmx._train import folds
+from libsvmx._train.observer import Observer, Remark, hears
+
+if TYPE_CHECKING:
+    from libsvmx._core.rand import Rand
+    from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.solve_report import SolveReport
+    from libsvmx._typing import Buffer
+
+INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
+
+
+class Pairs(NamedTuple):
+    """What a classifier is made of, for all pairs (0, 1), (0, 2), …; no ``sigmoids`` where they are unfinished."""
+
+    betas: list[Buffer]
+    reports: list[SolveReport]
+    sigmoids: list[tuple[float, float]] | None
+    not_begun: int
+
+
+class QueuedPairs:
+    """QueuedPairs(queue, members, classes, costs, rand): puts the solves of one classifier at the end of the queue.
+
+    Parameters
+    ----------
+    members : buffer of int32      row of ``queue.gram`` of each row of the problem
+    classes : (labels, start, order), as of ``folds.group_classes``
+    costs : list of float          C of each class
+    rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates
+    """
+
+    __slots__ = ("queue", "sigmoids", "solves")
+
+    def __init__(
+        self,
+        queue: SolveQueue,
+        members: Buffer,
+        classes: tuple[list[int], list[int], Buffer],
+        costs: list[float],
+        rand: Rand | None,
+    ) -> None:
+        labels, start, order = classes
+        rows = take_int32(members, order)
+        self.queue = queue
+        self.sigmoids: list[int] | None = None if rand is None else []
+        self.solves: list[tuple[int, int]] = []  # the first of the inner folds, and the solve itself
+        for i, j in combinations(range(len(labels)), 2):
+            n_i, n_j = start[i + 1] - start[i], start[j + 1] - start[j]
+            pair = zeros("i", n_i + n_j)
+            pair[:n_i], pair[n_i:] = rows[start[i] : start[i + 1]], rows[start[j] : start[j + 1]]
+            first = queue.n_tasks
+            if rand is not None and self.sigmoids is not None:
+                self.sigmoids.append(queue.n_sigmoids)
+                inner, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
+                queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds)
+            self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j])))
+
+    def collect(self, observer: Observer) -> Pairs:
+        """The results, once the queue has run; the observer is told of them in LIBSVM's order."""
+        queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
+        found = Pairs([], [], [] if self.sigmoids is not None and not queue.stopped else None, 0)
+        not_begun = 0
+        for k, (first, solve) in enumerate(self.solves):
+            for inner in range(first, solve):
+                if heard or not queue.went_well(inner):
+                    observer.total_sv(queue.tell(inner, observer).n_sv)  # a training of its own in LIBSVM
+            if found.sigmoids is not None and self.sigmoids is not None:
+                a, b, trouble = queue.sigmoid(self.sigmoids[k])
+                if trouble:
+                    observer.remark(Remark(trouble))
+                found.sigmoids.append((a, b))
+            not_begun += not queue.was_begun(solve)
+            found.betas.append(queue.coefficients(solve))
+            found.reports.append(queue.tell(solve, observer))
+        return found._replace(not_begun=not_begun)

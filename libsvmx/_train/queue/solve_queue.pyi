@@ -1,0 +1,23 @@
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._kernels.gram import Gram
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.queue.tasks import TaskList
+from libsvmx._train.solve_report import SolveReport
+from libsvmx._typing import Buffer
+from libsvmx.enums import SolveStatus
+
+class SolveQueue(TaskList):
+    stopped: SolveStatus | None
+    def __init__(
+        self,
+        gram: Gram,
+        matrix: CsrMatrix,
+        targets: Buffer,
+        weights: Buffer | None,
+        param: Parameter,
+        observer: Observer,
+    ) -> None: ...
+    def run(self, threads: int) -> None: ...
+    def should_stop(self) -> bool: ...
+    def tell(self, t: int, observer: Observer) -> SolveReport: ...

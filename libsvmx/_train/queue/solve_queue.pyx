@@ -1,0 +1,164 @@
+"""Many dual problems over parts of the same rows, worked off by all threads with no Python object for each.
+
+One against one, folds, and the inner folds of probability estimates: hundreds of solves of tens of rows, which are over
+before Python has made the objects of one. Here a solve is a Task, a few numbers; rows of all of them stand in one list, one
+after the other, and each thread has a Worker with memory for the largest.
+
+    queue = SolveQueue(gram, matrix, targets, weights, param, observer)
+    t = queue.add(rows, n_positive, Cp, Cn, held_out)     as often as there are solves, in LIBSVM's order
+    queue.run(threads)
+    queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
+
+The result does not depend on the number of threads: every solve is LIBSVM's own path.
+"""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, realloc
+
+from libsvmx._core.buffers import zeros
+from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_next_ticket, svmx_renew_tickets
+from libsvmx._train.probability cimport fit
+from libsvmx._train.queue.tasks cimport Sigmoid, Task, TaskList
+from libsvmx._train.queue.worker cimport Worker
+
+from libsvmx._solvers.control import MARKS
+from libsvmx._train import limits
+from libsvmx._train.formulation import QUANTITIES
+from libsvmx._train.reports import announced
+from libsvmx._train.solve_report import SolveReport
+from libsvmx.enums import SolveStatus
+
+# Squares of the sizes of all solves together, from which on more threads pay: some milliseconds.
+cdef double WORK_FOR_THREADS = 2e6
+
+
+cdef class SolveQueue(TaskList):
+    """SolveQueue(gram, matrix, targets, weights, param, observer); but for the last as of TaskList.
+
+    ``observer``: of the call; it is asked whether to stop, and told of nothing before ``tell``.
+    """
+
+    def __init__(self, gram, matrix, targets, weights, param, observer):
+        self.limits = observer
+        svmx_begin_tickets(&self.tickets)
+
+    def __dealloc__(self):
+        free(self.worker)
+
+    def run(self, int threads):
+        """Do all that is to be done.
+
+        Raises
+        ------
+        KeyboardInterrupt, or what else a signal handler raises; MemoryError
+        """
+        cdef ThreadPool pool
+        cdef Py_ssize_t k
+        cdef double work = 0.0
+        for k in range(self.n_tasks):
+            work += <double>self.tasks[k].n ** 2
+        threads = <int>max(1, min(<Py_ssize_t>threads, self.n_tasks)) if work > WORK_FOR_THREADS else 1
+        self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
+        pool = ThreadPool(threads)
+        self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
+        if self.worker == NULL:
+            raise MemoryError("a queue of solves")
+        self.crew = [Worker(self, self.should_stop) for _ in range(pool.n)]
+        for k in range(pool.n):
+            self.worker[k] = <void *>self.crew[k]
+            (<Worker>self.worker[k]).share(&self.tickets)
+        for place, value in self.constants:
+            self.value[place] = value
+        self.label = zeros("d", 2 * self.n_values)
+        with nogil:
+            pool.run(_work, <void *>self, pool.n, _look)
+            if self.stopped is None and self.error is None:
+                pool.run(_fit, <void *>self, self.n_sigmoids, _look)
+            if self.error is None:
+                svmx_renew_tickets(&self.tickets)
+                pool.run(_evaluate, <void *>self, pool.n if self.n_folds else 0, _look)
+        if self.error is not None:
+            raise self.error
+
+    cdef void work(self, int64_t part) noexcept with gil:
+        """Tasks as they come, until there is none, by one of the workers."""
+        cdef Worker worker = <Worker>self.worker[part]
+        try:
+            with nogil:
+                worker.work()
+        except BaseException as error:
+            self.failed(error)
+
+    cdef void fit(self, int64_t part) noexcept nogil:
+        """One sigmoid."""
+        cdef Sigmoid *sigmoid = &self.sigmoids[part]
+        cdef double *y
+        cdef Py_ssize_t i
+        if sigmoid.n == 0:
+            return
+        y = &self.label[2 * sigmoid.values]
+        for i in range(sigmoid.n):
+            y[i] = 1.0 if i < sigmoid.n_positive else -1.0
+        sigmoid.trouble = fit(sigmoid.n, &self.value[sigmoid.values], y, y + sigmoid.n, &sigmoid.A, &sigmoid.B)
+
+    cdef void evaluate(self, int64_t part) noexcept nogil:
+        """Decision values of folds as they come."""
+        cdef int64_t f = svmx_next_ticket(&self.tickets)
+        while f < self.n_folds:
+            (<Worker>self.worker[part]).evaluate(&self.folds[f])
+            f = svmx_next_ticket(&self.tickets)
+
+    cdef int failed(self, error) except -1:
+        self.error = self.error or error
+        svmx_end_tickets(&self.tickets)
+        return 0
+
+    cdef void look(self) noexcept with gil:
+        """The leader waits for the others: signals, and the end of the call."""
+        try:
+            PyErr_CheckSignals()
+            self.should_stop()
+        except BaseException as error:
+            self.failed(error)
+
+    def should_stop(self):
+        """Whether the call has come to its end; then no solve goes on."""
+        if self.stopped is None:
+            self.stopped = limits.look(self.limits)
+            if self.stopped is not None:
+                svmx_end_tickets(&self.tickets)
+        return self.stopped is not None
+
+    def tell(self, Py_ssize_t t, observer):
+        """Tell the observer of a solve. Returns its report."""
+        cdef Task *task = self.task(t)
+        cdef Py_ssize_t k
+        for k in range(task.n_marks):
+            observer.mark(MARKS[task.marks[k]])
+        status = SolveStatus.CONVERGED
+        if not task.converged:
+            status = self.stopped or SolveStatus.ITERATION_LIMIT
+        quantity = QUANTITIES[self.param.svm_type] if task.found.has_value else None
+        report = SolveReport(
+            iterations=task.iterations, objective=task.found.objective, rho=task.found.rho, n_sv=task.found.n_sv,
+            n_bsv=task.found.n_bsv, quantity=quantity, value=task.found.value, status=status,
+            rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, seconds=task.seconds)
+        return announced(report, observer)
+
+
+cdef void _work(void *queue, int64_t part) noexcept nogil:
+    (<SolveQueue>queue).work(part)
+
+
+cdef void _fit(void *queue, int64_t part) noexcept nogil:
+    (<SolveQueue>queue).fit(part)
+
+
+cdef void _evaluate(void *queue, int64_t part) noexcept nogil:
+    (<SolveQueue>queue).evaluate(part)
+
+
+cdef void _look(void *queue) noexcept nogil:
+    (<SolveQueue>queue).look()

@@ -1,0 +1,80 @@
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._kernels.gram cimport Gram
+from libsvmx._train.formulation cimport Formulation, Recovered
+
+
+cdef struct Task:
+    Py_ssize_t first            # in ``rows``: its rows, then those held out
+    Py_ssize_t n
+    Py_ssize_t n_positive       # the rows of target +1 come first; -1: targets are those of the rows
+    Py_ssize_t n_held
+    double Cp
+    double Cn
+    Py_ssize_t out              # of its coefficients; -1 if they are not kept
+    Py_ssize_t values           # of the decision values of the rows held out
+    # what came of it
+    Recovered found
+    double gap
+    double seconds
+    int64_t iterations
+    int64_t rows_computed
+    int64_t values_computed
+    bint converged
+    bint begun                  # before the end of the call
+    char *marks
+    Py_ssize_t n_marks
+    Py_ssize_t room
+
+
+cdef struct Sigmoid:
+    Py_ssize_t n
+    Py_ssize_t n_positive
+    Py_ssize_t values           # of the decision values of its rows
+    double A
+    double B
+    int trouble
+
+
+cdef struct Fold:
+    Py_ssize_t first            # in ``rows``: its rows by class, then those held out, the solve of each pair, the starts
+    Py_ssize_t n
+    Py_ssize_t n_held
+    int k                       # classes; 1 for a single function of all rows
+    Py_ssize_t n_functions
+    Py_ssize_t values           # of decision values, row by row
+
+
+cdef class TaskList:
+    cdef readonly Gram gram
+    cdef readonly object param
+    cdef object matrix              # the rows, in the order of ``gram``
+    cdef Formulation of
+    cdef bint doubled               # two variables for a row
+    cdef const double[::1] targets
+    cdef const double[::1] weights
+    cdef bint weighted
+    cdef int32_t *rows
+    cdef readonly Py_ssize_t n_rows
+    cdef Py_ssize_t room_for_rows
+    cdef Task *tasks
+    cdef readonly Py_ssize_t n_tasks
+    cdef Py_ssize_t room_for_tasks
+    cdef Sigmoid *sigmoids
+    cdef readonly Py_ssize_t n_sigmoids
+    cdef Py_ssize_t room_for_sigmoids
+    cdef Fold *folds
+    cdef readonly Py_ssize_t n_folds
+    cdef Py_ssize_t most_rows       # of a solve
+    cdef Py_ssize_t most_functions  # of a fold
+    cdef bint predicts              # decision values are wanted
+    cdef list constants             # decision values that need no solve: (place, value)
+    # what comes of it
+    cdef Py_ssize_t n_out
+    cdef Py_ssize_t n_values
+    cdef double[::1] coefficient    # (n_out,)
+    cdef double[::1] value          # (n_values,)
+    cdef Task *task(self, Py_ssize_t t) except NULL
+    cdef int append(self, Py_ssize_t n_rows) except -1
+    cdef Task *new_task(self) except NULL
+    cdef Sigmoid *new_sigmoid(self) except NULL

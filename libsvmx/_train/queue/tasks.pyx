@@ -1,0 +1,220 @@
+"""What a queue of solves is to do: the rows of all of them in one list, a few numbers for each, and what comes of them."""
+
+from libc.math cimport isfinite
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from libsvmx._core.buffers import filled
+from libsvmx._train.formulation cimport formulation_of
+
+from libsvmx._train.probability import TROUBLES
+
+
+cdef class TaskList:
+    """TaskList(gram, matrix, targets, weights, param)
+
+    Parameters
+    ----------
+    gram : Gram
+    matrix : CsrMatrix                  the same rows, as predictions see them
+    targets : buffer of float64, shape (gram.n,)       of regression; else not looked at
+    weights : buffer of float64, shape (gram.n,), or None
+    param : Parameter                   formulation, eps, shrinking, limits
+    """
+
+    def __cinit__(self, Gram gram, matrix, targets, weights, param, *_):
+        self.gram, self.matrix, self.param = gram, matrix, param
+        self.targets, self.weighted = targets, weights is not None
+        if self.weighted:
+            self.weights = weights
+        self.of, self.doubled = formulation_of(param), param.svm_type.is_regression
+        self.constants = []
+
+    def __dealloc__(self):
+        cdef Py_ssize_t t
+        for t in range(self.n_tasks):
+            free(self.tasks[t].marks)
+        free(self.tasks)
+        free(self.rows)
+        free(self.sigmoids)
+        free(self.folds)
+
+    # ---- what is to be done ------------------------------------------------------------------------
+
+    cdef int append(self, Py_ssize_t n_rows) except -1:
+        """Room for so many rows more."""
+        cdef Py_ssize_t room
+        cdef void *grown
+        if self.n_rows + n_rows > self.room_for_rows:
+            room = 2 * (self.n_rows + n_rows) + 1024
+            grown = realloc(self.rows, room * sizeof(int32_t))
+            if grown == NULL:
+                raise MemoryError("rows of a queue of solves")
+            self.rows, self.room_for_rows = <int32_t *>grown, room
+        return 0
+
+    cdef Task *new_task(self) except NULL:
+        cdef Py_ssize_t room
+        cdef void *grown
+        if self.n_tasks == self.room_for_tasks:
+            room = 2 * self.n_tasks + 16
+            grown = realloc(self.tasks, room * sizeof(Task))
+            if grown == NULL:
+                raise MemoryError("a queue of solves")
+            self.tasks, self.room_for_tasks = <Task *>grown, room
+        memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
+        self.n_tasks += 1
+        return &self.tasks[self.n_tasks - 1]
+
+    cdef Sigmoid *new_sigmoid(self) except NULL:
+        cdef Py_ssize_t room
+        cdef void *grown
+        if self.n_sigmoids == self.room_for_sigmoids:
+            room = 2 * self.n_sigmoids + 16
+            grown = realloc(self.sigmoids, room * sizeof(Sigmoid))
+            if grown == NULL:
+                raise MemoryError("a queue of solves")
+            self.sigmoids, self.room_for_sigmoids = <Sigmoid *>grown, room
+        self.n_sigmoids += 1
+        return &self.sigmoids[self.n_sigmoids - 1]
+
+    def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None):
+        """Put a solve at the end of the queue; returns its number.
+
+        Parameters
+        ----------
+        rows : buffer of int32           numbers of rows of ``gram``, in the order that the solve is to have
+        n_positive : int                 the first of them are of class +1, the others of -1; -1 for targets of their own
+        Cp, Cn : float                   of the two classes in C-SVC
+        held_out : buffer of int32       rows whose decision values are wanted, instead of the coefficients
+        """
+        cdef const int32_t[::1] chosen = rows, held = held_out
+        cdef Py_ssize_t k, n = chosen.shape[0], n_held = 0 if held_out is None else held.shape[0]
+        self.append(n + 2 * n_held)
+        cdef Task *task = self.new_task()
+        task.first, task.n, task.n_positive, task.n_held, task.Cp, task.Cn = self.n_rows, n, n_positive, n_held, Cp, Cn
+        for k in range(n + n_held):
+            self.rows[self.n_rows + k] = chosen[k] if k < n else held[k - n]
+            if not 0 <= self.rows[self.n_rows + k] < self.gram.n:
+                raise IndexError(f"row {self.rows[self.n_rows + k]} of {self.gram.n}")
+        for k in range(n_held):
+            self.rows[self.n_rows + n + n_held + k] = <int32_t>k
+        self.n_rows += n + 2 * n_held
+        self.most_rows = max(self.most_rows, n)
+        if held_out is None:
+            task.out = self.n_out
+            self.n_out += n
+        else:
+            task.out, task.values = -1, self.n_values
+            self.n_values += n_held
+            self.predicts = True
+        return self.n_tasks - 1
+
+    def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds):
+        """Put the inner folds of a pair of classes into the queue, whose decision values give its sigmoid.
+
+        Fold f leaves out order[bounds[f]:bounds[f+1]], positions in ``rows``; these and the rest as of ``add``. A rest without
+        both classes is not solved: decision values are 1, -1 or 0 (no rows at all) there, as in LIBSVM.
+        """
+        cdef const int32_t[::1] chosen = rows, at = order
+        cdef Py_ssize_t k, f, first, last, n_rest, n_ahead, n = chosen.shape[0]
+        cdef int turn
+        cdef const int64_t[::1] ends = filled("q", bounds)
+        cdef Task *task
+        cdef Sigmoid *sigmoid = self.new_sigmoid()
+        sigmoid.n, sigmoid.n_positive, sigmoid.values = n, n_positive, self.n_values
+        for f in range(ends.shape[0] - 1):
+            first, last, n_rest, n_ahead = ends[f], ends[f + 1], 0, 0
+            self.append(2 * n)
+            for turn in range(2):
+                for k in range(n):
+                    if (k < first or k >= last) and (at[k] < n_positive) == (turn == 0):
+                        self.rows[self.n_rows + n_rest] = chosen[at[k]]
+                        n_rest += 1
+                if turn == 0:
+                    n_ahead = n_rest
+            if 0 < n_ahead < n_rest:
+                task = self.new_task()
+                task.first, task.n, task.n_positive, task.n_held = self.n_rows, n_rest, n_ahead, last - first
+                task.Cp, task.Cn, task.out, task.values = Cp, Cn, -1, self.n_values
+                for k in range(first, last):
+                    self.rows[self.n_rows + n_rest + k - first] = chosen[at[k]]
+                    self.rows[self.n_rows + n_rest + last - first + k - first] = at[k]
+                self.n_rows += n_rest + 2 * (last - first)
+                self.most_rows = max(self.most_rows, n_rest)
+                self.predicts = True
+            else:
+                value = 0.0 if n_rest == 0 else 1.0 if n_ahead else -1.0
+                self.constants.extend((self.n_values + at[k], value) for k in range(first, last))
+        self.n_values += n
+
+    def add_fold(self, rows, start, solves, held_out):
+        """Ask for the decision values of rows by all the functions of a classifier, or by a single one.
+
+        Parameters
+        ----------
+        rows : buffer of int32         the rows of the classifier, grouped by class; as of ``add``
+        start : list of int            first row of each class, and the end
+        solves : list of int           its solves, of the pairs (0, 1), (0, 2), …; one for a single function
+        held_out : buffer of int32     rows whose values are wanted
+        """
+        cdef const int32_t[::1] chosen = rows, held = held_out
+        cdef Py_ssize_t k
+        cdef Fold *fold
+        cdef void *grown = realloc(self.folds, (self.n_folds + 1) * sizeof(Fold))
+        if grown == NULL:
+            raise MemoryError("a queue of solves")
+        self.folds = <Fold *>grown
+        fold = &self.folds[self.n_folds]
+        self.n_folds += 1
+        fold.first, fold.n, fold.n_held, fold.k = self.n_rows, chosen.shape[0], held.shape[0], <int>len(start) - 1
+        fold.n_functions, fold.values = len(solves), self.n_values
+        self.append(fold.n + fold.n_held + fold.n_functions + fold.k + 1)
+        for k in range(fold.n + fold.n_held):
+            self.rows[self.n_rows + k] = chosen[k] if k < fold.n else held[k - fold.n]
+        self.n_rows += fold.n + fold.n_held
+        for number in (*solves, *start):
+            self.rows[self.n_rows] = number
+            self.n_rows += 1
+        self.n_values += fold.n_held * fold.n_functions
+        self.most_functions, self.predicts = max(self.most_functions, fold.n_functions), True
+
+    # ---- what came of it ---------------------------------------------------------------------------
+
+    def coefficients(self, Py_ssize_t t):
+        """The coefficients of the rows of a solve, float64, shape (n,): LIBSVM's sv_coef."""
+        cdef Task *task = self.task(t)
+        return memoryview(self.coefficient)[task.out:task.out + task.n]
+
+    def values(self, Py_ssize_t t):
+        """Decision values of the rows held out of a solve, float64, shape (n_held,)."""
+        cdef Task *task = self.task(t)
+        return memoryview(self.value)[task.values:task.values + task.n_held]
+
+    def fold_values(self, Py_ssize_t f):
+        """Decision values of what was the f-th to be given to ``add_fold``, float64, row by row."""
+        if not 0 <= f < self.n_folds:
+            raise IndexError(f"fold {f} of {self.n_folds}")
+        cdef Fold *fold = &self.folds[f]
+        return memoryview(self.value)[fold.values:fold.values + fold.n_held * fold.n_functions]
+
+    def sigmoid(self, Py_ssize_t s):
+        """(A, B, trouble) of the pair that was the s-th to be given to ``add_folds``; ``trouble`` as of fit_sigmoid."""
+        if not 0 <= s < self.n_sigmoids:
+            raise IndexError(f"sigmoid {s} of {self.n_sigmoids}")
+        return self.sigmoids[s].A, self.sigmoids[s].B, TROUBLES[self.sigmoids[s].trouble]
+
+    def went_well(self, Py_ssize_t t):
+        """Whether a solve has come to its end, and its numbers are finite."""
+        cdef Task *task = self.task(t)
+        return task.converged and isfinite(task.found.rho) and isfinite(task.found.objective)
+
+    def was_begun(self, Py_ssize_t t):
+        """Whether a solve was begun before the call came to its end."""
+        return self.task(t).begun
+
+    cdef Task *task(self, Py_ssize_t t) except NULL:
+        if not 0 <= t < self.n_tasks:
+            raise IndexError(f"solve {t} of {self.n_tasks}")
+        return &self.tasks[t]

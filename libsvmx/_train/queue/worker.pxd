@@ -1,0 +1,33 @@
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+from libsvmx._core.tickets cimport svmx_tickets
+from libsvmx._kernels.cross cimport CrossKernel
+from libsvmx._kernels.gram cimport GramRows
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.smo.smo cimport Smo
+from libsvmx._train.formulation cimport Dual
+from libsvmx._train.queue.tasks cimport Fold, Task, TaskList
+
+
+cdef class QueueControl(Control):
+    cdef svmx_tickets *tickets
+    cdef Task *task
+
+
+cdef class Worker:
+    cdef TaskList todo
+    cdef svmx_tickets *tickets
+    cdef QueueControl control
+    cdef GramRows kernel_rows
+    cdef CrossKernel cross
+    cdef Smo smo
+    cdef Dual dual
+    cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, panel
+    cdef int8_t[::1] group
+    cdef int32_t[::1] row
+    cdef void share(self, svmx_tickets *tickets) noexcept
+    cdef int work(self) except -1 nogil
+    cdef int solve(self, Task *task) except -1 nogil
+    cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil
+    cdef void evaluate(self, const Fold *fold) noexcept nogil
+    cdef void decide(self, const Task *task, const double *coefficients, double rho) noexcept nogil

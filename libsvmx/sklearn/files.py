@@ -1,0 +1,172 @@
+"""Estimators to and from model files of LIBSVM: ``LibsvmFiles``, a part of all five."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.io.modelfile import load_model, save_model
+from libsvmx.sklearn.class_order import with_sorted_classes
+from libsvmx.sklearn.fitted import FittedModel
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+
+KERNEL_NAMES = {
+    KernelType.LINEAR: "linear",
+    KernelType.POLY: "poly",
+    KernelType.RBF: "rbf",
+    KernelType.SIGMOID: "sigmoid",
+    KernelType.PRECOMPUTED: "precomputed",
+}
+ESTIMATORS = {
+    SvmType.C_SVC: "SVC",
+    SvmType.NU_SVC: "NuSVC",
+    SvmType.EPSILON_SVR: "SVR",
+    SvmType.NU_SVR: "NuSVR",
+    SvmType.ONE_CLASS: "OneClassSVM",
+}
+
+
+class LibsvmFiles:
+    """Reading and writing LIBSVM's model files; of a BaseSVM.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from libsvmx import SVC
+    >>> model = SVC(gamma=0.5).fit([[0.0, 1.0], [1.0, 0.0]], [1, 2])
+    >>> path = os.path.join(tempfile.mkdtemp(), "model")
+    >>> model.to_libsvm(path)
+    >>> SVC.from_libsvm(path).predict([[0.9, 0.2]])
+    array([2])
+    """
+
+    _svm_type: ClassVar[SvmType]
+    _fitted: FittedModel
+
+    if TYPE_CHECKING:  # a BaseSVM has them
+        classes_: Any
+        n_features_in_: int
+        _gamma: float
+
+        def set_params(self, **parameters: Any) -> Self: ...
+
+        def _read_off(self, model: Model, vectors: Any) -> None: ...
+
+    def to_libsvm(self, path: Any, *, codes: bool = False) -> None:
+        """Write a model file of LIBSVM, whole or not at all, for ``svm-predict`` and all else that reads such files.
+
+        A file has no C, and values of features in eight digits: what is read back predicts the same but for that. A
+        callable kernel is written as a precomputed one.
+
+        Parameters
+        ----------
+        path : str or path
+        codes : bool, default=False
+            Call the classes 0, 1, …, the places of ``classes_``. Files have whole numbers as labels; classes that are
+            something else, such as text, are refused without it.
+
+        Raises
+        ------
+        NotFittedError, OSError
+        ValueError            classes that are not whole numbers of 32 bits
+        """
+        check_is_fitted(self)
+        model = self._fitted.model
+        if model.class_labels is not None and not codes:
+            labels = whole_numbers(self.classes_)
+            model = replace(model, class_labels=tuple(labels[code] for code in model.class_labels))
+        save_model(os.fspath(path), model)
+
+    @classmethod
+    def from_libsvm(cls, path: Any, *, classes: Any = None, n_features: int | None = None) -> Self:
+        """A fitted estimator from a model file of LIBSVM or libsvmx.
+
+        It predicts as ``svm-predict`` does. What a file does not tell is left at its default (C, nu, epsilon, ``tol``)
+        or is not there (``support_``, ``n_iter_``, ``fit_status_``, ``optimality_``, ``shape_fit_``).
+
+        Parameters
+        ----------
+        path : str or path
+        classes : array of shape (n_classes,), default=None
+            The classes in sorted order, of a file that was written with ``codes=True``: label 0 is ``classes[0]``.
+        n_features : int, default=None
+            Columns of the rows to predict; by default as many as the support vectors need. With a precomputed kernel
+            training rows.
+
+        Returns
+        -------
+        estimator, ``predict_proba`` included where the file has probabilities of classes
+
+        Raises
+        ------
+        OSError
+        ValueError            no model file (FormatError); a model of another formulation; classes that do not fit
+        """
+        model = load_model(os.fspath(path))
+        param = model.param
+        if param.svm_type != cls._svm_type:
+            wanted = ESTIMATORS[param.svm_type]
+            raise ValueError(
+                f"{os.fspath(path)}: this is a model of {param.svm_type.name}: read it by {wanted}.from_libsvm"
+            )
+        made = cls()
+        made.set_params(
+            kernel=KERNEL_NAMES[param.kernel_type], **{n: getattr(param, n) for n in param.kernel_type.uses}
+        )
+        made._gamma = param.gamma
+        if param.svm_type.is_classification:
+            made.set_params(probability=model.has_probability)
+            made.classes_, model = with_codes(model, classes)
+        elif classes is not None:
+            raise ValueError("only models of a classification have classes")
+        elif model.has_probability:
+            warnings.warn("the probability estimates of the file are left out", stacklevel=2)
+            model = replace(model, sigmoid_a=None, marks=None)
+        if n_features is not None:
+            model = replace(model, columns=n_features)
+        made.n_features_in_ = model.n_features
+        given = param.kernel_type == KernelType.PRECOMPUTED
+        ordered = with_sorted_classes(model)
+        made._read_off(ordered, np.empty((0, 0)) if given else ordered.support_vectors)
+        made._fitted = FittedModel(model)
+        return made
+
+
+def whole_numbers(classes: Any) -> list[int]:
+    """The classes as labels of a model file. Raises ValueError."""
+    kind, limit = classes.dtype.kind, 2**31
+    if kind in "iub" or (kind == "f" and (classes == np.floor(classes)).all()):
+        labels: list[int] = [int(label) for label in classes]
+        if -limit <= min(labels) and max(labels) < limit:
+            return labels
+    raise ValueError(
+        f"a model file has whole numbers of 32 bits as labels, not {classes.tolist()[:3]}: to_libsvm(path, codes=True) "
+        "writes 0, 1, … for classes_[0], classes_[1], …, and from_libsvm(path, classes=classes_) reads them back"
+    )
+
+
+def with_codes(model: Model, classes: Any) -> tuple[Any, Model]:
+    """The classes, sorted, and the model with their places as labels. Raises ValueError."""
+    labels = list(model.class_labels or ())
+    if len(labels) < 2:
+        raise ValueError("a model of one class has nothing to tell apart")
+    if classes is None:
+        found = np.array(sorted(labels))
+        return found, replace(model, class_labels=tuple(found.searchsorted(labels).tolist()))
+    given = np.asarray(classes)
+    if given.ndim != 1 or sorted(labels) != list(range(len(given))):
+        raise ValueError(
+            f"classes must be the {len(labels)} classes of labels 0 to {len(labels) - 1}, not {given.shape}; the file "
+            f"has the labels {labels}"
+        )
+    if not np.array_equal(np.unique(given), given):
+        raise ValueError("classes must be sorted, each once, as classes_ are")
+    return given, model

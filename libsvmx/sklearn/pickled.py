@@ -1,0 +1,44 @@
+"""Pickles of estimators: nothing in them is scikit-learn's own, so they outlive its versions, and new parameters."""
+
+from __future__ import annotations
+
+from inspect import Parameter
+from typing import Any
+
+from sklearn import config_context
+
+from libsvmx.sklearn.validation import defaults_of
+
+ROUTING = "_metadata_request"  # an object of scikit-learn's, where set_fit_request and the like were called
+
+
+class Pickled:
+    """How a BaseSVM is pickled: models as LIBSVM's arrays, parameters as they are, requested metadata by name."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())  # type: ignore[call-overload]
+        request = state.pop(ROUTING, None)
+        if request is not None:
+            parts = {name: getattr(part, "requests", None) for name, part in vars(request).items()}
+            state[ROUTING] = {name: dict(requests) for name, requests in parts.items() if requests}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        requests = state.pop(ROUTING, None) or {}
+        for name, default in known_parameters(type(self)).items():  # some may be newer than the pickle
+            state.setdefault(name, default)
+        self.__dict__.update(state)
+        with config_context(enable_metadata_routing=True):
+            for method, requested in requests.items():
+                getattr(self, f"set_{method}_request")(**requested)
+
+
+def known_parameters(kind: type) -> dict[str, Any]:
+    """The parameters of an estimator and of those that it is derived from, with their defaults."""
+    found: dict[str, Any] = {}
+    each: Any
+    for each in kind.__mro__:
+        if "__init__" in vars(each) and issubclass(each, Pickled):
+            found = {**defaults_of(each), **found}
+    return {name: default for name, default in found.items() if default is not Parameter.empty}

@@ -1,0 +1,128 @@
+"""What is told of a fit while it runs: to a callback, to a bar on the terminal, or as LIBSVM's transcript."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from libsvmx._train.observer import Forwarding, Observer
+from libsvmx.io.transcript import TrainingReport
+
+if TYPE_CHECKING:
+    from libsvmx._train.solve_report import SolveReport
+
+# Seconds between two calls of what is told, but for the last.
+PAUSE = 0.1
+
+
+class Progress(NamedTuple):
+    """What a ``callback`` is told of a fit, several times a second and when a dual problem is solved.
+
+    Attributes
+    ----------
+    done, total : int       dual problems that are solved, and all: one, or one for each pair of classes, and with
+        ``probability=True`` five more for each; in leave-one-out rows
+    iterations : int        of those that are solved
+    marks : int             of the one at hand: a mark is 1,000 iterations of solver 'smo', or as many as there are rows
+    seconds : float         since the beginning
+    """
+
+    done: int
+    total: int
+    iterations: int
+    marks: int
+    seconds: float
+
+
+class Watching(Forwarding):
+    """Watching(observer, tell, total): passes everything on, and tells of the progress; what is true ends the fit."""
+
+    def __init__(self, observer: Observer, tell: Callable[[Progress], Any], total: int) -> None:
+        super().__init__(observer)
+        self.tell, self.total = tell, total
+        self.done = self.iterations = self.marks = 0
+        self.began = monotonic()
+        self.told = -PAUSE  # of no seconds yet
+        self.stopped = False
+
+    def report(self, at_once: bool) -> None:
+        """Tell, if that was not done just before."""
+        now = monotonic() - self.began
+        if at_once or now - self.told >= PAUSE:
+            self.told = now
+            if self.tell(Progress(self.done, self.total, self.iterations, self.marks, now)):
+                self.stopped = True
+
+    def mark(self, mark: str) -> None:
+        self.marks += mark == "."
+        self.observer.mark(mark)
+
+    def solved(self, report: SolveReport) -> None:
+        self.observer.solved(report)
+        self.done, self.iterations, self.marks = self.done + 1, self.iterations + report.iterations, 0
+        self.total = max(self.total, self.done)
+        self.report(True)
+
+    def counted(self, what: str, done: int, total: int) -> None:
+        self.observer.counted(what, done, total)
+        self.done, self.total = done, total
+        self.report(done == total)
+
+    def should_stop(self) -> bool:
+        self.report(False)
+        return self.stopped or self.observer.should_stop()
+
+
+@contextmanager
+def watched(verbose: Any, callback: Callable[[Progress], Any] | None, name: str, total: int) -> Iterator[Observer]:
+    """The observer of a call: what ``verbose`` shows, and ``callback`` is told.
+
+    Parameters
+    ----------
+    name : str       of what is done, for the bar
+    total : int      dual problems, as far as they are known
+    """
+    bar = bar_of(name, total) if verbose else None
+    observer = TrainingReport(sys.stdout.write) if verbose and bar is None else Observer()
+    if verbose and bar is None:
+        print("[LibSVM]", end="")
+    try:
+        if bar is not None:
+            observer = Watching(observer, bar.show, total)
+        if callback is not None:
+            observer = Watching(observer, callback, total)
+        yield observer
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+class Bar:
+    """Bar(tqdm, name, total): a bar of tqdm on standard error."""
+
+    def __init__(self, tqdm: Any, name: str, total: int) -> None:
+        self.bar = tqdm(total=total, desc=name, file=sys.stderr, leave=True)
+
+    def show(self, progress: Progress) -> None:
+        """Draw it."""
+        self.bar.total, self.bar.n = progress.total, progress.done
+        text = f"{progress.iterations} iterations" if progress.iterations else ""
+        self.bar.set_postfix_str(text + "." * min(progress.marks, 20), refresh=True)
+
+    def close(self) -> None:
+        """Leave it as it is."""
+        self.bar.close()
+
+
+def bar_of(name: str, total: int) -> Bar | None:
+    """A bar, where somebody looks on and tqdm is installed."""
+    if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
+        return None
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return None
+    return Bar(tqdm, name, total)

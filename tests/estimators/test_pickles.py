@@ -1,0 +1,78 @@
+"""Pickles of estimators: they hold nothing of scikit-learn's, so that they outlive its versions."""
+
+import pickle
+import pickletools
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from support.data import load
+
+import libsvmx
+
+sklearn = pytest.importorskip("sklearn")
+
+NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
+
+
+def rows_of(name, n=200):
+    matrix, targets = load(name, n)
+    parts = (np.asarray(matrix.values), np.asarray(matrix.indices) - 1, np.asarray(matrix.indptr))
+    return csr_matrix(parts, shape=(matrix.n_rows, matrix.max_index)), np.array(targets)
+
+
+X, Y = rows_of("heart_scale", 100)
+
+
+def modules_in(raw):
+    """The modules of which a pickle of protocol 2 needs something."""
+    return {argument.split()[0] for code, argument, _ in pickletools.genops(raw) if code.name == "GLOBAL"}
+
+
+def made(name):
+    """Each with what a fit can leave behind."""
+    kind = getattr(libsvmx, name)
+    yield kind(gamma=0.1).fit(X, Y)
+    yield kind(gamma=0.1, warm_start=True, keep_rows=True).fit(X.toarray(), Y)
+    if name in ("SVC", "SVR", "OneClassSVM"):
+        yield kind(gamma=0.1).partial_fit(X, Y)
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield kind(gamma=0.1).set_fit_request(sample_weight="weight").fit(X, Y)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_of_scikit_learns_is_inside(name):
+    for model in made(name):
+        raw = pickle.dumps(model, protocol=2)
+        found = modules_in(raw)
+        assert not {module for module in found if module.split(".")[0] == "sklearn"}, found
+        assert f"libsvmx.sklearn.{type(model).__module__.split('.')[-1]}" in found
+        again = pickle.loads(raw)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        assert again.get_params() == model.get_params()
+
+
+def test_requested_metadata_survive():
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = libsvmx.SVC().set_fit_request(sample_weight="weight").set_score_request(sample_weight=True)
+        again = pickle.loads(pickle.dumps(model))
+        for method in ("fit", "score", "partial_fit"):
+            found, expected = (getattr(m.get_metadata_routing(), method).requests for m in (again, model))
+            assert found == expected
+    assert pickle.loads(pickle.dumps(libsvmx.SVC())).__dict__ == libsvmx.SVC().__dict__
+
+
+def test_parameters_that_are_newer_than_a_pickle():
+    class Mine(libsvmx.SVC):
+        def __init__(self, C=2.0):
+            super().__init__(C=C)
+
+    for kind in (libsvmx.SVC, Mine):
+        state = kind().fit(X, Y).__getstate__()
+        for name in ("warm_start", "callback", "max_time"):
+            del state[name]
+        old = kind.__new__(kind)
+        old.__setstate__(state)
+        assert old.warm_start is False
+        assert old.callback is None
+        np.testing.assert_array_equal(old.fit(X, Y).predict(X), kind().fit(X, Y).predict(X))
