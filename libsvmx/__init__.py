@@ -20,9 +20,12 @@ Nothing is compiled in the source folder: there this file hands over to the inst
 from __future__ import annotations
 
 from os.path import dirname, exists
-from typing import TYPE_CHECKING, Any
+
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration

@@ -1,10 +1,16 @@
-"""Type aliases shared by the Python layers."""
+"""Type aliases shared by the Python layers, and the name that type checkers take for true.
+
+Importing ``typing`` takes a tenth of the start of a command, so what a command needs at its start imports it for type
+checkers alone.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -12,5 +18,7 @@ if TYPE_CHECKING:
     IntArray: TypeAlias = NDArray[np.int32]
     Ids: TypeAlias = NDArray[np.int64]
 
-# a typed memoryview as libsvmx._core.buffers makes them; numpy.asarray reads it without a copy
-Buffer: TypeAlias = Any
+    # a typed memoryview as libsvmx._core.buffers makes them; numpy.asarray reads it without a copy
+    Buffer: TypeAlias = Any
+else:
+    Buffer = object

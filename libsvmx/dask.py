@@ -35,6 +35,7 @@ from libsvmx.api.warned import early_stops_warned
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
+from libsvmx.io.weightfile import read_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["DistributedProblem", "decision_values", "from_arrays", "predict", "read_problem", "train"]
 
 
-def from_arrays(X: Any, y: Any, client: Any = None) -> DistributedProblem:
+def from_arrays(X: Any, y: Any, client: Any = None, *, sample_weight: Any = None) -> DistributedProblem:
     """Rows of a dask.array, which are computed and stay on the workers that do it.
 
     Parameters
@@ -54,59 +55,87 @@ def from_arrays(X: Any, y: Any, client: Any = None) -> DistributedProblem:
         scipy.sparse rows. About 10^7 values are a good size
     y : dask.array or array of shape (m,)        class labels
     client : distributed.Client         by default the current one
+    sample_weight : dask.array or array of shape (m,)        what each row counts for, >= 0; None: 1 each
 
     Raises
     ------
     DataError, SvmxError
     """
-    import dask.array
     from dask.delayed import delayed
 
     client = client_of(client)
     X = by_rows(X)
     if np.isnan(X.shape[0]):
         raise DataError("the sizes of the chunks of X are not known: call X.compute_chunk_sizes() first")
-    y = dask.array.asarray(y)  # type: ignore[no-untyped-call,unused-ignore]
-    if y.ndim != 1:
-        raise DataError(f"y must have one label for each row, but its shape is {y.shape}")
-    if y.shape[0] != X.shape[0]:
-        raise DataError(f"X has {X.shape[0]} rows, but y has {y.shape[0]}")
-    y = y.rechunk((X.chunks[0],))
-    pairs = zip(X.to_delayed().ravel(), y.to_delayed().ravel(), strict=True)
-    blocks = client.compute([delayed(block_of)(rows, targets) for rows, targets in pairs])
+    columns = [column_of(y, "y", X)]
+    if sample_weight is not None:
+        columns.append(column_of(sample_weight, "sample_weight", X))
+    parts = [X.to_delayed().ravel(), *(column.to_delayed().ravel() for column in columns)]
+    blocks = client.compute([delayed(block_of)(*part) for part in zip(*parts, strict=True)])
     return problem_of(client, blocks, [f"block {k} of X" for k in range(len(blocks))])
 
 
-def block_of(rows: Any, targets: Any) -> DataBlock:
+def column_of(values: Any, name: str, X: Any) -> Any:
+    """A number for each row of X, in chunks as those of X. Raises DataError."""
+    import dask.array
+
+    found = dask.array.asarray(values)  # type: ignore[no-untyped-call,unused-ignore]
+    if found.ndim != 1:
+        raise DataError(f"{name} must have one number for each row, but its shape is {found.shape}")
+    if found.shape[0] != X.shape[0]:
+        raise DataError(f"X has {X.shape[0]} rows, but {name} has {found.shape[0]}")
+    return found.rechunk((X.chunks[0],))
+
+
+def block_of(rows: Any, targets: Any, weights: Any = None) -> DataBlock:
     """A block of arrays, on its worker."""
     rows = as_matrix(rows) if hasattr(rows, "tocsr") else np.ascontiguousarray(numbers_of(rows, "X"))
-    return DataBlock(rows, np.ascontiguousarray(numbers_of(targets, "y")))
+    given = None if weights is None else np.ascontiguousarray(numbers_of(weights, "sample_weight"))
+    return DataBlock(rows, np.ascontiguousarray(numbers_of(targets, "y")), given)
 
 
-def read_problem(paths: str | Sequence[str], client: Any = None, *, lenient: bool = False) -> DistributedProblem:
+def read_problem(
+    paths: str | Sequence[str],
+    client: Any = None,
+    *,
+    lenient: bool = False,
+    weight_paths: str | Sequence[str] | None = None,
+) -> DistributedProblem:
     """Rows of LIBSVM data files, one block for each file, read by the workers.
 
     Parameters
     ----------
     paths : str or sequence of str      names, or a pattern as of glob; the workers see the same files
     lenient : bool                      skip blank lines and comment lines
+    weight_paths : str or sequence of str       files of weights, as of ``svmx-train -W``, one for each data file in
+        the same order
 
     Raises
     ------
     OSError, FormatError, DataError, SvmxError
     """
     client = client_of(client)
-    names = sorted(glob(paths)) if isinstance(paths, str) else list(paths)
-    if not names:
-        raise FileNotFoundError(f"no file matches {paths!r}")
-    blocks = client.map(read_block, names, [lenient] * len(names), pure=False, key="svmx-read")
+    names = named(paths)
+    weights: list[str | None] = [None] * len(names) if weight_paths is None else [*named(weight_paths)]
+    if len(weights) != len(names):
+        raise DataError(f"there are {len(weights)} files of weights for {len(names)} files of rows")
+    blocks = client.map(read_block, names, [lenient] * len(names), weights, pure=False, key="svmx-read")
     return problem_of(client, blocks, names)
 
 
-def read_block(path: str, lenient: bool) -> DataBlock:
+def named(paths: str | Sequence[str]) -> list[str]:
+    """The files of a pattern, or of a list. Raises FileNotFoundError."""
+    names = sorted(glob(paths)) if isinstance(paths, str) else list(paths)
+    if not names:
+        raise FileNotFoundError(f"no file matches {paths!r}")
+    return names
+
+
+def read_block(path: str, lenient: bool, weight_path: str | None = None) -> DataBlock:
     """A data file, on a worker."""
     data = svmlight.read_data(path, lenient=lenient, threads=1)
-    return DataBlock(data.matrix, np.asarray(data.targets))
+    weights = None if weight_path is None else read_weights(weight_path, data.matrix.n_rows, lenient=lenient)
+    return DataBlock(data.matrix, np.asarray(data.targets), None if weights is None else np.asarray(weights))
 
 
 def client_of(client: Any) -> Any:
@@ -169,8 +198,9 @@ def train(
         raise ParameterError("rows on a cluster cannot have a precomputed kernel")
     with early_stops_warned(observer) as stops:
         told = limited(stops, param.time_limit)
-        features = LowRankFeatures(problem, param, told) if solver.low_rank else LinearFeatures(problem)
-        model, _ = train_distributed(problem, features, param, told)
+        counting = problem.counting(param)
+        features = LowRankFeatures(counting, param, told) if solver.low_rank else LinearFeatures(counting)
+        model, _ = train_distributed(counting, features, param, told, problem.labels)
     return model
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from libsvmx.enums import SolveStatus
 
 # libsvmx, and what runs its context managers

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from math import nan
-from typing import TYPE_CHECKING
+
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

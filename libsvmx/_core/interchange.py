@@ -6,12 +6,14 @@ Column j is LIBSVM's index j + 1, or index j in data that have a feature 0. NumP
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.buffers import filled
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from libsvmx._typing import Buffer, FloatArray
 
 

@@ -72,8 +72,9 @@ static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const doub
 #define SVMX_LANES 32
 /* Positions per block: 64 of each lane. */
 #define SVMX_SPAN 2048
-/* At most so many variables are scanned one by one: less work than folding lanes. */
+/* At most so many variables take fewer lanes: less work than folding SVMX_LANES of them. */
 #define SVMX_FEW 96
+#define SVMX_EIGHT 8
 
 /* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, and the last k of the maximum of the new V + up in the
  * same pass; up is 0 inside I_up and -inf outside. -1 if I_up is empty. lanes: scratch, SVMX_LANES doubles a block. */
@@ -85,15 +86,24 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const floa
     double best = -HUGE_VAL;
     int64_t winner = -1;
     if (n <= SVMX_FEW) {
+        double top[SVMX_EIGHT];
         if (move)
             for (int64_t k = 0; k < n; ++k)
                 V[k] -= Ki[k] * dbeta_i + Kj[k] * dbeta_j;
-        for (int64_t k = 0; k < n; ++k)
-            if (up[k] == 0 && V[k] >= best) {
-                best = V[k];
-                winner = k;
+        for (int r = 0; r < SVMX_EIGHT; ++r)
+            top[r] = -HUGE_VAL;
+        for (int64_t k = 0; k < n; k += SVMX_EIGHT) {
+            const int64_t m = n - k < SVMX_EIGHT ? n - k : SVMX_EIGHT;
+            for (int64_t r = 0; r < m; ++r) {
+                const double v = V[k + r] + up[k + r];
+                top[r] = v > top[r] ? v : top[r];
             }
+        }
+        for (int r = 0; r < SVMX_EIGHT; ++r)
+            best = top[r] > best ? top[r] : best;
         *maximum = best;
+        for (winner = best == -HUGE_VAL ? -1 : n - 1; winner >= 0 && V[winner] + up[winner] != best;)
+            --winner;
         return winner;
     }
     const int64_t n_blocks = (n + SVMX_SPAN - 1) / SVMX_SPAN;
@@ -265,21 +275,28 @@ static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *V, const float 
     double best = -HUGE_VAL, bar = 0.0;
     int64_t winner = -1;
     if (n <= SVMX_FEW) {
-        double vmin = HUGE_VAL;
-        for (int64_t k = 0; k < n; ++k) {
-            if (low[k] != 0)
-                continue;
-            vmin = V[k] < vmin ? V[k] : vmin;
-            if (!(Vmax - V[k] > 0))
-                continue;
-            const double gain = svmx_pair_gain(Vmax, V[k], QD_i, QD[k], Ki[k]);
-            if (gain >= best) {
-                best = gain;
-                winner = k;
+        double gain[SVMX_FEW], top[SVMX_EIGHT], lowest[SVMX_EIGHT];
+        for (int r = 0; r < SVMX_EIGHT; ++r) {
+            top[r] = -HUGE_VAL;
+            lowest[r] = HUGE_VAL;
+        }
+        for (int64_t k = 0; k < n; k += SVMX_EIGHT) {
+            const int64_t m = n - k < SVMX_EIGHT ? n - k : SVMX_EIGHT;
+            for (int64_t r = 0; r < m; ++r) {
+                const double v = V[k + r] + low[k + r], g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
+                lowest[r] = v < lowest[r] ? v : lowest[r];
+                gain[k + r] = g;
+                top[r] = g > top[r] ? g : top[r];
             }
         }
+        *least = HUGE_VAL;
+        for (int r = 0; r < SVMX_EIGHT; ++r) {
+            best = top[r] > best ? top[r] : best;
+            *least = lowest[r] < *least ? lowest[r] : *least;
+        }
         *largest = best;
-        *least = vmin;
+        for (winner = best == -HUGE_VAL ? -1 : n - 1; winner >= 0 && gain[winner] != best;)
+            --winner;
         return winner;
     }
     *least = unit ? svmx_survey_unit(n, V, low, Ki, Vmax, lanes) : svmx_survey_any(n, V, low, QD, Ki, Vmax, QD_i, lanes);

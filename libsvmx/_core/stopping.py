@@ -6,12 +6,15 @@ in, looks at the clock, and asks the observer.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Protocol
 
     from libsvmx.enums import SolveStatus
+else:
+    Protocol = object
 
 # Flops of a dense product of matrices that take as long as one element elsewhere, about a nanosecond.
 FLOPS = 8

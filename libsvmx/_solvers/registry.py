@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from libsvmx._solvers.solver import Solver
 
 SOLVERS = {

@@ -7,16 +7,17 @@ state files and the table in docs/solvers.md are made from that.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, field, fields
 from math import inf, isfinite
 from operator import index
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from libsvmx._core.records import NamedTuple, field, fields, record
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, ClassVar
 
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._kernels.kernel import Kernel
@@ -138,7 +139,7 @@ REFUSALS = {
 }
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Solver:
     """The settings of a solver, and what it can do. A solver of its own is a subclass and a line in ``registry``.
 
@@ -176,7 +177,6 @@ class Solver:
         """What it can be told."""
         found = []
         for f in fields(cls):
-            assert f.default is not MISSING
             more = dict(f.metadata)
             option = f"--{f.name.replace('_', '-')}" if more["option"] == "" else more["option"] or ""
             found.append(Setting(name=f.name, default=f.default, **{**more, "option": option}))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._train import folds
 from libsvmx._train.formulation import assemble_coefficients
 from libsvmx._train.model import Model, columns_of, vectors_of
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import repeat
 from math import floor
-from typing import TYPE_CHECKING
 
 from libsvmx._train.folds import check_labels
 from libsvmx._train.rowchecks import first_not_finite, largest_serial, precomputed_row_length
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import NamedTuple, replace
 from libsvmx._train.formulation import counting_rows
 from libsvmx._train.observer import Remark
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.memory import load_blas
 from libsvmx._core.stopping import LetSignalsIn
@@ -12,6 +10,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx._train.limits import control_of
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
@@ -32,9 +31,11 @@ SHARED = 0.85
 # values all fit so many bytes are not measured.
 EXPENSIVE_NS = 1.75
 SMALL_BYTES = 1 << 19
-# Where all values take no more than this, and there are a few solves or more, they are computed at once, for a queue.
+# Where all values take no more than this, and solves are not too few for so many rows, all are computed, for a queue.
+# A single solve would not ask for most of them.
 MOST_GRAM_BYTES = 1 << 24
 FEW_SOLVES = 3
+ROWS_PER_SOLVE = 200
 
 
 class KernelProvider:
@@ -91,7 +92,8 @@ class KernelProvider:
         """An empty queue for so many solves, if all kernel values fit and LIBSVM's path is wanted: it is quickest."""
         problem = self.request[0]
         n_bytes = 4.0 * len(problem) ** 2
-        if n_solves < FEW_SOLVES or n_bytes > min(SHARED * self.budget_bytes, MOST_GRAM_BYTES):
+        few = n_solves < FEW_SOLVES or len(problem) > ROWS_PER_SOLVE * n_solves
+        if few or n_bytes > min(SHARED * self.budget_bytes, MOST_GRAM_BYTES):
             return None
         if param.kernel_type == KernelType.PRECOMPUTED or param.solver.name != "smo" or param.has_infinite_cost:
             return None
@@ -99,8 +101,8 @@ class KernelProvider:
         from libsvmx._train.queue.solve_queue import SolveQueue
 
         if self.gram is None:
-            whole, few = self.whole or self.make_whole(), n_bytes <= SMALL_BYTES
-            pool = ThreadPool(1 if few else thread_count(param.threads))
+            whole = self.whole or self.make_whole()
+            pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
             self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
         matrix = problem.matrix.take(self.rows)
         by_row = inverse(problem.rows, problem.matrix.n_rows)

@@ -8,11 +8,10 @@ Control, up to where the call knows what is left of it: there it becomes Stopped
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers import control
 from libsvmx._train.observer import Forwarding, Limits
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
 from itertools import combinations
 from operator import index
-from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.records import fields, record
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.rowchecks import largest_serial, serials_only
 from libsvmx._train.solve_report import SolveReport
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, FloatArray, IntArray
     from libsvmx.enums import SolveStatus
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Model:
     """Support vectors, coefficients and offsets of all decision functions.
 

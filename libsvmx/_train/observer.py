@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 from libsvmx._solvers import control
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
 from math import isinf
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeVar
 
+from libsvmx._core.records import field, fields, record, replace
 from libsvmx._solvers.registry import names_of, solver_class, solver_classes
 from libsvmx._solvers.smo.settings import SMO
 from libsvmx._solvers.solver import Solver, converted
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any, TypeVar
+
+    Kind = TypeVar("Kind", SvmType, KernelType)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Parameter:
     """Everything ``svmx-train`` can be told about a training.
 
@@ -145,9 +148,6 @@ CONVERTED: dict[str, type] = {
     **dict.fromkeys(("degree", "max_iter", "threads"), int),
     **dict.fromkeys(("shrinking", "probability"), bool),
 }
-
-
-Kind = TypeVar("Kind", SvmType, KernelType)
 
 
 def _member(name: str, given: Any, kind: type[Kind]) -> Kind:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import filled, zeros
@@ -13,6 +12,7 @@ from libsvmx._kernels.cross import CrossKernel, may_be_approximate
 from libsvmx._train import probability
 from libsvmx._train.checks import check_precomputed_tests
 from libsvmx._train.decision import KernelFunctions, LinearFunctions, votes
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:

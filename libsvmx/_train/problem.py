@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.matrix import compacted
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix

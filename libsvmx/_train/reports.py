@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
 
+from libsvmx._core.records import NamedTuple, replace
 from libsvmx._problem.certificate import kkt_gap
 from libsvmx._train.formulation import recover_coefficients
 from libsvmx._train.observer import Remark
 from libsvmx._train.solve_report import SolveReport
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:

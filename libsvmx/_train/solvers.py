@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from libsvmx._core.threads import thread_count
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel

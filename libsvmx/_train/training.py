@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import replace
 from functools import partial
 from itertools import combinations, pairwise
 from math import isfinite
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
@@ -29,6 +28,7 @@ from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 
+from libsvmx._core.records import field, record
 from libsvmx._train.training import default_gamma
 from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents
 from libsvmx._train.validation.grid_pool import need
@@ -54,7 +54,7 @@ VALUED = ("-log2c", "-log2g", "-v", "-svmtrain", "-gnuplot", "-out", "-png")
 NULL = "null"
 
 
-@dataclass
+@record()
 class Job(TrainJob):
     """What the command line asks for, over a training's options."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.records import record
 from libsvmx._core.threads import thread_count
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.options import UsageError, count, parse, switch
 from libsvmx.cli.process import printer, run, tidy_end, warn
 from libsvmx.cli.version import version_text
@@ -47,7 +47,7 @@ more:
 """
 
 
-@dataclass
+@record()
 class Job:
     """What the command line asks for."""
 

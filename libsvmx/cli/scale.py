@@ -6,10 +6,10 @@ import errno
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isfinite
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import record
 from libsvmx.cli.options import UsageError, parse, real
 from libsvmx.cli.process import run, tidy_end, warn
 from libsvmx.cli.version import version_text
@@ -41,7 +41,7 @@ more:
 SHOWN_UNSEEN = 10
 
 
-@dataclass
+@record()
 class Job:
     """What the command line asks for."""
 

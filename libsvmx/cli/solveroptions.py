@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
-from typing import TYPE_CHECKING
 
+from libsvmx._core.records import fields
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_classes
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.parameter import Parameter
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.options import Setter, UsageError, integer, real
 
 if TYPE_CHECKING:

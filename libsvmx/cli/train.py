@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from libsvmx._core.memory import TooLittleMemory
 from libsvmx._core.rand import Rand
+from libsvmx._core.records import field, record, replace
 from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, Remark
@@ -17,6 +16,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, count_on_terminal, printer, run, tidy_end, warn
 from libsvmx.cli.solveroptions import (
@@ -109,7 +109,7 @@ def __getattr__(name: str) -> str:
     raise AttributeError(name)
 
 
-@dataclass
+@record()
 class Job:
     """What the command line asks for."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING
 
 from libsvmx._core.memory import TooLittleMemory, load_numpy
+from libsvmx._core.records import fields, record
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
 from libsvmx._train.limits import ask, limited
@@ -17,6 +16,7 @@ from libsvmx._train.metrics import Scores
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, warn
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
@@ -111,7 +111,7 @@ def __getattr__(name: str) -> str:
     raise AttributeError(name)
 
 
-@dataclass
+@record()
 class Job(TrainingJob):
     """What the command line asks for."""
 

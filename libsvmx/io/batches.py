@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from libsvmx._core.records import record
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import STANDARD_INPUT, read_blocks
 from libsvmx.io.textparse import parse_data
@@ -20,7 +20,7 @@ PART_BYTES = 1 << 23
 MARKS = b"\xef\xff\xfe"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Batch:
     """Some consecutive rows of a data file.
 

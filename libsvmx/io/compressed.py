@@ -5,9 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any
 
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import FormatError
+
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 MAGIC_BYTES = 10  # as many as tell a compressed file
 BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, behind "BZh" and the level

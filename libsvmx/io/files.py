@@ -10,9 +10,12 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import IO, Any
 
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.io.compressed import MAGIC_BYTES, damage, opener
+
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 try:
     import fcntl

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import FormatError, ParameterError, warn_caller
 from libsvmx.io.files import atomic_write, read_bytes

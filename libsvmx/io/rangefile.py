@@ -12,11 +12,11 @@ Numbers are written by %.17g, so that reading gives the same doubles.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import record
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import FormatError
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, read_bytes
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_INDEX = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class Ranges:
     """What a range file holds.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+from libsvmx._core.records import record
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import atomic_write, read_bytes
 from libsvmx.io.textparse import parse_data
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class DataFile:
     """What a data file holds.
 

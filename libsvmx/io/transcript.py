@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isnan
-from typing import TYPE_CHECKING
 
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, Remark
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration

@@ -10,6 +10,7 @@ from support.recorder import Recorder
 
 import libsvmx
 from libsvmx import DataError, FormatError, KernelType, ParameterError, SvmxError
+from libsvmx._train.observer import Remark
 from libsvmx.io.svmlight import write_data
 
 distributed = pytest.importorskip("distributed")
@@ -349,3 +350,59 @@ def test_errors(client, tmp_path):
         libsvmx.dask.read_problem([str(tmp_path / "empty")], client)
     with pytest.raises(SvmxError, match="client"):
         libsvmx.dask.read_problem([str(tmp_path / "bad")])
+
+
+# ---- weights ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options", [{"kernel_type": 0}, {"low_rank": "cholesky", "rank": 40, "gamma": 0.1}])
+def test_weights_of_rows_and_classes(client, tmp_path, options):
+    """As in one process; also where a block has no row that counts, and of files."""
+    X, y = load("a1a.xz")
+    rng = np.random.default_rng(3)
+    weights = rng.integers(0, 4, 1605) * 0.5
+    weights[:100] = 0
+    own = options | {"predict_with": "factor"} if "low_rank" in options else options
+    expected = alone(X, y, sample_weight=weights, weights={1: 2.0}, **own)
+    paths = files_of(tmp_path, X, y, (100, 705, 800))
+    for k, part in enumerate(np.split(weights, [100, 805])):
+        (tmp_path / f"weights-{k}").write_text("".join(f"{weight}\n" for weight in part))
+    problem = libsvmx.dask.read_problem(paths, client, weight_paths=str(tmp_path / "weights-*"))
+    model = libsvmx.dask.train(problem, weights={1: 2.0}, **options)
+    assert_same(model, expected, X)
+    dense = da.from_array(dense_of(X), chunks=(500, -1))
+    problem = libsvmx.dask.from_arrays(dense, np.asarray(y), client, sample_weight=weights)
+    assert_same(libsvmx.dask.train(problem, weights={1: 2.0}, **options), expected, X)
+
+
+def test_a_class_of_weight_0_is_left_out(client):
+    X, y = load("iris.scale")
+    rows, targets = da.from_array(dense_of(X), chunks=(40, -1)), np.asarray(y)
+    recorder = Recorder()
+    expected = alone(X, y, kernel_type=0, weights={2: 0.0})
+    problem = libsvmx.dask.from_arrays(rows, targets, client)
+    model = libsvmx.dask.train(problem, weights={2: 0.0}, observer=recorder)
+    assert model.class_labels == expected.class_labels == (1, 3)
+    assert_same(model, expected, X)
+    assert recorder.remarks.count(Remark.CLASS_DROPPED) == 1 and Remark.WEIGHT_WITHOUT_CLASS not in recorder.remarks
+    with pytest.raises(DataError, match="every class has weight 0"):
+        libsvmx.dask.train(problem, weights=dict.fromkeys((1, 2, 3), 0.0))
+    problem = libsvmx.dask.from_arrays(rows, targets, client, sample_weight=(targets != 2).astype(float))
+    assert_same(libsvmx.dask.train(problem), expected, X)
+
+
+def test_weights_that_cannot_be(client):
+    X, y = da.from_array(np.eye(6), chunks=(2, -1)), np.array([1, -1] * 3)
+    for weights, message in (
+        ([1.0] * 5, "X has 6 rows, but sample_weight has 5"),
+        ([1, 1, 1, -2, 1, 1], "block 1 of X, row 1 from 0: a weight must be finite and >= 0, not -2"),
+        ([1, 1, 1, 1, np.nan, 1], "block 2 of X, row 0 from 0"),
+    ):
+        with pytest.raises(DataError, match=message):
+            libsvmx.dask.from_arrays(X, y, client, sample_weight=weights)
+    problem = libsvmx.dask.from_arrays(X, y, client, sample_weight=[0.0] * 6)
+    with pytest.raises(DataError, match="every row has weight 0"):
+        libsvmx.dask.train(problem)
+    problem = libsvmx.dask.from_arrays(X, y, client, sample_weight=[1e300] * 6)
+    with pytest.raises(ParameterError, match="not finite"):
+        libsvmx.dask.train(problem, C=1e300)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
-
+from libsvmx._core.records import record
 from libsvmx._solvers.solver import Solver, setting
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import ClassVar
+
     from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Decomposition(Solver):
     """What Chunked and IRWLS have in common: libsvmx._solvers.decomposition.chunked.
 
@@ -63,7 +64,7 @@ class Decomposition(Solver):
         return chunked.solve(dual, kernel, budget_bytes, control, threads, self)
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class Chunked(Decomposition):
     """Decomposition into working sets of many variables, each solved by pair steps."""
 
@@ -72,7 +73,7 @@ class Chunked(Decomposition):
     least_squares: ClassVar[bool] = False
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class IRWLS(Decomposition):
     """Decomposition into working sets of many variables, each solved by iterated re-weighted least squares."""
 

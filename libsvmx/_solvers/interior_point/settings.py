@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
 
+from libsvmx._core.records import record
 from libsvmx._kernels.approximation import METHODS, Approximation
 from libsvmx._solvers.solver import Solver, setting
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any, ClassVar
 
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class CRSVM(Solver):
     """C-SVC of many rows and few features by an interior-point method whose normal matrix is of few rows only.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+
+from libsvmx._core.records import NamedTuple
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

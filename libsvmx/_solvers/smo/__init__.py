@@ -4,6 +4,7 @@ Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; the choice of pairs: F
 
     SMO (settings.py)  ──solves by──>  Smo, or WarmSmo where the scores at the start are known
     Smo (smo.pyx)                 the loop: select_working_set, step, shrink, reconstruct_gradient, calculate_rho
+        ──inherits──>  Positions           the variables by position (positions.pyx)
         ──made from──>  AlphaForm          the dual problem in LIBSVM's alpha, y and C (alpha_form.pyx)
         ──holds──>  KernelRows             a RowStore, or GramRows where one Smo solves many (libsvmx/_kernels)
         ──holds──>  GBar                   ──holds──>  DeferredUpdates, of shrunk variables (deferred.pyx)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, ClassVar
 
+from libsvmx._core.records import record
 from libsvmx._solvers.solver import Solver
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import ClassVar
+
     from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
 
 
-@dataclass(frozen=True)
+@record(frozen=True)
 class SMO(Solver):
     """Sequential minimal optimization along LIBSVM's path: its pairs, its order, its roundings. It has no settings."""
 

@@ -5,6 +5,7 @@ from libsvmx._problem.certificate cimport Certificate
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.deferred cimport DeferredUpdates, GBar
+from libsvmx._solvers.smo.positions cimport Positions
 
 
 cdef struct Optimum:
@@ -13,29 +14,14 @@ cdef struct Optimum:
     double objective
 
 
-cdef class Smo:
+cdef class Smo(Positions):
     cdef KernelRows store
     cdef Py_ssize_t n_rows      # of the kernel, that positions stand for
     cdef Control control
-    cdef Py_ssize_t total       # variables
-    cdef Py_ssize_t size        # positions [0, size) take part; all but in a warm start
-    cdef Py_ssize_t active_size    # positions [0, active_size) are not shrunk
-    cdef int groups             # 1 or 2
     cdef bint unshrunk_once
-    cdef bint unit_diagonal     # K_ii = 1 throughout
     cdef int64_t iterations
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V
-    # by position
-    cdef double[::1] V
-    cdef double[::1] alpha
-    cdef double[::1] C
-    cdef double[::1] QD
-    cdef double[::1] linear
-    cdef int8_t[::1] y
-    cdef int32_t[::1] variable
-    cdef float[:, ::1] up       # (groups, size): 0 in I_up of the group, -inf outside
-    cdef float[:, ::1] low      # (groups, size): 0 in I_low of the group, +inf outside
     cdef GBar G_bar             # LIBSVM's, in scores: -sum_{alpha_j = C_j} beta_j K_j, by kernel row
     cdef double[::1] lanes      # scratch of the selections
     cdef int32_t[::1] shrunk    # scratch: positions
@@ -44,7 +30,6 @@ cdef class Smo:
     cdef Smo for_many(Py_ssize_t m, int groups, Control control, KernelRows store)
     cdef int make_room(self, Py_ssize_t m, int groups) except -1
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil
-    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil
     cdef object starting_order(self, DualProblem problem)
     cdef int optimize(self) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
@@ -56,12 +41,10 @@ cdef class Smo:
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil
     cdef int add_start(self) except -1 nogil
     cdef int fetch_next(self, Py_ssize_t p) except -1 nogil
-    cdef void update_status(self, Py_ssize_t p) noexcept nogil
     cdef int shrink(self) except -1 nogil
     cdef double certify(self, Certificate *found) noexcept nogil
     cdef bint be_shrunk(self, Py_ssize_t p, const Certificate *found) noexcept nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
-    cdef bint is_free(self, Py_ssize_t p) noexcept nogil
     cdef int unshrink(self) except -1 nogil
     cdef int reconstruct_gradient(self) except -1 nogil
     cdef int add_deferred(self, int64_t n_free) except -1 nogil

@@ -7,7 +7,7 @@ shrinking as in LIBSVM (Chang & Lin, ACM TIST 2, 2011, section 5). In scores V =
     j = argmin_{I_low, V_j < V_i}  -(V_i - V_j)^2 / (K_ii + K_jj - 2 K_ij)
     V -= K_i dbeta_i + K_j dbeta_j         until  V_i - min_{I_low} V < eps
 
-Variables live at positions, ``variable`` (LIBSVM's active_set) says which is where; shrinking swaps positions exactly as
+Variables live at positions (positions.pyx), ``variable`` (LIBSVM's active_set) says which is where; shrinking swaps positions exactly as
 LIBSVM does, because the last position wins a tie. Every sum below is written in LIBSVM's order for the same reason. With
 two groups (nu-SVC, nu-SVR; LIBSVM's Solver_NU) all of it is done per label: group 0 is y = +1, group 1 is y = -1.
 
@@ -19,7 +19,7 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import table, zeros
+from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
@@ -32,6 +32,7 @@ from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._solvers.smo.alpha_form cimport AlphaForm
 from libsvmx._solvers.smo.deferred cimport GBar, DeferredUpdates
+from libsvmx._solvers.smo.positions cimport Positions
 
 from libsvmx.enums import SolveStatus
 
@@ -52,7 +53,7 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     return Smo(problem, kernel, budget_bytes, control, n_threads).run()
 
 
-cdef class Smo:
+cdef class Smo(Positions):
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
         cdef Py_ssize_t p, v, m = problem.size
         cdef const int32_t[::1] kernel_row = problem.row
@@ -84,28 +85,16 @@ cdef class Smo:
 
     cdef int make_room(self, Py_ssize_t m, int groups) except -1:
         """Memory for problems of at most so many variables and groups."""
-        self.V, self.alpha, self.C, self.QD, self.linear = (zeros("d", m) for _ in range(5))
-        self.y, self.variable, self.shrunk = zeros("b", m), zeros("i", m), zeros("i", m)
-        self.up = table("f", groups, m)
-        self.low = table("f", groups, m)
+        self.hold(m, groups)
+        self.shrunk = zeros("i", m)
         self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
         self.missed = DeferredUpdates()
         return 0
 
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
         """A problem of m variables, over so many rows of a kernel; ``put`` says what stands at each position."""
-        self.groups, self.n_rows = groups, n_rows
-        self.total = self.size = self.active_size = m
-        self.iterations, self.max_violator = 0, -2
-        self.unshrunk_once, self.unit_diagonal = False, True
-
-    cdef void put(self, Py_ssize_t p, int32_t v, double linear, double alpha, double C, int8_t y, double diagonal) noexcept nogil:
-        """Variable v at position p."""
-        self.variable[p] = v
-        self.V[p] = self.linear[p] = linear
-        self.alpha[p], self.C[p], self.y[p], self.QD[p] = alpha, C, y, diagonal
-        self.unit_diagonal &= diagonal == 1.0
-        self.update_status(p)
+        self.clear(m, groups)
+        self.n_rows, self.iterations, self.max_violator, self.unshrunk_once = n_rows, 0, -2, False
 
     cdef object starting_order(self, DualProblem problem):
         """The variable at each position."""
@@ -322,18 +311,6 @@ cdef class Smo:
 
     # ---- shrinking -----------------------------------------------------------------------
 
-    cdef void update_status(self, Py_ssize_t p) noexcept nogil:
-        """Membership of position p in I_up and I_low of its group."""
-        cdef bint upper = self.alpha[p] >= self.C[p]
-        cdef bint lower = not upper and self.alpha[p] <= 0
-        cdef bint positive = self.y[p] > 0
-        cdef bint in_up = not upper if positive else not lower
-        cdef bint in_low = not lower if positive else not upper
-        cdef int g, own = 0 if self.groups == 1 or positive else 1
-        for g in range(self.groups):
-            self.up[g, p] = 0 if g == own and in_up else -HUGE_VAL
-            self.low[g, p] = 0 if g == own and in_low else HUGE_VAL
-
     cdef int shrink(self) except -1 nogil:
         """Shrink: variables at a bound that will not move soon leave the active positions, in LIBSVM's order of swaps."""
         cdef Certificate found[2]
@@ -377,22 +354,10 @@ cdef class Smo:
         return False
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        cdef int g
+        """Exchange the variables at two positions."""
         self.store.swap(a, b)
-        self.V[a], self.V[b] = self.V[b], self.V[a]
-        self.alpha[a], self.alpha[b] = self.alpha[b], self.alpha[a]
-        self.C[a], self.C[b] = self.C[b], self.C[a]
-        self.QD[a], self.QD[b] = self.QD[b], self.QD[a]
-        self.linear[a], self.linear[b] = self.linear[b], self.linear[a]
-        self.y[a], self.y[b] = self.y[b], self.y[a]
-        self.variable[a], self.variable[b] = self.variable[b], self.variable[a]
-        for g in range(self.groups):
-            self.up[g, a], self.up[g, b] = self.up[g, b], self.up[g, a]
-            self.low[g, a], self.low[g, b] = self.low[g, b], self.low[g, a]
+        self.exchange(a, b)
         return 0
-
-    cdef bint is_free(self, Py_ssize_t p) noexcept nogil:
-        return self.alpha[p] > 0 and self.alpha[p] < self.C[p]
 
     cdef int unshrink(self) except -1 nogil:
         """All variables are active again."""

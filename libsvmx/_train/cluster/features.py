@@ -108,13 +108,15 @@ def own_features(rows: Rows, features: IntArray) -> FeatureRows:
 
 
 def block_of(rows: FeatureRows, block: DataBlock, positive: int, negative: int, costs: tuple[float, float]) -> RowBlock:
-    """The rows of two classes, with their bounds."""
-    targets = np.asarray(block.targets)
+    """The rows of two classes, with their bounds: C times the weights of class and row."""
+    targets, weights = np.asarray(block.targets), block.sample_weight
     members = np.flatnonzero((targets == positive) | (targets == negative))
     if len(members) < len(targets):
         rows, targets = rows.select(members), targets[members]
+        weights = None if weights is None else weights[members]
     y = np.where(targets == positive, 1.0, -1.0)
-    return RowBlock(rows, y, np.where(y > 0, costs[0], costs[1]))
+    bounds = np.where(y > 0, costs[0], costs[1])
+    return RowBlock(rows, y, bounds if weights is None else bounds * weights)
 
 
 def size_of(block: RowBlock) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -10,9 +11,10 @@ import numpy as np
 from libsvmx._core.matrix import CsrMatrix, distinct_features
 from libsvmx._train.feature_map import LARGEST, OVERFLOW_CAUSE
 from libsvmx._train.folds import check_labels, group_classes
-from libsvmx.exceptions import DataError, SvmxError
+from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
+    from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray, IntArray
 
 # distributed's Client, and its Future of something that is on a worker: how far they are typed depends on the version
@@ -21,19 +23,22 @@ Future: TypeAlias = Any
 
 
 class DataBlock(NamedTuple):
-    """Rows on a worker, CsrMatrix or array of shape (m, n), and their targets."""
+    """Rows on a worker, CsrMatrix or array of shape (m, n), their targets, and their weights; None: 1 each."""
 
     rows: Any
     targets: FloatArray
+    sample_weight: FloatArray | None = None
 
 
 class BlockSummary(NamedTuple):
-    """What is known here of a block: rows, labels by first appearance, the features that occur, the last one."""
+    """What is known here of a block: rows, labels by first appearance, the features that occur, the last one, and the
+    largest weight, None where rows have none."""
 
     m: int
     labels: tuple[int, ...]
     features: IntArray
     last_index: int
+    heaviest: float | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +74,33 @@ class DistributedProblem:
         first = min((int(summary.features[0]) for summary in self.summaries if len(summary.features)), default=1)
         return max(summary.last_index for summary in self.summaries) + (first == 0)
 
+    def counting(self, param: Parameter) -> DistributedProblem:
+        """The rows that count, with the features of all: without rows of weight 0, or of a class of weight 0.
+
+        Raises
+        ------
+        DataError           no row counts
+        ParameterError      C times a weight overflows
+        """
+        heaviest = max((1.0 if one.heaviest is None else one.heaviest for one in self.summaries), default=1.0)
+        if not isfinite(param.C * heaviest * max((weight for _, weight in param.weights), default=1.0)):
+            raise ParameterError("C times a weight is not finite")
+        weighted = any(summary.heaviest is not None for summary in self.summaries)
+        if not weighted and all(weight > 0 for _, weight in param.weights):
+            return self
+        count, client = len(self.blocks), self.client
+        blocks = client.map(counting_rows_of, self.blocks, [param.C] * count, [param.weights] * count, pure=False)
+        found = gathered(client, client.map(labels_of, blocks, pure=False))
+        kept = [
+            (block, before._replace(m=m, labels=labels))
+            for block, before, (m, labels) in zip(blocks, self.summaries, found, strict=True)
+            if m
+        ]
+        if not kept:
+            raise DataError("every class has weight 0" if not weighted else "every row has weight 0")
+        first = kept[0][1]._replace(features=self.features, last_index=max(one.last_index for one in self.summaries))
+        return DistributedProblem(client, [one for one, _ in kept], [first, *(summary for _, summary in kept[1:])])
+
     @property
     def labels(self) -> list[int]:
         """Classes in LIBSVM's order."""
@@ -78,11 +110,13 @@ class DistributedProblem:
 
 def summarize(block: DataBlock, name: str) -> BlockSummary:
     """Look at a block, on its worker. Raises DataError, which tells ``name``."""
-    rows, targets = block
+    rows, targets, weights = block
     try:
         check_labels(targets)
+        if weights is not None:
+            check_weights(weights, len(targets))
     except DataError as error:
-        raise DataError(f"{name}, row {error.row} from 0: {error.cause}") from None
+        raise DataError(f"{name}{'' if error.row is None else f', row {error.row} from 0'}: {error.cause}") from None
     features = distinct_features(rows) if isinstance(rows, CsrMatrix) else np.arange(1, rows.shape[1] + 1)
     values = np.asarray(rows.values) if isinstance(rows, CsrMatrix) else rows
     with np.errstate(all="ignore"):
@@ -93,7 +127,37 @@ def summarize(block: DataBlock, name: str) -> BlockSummary:
         raise DataError(f"{name}: {OVERFLOW_CAUSE}")
     labels = tuple(dict.fromkeys(int(label) for label in _firsts(targets)))
     last = rows.n_columns + rows.first_index - 1 if isinstance(rows, CsrMatrix) else rows.shape[1]
-    return BlockSummary(len(targets), labels, np.asarray(features, dtype=np.int32), last)
+    heaviest = None if weights is None else float(weights.max(initial=0.0))
+    return BlockSummary(len(targets), labels, np.asarray(features, dtype=np.int32), last, heaviest)
+
+
+def check_weights(weights: FloatArray, n_rows: int) -> None:
+    """Raise DataError unless there is a finite weight >= 0 for each row."""
+    if weights.shape != (n_rows,):
+        raise DataError(f"weights of shape {weights.shape} for {n_rows} rows")
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise DataError(f"a weight must be finite and >= 0, not {weights[wrong[0]]:g}", int(wrong[0]))
+
+
+def counting_rows_of(block: DataBlock, C: float, class_weights: tuple[tuple[int, float], ...]) -> DataBlock:
+    """The rows of a block whose bound is not 0, on its worker."""
+    rows, targets, weights = block
+    bounds = np.full(len(targets), C)
+    for label, factor in class_weights:
+        bounds[targets == label] *= factor
+    if weights is not None:
+        bounds *= weights
+    counts = np.flatnonzero(bounds).astype(np.int32)
+    if len(counts) == len(targets):
+        return block
+    part = rows.take(counts) if isinstance(rows, CsrMatrix) else rows[counts]
+    return DataBlock(part, targets[counts], None if weights is None else weights[counts])
+
+
+def labels_of(block: DataBlock) -> tuple[int, tuple[int, ...]]:
+    """How many rows a block has, and their labels by first appearance."""
+    return len(block.targets), tuple(dict.fromkeys(int(label) for label in _firsts(block.targets)))
 
 
 def _firsts(targets: FloatArray) -> FloatArray:

@@ -15,13 +15,17 @@ from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
 from libsvmx._train.cluster.row_blocks import DistributedRowBlocks, OneThread
+from libsvmx._train.counting import without_classes
 from libsvmx._train.limits import control_of
+from libsvmx._train.observer import Remark
 from libsvmx._train.reports import announced
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.training import class_costs
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from libsvmx._train.cluster.features import DistributedFeatures
     from libsvmx._train.cluster.problem import DistributedProblem
     from libsvmx._train.model import Model
@@ -31,9 +35,19 @@ if TYPE_CHECKING:
 
 
 def train_distributed(
-    problem: DistributedProblem, features: DistributedFeatures, param: Parameter, observer: Observer
+    problem: DistributedProblem,
+    features: DistributedFeatures,
+    param: Parameter,
+    observer: Observer,
+    every_label: Sequence[int] = (),
 ) -> tuple[Model, tuple[SolveReport, ...]]:
-    """The model of all pairs of classes, and a report of each. ``features``: of ``problem``.
+    """The model of all pairs of classes, and a report of each.
+
+    Parameters
+    ----------
+    problem : DistributedProblem      whose rows all count
+    features : of ``problem``
+    every_label : sequence of int     of the rows that do not count, too
 
     Raises
     ------
@@ -41,11 +55,12 @@ def train_distributed(
     SvmxError                       the cluster gives up
     """
     labels = problem.labels
+    dropped = set(every_label) - set(labels)
+    for label in sorted(dropped):
+        observer.remark(Remark.CLASS_DROPPED, str(label))
     if len(labels) < 2:
         raise DataError(f"there is one class only, {labels[0]}: nothing to tell apart")
-    costs = class_costs(labels, param, observer)
-    if min(costs) == 0:
-        raise ParameterError("a class of weight 0 takes no part: leave its rows out")
+    costs = class_costs(labels, without_classes(param, dropped), observer)
     functions = []
     for (i, positive), (j, negative) in combinations(enumerate(labels), 2):
         blocks = features.blocks(positive, negative, (costs[i], costs[j]))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import zeros
+from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, probability
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -49,7 +50,13 @@ def at_once(
         return None  # of the rows of a fold, some may not count
     if param.probability and not param.svm_type.is_classification:
         return None
-    return kernels.queue(param, observer, n_folds)
+    return kernels.queue(param, observer, n_folds * solves_of_a_fold(problem, param))
+
+
+def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
+    """How many dual problems a training has, those of its probability estimates included."""
+    k = len(set(problem.targets)) if param.svm_type.is_classification else 2
+    return k * (k - 1) // 2 * (1 + INNER_FOLDS * param.probability)
 
 
 def solved_folds(
@@ -69,7 +76,7 @@ def solved_folds(
     members = kernels.members(problem)
     intervals = list(pairwise(bounds))
     while intervals:
-        queue = kernels.queue(param, observer, len(bounds))
+        queue = kernels.queue(param, observer, (len(bounds) - 1) * solves_of_a_fold(problem, param))
         assert queue is not None
         waiting: list[WaitingFold] = []
         while intervals and (not waiting or queue.n_rows < MOST_ROWS):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
+from libsvmx._core.records import NamedTuple
 from libsvmx._train import folds
 from libsvmx._train.observer import Observer, Remark, hears
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
+from libsvmx._core.records import record, replace
 from libsvmx._solvers.seeding.registry import SEEDERS
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ AUTO = {"chain": "sir", "star": "near"}
 STAR_FROM = 5
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Seeding:
     """How folds start: a seeder and a scheme.
 

@@ -16,6 +16,14 @@ from tools.bench.report import Table, milliseconds
 from tools.bench.turns import Run
 
 DATA, HARD = "a9a", "-c 100 -g 0.5"
+# scikit-learn's names, with what makes them train for long
+ESTIMATORS = {
+    "SVC": "C=100, gamma=0.5",
+    "NuSVC": "nu=0.2, gamma=0.5",
+    "SVR": "C=100, gamma=0.5",
+    "NuSVR": "C=100, gamma=0.5",
+    "OneClassSVM": "gamma=0.5",
+}
 # Seconds: no signal comes sooner, nor later than the limit below.
 SOONEST = 0.4
 WAYS = {"Ctrl-C": signal.SIGINT, "SIGTERM": signal.SIGTERM, "Ctrl-C, saved": signal.SIGINT, "time limit": None}
@@ -24,6 +32,8 @@ CHILD = """\
 import sys, time, libsvmx
 X, y = libsvmx.read_problem(sys.argv[1])
 model = libsvmx.train(X[:2000], y[:2000]) if "model" in sys.argv[2] else None
+if "fit" in sys.argv[2]:
+    import libsvmx.sklearn
 print("ready", flush=True)
 try:
     eval(sys.argv[2])
@@ -80,6 +90,8 @@ def cases():
         yield training(f"-v 2 {seeder}", f"-v 2 --seeder {seeder}", folds(f"seeder={seeder!r}"), True)
     yield training("--loo", "--loo", "libsvmx.leave_one_out(X, y, C=100, gamma=0.5)", True)
     yield Case("state", "svmx-train", f"-q {HARD} DATA out", (), trained("keep_state=True"))
+    for name, options in ESTIMATORS.items():
+        yield Case(name, "svmx-train", f"-q {HARD} DATA out", (), f"libsvmx.{name}({options}).fit(X.tocsr(), y)")
     ends = ("Ctrl-C", "SIGTERM")
     limited = (*ends, "time limit")
     yield Case("predict", "svmx-predict", "DATA MODEL out", ends, "libsvmx.predict(model, X)")
