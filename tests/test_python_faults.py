@@ -12,7 +12,7 @@ from scipy import sparse
 from support import data
 
 import libsvmx
-from libsvmx import DataError, SvmxError
+from libsvmx import DataError, SvmxError, svmutil
 from libsvmx.io.modelfile import model_text
 
 OPTIONS = {"C": 2.0, "gamma": 0.1}
@@ -107,6 +107,33 @@ def read_only(X):
     X = X.copy()
     X.flags.writeable = False
     return X
+
+
+def damaged(form, how):
+    """A matrix of SciPy whose own indices lead out of it."""
+    K = sparse.csr_matrix(np.eye(8) + 0.1).asformat(form)
+    if how == "rows that end nowhere":
+        K.indptr[2] = 2**28
+    elif form == "coo":
+        K.col = K.col.copy()
+        K.col[3] = how
+    else:
+        K.indices[3] = how
+    return K
+
+
+@pytest.mark.parametrize("how", [-(2**30), 2**30, "rows that end nowhere"])
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr", "coo"])
+def test_fault_97_scipy_is_not_led_astray(form, how):
+    """It converts such a matrix by writing to where the indices say."""
+    if form == "coo" and isinstance(how, str):
+        pytest.skip("it has none")
+    y = np.repeat([1.0, -1.0], 4)
+    for kernel in (libsvmx.KernelType.LINEAR, libsvmx.KernelType.PRECOMPUTED):
+        with pytest.raises(libsvmx.DataError):
+            libsvmx.train(damaged(form, how), y, kernel_type=kernel)
+        with pytest.raises(libsvmx.DataError):
+            svmutil.svm_problem(y, damaged(form, how), isKernel=kernel == libsvmx.KernelType.PRECOMPUTED)
 
 
 FORMS = {

@@ -9,11 +9,31 @@ from operator import index
 
 from libsvmx._core.buffers import filled
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from typing import Any
 
     from libsvmx._typing import Buffer, FloatArray
+
+
+def in_shape(X: Any) -> Any:
+    """A matrix of SciPy once its own indices fit its shape: SciPy converts it by writing where they say.
+
+    Raises
+    ------
+    DataError
+    """
+    try:
+        if hasattr(X, "check_format"):  # compressed ones
+            X.check_format(full_check=True)
+        elif getattr(X, "format", "") == "coo" and X.nnz:
+            for length, numbers in zip(X.shape, (X.row, X.col), strict=True):
+                if not 0 <= numbers.min() <= numbers.max() < length:
+                    raise ValueError("an index is outside")
+    except ValueError as error:
+        raise DataError(f"X is no matrix of shape {X.shape}: {error}") from None
+    return X
 
 
 def row_numbers(key: Any, n_rows: int) -> Buffer:

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.linalg import blas, eigh, lapack
 
 from libsvmx._core.dense import product
-from libsvmx._core.stopping import FLOPS, NOBODY, pieces
+from libsvmx._core.stopping import FLOPS, NOBODY, TOUCHED, pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,9 +61,9 @@ def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None)
         return values, vectors
     count = n if count is None else count
     even = np.empty((n, n), order="F")
-    for begin, end in pieces(0, n, FLOPS * n):
+    for begin, end in pieces(0, n, 2 * TOUCHED * FLOPS * n):  # one of the two is read across its lines
         even[:, begin:end] = (A[:, begin:end] + A[begin:end].T) / 2
-        asking.ask((end - begin) * n)
+        asking.ask(2 * TOUCHED * (end - begin) * n)
     d, e, panels = tridiagonal(even, asking)
     scale = max(float(np.abs(d).max()), float(np.abs(e).max())) or 1.0
     values, vectors = halves(d / scale, e / scale, asking)
@@ -71,16 +71,21 @@ def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None)
 
 
 def tridiagonal(A: FloatArray, asking: Asking) -> tuple[FloatArray, FloatArray, list[Panel]]:
-    """Diagonal and subdiagonal of Q'A Q, and the reflections that are Q, first to last."""
+    """Diagonal and subdiagonal of Q'A Q, and the reflections that are Q, first to last. The memory of A is used."""
     n = len(A)
     d, e, panels = np.empty(n), np.empty(n - 1), []
-    rest = A
+    rest, room, other = A, A.reshape(-1, order="F"), np.empty(n * n)
     for begin in range(0, n - 1, PANEL):
         width = min(PANEL, n - 1 - begin)
         V, W, tau = reduced_columns(rest, width, d[begin:], e[begin:], asking)
         panels.append(Panel(begin, V, tau))
         m, both, turned = len(rest), np.hstack([V, W])[width:], np.hstack([W, V])[width:]
-        rest = np.array(rest[width:, width:], order="F")
+        room, other, k = other, room, m - width
+        left = room[: k * k].reshape(k, k, order="F")  # of one piece, as BLAS wants it
+        for first, last in pieces(0, k, TOUCHED * FLOPS * k):
+            left[:, first:last] = rest[width:, width + first : width + last]
+            asking.ask(TOUCHED * (last - first) * k)
+        rest = left
         for first, last in pieces(0, m - width, 4 * width * m):
             rest[first:, first:last] -= both[first:] @ turned[first:last].T
             asking.ask((last - first) * m * 4 * width // FLOPS)

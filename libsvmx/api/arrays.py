@@ -13,6 +13,7 @@ import numpy as np
 
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import zeros
+from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
 from libsvmx._core.tables import count_entries, count_stored, write_entries, write_stored
@@ -129,20 +130,22 @@ def from_scipy(X: Any) -> CsrMatrix:
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise DataError(f"X must have rows and columns, but its shape is {shape}")
-    csr = X.tocsr()
+    csr = X.tocsr() if getattr(X, "format", "csr") == "csr" else in_shape(X).tocsr()
     n, columns = shape
     if columns >= MAX_INDEX:
         raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
+    ptr = np.asarray(csr.indptr, dtype=np.int64)
+    if ptr.shape != (n + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any() or ptr[-1] > len(csr.indices):
+        raise DataError(f"X is no matrix of {n} rows: its indptr does not ascend from 0 to its number of indices")
     if not csr.has_canonical_format:
         csr = csr.copy()
         csr.sum_duplicates()
+        ptr = np.asarray(csr.indptr, dtype=np.int64)
     data = real_array(csr.data, "X")
     if not is_plain(data):
         data = data.astype(np.float64)
     indices = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
-    ptr, stored = np.asarray(csr.indptr, dtype=np.int64), (np.ascontiguousarray(indices), np.ascontiguousarray(data))
-    if ptr.shape != (n + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any():
-        raise DataError(f"X is no matrix of {n} rows: its indptr does not ascend from 0")
+    stored = np.ascontiguousarray(indices), np.ascontiguousarray(data)
     parts = parts_of(ptr)
     # explicit zeros would be features with value 0: the same kernel, but another file
     indptr = zeros("q", n + 1)
@@ -200,7 +203,7 @@ def precomputed(K: Any) -> CsrMatrix:
     """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use."""
     if isinstance(K, CsrMatrix):
         return K
-    values = real_array(K.toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
+    values = real_array(in_shape(K).toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
     if values.ndim != 2:
         raise DataError(f"the kernel matrix must have rows and columns, but its shape is {values.shape}")
     n, m = values.shape

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx.exceptions import DataError
 
@@ -158,7 +159,7 @@ def _from_dense(x: NDArray[Any], kernel: bool) -> tuple[CsrMatrix, int]:
 def _from_sparse(x: Any, kernel: bool) -> tuple[CsrMatrix, int]:
     if x.ndim != 2:
         raise TypeError(f"x has {x.ndim} dimension; it must have 2, one row for each instance")
-    csr, n_columns = x.tocsr(), x.shape[1]
+    csr, n_columns = in_shape(x).tocsr(), x.shape[1]
     if kernel:  # a kernel value of 0 is not stored, but its column must be there
         return _from_dense(csr.toarray(), kernel)[0], n_columns
     if not csr.has_canonical_format:

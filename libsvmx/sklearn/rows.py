@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
+from libsvmx._core.interchange import in_shape
 from libsvmx.api.arrays import from_dense, from_scipy, precomputed
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def matrix_of(X: Any, is_kernel: bool) -> CsrMatrix:
 def kernel_values(kernel: Callable[[Any, Any], Any], X: Any, training_rows: Any, n_columns: int) -> FloatArray:
     """What a callable kernel says of all pairs, shape (number of rows of X, n_columns). Raises ValueError."""
     K = kernel(X, training_rows)
-    values = np.asarray(K.toarray() if issparse(K) else K, dtype=np.float64, order="C")
+    values = np.asarray(in_shape(K).toarray() if issparse(K) else K, dtype=np.float64, order="C")
     if values.ndim != 2 or values.shape[1] != n_columns:
         raise ValueError(
             f"the kernel must return an array with a column for each of {n_columns} training rows, "

@@ -115,9 +115,10 @@ def never(parent):
     while True:
         time.sleep(1)
 grid_pool.follow = never
+grid_pool.End.patience = lambda self: 0.2  # of a limit that is far away: the workers have been begun
 X, y = libsvmx.read_problem({heart!r})
 try:
-    libsvmx.grid_search(X, y, (0, 1, 1), (0, 1, 1), 2, workers=2, time_limit=0.5)
+    libsvmx.grid_search(X, y, (0, 1, 1), (0, 1, 1), 2, workers=2, time_limit=1000)
 except libsvmx.StoppedEarly as stop:
     print(stop.status)
 """

@@ -6,7 +6,7 @@ from scipy.linalg import eigh, eigh_tridiagonal, lapack
 from support.asking import Asked
 
 from libsvmx._core import dense, symmetric_eigen
-from libsvmx._core.stopping import Stopped
+from libsvmx._core.stopping import FLOPS, TOUCHED, Stopped
 
 EPS = 2.0**-52
 
@@ -40,6 +40,16 @@ def test_product(shape):
     np.testing.assert_allclose(dense.product(A, B, asked), A @ B, atol=1e-13 * (1 + k))
     np.testing.assert_allclose(dense.product(B.T, A.T), B.T @ A.T, atol=1e-13 * (1 + k))
     assert m * k * n == 0 or sum(asked.told) >= 2 * m * k * n // 8 - len(asked.told)
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_moved_is_told_of():
+    """What is left of the matrix goes to another place after each panel, and memory is slow."""
+    n, asked = 60, Asked()
+    symmetric_eigen.tridiagonal(np.asfortranarray(positive(n)), asked)
+    moved = sum(k * k for k in range(0, n - 4, symmetric_eigen.PANEL))
+    flops = 4 * n**3 // 3
+    assert sum(asked.told) >= TOUCHED * moved + 0.9 * flops / FLOPS
 
 
 @pytest.mark.usefixtures("small")

@@ -11,7 +11,7 @@ from libsvmx import SvmxError
 DOCUMENTED = (SvmxError, ValueError, TypeError, MemoryError)
 CHOICES = {
     "svm_type": [0, 1, 2, 3, 4],
-    "kernel_type": [0, 1, 2, 3],
+    "kernel_type": [0, 1, 2, 3, 4],
     "degree": [0, 1, 2, 3, 7],
     "gamma": [0, 1e-3, 1, 1e10, 1e-300],
     "coef0": [0, 1, -1, 1e5],

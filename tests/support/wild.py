@@ -205,9 +205,9 @@ class Wild:
         return len(A), r.choice([*kinds[:2], kinds[3], kinds[4], kinds[5], kinds[7], *kinds])()
 
     def odd_csr(self, A):
-        """A CSR matrix with indices of 64 bits, repeated or unsorted ones, or one beyond its shape."""
+        """A sparse matrix with indices of 64 bits, repeated ones, or one beyond its shape, or rows beyond its end."""
         found, r = sparse.csr_matrix(A), self.random
-        kind = r.randrange(4)
+        kind = r.randrange(6)
         if kind == 0:
             found.indices, found.indptr = found.indices.astype("i8"), found.indptr.astype("i8")
         elif kind == 1:
@@ -215,8 +215,11 @@ class Wild:
             found = sparse.csr_matrix(parts, shape=found.shape)
         elif kind == 2:
             found.data[:] = 0
+        elif kind == 3 and len(A):
+            found.indptr[r.randrange(len(A)) + 1] = r.choice([-1, 99, 2**31 - 1])
         elif found.nnz:
-            found.indices[r.randrange(found.nnz)] = r.choice([-1, 99, 2**31 - 1, -(2**31)])
+            found = r.choice([found, found, found.tocsc(), found.tobsr()])
+            found.indices[r.randrange(len(found.indices))] = r.choice([-1, 99, 2**31 - 1, -(2**31)])
         return found
 
     def targets(self, n):

@@ -281,6 +281,8 @@ class Workers:
         config: AbstractContextManager[Any],
         options: dict[str, Any],
     ) -> Iterator[Outcome]:
+        from multiprocessing import TimeoutError as WorkersTimeout
+
         from joblib import Parallel, delayed
 
         name = uuid4().hex
@@ -310,7 +312,7 @@ class Workers:
                                 yield outcome
                             if patient:  # from one outcome to the next
                                 parallel.timeout = end.patience()
-                except TimeoutError:  # joblib has ended the workers
+                except (TimeoutError, WorkersTimeout):  # joblib has ended the workers
                     ended = SolveStatus.TIME_LIMIT
                 if ended is not None:
                     break
