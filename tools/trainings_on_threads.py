@@ -20,6 +20,8 @@ KINDS = [
     {"C": 10, "solver": "irwls", "working_set": 60, "precision": "double"},
     {"C": 1, "kernel_type": 0, "solver": "crsvm"},
     {"C": 1, "solver": "crsvm", "rank": 30},
+    {"C": 10, "folds": 12},
+    {"svm_type": 3, "C": 2, "folds": 12},
 ]
 
 
@@ -31,7 +33,11 @@ def data(n=2000, k=4):
 
 
 def work(X, y, options, threads):
-    """All that a training and a prediction give, as bytes."""
+    """All that a training and a prediction give, or the folds of a cross-validation, as bytes."""
+    if "folds" in options:
+        settings = {name: value for name, value in options.items() if name != "folds"}
+        found = libsvmx.cross_validate(X, y, options["folds"], seeder="none", threads=threads, **settings)
+        return found.predictions.tobytes(), np.asarray(found.decision_values).tobytes()
     model = libsvmx.train(X, y, threads=threads, **options)
     values = libsvmx.decision_values(model, X)
     return bytes(memoryview(np.ascontiguousarray(model.coef))), np.asarray(values).tobytes()
