@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from os.path import dirname, exists
 
-from libsvmx._typing import TYPE_CHECKING
+TYPE_CHECKING = False  # but for type checkers, which know the name; nothing else is imported before the hand-over
 
 if TYPE_CHECKING:
     from typing import Any

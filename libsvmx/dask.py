@@ -16,12 +16,12 @@ Needs ``pip install libsvmx[dask]`` here and on the workers.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from glob import glob
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.records import replace
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFeatures
 from libsvmx._train.cluster.low_rank import LowRankFeatures

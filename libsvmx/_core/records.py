@@ -58,7 +58,11 @@ else:
         return tuple(of.__record_fields__.values())
 
     def replace(of, **changes):
-        """A record with other values of some fields."""
+        """A record, or any dataclass, with other values of some fields."""
+        if not hasattr(of, "__record_fields__"):
+            import dataclasses
+
+            return dataclasses.replace(of, **changes)
         return type(of)(**{**{name: getattr(of, name) for name in of.__record_fields__}, **changes})
 
     def record(frozen=False, slots=False, eq=True, kw_only=False):
@@ -98,7 +102,8 @@ else:
         compared = [one.name for one in known.values() if one.compare]
         methods = {
             "__record_fields__": known,
-            "__dataclass_fields__": _DataclassFields(),
+            "__dataclass_fields__": _AsDataclass("__dataclass_fields__", frozen, eq),
+            "__dataclass_params__": _AsDataclass("__dataclass_params__", frozen, eq),
             "__match_args__": tuple(one.name for one in known.values() if not one.kw_only),
             "__init__": _init(cls, known, frozen),
             "__repr__": _repr,
@@ -157,8 +162,11 @@ else:
         for name, value in zip(self.__record_fields__, state, strict=True):
             object.__setattr__(self, name, value)
 
-    class _DataclassFields:
-        """The fields of a record for the functions of ``dataclasses``, made when one of them asks."""
+    class _AsDataclass:
+        """An attribute that a dataclass has, made when somebody asks: the functions of ``dataclasses``, or Dask."""
+
+        def __init__(self, name, frozen, eq):
+            self.name, self.frozen, self.eq = name, frozen, eq
 
         def __get__(self, of, cls):
             import dataclasses
@@ -170,4 +178,5 @@ else:
                     default = {"default_factory": one.default_factory}
                 more = {"compare": one.compare, "metadata": one.metadata, "kw_only": one.kw_only}
                 found.append((one.name, one.annotation, dataclasses.field(**default, **more)))
-            return dataclasses.make_dataclass(cls.__name__, found).__dataclass_fields__
+            same = dataclasses.make_dataclass(cls.__name__, found, frozen=self.frozen, eq=self.eq)
+            return getattr(same, self.name)

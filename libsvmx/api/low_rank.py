@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.lowrank import features_of
 from libsvmx._solvers.interior_point.settings import CRSVM

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from libsvmx._core.records import replace
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating import state
 from libsvmx._train.updating.from_model import completed, state_of_model

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from ctypes import CFUNCTYPE, c_char_p
-from dataclasses import replace
 from enum import IntEnum
 from typing import Any, ClassVar, cast
 
+from libsvmx._core.records import replace
 from libsvmx._train.parameter import Parameter
 from libsvmx.compat.handles import Handle
 from libsvmx.enums import KernelType, SvmType

@@ -11,7 +11,6 @@ import ctypes
 import sys
 from collections.abc import Callable, Sequence
 from ctypes import c_double
-from dataclasses import replace
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 import numpy as np
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import replace
 from libsvmx._train.model import Model
 from libsvmx._train.problem import Problem
 from libsvmx.compat.handles import Handle, contents_of

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from libsvmx._core.records import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

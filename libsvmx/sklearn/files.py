@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._core.records import replace
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.sklearn.class_order import with_sorted_classes

@@ -7,11 +7,11 @@ Codes are given in the order in which classes come, and stay what they are; ``la
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.records import replace
 from libsvmx._train.limits import limited
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.from_model import state_at

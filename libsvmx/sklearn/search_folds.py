@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import isfinite
 from time import perf_counter
@@ -25,6 +25,7 @@ from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
 from libsvmx._core.rand import Rand
+from libsvmx._core.records import replace
 from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import predict_labels
 from libsvmx._train.problem import Problem

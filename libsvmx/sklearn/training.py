@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import replace
 from libsvmx._train import limits
 from libsvmx._train.checks import check_problem
 from libsvmx._train.observer import Forwarding

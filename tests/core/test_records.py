@@ -151,3 +151,10 @@ def test_named_tuples():
     assert pickle.loads(pickle.dumps(pair)) == pair
     with pytest.raises(TypeError):
         Pair(1)
+
+
+def test_dask_takes_a_record_for_a_dataclass():
+    tokenize = pytest.importorskip("dask.tokenize").tokenize
+    from libsvmx import CRSVM
+
+    assert tokenize(CRSVM(rank=3)) == tokenize(CRSVM(rank=3)) != tokenize(CRSVM(rank=4))

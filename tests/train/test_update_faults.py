@@ -124,7 +124,6 @@ def test_a_target_that_is_nan():
         ({"svm_type": SvmType.NU_SVR}, "nu formulations"),
         ({"kernel_type": KernelType.PRECOMPUTED}, "precomputed"),
         ({"probability": True}, "probability"),
-        ({"weights": {1: 0.0}}, "weight 0"),
     ],
 )
 def test_states_that_cannot_be_kept(options, message):

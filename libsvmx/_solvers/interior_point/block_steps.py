@@ -19,11 +19,12 @@ r_sv is written s alpha + c_s and r_xiu as xi u + c_u, with c = 0 for the predic
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.interior_point.constraint_reduction import RankedClass, quantile_sketch
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Collection
-from dataclasses import replace
 from itertools import pairwise
 from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.records import replace
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.formulation import coefficient_sums

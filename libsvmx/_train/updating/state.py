@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from operator import index as whole_number
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.records import replace
 from libsvmx._train import folds
 from libsvmx._train.assembly import assemble_classifier, assemble_single
 from libsvmx._train.checks import check_problem

@@ -10,10 +10,11 @@ the other side.
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
+from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.smo import growing
 from libsvmx._train import folds

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import isnan
 from typing import TYPE_CHECKING
 
+from libsvmx._core.records import replace
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:

@@ -14,11 +14,12 @@ Nothing here prints or knows files.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
 from libsvmx._core.rand import Rand
+from libsvmx._core.records import replace
 from libsvmx._train.checks import check_problem
 from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores

@@ -9,11 +9,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse, ramp, take_int32
 from libsvmx._core.buffers import filled, not_done, zeros
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem

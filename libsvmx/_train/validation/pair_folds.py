@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from math import nan
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.records import replace
 from libsvmx._train import folds, prediction
 from libsvmx._train.assembly import assemble_classifier
 from libsvmx._train.limits import ask
