@@ -56,6 +56,12 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
             raise
         complain(command, "out of memory")
         return FAILURE
+    except ImportError as error:
+        # of a module that is loaded when it is wanted: the loader's words where it has no memory for one
+        if "failed to map segment" not in str(error) and "annot allocate memory" not in str(error):
+            raise
+        complain(command, "out of memory")
+        return FAILURE
     except KeyboardInterrupt:
         die_by(signal.SIGINT)
     except Ended as end:
