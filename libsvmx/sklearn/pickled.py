@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from inspect import Parameter
 from typing import Any
 
@@ -32,6 +33,13 @@ class Pickled:
         with config_context(enable_metadata_routing=True):
             for method, requested in requests.items():
                 getattr(self, f"set_{method}_request")(**requested)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """A copy in this process has requested metadata as they are; in scikit-learn 1.8 they know their estimator."""
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        copied.__dict__.update(deepcopy(self.__dict__, memo))
+        return copied
 
 
 def known_parameters(kind: type) -> dict[str, Any]:
