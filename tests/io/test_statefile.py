@@ -216,6 +216,18 @@ def test_lengths_that_no_memory_holds(saved, refused):
     refused(closed(broken, raw=raw), "longer than the file")
 
 
+@pytest.mark.filterwarnings("default::libsvmx.ConvergenceWarning")
+@pytest.mark.parametrize("svm_type", [0, 3])
+def test_sums_beyond_the_largest_double(svm_type, tmp_path):
+    """The same point with both labels: every alpha moves to C."""
+    state = libsvmx.train([[1.0]] * 4, [1, -1, 1, -1], svm_type=svm_type, C=1e308, max_iter=100, keep_state=True)
+    path = str(tmp_path / "state")
+    state.save(path)
+    restored = State.load(path).model.coef
+    assert np.isfinite(restored).all()
+    assert np.abs(restored).max() > 1e307
+
+
 DESCRIPTIONS = [
     (lambda d: d.pop("binaries"), "lacks a key"),
     (lambda d: d.update(more=1), "lacks a key"),

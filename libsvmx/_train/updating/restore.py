@@ -142,14 +142,17 @@ def feasible(pair: Pair, beta: FloatArray, lower: FloatArray, upper: FloatArray,
     """beta within its bounds (ndarrays of float64, shape (variables,)). Raises DataError where it is not even near."""
     if not np.isfinite(beta).all():
         raise DataError(f"a coefficient of {called(pair)} is not finite")
-    excess = np.maximum(lower - beta, beta - upper) - BEYOND * (upper - lower)
+    # in units of the largest of them: sums of what is near the largest double would not be finite
+    unit = max(float(np.abs(array).max(initial=abs(total))) for array in (beta, lower, upper)) or 1.0
+    scaled, least, most = beta / unit, lower / unit, upper / unit
+    excess = np.maximum(least - scaled, scaled - most) - BEYOND * (most - least)
     worst = int(excess.argmax())
     if excess[worst] > 0:
         raise DataError(
             f"coefficient {beta[worst]:.17g} of {called(pair)} is not between {lower[worst]:g} and {upper[worst]:g}"
         )
-    if abs(beta.sum() - total) > UNBALANCED * (np.abs(beta).sum() + abs(total)):
-        raise DataError(f"the coefficients of {called(pair)} add up to {beta.sum():g}, not to {total:g}")
+    if abs(scaled.sum() - total / unit) > UNBALANCED * (np.abs(scaled).sum() + abs(total / unit)):
+        raise DataError(f"the coefficients of {called(pair)} add up to {float(scaled.sum()) * unit:g}, not to {total:g}")
     clipped: FloatArray = np.clip(beta, lower, upper)
     return clipped
 
