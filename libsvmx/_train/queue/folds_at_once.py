@@ -10,9 +10,10 @@ from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, probability
+from libsvmx._train.assembly import used_rows
 from libsvmx._train.observer import Remark, hears
-from libsvmx._train.prediction import labels_of
-from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs
+from libsvmx._train.prediction import labels_of, most_probable
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs, tell_of_classes
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
@@ -125,10 +126,10 @@ class WaitingFold:
         values = queue.fold_values(self.number)
         if self.pairs is None:
             return FoldResult(labels_of(self.param, (), values, n), values, [], [queue.tell(self.first, observer)])
-        self.warn(observer)
+        tell_of_classes(self.labels, self.start, self.param, observer)
         found = self.pairs.collect(observer)
         if hears(observer, "total_sv"):
-            observer.total_sv(self.count_sv(found.betas))
+            observer.total_sv(sum(used_rows(found.betas, self.start)))
         if found.sigmoids is None:
             return FoldResult(labels_of(self.param, self.labels, values, n), values, self.labels, found.reports)
         a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
@@ -137,28 +138,4 @@ class WaitingFold:
         estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
         if unfinished:
             observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
-        predicted = zeros("d", n)
-        for i in range(n):
-            row = list(estimates[i * k : (i + 1) * k])
-            predicted[i] = self.labels[row.index(max(row))]
-        return FoldResult(predicted, values, self.labels, found.reports)
-
-    def warn(self, observer: Observer) -> None:
-        """Of what a classifier of so few classes or rows is like."""
-        if len(self.labels) == 1:
-            observer.remark(Remark.ONE_CLASS)
-        if self.param.probability:
-            sizes = [end - begin for begin, end in pairwise(self.start)]
-            rare = [str(label) for label, size in zip(self.labels, sizes, strict=True) if size < INNER_FOLDS]
-            if rare:
-                observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
-
-    def count_sv(self, betas: list[Buffer]) -> int:
-        """Rows with a coefficient in any pair."""
-        used = bytearray(len(self.grouped))
-        at = 0
-        for i in range(len(self.labels)):
-            for j in range(i + 1, len(self.labels)):
-                folds.mark_used(used, betas[at], self.start[i], self.start[i + 1], self.start[j])
-                at += 1
-        return sum(used)
+        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, found.reports)

@@ -13,6 +13,7 @@ from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
+    from libsvmx._train.parameter import Parameter
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
@@ -27,6 +28,16 @@ class Pairs(NamedTuple):
     reports: list[SolveReport]
     sigmoids: list[tuple[float, float]] | None
     not_begun: int
+
+
+def tell_of_classes(labels: list[int], start: list[int], param: Parameter, observer: Observer) -> None:
+    """Remarks on what a classifier of so few classes or rows is like; arguments as of ``folds.group_classes``."""
+    if len(labels) == 1:
+        observer.remark(Remark.ONE_CLASS)
+    if param.probability:
+        rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < INNER_FOLDS]
+        if rare:
+            observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
 
 
 class QueuedPairs:
