@@ -24,7 +24,7 @@ Before = dict[str, tuple[Any, int]]
 
 def of_each_thread(library: Any) -> bool:
     """Whether each thread has its own number of threads of a BLAS."""
-    return library.internal_api == "openblas" and library.threading_layer == "openmp"
+    return bool(library.internal_api == "openblas" and library.threading_layer == "openmp")
 
 
 def let_set(library: Any) -> None:
