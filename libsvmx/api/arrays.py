@@ -248,14 +248,19 @@ def gamma_of(name: str, X: Any) -> float:
     columns = matrix.n_columns
     if name == "auto":
         return 1.0 / columns
-    # each sum as scikit-learn has it, for its bits
     if hasattr(X, "tocsr") or not is_table(X):
-        csr = matrix.tocsr()
-        variance = float(csr.multiply(csr).mean() - csr.mean() ** 2)
-    else:
-        del matrix
-        variance = float(np.ascontiguousarray(numbers_of(X, "X")).var())
-    return 1.0 / (columns * variance) if variance > 0 else 1.0
+        return scaled_gamma(matrix.tocsr())
+    del matrix
+    return scaled_gamma(np.ascontiguousarray(numbers_of(X, "X")))
+
+
+def scaled_gamma(X: Any) -> float:
+    """1 / (columns * variance of X), 1 where nothing varies, with each sum as scikit-learn has it, for its bits.
+
+    X is an ndarray of float64 or a compressed matrix of SciPy, whose variance may be rounded to less than 0.
+    """
+    variance = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "tocsr") else X.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def seed_of(random_state: int | None) -> int:

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._train.model import by_function
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
@@ -181,17 +182,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         return codes[order].astype(np.float64), order
 
     def _coefficients_by_function(self) -> FloatArray:
-        """Of pair (i, j) the vectors of class i have their coefficients in row j - 1, those of j in row i."""
-        coef = super()._coefficients_by_function()
-        k = len(self.classes_)
-        if k == 2:
-            return coef
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        beta = np.zeros((k * (k - 1) // 2, coef.shape[1]))
-        for f, (i, j) in enumerate(combinations(range(k), 2)):
-            for row, c in ((j - 1, i), (i, j)):
-                beta[f, ends[c] : ends[c + 1]] = coef[row, ends[c] : ends[c + 1]]
-        return beta
+        return by_function(super()._coefficients_by_function(), self.n_support_)
 
 
 class SVC(BaseClassifier):
