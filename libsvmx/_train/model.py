@@ -217,7 +217,7 @@ STATE_VERSION = 2
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
 
 
-def by_function(table: FloatArray, sizes: Sequence[int]) -> FloatArray:
+def by_function(table: FloatArray, sizes: Sequence[int] | IntArray) -> FloatArray:
     """Coefficients of the support vectors in each decision function, shape (number of pairs, n_sv).
 
     ``table``: as ``Model.sv_coef``, where of pair (i, j) the vectors of class i have their coefficients in row j - 1,

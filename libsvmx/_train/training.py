@@ -23,7 +23,7 @@ from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.folds_at_once import at_once, solved_folds
+from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs, tell_of_classes
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
@@ -353,9 +353,10 @@ def each_fold(
     kernels: KernelProvider,
 ) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
-    if at_once(problem, param, len(bounds) - 1, observer, kernels):
+    queue = queue_of_folds(problem, param, len(bounds) - 1, observer, kernels)
+    if queue:
         costs_of = partial(class_costs, param=param, observer=observer)
-        for fold in solved_folds(problem, param, order, bounds, rand, observer, kernels, costs_of):
+        for fold in solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of):
             yield fold.predicted
         return
     for begin, end in pairwise(bounds):

@@ -39,7 +39,7 @@ class Pickled:
         copied = type(self).__new__(type(self))
         copied.__dict__.update(self.__dict__)
         if "_kept" in self.__dict__:
-            copied._kept = deepcopy(self.__dict__["_kept"])
+            copied.__dict__["_kept"] = deepcopy(self.__dict__["_kept"])
         return copied
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

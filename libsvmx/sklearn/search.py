@@ -225,7 +225,7 @@ def _axis(name: str, given: Any, first: int) -> list[Any]:
     """The values of an axis; of a number so many powers of 4 from 2^first on. Raises ValueError."""
     if isinstance(given, Integral):
         most = (MAX_EXPONENT - first) // STEP + 1
-        if given > most:
+        if int(given) > most:
             raise ValueError(f"{name} may be at most {most}, as 4 times the last value is too large, not {given}")
         return [2.0 ** (first + STEP * k) for k in range(int(given))]
     values: Sequence[Any] = list(given)

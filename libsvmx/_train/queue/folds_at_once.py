@@ -15,6 +15,7 @@ from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of, most_probable
 from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs, tell_of_classes
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,10 +44,10 @@ class FoldResult(NamedTuple):
     reports: list[SolveReport]
 
 
-def at_once(
+def queue_of_folds(
     problem: Problem, param: Parameter, n_folds: int, observer: Observer, kernels: KernelProvider
 ) -> SolveQueue | None:
-    """A queue for the first folds, None if they are to be solved in turn."""
+    """A queue for so many folds, None if they are to be solved in turn."""
     if problem.sample_weight is not None or not all(param.C * weight > 0 for _, weight in param.weights):
         return None  # of the rows of a fold, some may not count
     if param.probability and not param.svm_type.is_classification:
@@ -61,6 +62,7 @@ def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
 
 
 def solved_folds(
+    queue: SolveQueue,
     problem: Problem,
     param: Parameter,
     order: Buffer,
@@ -72,19 +74,16 @@ def solved_folds(
 ) -> Iterator[FoldResult]:
     """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
 
-    ``costs_of``: C of each of some classes.
+    ``queue``: of ``queue_of_folds``, empty; ``costs_of``: C of each of some classes.
     """
     members = kernels.members(problem)
-    intervals = list(pairwise(bounds))
-    while intervals:
-        queue = at_once(problem, param, len(bounds) - 1, observer, kernels)
-        assert queue is not None
-        waiting: list[WaitingFold] = []
-        while intervals and (not waiting or queue.n_rows < MOST_ROWS):
-            waiting.append(WaitingFold(queue, problem, param, members, order, *intervals.pop(0), rand, costs_of))
-        queue.run(thread_count(param.threads))
-        for fold in waiting:
-            yield fold.result(observer)
+    waiting: list[WaitingFold] = []
+    for begin, end in pairwise(bounds):
+        waiting.append(WaitingFold(queue, problem, param, members, order, begin, end, rand, costs_of))
+        if queue.n_rows >= MOST_ROWS or end == bounds[-1]:
+            queue.run(thread_count(param.threads))
+            yield from (fold.result(observer) for fold in waiting)
+            queue, waiting = queue.another(), []
 
 
 class WaitingFold:
@@ -117,15 +116,13 @@ class WaitingFold:
             solves = [solve for _, solve in self.pairs.solves]
         else:
             self.grouped, self.start, solves = rows, [0, len(rows)], [queue.add(rows, -1, 0.0, 0.0)]
-        self.end = queue.n_tasks
         queue.add_fold(self.grouped, self.start, solves, held_out)
 
     def result(self, observer: Observer) -> FoldResult:
         """What came of it; the observer is told of it. Raises Stopped if it was not finished."""
         queue, n, k = self.queue, self.n_held, len(self.labels)
-        finished = all(map(queue.went_well, range(self.first, self.end)))
-        if queue.stopped and (not finished or self.param.probability):  # sigmoids come last
-            raise Stopped(queue.stopped)
+        if not queue.fold_is_done(self.number) or (self.pairs and not self.pairs.have_sigmoids()):
+            raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
         values = queue.fold_values(self.number)
         if self.pairs is None:
             return FoldResult(labels_of(self.param, (), values, n), values, [], [queue.tell(self.first, observer)])

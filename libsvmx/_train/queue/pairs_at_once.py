@@ -77,10 +77,14 @@ class QueuedPairs:
                 queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds)
             self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j])))
 
+    def have_sigmoids(self) -> bool:
+        """Whether the sigmoids that were asked for are there: the queue was not stopped before."""
+        return all(map(self.queue.sigmoid_is_done, self.sigmoids or ()))
+
     def collect(self, observer: Observer) -> Pairs:
         """The results, once the queue has run; the observer is told of them in LIBSVM's order."""
         queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
-        found = Pairs([], [], [] if self.sigmoids is not None and not queue.stopped else None, 0)
+        found = Pairs([], [], [] if self.sigmoids is not None and self.have_sigmoids() else None, 0)
         not_begun = 0
         for k, (first, solve) in enumerate(self.solves):
             for inner in range(first, solve):
