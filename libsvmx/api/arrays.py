@@ -134,6 +134,10 @@ def from_scipy(X: Any) -> CsrMatrix:
     n, columns = shape
     if columns >= MAX_INDEX:
         raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
+    if not all(part.ndim == 1 and np.can_cast(part.dtype, np.int64) for part in (csr.indptr, csr.indices)):
+        raise DataError(
+            f"X is no matrix of {n} rows: its indptr and indices must be whole numbers, one after the other"
+        )
     ptr = np.asarray(csr.indptr, dtype=np.int64)
     if ptr.shape != (n + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any() or ptr[-1] > len(csr.indices):
         raise DataError(f"X is no matrix of {n} rows: its indptr does not ascend from 0 to its number of indices")

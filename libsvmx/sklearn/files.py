@@ -134,8 +134,8 @@ class LibsvmFiles:
         if n_features is not None:
             if not isinstance(n_features, Integral) or not model.n_features <= n_features < 2**31:
                 raise ValueError(
-                    f"n_features must be a whole number from {model.n_features}, what the support vectors need, to "
-                    f"2^31 - 1, not {n_features!r}"
+                    f"n_features must be a whole number from {model.n_features}, the columns that the support "
+                    f"vectors need, to 2^31 - 1, not {n_features!r}"
                 )
             model = replace(model, columns=int(n_features))
         made.n_features_in_ = model.n_features
