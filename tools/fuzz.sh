@@ -15,6 +15,8 @@ cpu() { # sets `used`: seconds of processor time of all that has ended. In a sub
     times >"$clock"
     used=$(tail -n 1 "$clock" | tr 'ms' '  ' | awk '{printf "%d", $1 * 60 + $2 + $3 * 60 + $4}')
 }
+log=build/fuzz/build.log
+bash tools/sanitize.sh --collect-only tests/fuzz >"$log" 2>&1 || { tail -n 5 "$log"; exit 1; } # nothing can run
 limit=$(awk "BEGIN {printf \"%d\", $hours * 3600}")
 rounds=0 failed=0 used=0
 while [ "$used" -lt "$limit" ]; do

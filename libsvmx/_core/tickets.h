@@ -1,4 +1,5 @@
-/* Which of many pieces of work is next, and whether there is reason to go on: shared by the threads that do them. */
+/* Which of many pieces of work is next, whether there is reason to go on, and who has done the last of some of them: shared
+   by the threads that do them. */
 #ifndef SVMX_TICKETS_H
 #define SVMX_TICKETS_H
 
@@ -10,13 +11,21 @@ typedef struct {
     _Atomic int64_t next;
     _Atomic int over;
 } svmx_tickets;
+typedef struct {
+    _Atomic int left;
+} svmx_countdown;
 #define svmx_draw(tickets) atomic_fetch_add(&(tickets)->next, 1)
+#define svmx_left_before(count) atomic_fetch_sub(&(count)->left, 1)
 #else
 typedef struct {
     int64_t next;
     int over;
 } svmx_tickets;
+typedef struct {
+    int left;
+} svmx_countdown;
 #define svmx_draw(tickets) ((tickets)->next++)
+#define svmx_left_before(count) ((count)->left--)
 #endif
 
 /* The number of the next piece of work. */
@@ -31,12 +40,6 @@ static void svmx_begin_tickets(svmx_tickets *tickets)
     tickets->over = 0;
 }
 
-/* Other pieces of work. */
-static void svmx_renew_tickets(svmx_tickets *tickets)
-{
-    tickets->next = 0;
-}
-
 /* Nobody is to go on. */
 static void svmx_end_tickets(svmx_tickets *tickets)
 {
@@ -46,6 +49,17 @@ static void svmx_end_tickets(svmx_tickets *tickets)
 static int svmx_tickets_over(svmx_tickets *tickets)
 {
     return tickets->over;
+}
+
+static void svmx_begin_countdown(svmx_countdown *count, int n)
+{
+    count->left = n;
+}
+
+/* After one of n pieces: whether it was the last. What was written by those who did the others can be read then. */
+static int svmx_counted_down(svmx_countdown *count)
+{
+    return svmx_left_before(count) == 1;
 }
 
 #endif

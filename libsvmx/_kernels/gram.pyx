@@ -17,8 +17,6 @@ from libsvmx._kernels.kernel cimport Kernel, Targets
 
 # Following one swap of positions, in nanoseconds, and gathering a value.
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
-# Rows computed between two questions.
-cdef Py_ssize_t ROWS_AT_ONCE = SVMX_SOURCES
 
 
 cdef class Gram:

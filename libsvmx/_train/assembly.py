@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled
 from libsvmx._train import folds
@@ -40,11 +42,7 @@ def assemble_classifier(
 ) -> Model:
     """The model of all pairs (0, 1), (0, 2), …; ``classes`` as of folds.group_classes, each beta by class."""
     labels, start, order = classes
-    k = len(labels)
-    used = bytearray(len(problem))
-    pairs = ((i, j) for i in range(k) for j in range(i + 1, k))
-    for (i, j), beta in zip(pairs, betas, strict=True):
-        folds.mark_used(used, beta, start[i], start[i + 1], start[j])
+    k, used = len(labels), used_rows(betas, start)
     positions = marked(used)
     rows = take_int32(order, positions)
     return Model(
@@ -59,3 +57,11 @@ def assemble_classifier(
         columns=columns_of(problem.matrix, param),
         reports=tuple(reports),
     )
+
+
+def used_rows(betas: list[Buffer], start: list[int]) -> bytearray:
+    """1 for each row with a coefficient in any pair, else 0; rows by class, as ``start`` of ``folds.group_classes``."""
+    used = bytearray(start[-1])
+    for (i, j), beta in zip(combinations(range(len(start) - 1), 2), betas, strict=True):
+        folds.mark_used(used, beta, start[i], start[i + 1], start[j])
+    return used

@@ -51,20 +51,22 @@ class KernelProvider:
 
     Attributes
     ----------
-    whole : Kernel                    of all the rows, made with the first part
+    whole : Kernel                    of all the rows, made with the first part or queue
+    prepared : bool                   it is known whether rows are shared
     shared : SharedRows or None
     gram : Gram or None               all kernel values, once a queue was made
     feature_map : FeatureMap or None       what solver crsvm has instead of kernel rows
     budget_bytes : float              for the rows of a solve itself
     """
 
-    __slots__ = ("budget_bytes", "feature_map", "gram", "number", "request", "rows", "shared", "whole")
+    __slots__ = ("budget_bytes", "feature_map", "gram", "number", "prepared", "request", "rows", "shared", "whole")
 
     def __init__(
         self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
     ):
         self.request = (problem, param, groups, repeated)
         self.whole: Kernel | None = None
+        self.prepared = False
         self.shared: SharedRows | None = None
         self.feature_map: FeatureMap | None = None
         self.gram: Gram | None = None
@@ -74,7 +76,7 @@ class KernelProvider:
         """Make the kernel of all the rows, and what is shared."""
         problem, _, groups, repeated = self.request
         starts = groups[0] if groups else [0, len(problem)]
-        whole = self.whole or self.make_whole()
+        whole, self.prepared = self.whole or self.make_whole(), True
         self.shared = self.worth_sharing(whole, starts, repeated)
         if self.shared:
             self.budget_bytes -= self.shared.most_bytes
@@ -156,6 +158,6 @@ class KernelProvider:
 
     def of_rows(self, rows: Buffer) -> tuple[Kernel, float]:
         """The same of rows of the matrix."""
-        whole = self.whole or self.prepare()
+        whole = self.whole if self.whole and self.prepared else self.prepare()
         members = take_int32(self.number, rows)
         return self.shared.part(members) if self.shared else whole.part(members), self.budget_bytes

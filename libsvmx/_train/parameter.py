@@ -158,9 +158,13 @@ CONVERTED: dict[str, type] = {
 
 def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
     """A formulation or kernel by its number, its name, or its name in model files. Raises ParameterError."""
-    names = {key.lower(): known for known in kind for key in (known.name, getattr(known, "keyword", known.name))}
+    if type(given) is kind:
+        return given
     try:
         if isinstance(given, str):
+            names = {
+                key.lower(): known for known in kind for key in (known.name, getattr(known, "keyword", known.name))
+            }
             return names[given.lower().replace("-", "_")]
         return kind(given)
     except (KeyError, ValueError):

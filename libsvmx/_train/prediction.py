@@ -173,6 +173,15 @@ def labels_of(param: Parameter, labels: Sequence[int], values: Buffer, n: int) -
     return out
 
 
+def most_probable(labels: Sequence[int], estimates: Buffer, n: int) -> Buffer:
+    """The label of the most probable class of each of n rows, the first of equal ones; float64, shape (n,)."""
+    out, k = zeros("d", n), len(labels)
+    for i in range(n):
+        row = list(estimates[i * k : (i + 1) * k])
+        out[i] = labels[row.index(max(row))]
+    return out
+
+
 def predict_probability(
     model: Model, tests: CsrMatrix, rows: Buffer, predictor: Predictor | None = None
 ) -> tuple[Buffer, Buffer, int]:
@@ -199,9 +208,4 @@ def predict_probability(
         return labels_of(model.param, model.class_labels or (), values, n), estimates, 0
     k = model.nr_class
     estimates, unfinished = probability.class_probabilities(values, n, k, model.sigmoid_a, model.sigmoid_b)
-    out = zeros("d", n)
-    labels = model.class_labels or ()
-    for i in range(n):
-        row = list(estimates[i * k : (i + 1) * k])
-        out[i] = labels[row.index(max(row))]
-    return out, estimates, unfinished
+    return most_probable(model.class_labels or (), estimates, n), estimates, unfinished

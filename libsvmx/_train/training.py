@@ -23,8 +23,8 @@ from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.folds_at_once import at_once, solved_folds
-from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs
+from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs, tell_of_classes
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
@@ -208,12 +208,7 @@ def train_classifier(
     """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, ``warm``: as there."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
-    if k == 1:
-        observer.remark(Remark.ONE_CLASS)
-    if param.probability:
-        rare = [str(labels[c]) for c in range(k) if start[c + 1] - start[c] < INNER_FOLDS]
-        if rare:
-            observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
+    tell_of_classes(labels, start, param, observer)
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, n_pairs = (labels, start, order), k * (k - 1) // 2
@@ -358,9 +353,10 @@ def each_fold(
     kernels: KernelProvider,
 ) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
-    if at_once(problem, param, len(bounds) - 1, observer, kernels):
+    queue = queue_of_folds(problem, param, len(bounds) - 1, observer, kernels)
+    if queue:
         costs_of = partial(class_costs, param=param, observer=observer)
-        for fold in solved_folds(problem, param, order, bounds, rand, observer, kernels, costs_of):
+        for fold in solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of):
             yield fold.predicted
         return
     for begin, end in pairwise(bounds):

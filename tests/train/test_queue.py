@@ -14,8 +14,10 @@ from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.gram import Gram
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._train import kernel_provider
+from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
+from libsvmx._train.probability import fit_sigmoid
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.solve_queue import SolveQueue
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
@@ -155,6 +157,91 @@ def test_a_queue_that_is_stopped_keeps_what_is_done():
     ]
 
 
+class Counting(Observer):
+    """Says to stop at the n-th question; counts them."""
+
+    def __init__(self, n=0):
+        self.n, self.asked = n, 0
+
+    def should_stop(self):
+        self.asked += 1
+        return self.asked == self.n
+
+
+def wide_problem():
+    """Rows of 2,000 features: decision values are most of the work."""
+    draw = random.Random(1)
+    matrix = data.from_rows([(j, draw.random()) for j in range(1, 2001)] for _ in range(120))
+    return Problem(matrix, filled("d", [1.0, -1.0] * 60)), Parameter(C=8.0, gamma=1e-3)
+
+
+@pytest.mark.parametrize("as_fold", [True, False])
+def test_decision_values_can_be_stopped(as_fold):
+    problem, param = wide_problem()
+    rows, held = filled("i", range(60)), filled("i", range(60, 120))
+
+    def run(observer):
+        queue = queue_of(problem, param, observer)
+        solve = queue.add(rows, 30, 8.0, 8.0, None if as_fold else held)
+        if as_fold:
+            queue.add_fold(rows, [0, 30, 60], [solve], held)
+        queue.run(1)
+        assert queue.went_well(solve)
+        return queue
+
+    through, bare = Counting(), Counting()
+    assert run(through).stopped is None
+    queue = queue_of(problem, param, bare)
+    queue.add(rows, 30, 8.0, 8.0)
+    queue.run(1)
+    assert through.asked > bare.asked + 10
+    queue = run(Counting(through.asked - 5))
+    assert queue.stopped == SolveStatus.INTERRUPTED
+    if as_fold:
+        assert not queue.fold_is_done(0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_folds_that_are_done_are_kept_when_a_queue_is_stopped(threads):
+    problem, param = problem_of("heart_scale")
+    held = filled("i", range(40))
+    rows = filled("i", range(40, 270))
+
+    def run(observer):
+        queue = queue_of(problem, param, observer)
+        for _ in range(60):
+            queue.add_fold(rows, [0, 115, 230], [queue.add(rows, 115, 1000.0, 1000.0)], held)
+        queue.run(threads)
+        return queue, [bytes(queue.fold_values(f)) for f in range(60) if queue.fold_is_done(f)]
+
+    (_, every), (queue, some) = run(Counting()), run(Counting(40))
+    assert queue.stopped
+    assert len(every) == 60
+    assert 0 < len(some) < 60
+    assert {*some} == {*every}
+
+
+def test_a_sigmoid_of_which_no_fold_has_both_classes():
+    problem, param = problem_of("heart_scale")
+    queue = queue_of(problem, param)
+    queue.add_folds(filled("i", [0, 1]), 1, 1.0, 1.0, filled("i", [0, 1]), [0, 1, 2])
+    assert queue.n_tasks == 0
+    assert not queue.sigmoid_is_done(0)
+    queue.run(1)
+    assert queue.sigmoid_is_done(0)
+    assert queue.sigmoid(0) == fit_sigmoid(filled("d", [-1.0, 1.0]), filled("d", [1.0, -1.0]))
+
+
+def test_rows_are_shared_after_a_queue_too():
+    problem, param = problem_of("heart_scale")
+    kernels = [KernelProvider(problem, param, repeated=True) for _ in range(2)]
+    assert kernels[0].queue(param, Observer(), 100, weighted=False)
+    for provider in kernels:
+        provider.of(problem)
+    assert kernels[1].shared
+    assert kernels[0].shared
+
+
 def test_numbers_out_of_range_are_refused():
     problem, param = problem_of("heart_scale")
     queue = queue_of(problem, param)
@@ -162,3 +249,12 @@ def test_numbers_out_of_range_are_refused():
         queue.add(filled("i", [0, 270]), 1, 1.0, 1.0)
     with pytest.raises(IndexError, match="solve 5 of"):
         queue.was_begun(5)
+    with pytest.raises(IndexError, match="fold 0 of 0"):
+        queue.fold_is_done(0)
+    with pytest.raises(IndexError, match="sigmoid 0 of 0"):
+        queue.sigmoid_is_done(0)
+    rows = filled("i", range(20))
+    solve = queue.add(rows, 10, 1.0, 1.0)
+    queue.add_fold(rows, [0, 10, 20], [solve], rows)
+    with pytest.raises(ValueError, match=f"solve {solve} is of another fold"):
+        queue.add_fold(rows, [0, 10, 20], [solve], rows)

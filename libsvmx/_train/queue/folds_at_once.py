@@ -10,10 +10,12 @@ from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, probability
+from libsvmx._train.assembly import used_rows
 from libsvmx._train.observer import Remark, hears
-from libsvmx._train.prediction import labels_of
-from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs
+from libsvmx._train.prediction import labels_of, most_probable
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs, tell_of_classes
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,10 +44,10 @@ class FoldResult(NamedTuple):
     reports: list[SolveReport]
 
 
-def at_once(
+def queue_of_folds(
     problem: Problem, param: Parameter, n_folds: int, observer: Observer, kernels: KernelProvider
 ) -> SolveQueue | None:
-    """A queue for the first folds, None if they are to be solved in turn."""
+    """A queue for so many folds, None if they are to be solved in turn."""
     if problem.sample_weight is not None or not all(param.C * weight > 0 for _, weight in param.weights):
         return None  # of the rows of a fold, some may not count
     if param.probability and not param.svm_type.is_classification:
@@ -60,6 +62,7 @@ def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
 
 
 def solved_folds(
+    queue: SolveQueue,
     problem: Problem,
     param: Parameter,
     order: Buffer,
@@ -71,19 +74,16 @@ def solved_folds(
 ) -> Iterator[FoldResult]:
     """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
 
-    ``costs_of``: C of each of some classes.
+    ``queue``: of ``queue_of_folds``, empty; ``costs_of``: C of each of some classes.
     """
     members = kernels.members(problem)
-    intervals = list(pairwise(bounds))
-    while intervals:
-        queue = at_once(problem, param, len(bounds) - 1, observer, kernels)
-        assert queue is not None
-        waiting: list[WaitingFold] = []
-        while intervals and (not waiting or queue.n_rows < MOST_ROWS):
-            waiting.append(WaitingFold(queue, problem, param, members, order, *intervals.pop(0), rand, costs_of))
-        queue.run(thread_count(param.threads))
-        for fold in waiting:
-            yield fold.result(observer)
+    waiting: list[WaitingFold] = []
+    for begin, end in pairwise(bounds):
+        waiting.append(WaitingFold(queue, problem, param, members, order, begin, end, rand, costs_of))
+        if queue.n_rows >= MOST_ROWS or end == bounds[-1]:
+            queue.run(thread_count(param.threads))
+            yield from (fold.result(observer) for fold in waiting)
+            queue, waiting = queue.another(), []
 
 
 class WaitingFold:
@@ -116,22 +116,20 @@ class WaitingFold:
             solves = [solve for _, solve in self.pairs.solves]
         else:
             self.grouped, self.start, solves = rows, [0, len(rows)], [queue.add(rows, -1, 0.0, 0.0)]
-        self.end = queue.n_tasks
         queue.add_fold(self.grouped, self.start, solves, held_out)
 
     def result(self, observer: Observer) -> FoldResult:
         """What came of it; the observer is told of it. Raises Stopped if it was not finished."""
         queue, n, k = self.queue, self.n_held, len(self.labels)
-        finished = all(map(queue.went_well, range(self.first, self.end)))
-        if queue.stopped and (not finished or self.param.probability):  # sigmoids come last
-            raise Stopped(queue.stopped)
+        if not queue.fold_is_done(self.number) or (self.pairs and not self.pairs.have_sigmoids()):
+            raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
         values = queue.fold_values(self.number)
         if self.pairs is None:
             return FoldResult(labels_of(self.param, (), values, n), values, [], [queue.tell(self.first, observer)])
-        self.warn(observer)
+        tell_of_classes(self.labels, self.start, self.param, observer)
         found = self.pairs.collect(observer)
         if hears(observer, "total_sv"):
-            observer.total_sv(self.count_sv(found.betas))
+            observer.total_sv(sum(used_rows(found.betas, self.start)))
         if found.sigmoids is None:
             return FoldResult(labels_of(self.param, self.labels, values, n), values, self.labels, found.reports)
         a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
@@ -140,28 +138,4 @@ class WaitingFold:
         estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
         if unfinished:
             observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
-        predicted = zeros("d", n)
-        for i in range(n):
-            row = list(estimates[i * k : (i + 1) * k])
-            predicted[i] = self.labels[row.index(max(row))]
-        return FoldResult(predicted, values, self.labels, found.reports)
-
-    def warn(self, observer: Observer) -> None:
-        """Of what a classifier of so few classes or rows is like."""
-        if len(self.labels) == 1:
-            observer.remark(Remark.ONE_CLASS)
-        if self.param.probability:
-            sizes = [end - begin for begin, end in pairwise(self.start)]
-            rare = [str(label) for label, size in zip(self.labels, sizes, strict=True) if size < INNER_FOLDS]
-            if rare:
-                observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
-
-    def count_sv(self, betas: list[Buffer]) -> int:
-        """Rows with a coefficient in any pair."""
-        used = bytearray(len(self.grouped))
-        at = 0
-        for i in range(len(self.labels)):
-            for j in range(i + 1, len(self.labels)):
-                folds.mark_used(used, betas[at], self.start[i], self.start[i + 1], self.start[j])
-                at += 1
-        return sum(used)
+        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, found.reports)

@@ -13,6 +13,7 @@ from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
+    from libsvmx._train.parameter import Parameter
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
@@ -27,6 +28,16 @@ class Pairs(NamedTuple):
     reports: list[SolveReport]
     sigmoids: list[tuple[float, float]] | None
     not_begun: int
+
+
+def tell_of_classes(labels: list[int], start: list[int], param: Parameter, observer: Observer) -> None:
+    """Remarks on what a classifier of so few classes or rows is like; arguments as of ``folds.group_classes``."""
+    if len(labels) == 1:
+        observer.remark(Remark.ONE_CLASS)
+    if param.probability:
+        rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < INNER_FOLDS]
+        if rare:
+            observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
 
 
 class QueuedPairs:
@@ -66,10 +77,14 @@ class QueuedPairs:
                 queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds)
             self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j])))
 
+    def have_sigmoids(self) -> bool:
+        """Whether the sigmoids that were asked for are there: the queue was not stopped before."""
+        return all(map(self.queue.sigmoid_is_done, self.sigmoids or ()))
+
     def collect(self, observer: Observer) -> Pairs:
         """The results, once the queue has run; the observer is told of them in LIBSVM's order."""
         queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
-        found = Pairs([], [], [] if self.sigmoids is not None and not queue.stopped else None, 0)
+        found = Pairs([], [], [] if self.sigmoids is not None and self.have_sigmoids() else None, 0)
         not_begun = 0
         for k, (first, solve) in enumerate(self.solves):
             for inner in range(first, solve):

@@ -9,12 +9,9 @@ cdef class SolveQueue(TaskList):
     cdef int most_workers
     cdef object error               # what a signal handler or a thread has raised
     cdef readonly object stopped    # SolveStatus, once the call has come to its end
-    cdef double[::1] label          # scratch of the sigmoids
     cdef svmx_tickets tickets
     cdef object crew                # the workers, of which ``worker`` has the addresses
     cdef void **worker
-    cdef void fit(self, int64_t part) noexcept nogil
-    cdef void evaluate(self, int64_t part) noexcept nogil
     cdef void work(self, int64_t part) noexcept with gil
     cdef void look(self) noexcept with gil
     cdef int failed(self, error) except -1

@@ -18,9 +18,8 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_next_ticket, svmx_renew_tickets
-from libsvmx._train.probability cimport fit
-from libsvmx._train.queue.tasks cimport Sigmoid, Task, TaskList
+from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets
+from libsvmx._train.queue.tasks cimport Task, TaskList
 from libsvmx._train.queue.worker cimport Worker
 
 from libsvmx._solvers.control import MARKS
@@ -50,6 +49,11 @@ cdef class SolveQueue(TaskList):
     def __dealloc__(self):
         free(self.worker)
 
+    def another(self):
+        """An empty queue over the same rows."""
+        return SolveQueue(self.gram, self.matrix, self.targets, self.weights if self.weighted else None, self.param,
+                          self.limits, self.most_workers)
+
     def run(self, int threads):
         """Do all that is to be done.
 
@@ -74,14 +78,11 @@ cdef class SolveQueue(TaskList):
             (<Worker>worker).share(&self.tickets)
         for k, value in self.constants:
             self.value[k] = value
-        self.label = zeros("d", 2 * self.n_values)
+        for k in range(self.n_sigmoids):
+            if self.sigmoids[k].n_solves == 0:
+                (<Worker>self.worker[0]).fit(&self.sigmoids[k])
         with nogil:
             pool.run(_work, <void *>self, pool.n, _look)
-            if self.stopped is None and self.error is None:
-                pool.run(_fit, <void *>self, self.n_sigmoids, _look)
-            if self.error is None:
-                svmx_renew_tickets(&self.tickets)
-                pool.run(_evaluate, <void *>self, pool.n if self.n_folds else 0, _look)
         if self.error is not None:
             raise self.error
         self.crew = None  # each of them knows the queue: both would wait for the garbage collector
@@ -94,25 +95,6 @@ cdef class SolveQueue(TaskList):
                 worker.work()
         except BaseException as error:
             self.failed(error)
-
-    cdef void fit(self, int64_t part) noexcept nogil:
-        """One sigmoid."""
-        cdef Sigmoid *sigmoid = &self.sigmoids[part]
-        cdef double *y
-        cdef Py_ssize_t i
-        if sigmoid.n == 0:
-            return
-        y = &self.label[2 * sigmoid.values]
-        for i in range(sigmoid.n):
-            y[i] = 1.0 if i < sigmoid.n_positive else -1.0
-        sigmoid.trouble = fit(sigmoid.n, &self.value[sigmoid.values], y, y + sigmoid.n, &sigmoid.A, &sigmoid.B)
-
-    cdef void evaluate(self, int64_t part) noexcept nogil:
-        """Decision values of folds as they come."""
-        cdef int64_t f = svmx_next_ticket(&self.tickets)
-        while f < self.n_folds:
-            (<Worker>self.worker[part]).evaluate(&self.folds[f])
-            f = svmx_next_ticket(&self.tickets)
 
     cdef int failed(self, error) except -1:
         self.error = self.error or error
@@ -154,14 +136,6 @@ cdef class SolveQueue(TaskList):
 
 cdef void _work(void *queue, int64_t part) noexcept nogil:
     (<SolveQueue>queue).work(part)
-
-
-cdef void _fit(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).fit(part)
-
-
-cdef void _evaluate(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).evaluate(part)
 
 
 cdef void _look(void *queue) noexcept nogil:

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.tickets cimport svmx_countdown
 from libsvmx._kernels.gram cimport Gram
 from libsvmx._train.formulation cimport Formulation, Recovered
 
@@ -13,6 +14,8 @@ cdef struct Task:
     double Cn
     Py_ssize_t out              # of its coefficients; -1 if they are not kept
     Py_ssize_t values           # of the decision values of the rows held out
+    Py_ssize_t sigmoid          # that waits for these; -1 for none
+    Py_ssize_t fold             # that waits for the coefficients; -1 for none
     # what came of it
     Recovered found
     double gap
@@ -31,9 +34,13 @@ cdef struct Sigmoid:
     Py_ssize_t n
     Py_ssize_t n_positive
     Py_ssize_t values           # of the decision values of its rows
+    int n_solves                # inner folds that are solved
+    svmx_countdown left         # of these
+    # what came of it
     double A
     double B
     int trouble
+    bint done
 
 
 cdef struct Fold:
@@ -43,6 +50,8 @@ cdef struct Fold:
     int k                       # classes; 1 for a single function of all rows
     Py_ssize_t n_functions
     Py_ssize_t values           # of decision values, row by row
+    svmx_countdown left         # solves
+    bint done                   # the decision values are there
 
 
 cdef class TaskList:
@@ -66,6 +75,7 @@ cdef class TaskList:
     cdef Fold *folds
     cdef readonly Py_ssize_t n_folds
     cdef Py_ssize_t most_rows       # of a solve
+    cdef Py_ssize_t most_labels     # of a sigmoid
     cdef Py_ssize_t most_functions  # of a fold
     cdef bint predicts              # decision values are wanted
     cdef list constants             # decision values that need no solve: (place, value)

@@ -6,6 +6,7 @@ from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._train.formulation cimport formulation_of
 
 from libsvmx._train.probability import TROUBLES
@@ -64,6 +65,7 @@ cdef class TaskList:
                 raise MemoryError("a queue of solves")
             self.tasks, self.room_for_tasks = <Task *>grown, room
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
+        self.tasks[self.n_tasks].sigmoid = self.tasks[self.n_tasks].fold = -1
         self.n_tasks += 1
         return &self.tasks[self.n_tasks - 1]
 
@@ -76,6 +78,7 @@ cdef class TaskList:
             if grown == NULL:
                 raise MemoryError("a queue of solves")
             self.sigmoids, self.room_for_sigmoids = <Sigmoid *>grown, room
+        memset(&self.sigmoids[self.n_sigmoids], 0, sizeof(Sigmoid))
         self.n_sigmoids += 1
         return &self.sigmoids[self.n_sigmoids - 1]
 
@@ -124,6 +127,7 @@ cdef class TaskList:
         cdef Task *task
         cdef Sigmoid *sigmoid = self.new_sigmoid()
         sigmoid.n, sigmoid.n_positive, sigmoid.values = n, n_positive, self.n_values
+        self.most_labels = max(self.most_labels, n)
         for f in range(ends.shape[0] - 1):
             first, last, n_rest, n_ahead = ends[f], ends[f + 1], 0, 0
             self.append(2 * n)
@@ -138,6 +142,8 @@ cdef class TaskList:
                 task = self.new_task()
                 task.first, task.n, task.n_positive, task.n_held = self.n_rows, n_rest, n_ahead, last - first
                 task.Cp, task.Cn, task.out, task.values = Cp, Cn, -1, self.n_values
+                task.sigmoid = self.n_sigmoids - 1
+                sigmoid.n_solves += 1
                 for k in range(first, last):
                     self.rows[self.n_rows + n_rest + k - first] = chosen[at[k]]
                     self.rows[self.n_rows + n_rest + last - first + k - first] = at[k]
@@ -147,6 +153,7 @@ cdef class TaskList:
             else:
                 value = 0.0 if n_rest == 0 else 1.0 if n_ahead else -1.0
                 self.constants.extend((self.n_values + at[k], value) for k in range(first, last))
+        svmx_begin_countdown(&sigmoid.left, sigmoid.n_solves)
         self.n_values += n
 
     def add_fold(self, rows, start, solves, held_out):
@@ -156,7 +163,8 @@ cdef class TaskList:
         ----------
         rows : buffer of int32         the rows of the classifier, grouped by class; as of ``add``
         start : list of int            first row of each class, and the end
-        solves : list of int           its solves, of the pairs (0, 1), (0, 2), …; one for a single function
+        solves : list of int           its solves, of the pairs (0, 1), (0, 2), …; one for a single function. They are of
+                                       no other fold
         held_out : buffer of int32     rows whose values are wanted
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
@@ -169,7 +177,12 @@ cdef class TaskList:
         fold = &self.folds[self.n_folds]
         self.n_folds += 1
         fold.first, fold.n, fold.n_held, fold.k = self.n_rows, chosen.shape[0], held.shape[0], <int>len(start) - 1
-        fold.n_functions, fold.values = len(solves), self.n_values
+        fold.n_functions, fold.values, fold.done = len(solves), self.n_values, not solves
+        svmx_begin_countdown(&fold.left, <int>len(solves))
+        for number in solves:
+            if self.task(number).fold >= 0:
+                raise ValueError(f"solve {number} is of another fold")
+            self.task(number).fold = self.n_folds - 1
         self.append(fold.n + fold.n_held + fold.n_functions + fold.k + 1)
         for k in range(fold.n + fold.n_held):
             self.rows[self.n_rows + k] = chosen[k] if k < fold.n else held[k - fold.n]
@@ -204,6 +217,18 @@ cdef class TaskList:
         if not 0 <= s < self.n_sigmoids:
             raise IndexError(f"sigmoid {s} of {self.n_sigmoids}")
         return self.sigmoids[s].A, self.sigmoids[s].B, TROUBLES[self.sigmoids[s].trouble]
+
+    def sigmoid_is_done(self, Py_ssize_t s):
+        """Whether all the inner folds of a pair came to their ends before the call did."""
+        if not 0 <= s < self.n_sigmoids:
+            raise IndexError(f"sigmoid {s} of {self.n_sigmoids}")
+        return self.sigmoids[s].done
+
+    def fold_is_done(self, Py_ssize_t f):
+        """The same of the solves of a fold, and its decision values."""
+        if not 0 <= f < self.n_folds:
+            raise IndexError(f"fold {f} of {self.n_folds}")
+        return self.folds[f].done
 
     def went_well(self, Py_ssize_t t):
         """Whether a solve has come to its end, and its numbers are finite."""

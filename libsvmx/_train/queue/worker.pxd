@@ -6,7 +6,7 @@ from libsvmx._kernels.gram cimport GramRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._train.formulation cimport Dual
-from libsvmx._train.queue.tasks cimport Fold, Task, TaskList
+from libsvmx._train.queue.tasks cimport Fold, Sigmoid, Task, TaskList
 
 
 cdef class QueueControl(Control):
@@ -22,12 +22,18 @@ cdef class Worker:
     cdef CrossKernel cross
     cdef Smo smo
     cdef Dual dual
-    cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, panel
+    cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, labels, panel
     cdef int8_t[::1] group
+    cdef int64_t row_elements       # of a row in the mean, as decision values count their work
     cdef int32_t[::1] row
     cdef void share(self, svmx_tickets *tickets) noexcept
     cdef int work(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
     cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil
-    cdef void evaluate(self, const Fold *fold) noexcept nogil
-    cdef void decide(self, const Task *task, const double *coefficients, double rho) noexcept nogil
+    cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
+    cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
+    cdef void fit(self, Sigmoid *sigmoid) noexcept nogil
+    cdef int evaluate(self, Fold *fold) except -1 nogil
+    cdef bint goes_on(self, int64_t lanes) except -1 nogil
+    cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
+                     Py_ssize_t lanes, double *values, double *total) except -1 nogil

@@ -10,10 +10,11 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.tickets cimport svmx_next_ticket, svmx_tickets, svmx_tickets_over
+from libsvmx._core.tickets cimport svmx_counted_down, svmx_next_ticket, svmx_tickets, svmx_tickets_over
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.smo.smo cimport Optimum, Smo
 from libsvmx._train.formulation cimport recover, write_dual
+from libsvmx._train.probability cimport fit
 
 # Elements worked on from one question whether to stop to the next: a fraction of a millisecond, over several solves.
 cdef int64_t ASK_WORK = 100000
@@ -60,7 +61,7 @@ cdef class Worker:
     """Worker(todo, should_stop): memory for the largest solve of ``todo``, a TaskList, and what does its tasks one by one."""
 
     def __init__(self, TaskList todo, should_stop):
-        cdef Py_ssize_t l = todo.most_rows, m = 2 * l if todo.doubled else l
+        cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l
         param = todo.param
         self.todo = todo
         self.control = QueueControl(param.eps, param.shrinking, param.max_iter, should_stop=should_stop)
@@ -69,10 +70,10 @@ cdef class Worker:
         self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
         self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
         self.beta, self.scores, self.group, self.row = zeros("d", m), zeros("d", m), zeros("b", m), zeros("i", m)
-        if l:
-            self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0],
-                             &self.row[0])
+        self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
+        self.labels = zeros("d", 2 * todo.most_labels)
         if todo.predicts:
+            self.row_elements = todo.matrix.nnz // max(1, todo.gram.n) + 1
             self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
             self.cross = CrossKernel(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
             self.cross.prepare(todo.matrix, ramp(todo.gram.n))
@@ -113,9 +114,24 @@ cdef class Worker:
                          self.beta[v] > self.lower[v], False)
         task.gap = max(gap_of(&sides[0]), gap_of(&sides[1]))
         task.seconds = 1e-9 * (svmx_nanoseconds() - began)
-        if task.out < 0:
-            self.decide(task, coefficients, task.found.rho)
+        if task.converged or not svmx_tickets_over(self.tickets):
+            self.finish(task, coefficients)
         return 0
+
+    cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil:
+        """Decision values of the rows held out; then the sigmoid or the fold of which this was the last solve."""
+        if task.out < 0 and not self.decide(task, coefficients, task.found.rho):
+            return 0
+        if task.sigmoid >= 0 and svmx_counted_down(&self.todo.sigmoids[task.sigmoid].left):
+            self.fit(&self.todo.sigmoids[task.sigmoid])
+        if task.fold >= 0 and svmx_counted_down(&self.todo.folds[task.fold].left):
+            self.evaluate(&self.todo.folds[task.fold])
+        return 0
+
+    cdef bint goes_on(self, int64_t lanes) except -1 nogil:
+        """Whether the call has not come to its end; after a row's kernel values with those of a panel."""
+        self.control.worked(lanes * self.row_elements)
+        return not svmx_tickets_over(self.tickets)
 
     cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil:
         """The dual problem, and the same in LIBSVM's variables."""
@@ -141,52 +157,11 @@ cdef class Worker:
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
                          self.todo.gram.diagonal[rows[self.row[v]]])
 
-    cdef void evaluate(self, const Fold *fold) noexcept nogil:
-        """Decision values of all functions, the sum of each pair over the rows of its first class, then of the other."""
-        cdef const int32_t *rows = self.todo.rows + fold.first
-        cdef const int32_t *held = rows + fold.n
-        cdef const int32_t *solves = held + fold.n_held
-        cdef const int32_t *start = solves + fold.n_functions
-        cdef double *out = &self.todo.value[fold.values] if fold.n_held else NULL
-        cdef double *values = svmx_aligned(&self.panel[0])
-        cdef double *total = values + SVMX_TESTS
-        cdef const double *coefficient
-        cdef Py_ssize_t at = 0, lanes, q, r, f
-        cdef int c, d
-        cdef bint filled
-        for f in range(fold.n_functions):
-            if not self.todo.tasks[solves[f]].converged and svmx_tickets_over(self.tickets):
-                return  # an unfinished fold of a call that has come to its end
-        if fold.n_functions == 0:
-            return
-        while at < fold.n_held:
-            lanes = min(<Py_ssize_t>SVMX_TESTS, fold.n_held - at)
-            self.cross.load(held + at, lanes)
-            memset(total, 0, fold.n_functions * SVMX_TESTS * sizeof(double))
-            for c in range(fold.k):
-                for q in range(start[c], start[c + 1]):
-                    filled = False
-                    for d in range(fold.k if fold.k > 1 else 1):
-                        if d == c and fold.k > 1:
-                            continue
-                        f = 0
-                        if fold.k > 1:
-                            f = min(c, d) * (2 * fold.k - min(c, d) - 1) // 2 + max(c, d) - min(c, d) - 1
-                        coefficient = &self.todo.coefficient[self.todo.tasks[solves[f]].out] + q - start[c]
-                        if d < c:
-                            coefficient += start[d + 1] - start[d]
-                        if coefficient[0] != 0:
-                            if not filled:
-                                self.cross.fill(rows[q], rows[q] + 1, values)
-                                filled = True
-                            svmx_weighted_sum(1, coefficient, values, total + SVMX_TESTS * f)
-            for f in range(fold.n_functions):
-                for r in range(lanes):
-                    out[(at + r) * fold.n_functions + f] = total[f * SVMX_TESTS + r] - self.todo.tasks[solves[f]].found.rho
-            at += lanes
+    cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
+        """Decision values of the rows held out: sum of coefficient K, in the order of the rows, minus rho.
 
-    cdef void decide(self, const Task *task, const double *coefficients, double rho) noexcept nogil:
-        """Decision values of the rows held out: sum of coefficient K, in the order of the rows, minus rho."""
+        False if the call has come to its end before.
+        """
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef const int32_t *held = rows + task.n
         cdef const int32_t *place = held + task.n_held
@@ -202,6 +177,73 @@ cdef class Worker:
                 if coefficients[i] != 0:
                     self.cross.fill(rows[i], rows[i] + 1, values)
                     svmx_weighted_sum(1, &coefficients[i], values, total)
+                    if not self.goes_on(lanes):
+                        return False
             for r in range(lanes):
                 out[place[at + r]] = total[r] - rho
             at += lanes
+        return True
+
+    cdef void fit(self, Sigmoid *sigmoid) noexcept nogil:
+        """The sigmoid of a pair of classes from its decision values."""
+        cdef double *y
+        cdef Py_ssize_t i
+        sigmoid.done = True
+        if sigmoid.n == 0:
+            return
+        y = &self.labels[0]
+        for i in range(sigmoid.n):
+            y[i] = 1.0 if i < sigmoid.n_positive else -1.0
+        sigmoid.trouble = fit(sigmoid.n, &self.todo.value[sigmoid.values], y, y + sigmoid.n, &sigmoid.A, &sigmoid.B)
+
+    cdef int evaluate(self, Fold *fold) except -1 nogil:
+        """Decision values of all functions, the sum of each pair over the rows of its first class, then of the other."""
+        cdef const int32_t *rows = self.todo.rows + fold.first
+        cdef const int32_t *held = rows + fold.n
+        cdef const int32_t *solves = held + fold.n_held
+        cdef const int32_t *start = solves + fold.n_functions
+        cdef double *values = svmx_aligned(&self.panel[0])
+        cdef double *total = values + SVMX_TESTS
+        cdef double *out
+        cdef Py_ssize_t at = 0, lanes, r, f
+        while at < fold.n_held:
+            lanes = min(<Py_ssize_t>SVMX_TESTS, fold.n_held - at)
+            self.cross.load(held + at, lanes)
+            memset(total, 0, fold.n_functions * SVMX_TESTS * sizeof(double))
+            if not self.add_up(fold, rows, solves, start, lanes, values, total):
+                return 0
+            out = &self.todo.value[fold.values + at * fold.n_functions]
+            for f in range(fold.n_functions):
+                for r in range(lanes):
+                    out[r * fold.n_functions + f] = total[f * SVMX_TESTS + r] - self.todo.tasks[solves[f]].found.rho
+            at += lanes
+        fold.done = True
+        return 0
+
+    cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
+                     Py_ssize_t lanes, double *values, double *total) except -1 nogil:
+        """The sums of a panel for ``evaluate``; False if the call has come to its end before."""
+        cdef const double *coefficient
+        cdef Py_ssize_t q, f
+        cdef int c, d
+        cdef bint filled
+        for c in range(fold.k):
+            for q in range(start[c], start[c + 1]):
+                filled = False
+                for d in range(fold.k if fold.k > 1 else 1):
+                    if d == c and fold.k > 1:
+                        continue
+                    f = 0
+                    if fold.k > 1:
+                        f = min(c, d) * (2 * fold.k - min(c, d) - 1) // 2 + max(c, d) - min(c, d) - 1
+                    coefficient = &self.todo.coefficient[self.todo.tasks[solves[f]].out] + q - start[c]
+                    if d < c:
+                        coefficient += start[d + 1] - start[d]
+                    if coefficient[0] != 0:
+                        if not filled:
+                            self.cross.fill(rows[q], rows[q] + 1, values)
+                            filled = True
+                        svmx_weighted_sum(1, coefficient, values, total + SVMX_TESTS * f)
+                if filled and not self.goes_on(lanes):
+                    return False
+        return True

@@ -152,7 +152,9 @@ def feasible(pair: Pair, beta: FloatArray, lower: FloatArray, upper: FloatArray,
             f"coefficient {beta[worst]:.17g} of {called(pair)} is not between {lower[worst]:g} and {upper[worst]:g}"
         )
     if abs(scaled.sum() - total / unit) > UNBALANCED * (np.abs(scaled).sum() + abs(total / unit)):
-        raise DataError(f"the coefficients of {called(pair)} add up to {float(scaled.sum()) * unit:g}, not to {total:g}")
+        raise DataError(
+            f"the coefficients of {called(pair)} add up to {float(scaled.sum()) * unit:g}, not to {total:g}"
+        )
     clipped: FloatArray = np.clip(beta, lower, upper)
     return clipped
 

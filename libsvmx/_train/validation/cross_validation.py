@@ -20,7 +20,7 @@ from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
-from libsvmx._train.queue.folds_at_once import at_once, solved_folds
+from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.training import class_costs, draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
@@ -182,10 +182,11 @@ def plain(
 ) -> None:
     """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path. Raises Stopped."""
     order, bounds = results.order, results.bounds
-    if at_once(problem, param, len(bounds) - 1, observer, kernels):
+    queue = queue_of_folds(problem, param, len(bounds) - 1, observer, kernels)
+    if queue:
         costs_of = partial(class_costs, param=param, observer=observer)
         counting = Counting(observer)
-        found = solved_folds(problem, param, order, bounds, rand, counting, kernels, costs_of)
+        found = solved_folds(queue, problem, param, order, bounds, rand, counting, kernels, costs_of)
         for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
             seconds = sum(report.seconds for report in counting.reports)
             report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
