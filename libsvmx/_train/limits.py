@@ -37,12 +37,10 @@ def limited(observer: Observer, seconds: float) -> Observer:
     return observer if observer.limits else Limited(observer, Limits(seconds, observer.should_stop))
 
 
-def control_of(param: Parameter, observer: Observer) -> Control:
+def control_of(param: Parameter, observer: Observer, kind: type[Control] = control.Control) -> Control:
     """The Control of one solve. Its time is that of the call; without one, it begins now."""
     seconds, deadline = (0.0, observer.limits.deadline) if observer.limits else (param.time_limit, 0.0)
-    return control.Control(
-        param.eps, param.shrinking, param.max_iter, seconds, observer.mark, observer.should_stop, deadline
-    )
+    return kind(param.eps, param.shrinking, param.max_iter, seconds, observer.mark, observer.should_stop, deadline)
 
 
 def look(observer: Observer) -> SolveStatus | None:

@@ -73,12 +73,12 @@ class Parameter:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        for name, kind in MEMBERS.items():
-            given = getattr(self, name)
-            if type(given) is not kind:
-                put(self, name, _member(name, given, kind))
+        if type(self.svm_type) is not SvmType:
+            put(self, "svm_type", _member("svm_type", self.svm_type, SvmType))
+        if type(self.kernel_type) is not KernelType:
+            put(self, "kernel_type", _member("kernel_type", self.kernel_type, KernelType))
         for name, type_ in CONVERTED.items():
-            given = getattr(self, name)
+            given: Any = getattr(self, name)
             if type(given) is not type_ or not isfinite(given):
                 put(self, name, converted(name, given, type_, infinite=name == "C"))
         object.__setattr__(self, "weights", _pairs(self.weights))
@@ -148,7 +148,6 @@ class Parameter:
 MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
 
-MEMBERS: dict[str, type[SvmType | KernelType]] = {"svm_type": SvmType, "kernel_type": KernelType}
 CONVERTED: dict[str, type] = {
     **dict.fromkeys(("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"), float),
     **dict.fromkeys(("degree", "max_iter", "threads"), int),

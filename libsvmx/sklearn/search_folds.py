@@ -354,8 +354,9 @@ class Answers:
     """
 
     def __init__(self, found: ColumnFold, fold: Fold, border: float) -> None:
-        self.values = np.array(found.values, dtype=np.float64)
         self.fold, self.k = fold, len(fold.classes)
+        n_functions = max(1, self.k * (self.k - 1) // 2)
+        self.values = np.asarray(found.values).reshape(n_functions, len(found.widths), len(fold.test))
         if self.k:
             self.winners, self.near = self.decide(border)
 
