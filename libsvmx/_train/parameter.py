@@ -148,7 +148,7 @@ class Parameter:
 MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
 
-CONVERTED: dict[str, type] = {
+CONVERTED: dict[str, Any] = {
     **dict.fromkeys(("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"), float),
     **dict.fromkeys(("degree", "max_iter", "threads"), int),
     **dict.fromkeys(("shrinking", "probability"), bool),

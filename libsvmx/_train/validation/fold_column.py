@@ -25,7 +25,7 @@ from libsvmx._solvers.smo import growing
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import MEGABYTE, MOST_GRAM_BYTES, SHARED, KernelProvider
-from libsvmx._train.limits import control_of
+from libsvmx._train.limits import control_of, told_of
 from libsvmx._train.training import pair_problem
 from libsvmx._train.validation.gram_column import GramColumn, QuietControl
 from libsvmx.enums import SvmType
@@ -100,7 +100,7 @@ class Column:
             param, problem = self.few_rows, self.problem
             whole = self.kernels.whole or self.kernels.make_whole()
             gram = Gram(whole, ThreadPool(thread_count(param.threads)), LetSignalsIn(control_of(param, self.observer)))
-            control = control_of(param, self.observer, QuietControl)
+            control = QuietControl(*told_of(param, self.observer))
             self.gram_column = GramColumn(gram, problem.targets, problem.sample_weight, param, self.growths, control)
         return self.gram_column
 
