@@ -366,12 +366,19 @@ class Answers:
         first, near = self.values > 0, np.abs(self.values) <= border
         if self.k == 2:
             return np.where(first[0], 0, 1), near[0]
-        votes, sure, most = (np.zeros((self.k, *first.shape[1:]), dtype=np.int32) for _ in range(3))
+        # of a function, the class of positive values, and the other one
+        of_first, of_second = np.zeros((2, self.k, len(first)), dtype=np.float32)
         for f, (i, j) in enumerate(combinations(range(self.k), 2)):
-            for c, won in ((i, first[f]), (j, ~first[f])):
-                votes[c] += won
-                sure[c] += won & ~near[f]
-                most[c] += won | near[f]
+            of_first[i, f] = of_second[j, f] = 1.0
+
+        def count(won: Any, lost: Any) -> Any:
+            shape = (self.k, *won.shape[1:])
+            tables = [each.reshape(len(each), -1).astype(np.float32) for each in (won, lost)]
+            return (of_first @ tables[0] + of_second @ tables[1]).reshape(shape)
+
+        votes = sure = most = count(first, ~first)
+        if near.any():
+            sure, most = count(first & ~near, ~first & ~near), count(first | near, ~first | near)
         winners = votes.argmax(axis=0)
         certain, places = np.take_along_axis(sure, winners[None], axis=0), np.arange(self.k)[:, None, None]
         rivals = (most > certain) | ((most == certain) & (places < winners))
