@@ -117,11 +117,10 @@ def hears(observer: Observer, name: str) -> bool:
 class Forwarding(Observer):
     """Forwarding(observer): tells another observer all that the subclass does not override."""
 
-    passed_on: list[str]
+    passed_on = tuple(name for name in vars(Observer) if not name.startswith("_"))
 
     def __init_subclass__(cls) -> None:
-        own = [name for name in vars(Observer) if not name.startswith("_")]
-        cls.passed_on = [name for name in own if getattr(cls, name) is getattr(Observer, name)]
+        cls.passed_on = tuple(name for name in Forwarding.passed_on if getattr(cls, name) is getattr(Observer, name))
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer

@@ -12,7 +12,6 @@ import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -366,15 +365,11 @@ class Answers:
         first, near = self.values > 0, np.abs(self.values) <= border
         if self.k == 2:
             return np.where(first[0], 0, 1), near[0]
-        # of a function, the class of positive values, and the other one
-        of_first, of_second = np.zeros((2, self.k, len(first)), dtype=np.float32)
-        for f, (i, j) in enumerate(combinations(range(self.k), 2)):
-            of_first[i, f] = of_second[j, f] = 1.0
+        positive, negative = np.triu_indices(self.k, 1)  # classes of each function
 
         def count(won: Any, lost: Any) -> Any:
-            shape = (self.k, *won.shape[1:])
-            tables = [each.reshape(len(each), -1).astype(np.float32) for each in (won, lost)]
-            return (of_first @ tables[0] + of_second @ tables[1]).reshape(shape)
+            by_class = [won[positive == c].sum(axis=0) + lost[negative == c].sum(axis=0) for c in range(self.k)]
+            return np.array(by_class)
 
         votes = sure = most = count(first, ~first)
         if near.any():
