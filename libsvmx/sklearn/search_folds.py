@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -367,8 +366,9 @@ class Answers:
     """
 
     def __init__(self, found: ColumnFold, fold: Fold, border: float) -> None:
-        self.values = np.array(found.values, dtype=np.float64)
         self.fold, self.k = fold, len(fold.classes)
+        n_functions = max(1, self.k * (self.k - 1) // 2)
+        self.values = np.asarray(found.values).reshape(n_functions, len(found.widths), len(fold.test))
         if self.k:
             self.winners, self.near = self.decide(border)
 
@@ -378,12 +378,15 @@ class Answers:
         first, near = self.values > 0, np.abs(self.values) <= border
         if self.k == 2:
             return np.where(first[0], 0, 1), near[0]
-        votes, sure, most = (np.zeros((self.k, *first.shape[1:]), dtype=np.int32) for _ in range(3))
-        for f, (i, j) in enumerate(combinations(range(self.k), 2)):
-            for c, won in ((i, first[f]), (j, ~first[f])):
-                votes[c] += won
-                sure[c] += won & ~near[f]
-                most[c] += won | near[f]
+        positive, negative = np.triu_indices(self.k, 1)  # classes of each function
+
+        def count(won: Any, lost: Any) -> Any:
+            by_class = [won[positive == c].sum(axis=0) + lost[negative == c].sum(axis=0) for c in range(self.k)]
+            return np.array(by_class)
+
+        votes = sure = most = count(first, ~first)
+        if near.any():
+            sure, most = count(first & ~near, ~first & ~near), count(first | near, ~first | near)
         winners = votes.argmax(axis=0)
         certain, places = np.take_along_axis(sure, winners[None], axis=0), np.arange(self.k)[:, None, None]
         rivals = (most > certain) | ((most == certain) & (places < winners))
