@@ -85,6 +85,7 @@ cdef class SolveQueue(TaskList):
             pool.run(_work, <void *>self, pool.n, _look)
         if self.error is not None:
             raise self.error
+        self.crew = None  # each of them knows the queue: both would wait for the garbage collector
 
     cdef void work(self, int64_t part) noexcept with gil:
         """Tasks as they come, until there is none, by one of the workers."""
