@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
     from libsvmx.enums import SolveStatus
 
-# libsvmx, and what runs its context managers
-OURS = ("libsvmx", "contextlib")
+# libsvmx, what runs its context managers, and what calls its estimators
+OURS = ("libsvmx", "contextlib", "sklearn")
 
 
 class ConvergenceWarning(UserWarning):

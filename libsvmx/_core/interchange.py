@@ -28,7 +28,7 @@ def in_shape(X: Any) -> Any:
         if hasattr(X, "check_format"):  # compressed ones
             X.check_format(full_check=True)
         elif getattr(X, "format", "") == "coo" and X.nnz:
-            for length, numbers in zip(X.shape, (X.row, X.col), strict=True):
+            for length, numbers in zip(X.shape, getattr(X, "coords", (X.row, X.col)), strict=True):
                 if not 0 <= numbers.min() <= numbers.max() < length:
                     raise ValueError("an index is outside")
     except ValueError as error:

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.matrix import compacted
 from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels import factors
@@ -94,9 +95,7 @@ def factorize(
     spec = KernelSpec(int(kind), degree, gamma, coef0)
     if spec.kind != KernelType.PRECOMPUTED:
         matrix, _ = compacted(matrix)
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
+    with one_blas_thread():  # of more threads, sums would depend on how many there are
         problem = factors.BlockedRows(matrix, chosen, spec, threads, asking)
         if settings.low_rank == "eigen":
             return factors.eigenvectors(problem, settings, budget_bytes)
@@ -105,6 +104,7 @@ def factorize(
         return factors.cholesky(problem, settings, transform=transform)
 
 
+@one_blas_thread()
 def features_of(
     pivots: CsrMatrix,
     transform: FloatArray,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.memory import require, threads_that_fit
 from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
 from libsvmx._core.threads import thread_count
@@ -144,6 +145,7 @@ class FeatureMap:
             return self.rows
         return self.rows.select(members, asking)
 
+    @one_blas_thread()
     def model(
         self,
         problem: Problem,

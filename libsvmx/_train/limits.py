@@ -15,6 +15,8 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -39,10 +41,13 @@ def limited(observer: Observer, seconds: float) -> Observer:
 
 def control_of(param: Parameter, observer: Observer) -> Control:
     """The Control of one solve. Its time is that of the call; without one, it begins now."""
+    return control.Control(*told_of(param, observer))
+
+
+def told_of(param: Parameter, observer: Observer) -> tuple[Any, ...]:
+    """What a Control is made with."""
     seconds, deadline = (0.0, observer.limits.deadline) if observer.limits else (param.time_limit, 0.0)
-    return control.Control(
-        param.eps, param.shrinking, param.max_iter, seconds, observer.mark, observer.should_stop, deadline
-    )
+    return param.eps, param.shrinking, param.max_iter, seconds, observer.mark, observer.should_stop, deadline
 
 
 def look(observer: Observer) -> SolveStatus | None:

@@ -15,6 +15,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from libsvmx._train.problem import Problem
@@ -146,17 +147,8 @@ class Model:
 
         if self.param.kernel_type != KernelType.LINEAR:
             raise AttributeError(f"only models of a linear kernel have w, not of {self.param.kernel_type.name}")
-        vectors = self.support_vectors
-        table, k = self.sv_coef, self.nr_class
-        if self.class_sv is None:
-            beta = table
-        else:  # of pair (i, j): the vectors of i have their coefficients in row j - 1, those of j in row i
-            ends = np.concatenate([[0], np.cumsum(self.class_sv)])
-            beta = np.zeros((len(self.offsets), self.n_sv))
-            for f, (i, j) in enumerate(combinations(range(k), 2)):
-                for row, c in ((j - 1, i), (i, j)):
-                    beta[f, ends[c] : ends[c + 1]] = table[row, ends[c] : ends[c + 1]]
-        w: FloatArray = np.ascontiguousarray((vectors.T @ beta.T).T)
+        beta = self.sv_coef if self.class_sv is None else by_function(self.sv_coef, self.class_sv)
+        w: FloatArray = np.ascontiguousarray((self.support_vectors.T @ beta.T).T)
         w.flags.writeable = False
         return w
 
@@ -223,6 +215,22 @@ N_MARKS = 10
 STATE_VERSION = 2
 # buffers of a model, and the format of each
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
+
+
+def by_function(table: FloatArray, sizes: Sequence[int] | IntArray) -> FloatArray:
+    """Coefficients of the support vectors in each decision function, shape (number of pairs, n_sv).
+
+    ``table``: as ``Model.sv_coef``, where of pair (i, j) the vectors of class i have their coefficients in row j - 1,
+    those of j in row i. ``sizes``: vectors of each class.
+    """
+    import numpy as np
+
+    pairs = list(combinations(range(len(sizes)), 2))
+    ends, beta = np.concatenate([[0], np.cumsum(sizes)]), np.zeros((len(pairs), table.shape[1]))
+    for f, (i, j) in enumerate(pairs):
+        for row, c in ((j - 1, i), (i, j)):
+            beta[f, ends[c] : ends[c + 1]] = table[row, ends[c] : ends[c + 1]]
+    return beta
 
 
 def serials_only_in(vectors: CsrMatrix) -> bool:

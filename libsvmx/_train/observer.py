@@ -117,8 +117,12 @@ def hears(observer: Observer, name: str) -> bool:
 class Forwarding(Observer):
     """Forwarding(observer): tells another observer all that the subclass does not override."""
 
+    passed_on = tuple(name for name in vars(Observer) if not name.startswith("_"))
+
+    def __init_subclass__(cls) -> None:
+        cls.passed_on = tuple(name for name in Forwarding.passed_on if getattr(cls, name) is getattr(Observer, name))
+
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
-        for name in vars(Observer):
-            if not name.startswith("_") and getattr(type(self), name) is getattr(Observer, name):
-                setattr(self, name, getattr(observer, name))
+        for name in self.passed_on:
+            setattr(self, name, getattr(observer, name))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isinf
+from math import isfinite, isinf
 from operator import index
 
 from libsvmx._core.records import field, fields, record, replace
@@ -72,10 +72,15 @@ class Parameter:
     solver: Solver = field(default_factory=SMO)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "svm_type", _member("svm_type", self.svm_type, SvmType))
-        object.__setattr__(self, "kernel_type", _member("kernel_type", self.kernel_type, KernelType))
+        put = object.__setattr__
+        if type(self.svm_type) is not SvmType:
+            put(self, "svm_type", _member("svm_type", self.svm_type, SvmType))
+        if type(self.kernel_type) is not KernelType:
+            put(self, "kernel_type", _member("kernel_type", self.kernel_type, KernelType))
         for name, type_ in CONVERTED.items():
-            object.__setattr__(self, name, converted(name, getattr(self, name), type_, infinite=name == "C"))
+            given: Any = getattr(self, name)
+            if type(given) is not type_ or not isfinite(given):
+                put(self, name, converted(name, given, type_, infinite=name == "C"))
         object.__setattr__(self, "weights", _pairs(self.weights))
         if not isinstance(self.solver, Solver):
             object.__setattr__(self, "solver", solver_class(self.solver)())
@@ -143,7 +148,7 @@ class Parameter:
 MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
 
-CONVERTED: dict[str, type] = {
+CONVERTED: dict[str, Any] = {
     **dict.fromkeys(("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"), float),
     **dict.fromkeys(("degree", "max_iter", "threads"), int),
     **dict.fromkeys(("shrinking", "probability"), bool),

@@ -134,6 +134,10 @@ def from_scipy(X: Any) -> CsrMatrix:
     n, columns = shape
     if columns >= MAX_INDEX:
         raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
+    if not all(part.ndim == 1 and np.can_cast(part.dtype, np.int64) for part in (csr.indptr, csr.indices)):
+        raise DataError(
+            f"X is no matrix of {n} rows: its indptr and indices must be whole numbers, one after the other"
+        )
     ptr = np.asarray(csr.indptr, dtype=np.int64)
     if ptr.shape != (n + 1,) or ptr[0] != 0 or (np.diff(ptr) < 0).any() or ptr[-1] > len(csr.indices):
         raise DataError(f"X is no matrix of {n} rows: its indptr does not ascend from 0 to its number of indices")
@@ -248,14 +252,19 @@ def gamma_of(name: str, X: Any) -> float:
     columns = matrix.n_columns
     if name == "auto":
         return 1.0 / columns
-    # each sum as scikit-learn has it, for its bits
     if hasattr(X, "tocsr") or not is_table(X):
-        csr = matrix.tocsr()
-        variance = float(csr.multiply(csr).mean() - csr.mean() ** 2)
-    else:
-        del matrix
-        variance = float(np.ascontiguousarray(numbers_of(X, "X")).var())
-    return 1.0 / (columns * variance) if variance > 0 else 1.0
+        return scaled_gamma(matrix.tocsr())
+    del matrix
+    return scaled_gamma(np.ascontiguousarray(numbers_of(X, "X")))
+
+
+def scaled_gamma(X: Any) -> float:
+    """1 / (columns * variance of X), 1 where nothing varies, with each sum as scikit-learn has it, for its bits.
+
+    X is an ndarray of float64 or a compressed matrix of SciPy, whose variance may be rounded to less than 0.
+    """
+    variance = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "tocsr") else X.var())
+    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 
 def seed_of(random_state: int | None) -> int:

@@ -98,8 +98,8 @@ def pairs_of(row: Any, kernel: bool) -> tuple[Sequence[int], Sequence[float]]:
     )
 
 
-def targets_of(y: Any) -> NDArray[np.float64]:
-    """Labels as float64, shape (l,), from a list, tuple or 1-d ndarray of numbers.
+def targets_of(y: Any, name: str = "y") -> NDArray[np.float64]:
+    """Labels, or weights ``W``, as float64, shape (l,), from a list, tuple or 1-d ndarray of numbers.
 
     Raises
     ------
@@ -107,21 +107,22 @@ def targets_of(y: Any) -> NDArray[np.float64]:
     """
     if isinstance(y, np.ndarray):
         if y.ndim != 1:
-            raise TypeError(f"y has {y.ndim} dimensions; it must have 1")
+            raise TypeError(f"{name} has {y.ndim} dimensions; it must have 1")
         y = y.tolist()
     if not isinstance(y, (list, tuple)):
-        raise TypeError(f"y is a {type(y).__name__}; it must be a list, a tuple or an ndarray")
+        raise TypeError(f"{name} is a {type(y).__name__}; it must be a list, a tuple or an ndarray")
     try:
         return np.array(array("d", y))
-    except TypeError:
+    except (TypeError, OverflowError):
         wrong = next(i for i, value in enumerate(y) if not _is_number(value))
-        raise TypeError(f"row {wrong}: label {y[wrong]!r} is not a number; map labels to integers first") from None
+        what, remedy = ("label", "map labels to integers first") if name == "y" else ("weight", "1 counts a row once")
+        raise TypeError(f"row {wrong}: {what} {y[wrong]!r} is not a number; {remedy}") from None
 
 
 def _is_number(value: Any) -> bool:
     try:
         array("d", [value])
-    except TypeError:
+    except (TypeError, OverflowError):
         return False
     return True
 

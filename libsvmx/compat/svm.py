@@ -124,7 +124,7 @@ class svm_problem(Handle):
         if len(targets) != matrix.n_rows:
             raise DataError(f"y has {len(targets)} labels, but x has {matrix.n_rows} rows; give one label for each row")
         self.y = targets.tolist()
-        self.W = targets_of(W).tolist() if len(W) else [1.0] * len(targets)
+        self.W = targets_of(W, "W").tolist() or [1.0] * len(targets)
         self._rows = NodeRows(matrix)
         self._weights()
 
@@ -153,7 +153,7 @@ class svm_problem(Handle):
 
     def _weights(self) -> Buffer | None:
         """What is in ``W`` now; None where all are 1. Raises DataError."""
-        weights = targets_of(self.W)
+        weights = targets_of(self.W, "W")
         if len(weights) != len(self._rows):
             raise DataError(f"W has {len(weights)} weights, but there are {len(self._rows)} rows; give one for each")
         wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
@@ -168,6 +168,9 @@ def _plain(y: Any, x: Any, isKernel: bool | None = False) -> tuple[Any, Any, Any
 
 def _weighted(W: Any, y: Any, x: Any, isKernel: bool | None = False) -> tuple[Any, Any, Any, bool | None]:
     return W, y, x, isKernel
+
+
+_plain.__qualname__ = _weighted.__qualname__ = "svm_problem"  # what Python's errors of wrong arguments name
 
 
 def _has_weights(arguments: tuple[Any, ...], named: dict[str, Any]) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from copy import copy
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -20,11 +19,13 @@ from libsvmx._core.rand import Rand
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
-from libsvmx._train.parameter import Parameter
+from libsvmx._train.parameter import MAX_THREADS, Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.warm_start import WarmStart
 from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
+from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.pickled import Pickled
@@ -152,7 +153,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
                 self._show_training(model, data, keep)
                 if keep and exact and not self.fit_status_:
                     self._refine_kept(self._kept, observer)
-        except BaseException:  # Ctrl-C, too, leaves nothing of this fit, nor of the one before
+        except BaseException as error:  # Ctrl-C, too, leaves nothing of this fit, nor of the one before
+            name_classes(error, self.__dict__.get("classes_"))
             self._forget()
             raise
         return self
@@ -188,7 +190,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
     @property
     def coef_(self) -> Any:
         """Weights of the features, shape (number of functions, n_features), of a linear kernel only."""
-        if self.kernel != "linear":
+        if self.kernel != "linear" or ("_fitted" in vars(self) and not self._fitted.is_linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
         beta = self._coefficients_by_function()
         vectors = self.support_vectors_
@@ -217,7 +219,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
 
     @property
     def _threads(self) -> int:
-        return int(effective_n_jobs(self.n_jobs))
+        return min(int(effective_n_jobs(self.n_jobs)), MAX_THREADS)
 
     def _forget(self) -> None:
         """Be as before the first ``fit``."""
@@ -285,8 +287,11 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         """Rows to predict. Raises NotFittedError, ValueError."""
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
+        fitted = self._fitted
+        if fitted.takes_values != self._is_kernel or (fitted.training_rows is not None) != callable(self.kernel):
+            raise ValueError(f"the model was fitted with another kind of kernel than {self.kernel!r}: fit again")
         if callable(self.kernel):
-            X = kernel_values(self.kernel, X, self._fitted.training_rows, self.shape_fit_[0])
+            X = kernel_values(self.kernel, X, fitted.training_rows, self.shape_fit_[0])
         else:
             X = test_data(self, X)
         return matrix_of(X, self._is_kernel)
@@ -345,8 +350,6 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             cause = f"Solver terminated early (max_iter={self.max_iter})."
         else:
             cause = f"Solver terminated early: {REMARKS[Remark(early[0])]}."
-        warnings.warn(
-            f"{cause}  Consider pre-processing your data with StandardScaler or MinMaxScaler.",
-            ConvergenceWarning,
-            stacklevel=4,
+        warn_caller(
+            f"{cause}  Consider pre-processing your data with StandardScaler or MinMaxScaler.", ConvergenceWarning
         )

@@ -1,13 +1,15 @@
-"""Models whose classes come in another order than sorted, as those of LIBSVM's files: their sorted form."""
+"""Classes by number: the sorted form of models whose classes come in another order, as those of LIBSVM's files."""
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from libsvmx._core.records import replace
+from libsvmx.exceptions import SvmxError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,16 +17,29 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
 
 
+def name_classes(error: BaseException, classes: Any) -> None:
+    """Note at an error which classes its numbers are, where these are no labels; ``classes``: ndarray by number."""
+    found = re.search(r"\bclass(?:es)? (\d+)(?: and (\d+))?", str(error)) if isinstance(error, SvmxError) else None
+    if found is None or classes is None or np.array_equal(classes, range(len(classes))):
+        return
+    names = [f"{number} is {classes.tolist()[int(number)]!r}" for number in found.groups() if number is not None]
+    error.add_note("Of the classes that the error names by number " + " and ".join(names) + ".")
+
+
+def pair_place(pair: tuple[int, int], labels: Sequence[int]) -> tuple[int, float]:
+    """The place of a pair of classes among those of ``labels``, (0, 1), (0, 2), …, and 1, or -1 if it is reversed."""
+    a, b = labels.index(pair[0]), labels.index(pair[1])
+    i, j, k = min(a, b), max(a, b), len(labels)
+    return i * k - i * (i + 1) // 2 + j - i - 1, 1.0 if a < b else -1.0
+
+
 def pairs_sorted(labels: Sequence[int]) -> tuple[Any, Any]:
     """Where each pair of the sorted classes is among those of ``labels``, and 1, or -1 where it is the other way round.
 
     Two ndarrays, int and float64, of shape (number of pairs,).
     """
-    k, place = len(labels), {label: at for at, label in enumerate(labels)}
-    number = {pair: f for f, pair in enumerate(combinations(range(k), 2))}
-    found = [(place[a], place[b]) for a, b in combinations(sorted(labels), 2)]
-    columns = [number[min(pair), max(pair)] for pair in found]
-    return np.array(columns, dtype=np.intp), np.array([1.0 if a < b else -1.0 for a, b in found])
+    found = [pair_place(pair, labels) for pair in combinations(sorted(labels), 2)]
+    return np.array([at for at, _ in found], dtype=np.intp), np.array([sign for _, sign in found])
 
 
 def with_sorted_classes(model: Model) -> Model:

@@ -15,9 +15,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._train.model import by_function
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
+from libsvmx.sklearn.validation import are_whole
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
@@ -163,10 +165,16 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         return k * (k - 1) // 2 * (6 if self.probability else 1)
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
-        if y.dtype.kind not in "iub":
+        if y.dtype.kind not in "iubf":
             check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        order = np.argsort(y, kind="stable")
+        in_order = y[order]
+        first = np.empty(len(y), dtype=bool)  # of a class
+        first[:1], first[1:] = True, in_order[1:] != in_order[:-1]
+        self.classes_ = in_order[first]
         k = len(self.classes_)
+        if 2 * k > len(y) or (y.dtype.kind == "f" and not are_whole(self.classes_)):
+            check_classification_targets(y)  # which takes longer than to train on few rows
         if k < 2 and some_left_out:
             raise ValueError("Invalid input - all samples with positive weights belong to the same class.")
         if k < 2:
@@ -177,21 +185,10 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             self.class_weight_ = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
             if not (self.class_weight_ > 0).all() and self._takes_class_weight:
                 raise ValueError("weights of classes must be > 0; leave out the rows of a class that is not to count")
-        order = np.argsort(codes, kind="stable").astype(np.int32)
-        return codes[order].astype(np.float64), order
+        return np.cumsum(first, dtype=np.float64) - 1, order.astype(np.int32)
 
     def _coefficients_by_function(self) -> FloatArray:
-        """Of pair (i, j) the vectors of class i have their coefficients in row j - 1, those of j in row i."""
-        coef = super()._coefficients_by_function()
-        k = len(self.classes_)
-        if k == 2:
-            return coef
-        ends = np.concatenate([[0], np.cumsum(self.n_support_)])
-        beta = np.zeros((k * (k - 1) // 2, coef.shape[1]))
-        for f, (i, j) in enumerate(combinations(range(k), 2)):
-            for row, c in ((j - 1, i), (i, j)):
-                beta[f, ends[c] : ends[c + 1]] = coef[row, ends[c] : ends[c + 1]]
-        return beta
+        return by_function(super()._coefficients_by_function(), self.n_support_)
 
 
 class SVC(BaseClassifier):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.records import replace
 from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import warn_caller
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.sklearn.class_order import with_sorted_classes
 from libsvmx.sklearn.fitted import FittedModel
@@ -128,10 +129,15 @@ class LibsvmFiles:
         elif classes is not None:
             raise ValueError("only models of a classification have classes")
         elif model.has_probability:
-            warnings.warn("the probability estimates of the file are left out", stacklevel=2)
+            warn_caller("the probability estimates of the file are left out")
             model = replace(model, sigmoid_a=None, marks=None)
         if n_features is not None:
-            model = replace(model, columns=n_features)
+            if not isinstance(n_features, Integral) or not model.n_features <= n_features < 2**31:
+                raise ValueError(
+                    f"n_features must be a whole number from {model.n_features}, the columns that the support "
+                    f"vectors need, to 2^31 - 1, not {n_features!r}"
+                )
+            model = replace(model, columns=int(n_features))
         made.n_features_in_ = model.n_features
         given = param.kernel_type == KernelType.PRECOMPUTED
         ordered = with_sorted_classes(model)

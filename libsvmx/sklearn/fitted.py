@@ -10,6 +10,7 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._train import probability
 from libsvmx._train.prediction import Predictor
+from libsvmx.enums import KernelType
 from libsvmx.sklearn.class_order import pairs_sorted
 
 if TYPE_CHECKING:
@@ -46,6 +47,15 @@ class FittedModel:
             found = self.local.predictor = Predictor(self.model)
         found.threads = threads
         return found
+
+    @property
+    def takes_values(self) -> bool:
+        """Whether rows hold kernel values."""
+        return self.model.param.kernel_type == KernelType.PRECOMPUTED
+
+    @property
+    def is_linear(self) -> bool:
+        return self.model.param.kernel_type == KernelType.LINEAR
 
     def values(self, tests: CsrMatrix, threads: int) -> FloatArray:
         """Decision values, shape (n, number of functions), of pairs of sorted classes."""

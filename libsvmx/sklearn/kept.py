@@ -111,16 +111,16 @@ class KeptRows:
         """Codes of labels, shape of y, and the labels of all codes. Raises ValueError for labels of another kind."""
         if _kind(y) != _kind(self.labels):
             raise ValueError(f"labels are of type {y.dtype}, those before of type {self.labels.dtype}")
-        known = {label: code for code, label in enumerate(self.labels.tolist())}
+        known = self.labels.tolist()
         fresh = [label for label in np.unique(y).tolist() if label not in known]
-        known.update((label, len(known) + at) for at, label in enumerate(fresh))
+        code_of = {label: code for code, label in enumerate(known + fresh)}
         labels = np.concatenate([self.labels, np.array(fresh, dtype=y.dtype)]) if fresh else self.labels
-        return np.array([known[label] for label in y.tolist()], dtype=np.float64), labels
+        return np.array([code_of[label] for label in y.tolist()], dtype=np.float64), labels
 
     def classes(self, rows: Any = None) -> tuple[Any, list[int]]:
         """The classes of rows that count, sorted, and their codes. ``rows``: a mask; None: all rows."""
         problem = self.problem
-        counts = np.ones(len(problem), bool) if problem.sample_weight is None else np.asarray(problem.sample_weight) > 0
+        counts = counting(problem)
         if rows is not None:
             counts &= rows
         codes = np.unique(np.asarray(problem.targets)[counts]).astype(int)
@@ -128,17 +128,22 @@ class KeptRows:
         return self.labels[codes][order], codes[order].tolist()
 
 
+def counting(problem: Problem) -> Any:
+    """Whether each row counts: ndarray of bool."""
+    weights = problem.sample_weight
+    return np.ones(len(problem), bool) if weights is None else np.asarray(weights) > 0
+
+
 def counting_order(problem: Problem, by_class: bool) -> IntArray:
     """The rows that count, in the order in which estimators train on them."""
-    counts = np.ones(len(problem), bool) if problem.sample_weight is None else np.asarray(problem.sample_weight) > 0
-    rows = np.flatnonzero(counts).astype(np.int32)
+    rows = np.flatnonzero(counting(problem)).astype(np.int32)
     return rows[np.argsort(np.asarray(problem.targets)[rows], kind="stable")] if by_class else rows
 
 
 def _kind(labels: Any) -> str:
-    """Numbers, text, or anything else: what can be sorted together."""
-    kind = labels.dtype.kind
-    return "number" if kind in "iubf" else "text" if kind in "US" else kind
+    """Numbers, text (that of objects, too: labels are no other), or anything else: what can be sorted together."""
+    kind: str = labels.dtype.kind
+    return "number" if kind in "iubf" else "text" if kind in "UO" else kind
 
 
 def _unpickled(rows: Any, labels: Any, sparse: bool, given: dict[str, Any], saved: bytes | None) -> KeptRows:

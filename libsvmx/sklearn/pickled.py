@@ -34,6 +34,14 @@ class Pickled:
             for method, requested in requests.items():
                 getattr(self, f"set_{method}_request")(**requested)
 
+    def __copy__(self) -> Any:
+        """A copy that shares arrays, but no rows that join and leave."""
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        if "_kept" in self.__dict__:
+            copied.__dict__["_kept"] = deepcopy(self.__dict__["_kept"])
+        return copied
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy in this process has requested metadata as they are; in scikit-learn 1.8 they know their estimator."""
         copied = type(self).__new__(type(self))

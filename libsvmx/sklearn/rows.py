@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
 from libsvmx._core.interchange import in_shape
-from libsvmx.api.arrays import from_dense, from_scipy, precomputed
+from libsvmx.api.arrays import from_dense, from_scipy, precomputed, scaled_gamma
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,8 +59,7 @@ def gamma_of(gamma: str | float, X: Any) -> float:
         return float(1.0 / X.shape[1])
     if gamma != "scale":
         return float(gamma)
-    variance = X.multiply(X).mean() - X.mean() ** 2 if issparse(X) else X.var()
-    return float(1.0 / (X.shape[1] * variance)) if variance != 0 else 1.0
+    return scaled_gamma(X)
 
 
 def weights_of(sample_weight: Any, X: Any) -> tuple[FloatArray | None, IntArray | None]:

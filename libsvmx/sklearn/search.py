@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, _fit_context
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.utils import check_random_state, column_or_1d
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 # LIBSVM's guide: powers of 4 from these exponents of 2 on; 10 of them end at 2^13 and 2^3.
 FIRST_C, FIRST_GAMMA, STEP = -5, -15, 2
+MAX_EXPONENT = 1023  # of a double
 # Newer versions of GridSearchCV give sample_weight to a scorer that takes it.
 WEIGHTS_SCORES = hasattr(GridSearchCV, "_check_scorers_accept_sample_weight")
 
@@ -108,6 +110,10 @@ class BaseSearch(BaseEstimator):
         scorer = None if self.scoring is None else check_scoring(estimator, self.scoring)
         cv = check_cv(self.cv, y, classifier=isinstance(estimator, SVC))
         splits = list(cv.split(rows, y, groups))
+        if not splits:
+            raise ValueError(f"cv gives no folds: {self.cv!r}")
+        if isinstance(sample_weight, Real):  # as SVC takes it
+            sample_weight = np.full(len(y), float(sample_weight))
         costs, gammas = self._costs(), self._gammas()
         weighted = WEIGHTS_SCORES and (scorer is None or _takes_weights(scorer))
         search = FoldSearch(
@@ -120,8 +126,8 @@ class BaseSearch(BaseEstimator):
             search.trainings()
         names = ("C",) if gammas == [None] else ("C", "gamma")
         points = [dict(zip(names, values, strict=False)) for values in product(costs, gammas)]
+        self.n_splits_, self.scorer_ = len(splits), scorer or check_scoring(estimator)
         self._take(estimator, points, results_of(points, search.scores), rows, y, sample_weight)
-        self.n_splits_, self.scorer_ = len(splits), check_scoring(estimator, self.scoring)
         return self
 
     def _take(
@@ -147,9 +153,9 @@ class BaseSearch(BaseEstimator):
         gammas = self._gammas()
         self.gammas_ = np.array(gammas, dtype=object if any(isinstance(g, str) for g in gammas) else None)
         if self.refit:
-            self.best_estimator_ = estimator
             if hasattr(estimator, "classes_"):
                 self.classes_ = estimator.classes_
+            self.best_estimator_ = estimator  # last: with it the search is fitted
 
     def _estimator(self) -> Any:
         """An unfitted one of ``_kind`` with all parameters that it knows."""
@@ -175,6 +181,11 @@ class BaseSearch(BaseEstimator):
 
     def _best(self, X: Any) -> tuple[Any, Any]:
         """The best estimator, and rows as it takes them. Raises NotFittedError, ValueError."""
+        if "cv_results_" in vars(self) and "best_estimator_" not in vars(self):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted to predict: with refit=False no model is trained. Train one "
+                "with best_params_"
+            )
         check_is_fitted(self)
         return self.best_estimator_, X if callable(self.kernel) else test_data(self, X)
 
@@ -213,6 +224,9 @@ class BaseSearch(BaseEstimator):
 def _axis(name: str, given: Any, first: int) -> list[Any]:
     """The values of an axis; of a number so many powers of 4 from 2^first on. Raises ValueError."""
     if isinstance(given, Integral):
+        most = (MAX_EXPONENT - first) // STEP + 1
+        if int(given) > most:
+            raise ValueError(f"{name} may be at most {most}, as 4 times the last value is too large, not {given}")
         return [2.0 ** (first + STEP * k) for k in range(int(given))]
     values: Sequence[Any] = list(given)
     if not values or not all(isinstance(value, (str, Real)) for value in values):

@@ -9,10 +9,8 @@ FoldSearch     data, folds and points of one search
 from __future__ import annotations
 
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import combinations
 from math import isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -30,6 +28,7 @@ from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import predict_labels
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.fold_column import Column
+from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import gamma_of, matrix_of, weights_of
@@ -79,7 +78,7 @@ class Fold:
 
     Attributes
     ----------
-    train, test : array of int          as the splitter gave them
+    train, test : array of int          as the splitter gave them, counted from the first row
     rows : array of int32               those of ``train`` that count, sorted by class
     classes : array of int              codes of the classes among ``rows``; empty in regression
     class_weights : dict                by code
@@ -112,7 +111,7 @@ class Scores:
 
 
 class FoldSearch:
-    """FoldSearch(estimator, X, y, sample_weight, splits, costs, gammas, scorer, fast, score_weights, n_jobs)
+    """FoldSearch(estimator, X, y, sample_weight, splits, costs, gammas, scorer, score_weights, n_jobs)
 
     Parameters
     ----------
@@ -155,15 +154,20 @@ class FoldSearch:
             self.counts = np.zeros(len(y), dtype=bool)
             self.counts[counting] = True
         self.score_weights = self.row_weights if score_weights and sample_weight is not None else None
-        self.folds = [self.fold(np.asarray(train), np.asarray(test)) for train, test in splits]
+        self.folds = [self.fold(*split) for split in splits]
         self.scores = Scores((len(costs) * len(gammas), len(splits)))
         self.over = threading.Event()
         self.unfinished = False
 
     def fold(self, train: Any, test: Any) -> Fold:
-        """What is the same at all points of a fold. Raises ValueError for a weight of a class that is not one."""
-        if train.dtype == bool or test.dtype == bool:
-            train, test = (np.flatnonzero(rows) if rows.dtype == bool else rows for rows in (train, test))
+        """What is the same at all points of a fold.
+
+        Raises
+        ------
+        ValueError      a weight of a class that is not one, rows to score without weight
+        IndexError      numbers of rows that there are not
+        """
+        train, test = (numbers_of(rows, len(self.y)) for rows in (train, test))
         rows = train if self.counts is None else train[self.counts[train]]
         classes, weights = np.empty(0, dtype=np.int32), dict[int, float]()
         if self.is_classifier:
@@ -173,6 +177,8 @@ class FoldSearch:
                 own = compute_class_weight(self.estimator.class_weight, classes=self.labels[classes], y=self.y[rows])
                 weights = dict(zip(classes.tolist(), own.tolist(), strict=True))
         of_test = None if self.score_weights is None else self.score_weights[test]
+        if of_test is not None and of_test.sum() == 0:
+            raise ValueError("the rows to score of a fold count for nothing: their sample_weight adds up to 0")
         return Fold(train, test, rows.astype(np.int32), classes, weights, self.codes[test], of_test)
 
     @property
@@ -264,7 +270,7 @@ class FoldSearch:
             return
         fold = self.folds[f]
         c, g = divmod(point, len(self.gammas))
-        estimator = clone(self.estimator).set_params(C=self.costs[c])
+        estimator = clone(self.estimator).set_params(C=self.costs[c], callback=lambda progress: self.over.is_set())
         if self.gammas[g] is not None:
             estimator.set_params(gamma=self.gammas[g])
         X, y = _safe_split(estimator, self.X, self.y, fold.train)
@@ -327,12 +333,18 @@ class FoldSearch:
                         raise
         finally:
             if self.unfinished:
-                warnings.warn(
+                warn_caller(
                     "Solver terminated early at some points of the search.  Consider pre-processing your data with "
                     "StandardScaler or MinMaxScaler.",
                     ConvergenceWarning,
-                    stacklevel=4,
                 )
+
+
+def numbers_of(rows: Any, n: int) -> IntArray:
+    """Rows of a split, as an index of NumPy: a mask, or numbers, which may count from the end. Raises IndexError."""
+    given = np.asarray(rows)
+    numbers: IntArray = np.arange(n)[given if given.size else given.astype(np.intp)]
+    return numbers
 
 
 class _Ending(Observer):
@@ -354,8 +366,9 @@ class Answers:
     """
 
     def __init__(self, found: ColumnFold, fold: Fold, border: float) -> None:
-        self.values = np.array(found.values, dtype=np.float64)
         self.fold, self.k = fold, len(fold.classes)
+        n_functions = max(1, self.k * (self.k - 1) // 2)
+        self.values = np.asarray(found.values).reshape(n_functions, len(found.widths), len(fold.test))
         if self.k:
             self.winners, self.near = self.decide(border)
 
@@ -365,12 +378,15 @@ class Answers:
         first, near = self.values > 0, np.abs(self.values) <= border
         if self.k == 2:
             return np.where(first[0], 0, 1), near[0]
-        votes, sure, most = (np.zeros((self.k, *first.shape[1:]), dtype=np.int32) for _ in range(3))
-        for f, (i, j) in enumerate(combinations(range(self.k), 2)):
-            for c, won in ((i, first[f]), (j, ~first[f])):
-                votes[c] += won
-                sure[c] += won & ~near[f]
-                most[c] += won | near[f]
+        positive, negative = np.triu_indices(self.k, 1)  # classes of each function
+
+        def count(won: Any, lost: Any) -> Any:
+            by_class = [won[positive == c].sum(axis=0) + lost[negative == c].sum(axis=0) for c in range(self.k)]
+            return np.array(by_class)
+
+        votes = sure = most = count(first, ~first)
+        if near.any():
+            sure, most = count(first & ~near, ~first & ~near), count(first | near, ~first | near)
         winners = votes.argmax(axis=0)
         certain, places = np.take_along_axis(sure, winners[None], axis=0), np.arange(self.k)[:, None, None]
         rivals = (most > certain) | ((most == certain) & (places < winners))

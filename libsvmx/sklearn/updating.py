@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import update_wrapper
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.rand import Rand
@@ -18,8 +18,9 @@ from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out
 from libsvmx.api.arrays import as_matrix
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import StoppedEarly
+from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
+from libsvmx.sklearn.class_order import name_classes, pair_place
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
 from libsvmx.sklearn.progress import watched
@@ -202,12 +203,16 @@ class Updating:
             values = np.array(FittedModel(self._model_of(kept)).values(problem.matrix, self._threads))
             codes = kept.classes()[1] if kept.labels is not None else []
             for pair, (ids, own) in values_left_out(state, observer).items():
-                at, sign = _place(pair, codes)
+                at, sign = pair_place(pair, codes) if pair else (0, 1.0)
                 values[np.searchsorted(kept.ids, ids), at] = sign * own
             return values
         values = np.array(self._fitted.values(problem.matrix, self._threads))
         counting = counting_order(problem, kept.labels is not None)
-        found = leave_one_out(problem.take(counting.data), replace(param, probability=False), Rand(0), observer)
+        if len(counting) == 1:  # nothing is left without it
+            values[counting] = np.nan
+            return values
+        param = replace(param, probability=False, time_limit=self.max_time or 0.0)
+        found = leave_one_out(problem.take(counting.data), param, Rand(0), observer)
         values[counting] = np.asarray(found.values).reshape(len(counting), -1)
         return values
 
@@ -219,6 +224,8 @@ class Updating:
             return self._fit(X, y, sample_weight, keep=True, exact=True)
         kept = self._kept_rows("partial_fit")
         rows, y = more_data(self, X, y)
+        if kept.labels is not None:
+            check_classification_targets(y)
         weights = joining_weights(sample_weight, rows)
         targets, labels = (np.array(y, dtype=np.float64), None) if kept.labels is None else kept.codes(y)
         return self._change(kept, matrix_of(rows, False), targets, labels, [], weights)
@@ -246,7 +253,9 @@ class Updating:
             if self.verbose:
                 print(f"+{len(targets)} -{len(leaving)}: {len(state)} rows, {update(state.report)}")
             return self._show(kept)
-        except BaseException:  # Ctrl-C, after the rows have joined or left: what is shown of others must not stay
+        except BaseException as error:
+            name_classes(error, labels)
+            # Ctrl-C, after the rows have joined or left: what is shown of others must not stay
             if kept.standing is not None and not np.array_equal(kept.ids, self.__dict__.get("row_ids_", [])):
                 self._forget()
             raise
@@ -289,6 +298,8 @@ class Updating:
         """The rows of a training, and the labels that are known of."""
         labels = getattr(self, "classes_", None)
         given = {name: getattr(self, name) for name in FIXED if hasattr(self, name)}
+        if isinstance(given.get("class_weight"), dict):  # its owner may change it
+            given["class_weight"] = dict(given["class_weight"])
         kept = KeptRows.of_training(data, labels, sparse, given)
         weights = given.get("class_weight")
         if isinstance(weights, dict) and labels is not None:  # classes that are to come
@@ -301,7 +312,7 @@ class Updating:
             self._make_state(kept, observer)
         except StoppedEarly as stop:
             self.fit_status_ = 1
-            warnings.warn(f"The exact optimum was not reached: {stop.status}.", ConvergenceWarning, stacklevel=5)
+            warn_caller(f"The exact optimum was not reached: {stop.status}.", ConvergenceWarning)
             return
         self._show(kept, self._fitted.model)
 
@@ -355,15 +366,6 @@ def _is_exact(param: Any) -> bool:
     """Whether leave-one-out can follow the exact path."""
     nu = param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR)
     return not (nu or param.kernel_type == KernelType.PRECOMPUTED)
-
-
-def _place(pair: tuple[int, int] | None, codes: list[int]) -> tuple[int, float]:
-    """The column of a pair of codes among those of sorted classes, and 1, or -1 where it is the other way round."""
-    if pair is None:
-        return 0, 1.0
-    a, b = codes.index(pair[0]), codes.index(pair[1])
-    i, j, k = min(a, b), max(a, b), len(codes)
-    return i * k - i * (i + 1) // 2 + j - i - 1, 1.0 if a < b else -1.0
 
 
 def _same(a: Any, b: Any) -> bool:

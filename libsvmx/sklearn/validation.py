@@ -25,6 +25,12 @@ def has_finite_sum(values: Any) -> bool:
         return values.size > 0 and isfinite(values.sum())
 
 
+def are_whole(values: Any) -> bool:
+    """Whether floats are finite whole numbers, as labels have to be."""
+    with np.errstate(invalid="ignore"):
+        return bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
+
+
 def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """``validate_data`` of rows and targets. Raises ValueError."""
     if is_plain(X) and type(y) is np.ndarray and y.shape == X.shape[:1]:

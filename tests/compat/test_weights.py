@@ -80,10 +80,24 @@ def test_what_is_refused(weights, message):
         svm_train(weights, Y, X, OPTIONS)
 
 
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (["a"] * 40, "row 0: weight 'a' is not a number"),
+        ([1.0, 10**400] * 20, "row 1: weight 10*0 is not a number"),
+        (np.ones((40, 1)), "W has 2 dimensions"),
+        (2.0, "W is a float"),
+    ],
+)
+def test_weights_that_are_no_numbers(weights, message):
+    with pytest.raises(TypeError, match=message):
+        svm_problem(weights, Y, X)
+
+
 def test_the_wrong_number_of_arguments():
-    with pytest.raises(TypeError, match="positional argument"):
+    with pytest.raises(TypeError, match=r"svm_problem\(\) takes .* positional argument"):
         svm_problem(W, Y, X, False, 3)
-    with pytest.raises(TypeError, match="missing"):
+    with pytest.raises(TypeError, match=r"svm_problem\(\) missing"):
         svm_problem(Y)
     with pytest.raises(TypeError, match="options are a int"):
         svm_train(Y, X, 5)

@@ -102,6 +102,24 @@ def test_a_sparse_matrix_that_is_none(indptr):
         as_matrix(X)
 
 
+@pytest.mark.parametrize("kind", [float, np.uint64, "table"])
+@pytest.mark.parametrize("part", ["indices", "indptr"])
+def test_indices_of_another_kind(part, kind):
+    X = sparse.csr_matrix(np.eye(2))
+    given = getattr(X, part)
+    setattr(X, part, given[:, None] if kind == "table" else given.astype(kind))
+    with pytest.raises(DataError, match="indptr and indices must be whole numbers"):
+        as_matrix(X)
+
+
+def test_a_kernel_in_one_dimension():
+    row = sparse.coo_array(np.ones(3))
+    if row.ndim != 1:
+        pytest.skip("this SciPy has tables only")
+    with pytest.raises(DataError, match=r"must have rows and columns, but its shape is \(3,\)"):
+        precomputed(row)
+
+
 def peak_of(call, *arguments):
     call(*arguments)
     tracemalloc.start()

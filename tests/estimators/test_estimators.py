@@ -14,6 +14,7 @@ import libsvmx
 
 base = pytest.importorskip("sklearn.base")
 exceptions = pytest.importorskip("sklearn.exceptions")
+svm = pytest.importorskip("sklearn.svm")
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
@@ -294,3 +295,21 @@ def test_examples_in_docstrings():
     for name in ("classifiers", "files", "regressors", "outliers", "updating"):
         result = doctest.testmod(import_module(f"libsvmx.sklearn.{name}"))
         assert result.attempted and not result.failed
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_labels_of_float_are_whole_numbers():
+    X = np.arange(12.0)[:, None]
+    for y in ([0.5, 1.5], [0.0, 2.0**60 + 2.0**40], [-(2.0**70), 1.0]):
+        labels, theirs = np.repeat(y, 6), svm.SVC()
+        try:
+            theirs.fit(X, labels)
+        except ValueError as error:
+            with pytest.raises(ValueError, match="Unknown label type"):
+                libsvmx.SVC().fit(X, labels)
+            assert "Unknown label type" in str(error)
+        else:
+            assert libsvmx.SVC().fit(X, labels).classes_.tolist() == theirs.classes_.tolist()
+    fitted = libsvmx.SVC().fit(X, np.repeat([7.0, -3.0, 2.0], 4))
+    assert fitted.classes_.tolist() == [-3.0, 2.0, 7.0]
+    assert fitted.predict([[0.0], [5.0], [11.0]]).tolist() == [7.0, -3.0, 2.0]

@@ -219,3 +219,11 @@ def test_a_model_that_was_read_is_fitted_anew_or_not_at_all(tmp_path):
         found.loo_decision_function()
     expected = libsvmx.SVC(gamma=0.1).fit(X, Y).decision_function(X)
     np.testing.assert_array_equal(found.fit(X, Y).decision_function(X), expected)
+
+
+@pytest.mark.parametrize("n_features", [0, 2.5, "13", 2**31])
+def test_a_number_of_features_that_cannot_be(n_features, tmp_path):
+    path = tmp_path / "model"
+    libsvmx.SVC().fit(np.eye(3), [0, 1, 0]).to_libsvm(path)
+    with pytest.raises(ValueError, match="n_features must be a whole number from 3"):
+        libsvmx.SVC.from_libsvm(path, n_features=n_features)

@@ -7,6 +7,7 @@ from support.data import load
 import libsvmx
 
 svm = pytest.importorskip("sklearn.svm")
+exceptions = pytest.importorskip("sklearn.exceptions")
 metrics = pytest.importorskip("sklearn.metrics")
 model_selection = pytest.importorskip("sklearn.model_selection")
 sparse = pytest.importorskip("scipy.sparse")
@@ -253,3 +254,64 @@ def test_a_class_that_some_folds_do_not_train_on():
     lacks = [(np.flatnonzero(y != 2), np.arange(30)), (np.arange(100), np.arange(100, 150))]
     ours, theirs = both((X, y), {}, search={"cv": lacks})
     assert_same_search(ours, theirs, len(y))
+
+
+def test_folds_may_count_from_the_end():
+    X, y = HEART
+    n = len(y)
+    ahead = [(np.arange(60, n), np.arange(60)), (list(range(200)), tuple(range(200, n)))]
+    behind = [(np.arange(60 - n, 0), np.arange(-n, 60 - n)), (np.arange(n) < 200, np.arange(200 - n, 0))]
+    found, expected = (libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS, cv=cv).fit(X, y) for cv in (behind, ahead))
+    for key in ("split0_test_score", "split1_test_score"):
+        np.testing.assert_array_equal(found.cv_results_[key], expected.cv_results_[key])
+    with pytest.raises(IndexError, match="out of bounds"):
+        libsvmx.SVCCV(Cs=COSTS, gammas=GAMMAS, cv=[(np.arange(n), [-n - 1])]).fit(X, y)
+
+
+def test_one_weight_for_all_rows():
+    found = libsvmx.SVCCV(Cs=[1.0], gammas=GAMMAS).fit(*HEART, sample_weight=2)
+    expected = libsvmx.SVCCV(Cs=[1.0], gammas=GAMMAS).fit(*HEART, sample_weight=np.full(len(HEART[1]), 2.0))
+    np.testing.assert_array_equal(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+
+
+def test_a_search_without_folds_or_beyond_all_numbers_is_refused():
+    for parameters, message in (
+        ({"cv": []}, "cv gives no folds"),
+        ({"Cs": 516}, "Cs may be at most 515"),
+        ({"gammas": 521}, "gammas may be at most 520"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            libsvmx.SVCCV(**parameters).fit(*HEART)
+
+
+def test_a_fold_whose_rows_to_score_count_for_nothing(monkeypatch):
+    monkeypatch.setattr("libsvmx.sklearn.search.WEIGHTS_SCORES", True)
+    weights = np.r_[np.zeros(60), np.ones(len(HEART[1]) - 60)]
+    cv = [(np.arange(60, 270), np.arange(60))]
+    with pytest.raises(ValueError, match="rows to score of a fold count for nothing"):
+        libsvmx.SVCCV(Cs=[1.0], gammas=[1.0], cv=cv).fit(*HEART, sample_weight=weights)
+
+
+def test_a_search_that_trained_no_model_says_so():
+    with pytest.raises(ValueError, match="refit=False no model is trained"):
+        libsvmx.SVCCV(Cs=[1.0], gammas=[1.0], refit=False).fit(*HEART).predict(HEART[0])
+
+
+def test_trainings_end_with_the_search():
+    """One thread has failed while another one trains."""
+    from libsvmx.sklearn.search_folds import FoldSearch
+
+    ends = []
+
+    class Seen(libsvmx.SVC):
+        def fit(self, X, y, sample_weight=None):
+            search.over.set()
+            with pytest.warns(exceptions.ConvergenceWarning, match="interrupted"):
+                super().fit(X, y, sample_weight)
+            ends.append(self.fit_status_)
+            return self
+
+    split = [(np.arange(100), np.arange(100, 150))]
+    search = FoldSearch(Seen(kernel="sigmoid"), *HEART, None, split, [1.0], [0.1], None, False, 1)
+    search.training(0, 0)
+    assert ends == [1]

@@ -11,6 +11,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._train.validation import fold_column
 from libsvmx._train.validation.fold_column import Column
 from libsvmx.api.arrays import from_dense
 from libsvmx.exceptions import DataError
@@ -52,6 +53,17 @@ def trained_alone(param, problem, C, rest, tests, class_weights):
     return values.reshape(len(tests), -1).T
 
 
+def table_of(found, wanted):
+    """Decision values by function, C and row."""
+    return np.asarray(found.values).reshape(len(wanted), len(found.widths), -1)
+
+
+@pytest.fixture(autouse=True, params=["all kernel values", "rows"])
+def most_bytes(request, monkeypatch):
+    """With all kernel values at hand, and without."""
+    monkeypatch.setattr(fold_column, "MOST_GRAM_BYTES", 0 if request.param == "rows" else 1 << 24)
+
+
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows count once", "weights"])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_values_are_those_of_trainings_by_themselves(name, weighted):
@@ -69,7 +81,7 @@ def test_values_are_those_of_trainings_by_themselves(name, weighted):
         for at, C in enumerate(costs):
             wanted = trained_alone(param, problem, C, rest, held_out, class_weights)
             size = np.abs(wanted).max()
-            for values, of_function in zip(found.values, wanted, strict=True):
+            for values, of_function in zip(table_of(found, wanted), wanted, strict=True):
                 if found.widths[at] == 0:
                     np.testing.assert_allclose(values[at], of_function, atol=2e-4 * max(size, 1))
                 else:  # any rho of an interval will do
@@ -90,7 +102,7 @@ def test_a_row_that_is_trained_on_may_be_predicted():
     found = Column(problem_of(param), param, [1.0], Observer()).solve(numbers([*rest, rest[-1]]), numbers([5, 5, 7]))
     doubled = np.append(rest, rest[-1])
     wanted = trained_alone(param, problem_of(param), 1.0, doubled, np.array([5, 5, 7]), {})
-    np.testing.assert_allclose([values[0] for values in found.values], wanted, atol=1e-5)
+    np.testing.assert_allclose(table_of(found, wanted)[:, 0], wanted, atol=1e-5)
 
 
 def test_equal_coefficients_at_unequal_bounds_leave_rho_open():

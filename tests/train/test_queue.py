@@ -1,5 +1,6 @@
 """Small solves at once: the same bytes in any order, by any number of threads, and what a queue refuses."""
 
+import gc
 import random
 import threading
 
@@ -23,6 +24,7 @@ from libsvmx._train.probability import fit_sigmoid
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.solve_queue import SolveQueue
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx.api.arrays import from_dense
 from libsvmx.enums import SolveStatus
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
@@ -295,3 +297,17 @@ def test_numbers_out_of_range_are_refused():
     queue.add_fold(rows, [0, 10, 20], [solve], rows)
     with pytest.raises(ValueError, match=f"solve {solve} is of another fold"):
         queue.add_fold(rows, [0, 10, 20], [solve], rows)
+
+
+def test_a_queue_leaves_nothing_to_the_garbage_collector():
+    """All kernel values would stay for a while, and each small training would pay for a collection."""
+    targets = np.repeat([0.0, 1.0, 2.0], 20)
+    problem = Problem(from_dense(np.random.RandomState(1).normal(size=(60, 3))), targets.data)
+    train_problem(problem, Parameter(gamma=0.5), Rand(1), Observer())
+    gc.collect()
+    gc.disable()
+    try:
+        train_problem(problem, Parameter(gamma=0.5), Rand(1), Observer())
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -17,6 +17,7 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.buffers import zeros
 from libsvmx._core.memory import load_blas, require
 from libsvmx._kernels.kernel cimport Kernel, Targets
@@ -72,9 +73,7 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     if not settings.least_squares:
         solution = solver.run()
     else:
-        from threadpoolctl import threadpool_limits
-
-        with threadpool_limits(1, "blas"):  # of more threads, sums would depend on how many there are
+        with one_blas_thread():  # of more threads, sums would depend on how many there are
             solution = solver.run()
     if settings.precision != "float" and (solution.status == SolveStatus.ROUNDING or
                                           (solution.status == SolveStatus.ITERATION_LIMIT and control.max_iter == 0)):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._kernels.featurerows import times, transposed
 from libsvmx._problem.certificate import array_level, kkt_gap
 from libsvmx._problem.dual import DualSolution
@@ -41,8 +42,6 @@ def solve_dual(
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    from threadpoolctl import threadpool_limits
-
     # beta = y alpha, and alpha lies in [0, upper]
     lowest, highest = np.asarray(dual.lower), np.asarray(dual.upper)
     y = np.where(lowest < 0, -1.0, 1.0)
@@ -56,7 +55,7 @@ def solve_dual(
     # of the scale of C and X, squares may be out of range: that ends the iterations
     with (
         np.errstate(all="ignore"),
-        threadpool_limits(1, "blas"),
+        one_blas_thread(),
         LocalRowBlocks(rows, y, upper, threads, control) as blocks,
     ):
         found = predictor_corrector.solve(blocks, settings, watch, control.max_iter)

@@ -33,6 +33,7 @@ import numpy as np
 from scipy.linalg import blas, lapack, pinvh
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.stopping import FLOPS, pieces
 from libsvmx._solvers.seeding.margin import Margin, clipped, values_with, weighted_values
 
@@ -57,6 +58,7 @@ LARGE = 400
 OUT, BOUND, MARGIN, MOVING = range(4)
 
 
+@one_blas_thread()
 def seed(change: FoldChange) -> Buffer:
     """The end of the path from the known optimum, or as far as its limits allow. Returns beta, to be adjusted.
 

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import lapack
 
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.stopping import FLOPS, pieces
 from libsvmx._solvers.seeding.margin import Margin, clipped, kernel_values, weighted_values
 
@@ -44,6 +45,7 @@ MOST_VALUES = 1 << 22
 SINGULAR = 1e-13
 
 
+@one_blas_thread()
 def seed(change: FoldChange) -> Buffer:
     """The beta of R replaced by those of T, all at once. Returns beta, float64, to be adjusted."""
     start_ = change.kept()

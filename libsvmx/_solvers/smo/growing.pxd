@@ -1,4 +1,5 @@
 from libsvmx._kernels.kernel cimport Targets
+from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 
@@ -11,5 +12,8 @@ cdef class GrowingSmo(WarmSmo):
     cdef object row_of_tests(self)
     cdef object optimum(self, began=*)
     cdef int grow(self, double growth) except -1
-    cdef double width(self) noexcept nogil
-    cdef double factor(self, double growth) noexcept nogil
+
+
+cdef void enlarge(Smo smo, double growth) noexcept nogil
+cdef double factor_of(Smo smo, double growth) noexcept nogil
+cdef double width_of(Smo smo) noexcept nogil

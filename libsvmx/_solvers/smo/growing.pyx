@@ -21,6 +21,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._solvers.smo.warm cimport WarmSmo
 
 # A coefficient at this share of its bound is there, but for rounding.
@@ -94,22 +95,7 @@ cdef class GrowingSmo(WarmSmo):
         cdef double[::1] values = values_
         for p in range(self.size, self.total):
             values[p - self.size] = -self.V[p] - rho
-        return values_, self.width(), self.iterations, perf_counter() - began, bool(converged)
-
-    cdef double width(self) noexcept nogil:
-        """Of the interval in which rho may lie. A coefficient that is free by rounding alone does not narrow it."""
-        cdef Py_ssize_t p
-        cdef double highest = -HUGE_VAL, lowest = HUGE_VAL
-        cdef bint upper
-        for p in range(self.size):
-            upper = self.alpha[p] > self.C[p] * ALMOST
-            if not upper and self.alpha[p] > self.C[p] * (1 - ALMOST):
-                return 0.0
-            if upper == (self.y[p] > 0):
-                lowest = min(lowest, self.V[p])
-            else:
-                highest = max(highest, self.V[p])
-        return max(0.0, lowest - highest)
+        return values_, width_of(self), self.iterations, perf_counter() - began, bool(converged)
 
     cdef int follow_tests(self) except -1:
         """V of the rows to predict, from the start."""
@@ -154,37 +140,62 @@ cdef class GrowingSmo(WarmSmo):
     cdef int grow(self, double growth) except -1:
         """The box, ``growth`` times as large, and the start in it: see ``scaled_start``."""
         cdef Py_ssize_t p
-        cdef double factor = self.factor(growth)
+        enlarge(self, growth)
         for p in range(self.size):
-            self.C[p] *= growth
-            self.alpha[p] *= factor
-            if self.alpha[p] > self.C[p] * ALMOST:
-                self.alpha[p] = self.C[p]
-            self.update_status(p)
             self.kept_beta[self.variable[p]] = self.y[p] * self.alpha[p]
         for p in range(self.total):
-            self.V[p] = self.linear[p] + factor * (self.V[p] - self.linear[p])
             self.kept_scores[self.variable[p]] = self.V[p]
         self.start_beta, self.start_scores = self.kept_beta, self.kept_scores
-        self.max_violator = -2
         if self.control.shrinking:
             with nogil:
                 self.shrink()
         return 0
 
-    cdef double factor(self, double growth) noexcept nogil:
-        """By what the coefficients grow: 1 where most are free, else to the best point of the ray within the box."""
-        cdef Py_ssize_t p, n_free = 0, n_bounded = 0
-        cdef double curvature = 0.0, slope = 0.0, beta
-        for p in range(self.size):
-            if self.alpha[p] > 0:
-                if self.alpha[p] > self.C[p] * ALMOST:
-                    n_bounded += 1
-                else:
-                    n_free += 1
-                beta = self.y[p] * self.alpha[p]
-                slope += beta * self.linear[p]
-                curvature += beta * (self.linear[p] - self.V[p])
-        if n_bounded <= n_free or curvature <= 0:
-            return 1.0
-        return max(1.0, min(slope / curvature, growth))
+
+cdef void enlarge(Smo smo, double growth) noexcept nogil:
+    """The box, ``growth`` times as large, and a start in it."""
+    cdef Py_ssize_t p
+    cdef double factor = factor_of(smo, growth)
+    for p in range(smo.size):
+        smo.C[p] *= growth
+        smo.alpha[p] *= factor
+        if smo.alpha[p] > smo.C[p] * ALMOST:
+            smo.alpha[p] = smo.C[p]
+        smo.update_status(p)
+    for p in range(smo.total):
+        smo.V[p] = smo.linear[p] + factor * (smo.V[p] - smo.linear[p])
+    smo.max_violator = -2
+
+
+cdef double factor_of(Smo smo, double growth) noexcept nogil:
+    """By what the coefficients grow: 1 where most are free, else to the best point of the ray within the box."""
+    cdef Py_ssize_t p, n_free = 0, n_bounded = 0
+    cdef double curvature = 0.0, slope = 0.0, beta
+    for p in range(smo.size):
+        if smo.alpha[p] > 0:
+            if smo.alpha[p] > smo.C[p] * ALMOST:
+                n_bounded += 1
+            else:
+                n_free += 1
+            beta = smo.y[p] * smo.alpha[p]
+            slope += beta * smo.linear[p]
+            curvature += beta * (smo.linear[p] - smo.V[p])
+    if n_bounded <= n_free or curvature <= 0:
+        return 1.0
+    return max(1.0, min(slope / curvature, growth))
+
+
+cdef double width_of(Smo smo) noexcept nogil:
+    """Of the interval in which rho may lie. A coefficient that is free by rounding alone does not narrow it."""
+    cdef Py_ssize_t p
+    cdef double highest = -HUGE_VAL, lowest = HUGE_VAL
+    cdef bint upper
+    for p in range(smo.size):
+        upper = smo.alpha[p] > smo.C[p] * ALMOST
+        if not upper and smo.alpha[p] > smo.C[p] * (1 - ALMOST):
+            return 0.0
+        if upper == (smo.y[p] > 0):
+            lowest = min(lowest, smo.V[p])
+        else:
+            highest = max(highest, smo.V[p])
+    return max(0.0, lowest - highest)

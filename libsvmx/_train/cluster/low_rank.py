@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels import pivoting
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal
@@ -249,6 +250,7 @@ class LowRankFeatures(DistributedFeatures):
         self.transform = nystrom_transform(block, self.largest)
         self.trace_error = self.remaining(self.row_blocks.run(project, self.pivots, self.transform, self.spec))
 
+    @one_blas_thread()
     def model(self, param: Parameter, labels: list[int], functions: list[LinearFunction]) -> Model:
         """Each function over the pivots."""
         coefs = [self.transform @ one.w for one in functions]

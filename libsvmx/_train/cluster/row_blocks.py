@@ -7,11 +7,11 @@ reading the rows on.
 from __future__ import annotations
 
 from operator import itemgetter
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.stopping import NOBODY, Relay
 from libsvmx._solvers.interior_point.row_blocks import RowBlocks
 from libsvmx._train.cluster.problem import gathered
@@ -24,35 +24,12 @@ if TYPE_CHECKING:
 FAN_IN = 8
 
 
-class OneThread:
-    """While entered by anyone in this process, BLAS has one thread: workers may have threads of their own, and sums
-    shall not depend on how many. Whoever adds up the replies sees what is not finite."""
-
-    lock = Lock()
-    inside = 0
-    limits: Any = None
-
-    def __enter__(self) -> None:
-        from threadpoolctl import threadpool_limits
-
-        with OneThread.lock:
-            if OneThread.inside == 0:
-                OneThread.limits = threadpool_limits(1, "blas")
-            OneThread.inside += 1
-        self.quiet = np.errstate(all="ignore")
-        self.quiet.__enter__()
-
-    def __exit__(self, *_: object) -> None:
-        self.quiet.__exit__(None, None, None)
-        with OneThread.lock:
-            OneThread.inside -= 1
-            if OneThread.inside == 0:
-                OneThread.limits.restore_original_limits()
-
-
 def perform(step: Step, block: Any, before: Any, common: Any, own: Any) -> Any:
-    """A step, on a worker; ``before`` is what the step before it returned, (state, reply), or None."""
-    with OneThread():
+    """A step, on a worker; ``before`` is what the step before it returned, (state, reply), or None.
+
+    Whoever adds up the replies sees what is not finite.
+    """
+    with one_blas_thread(), np.errstate(all="ignore"):  # workers may have threads of their own
         return step(block, None if before is None else before[0], *common, *own)
 
 

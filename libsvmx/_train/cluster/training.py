@@ -11,10 +11,11 @@ from itertools import combinations
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from libsvmx._core.blas import one_blas_thread
 from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
-from libsvmx._train.cluster.row_blocks import DistributedRowBlocks, OneThread
+from libsvmx._train.cluster.row_blocks import DistributedRowBlocks
 from libsvmx._train.counting import without_classes
 from libsvmx._train.limits import control_of
 from libsvmx._train.observer import Remark
@@ -81,7 +82,7 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
         observer.iterated(line)
         return control.look()
 
-    with OneThread():
+    with one_blas_thread():
         found = predictor_corrector.solve(blocks, param.solver, watch, param.max_iter)
     counts: list[vertex_steps.SupportCounts] = blocks.run(vertex_steps.count_support)
     alpha, n_sv, n_bsv = (sum(column) for column in zip(*counts, strict=True))

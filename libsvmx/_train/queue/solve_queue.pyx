@@ -89,6 +89,7 @@ cdef class SolveQueue(TaskList):
             pool.run(_evaluate, <void *>self, pool.n if self.by_group else 0, _look)
         if self.error is not None:
             raise self.error
+        self.crew = None  # each of them knows the queue: both would wait for the garbage collector
 
     cdef arrange(self, int threads):
         """``order`` and ``unit``: solves over the same group of kernel values stand together, for one worker, if they are not

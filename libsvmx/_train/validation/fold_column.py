@@ -1,7 +1,8 @@
 """One fold of rows that are given, at all C of a column: C-SVC and epsilon-SVR, for searches with folds of their own.
 
     Column(problem, param, costs)   one gamma, whose folds share kernel rows
-        .solve(rest, tests, …) -> ColumnFold      for each dual: growing.solve, each C from the next smaller one
+        .solve(rest, tests, …) -> ColumnFold      each C of a dual from the next smaller one: by a GramColumn, where all
+                                                  kernel values fit, or for each dual growing.solve
 
 Optima are LIBSVM's to eps, but its path is another: a row to predict that is within about eps of the border may fall on
 the other side.
@@ -14,14 +15,19 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
+from libsvmx._core.arrays import ramp, take_int32
 from libsvmx._core.records import replace
+from libsvmx._core.stopping import LetSignalsIn
+from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
+from libsvmx._kernels.gram import Gram
 from libsvmx._solvers.smo import growing
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual
-from libsvmx._train.kernel_provider import MEGABYTE, SHARED, KernelProvider
-from libsvmx._train.limits import control_of
+from libsvmx._train.kernel_provider import MEGABYTE, MOST_GRAM_BYTES, SHARED, KernelProvider
+from libsvmx._train.limits import control_of, told_of
 from libsvmx._train.training import pair_problem
+from libsvmx._train.validation.gram_column import GramColumn, QuietControl
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError
 
@@ -45,7 +51,7 @@ class ColumnFold:
     Attributes
     ----------
     labels : list of int       its classes, functions are of their pairs (0, 1), (0, 2), …; [] in regression
-    values : list of list of buffers of float64      [function][C]: decision values of the rows to predict
+    values : buffer of float64, shape (functions, C, rows to predict), flat      decision values
     widths : list of float     by C: of the interval of rho where all coefficients are at bounds that are not equal, so
                                that which rho a training ends with is a matter of rounding; else 0
     seconds : list of float    by C
@@ -54,7 +60,7 @@ class ColumnFold:
     """
 
     labels: list[int]
-    values: list[list[Buffer]]
+    values: Buffer
     widths: list[float]
     seconds: list[float]
     iterations: list[int]
@@ -84,6 +90,19 @@ class Column:
         ):
             groups = folds.group_classes(problem.targets)[1:]  # rows within a class may fit
         self.kernels = KernelProvider(problem, param, groups, repeated=True)
+        self.gram_column: GramColumn | None = None
+        n_bytes = BYTES_OF_VALUE * len(problem) ** 2
+        self.fits = groups is None and n_bytes <= min(MOST_GRAM_BYTES, SHARED * param.cache_size * MEGABYTE)
+
+    def gathered(self) -> GramColumn:
+        """What solves small problems; all kernel values, made once."""
+        if self.gram_column is None:
+            param, problem = self.few_rows, self.problem
+            whole = self.kernels.whole or self.kernels.make_whole()
+            gram = Gram(whole, ThreadPool(thread_count(param.threads)), LetSignalsIn(control_of(param, self.observer)))
+            control = QuietControl(*told_of(param, self.observer))
+            self.gram_column = GramColumn(gram, problem.targets, problem.sample_weight, param, self.growths, control)
+        return self.gram_column
 
     def solve(self, rest: Buffer, tests: Buffer, class_weights: Mapping[int, float] | None = None) -> ColumnFold:
         """Train on the rows ``rest``, predict the rows ``tests``; buffers of int32.
@@ -96,22 +115,30 @@ class Column:
         Stopped
         """
         part, labels = self.problem.take(rest), list[int]()
-        duals = [(part, 1.0, 1.0)]
+        start, order, weight = [0, len(part)], ramp(len(part)), [1.0]
         if self.param.svm_type.is_classification:
             labels, start, order = folds.group_classes(part.targets)
             if len(labels) < 2:
                 raise DataError("a fold has rows of one class only")
             weight = [1.0 if class_weights is None else class_weights.get(label, 1.0) for label in labels]
+        test_rows = self.problem.take(tests)
+        sizes = sorted(end - begin for begin, end in pairwise(start))
+        if self.fits and sum(sizes[-2:]) <= ROWS_TO_SHRINK:
+            solved, members = self.gathered(), self.kernels.members
+            return ColumnFold(
+                labels, *solved.solve(take_int32(members(part), order), start, members(test_rows), weight)
+            )
+        duals = [(part, 1.0, 1.0)]
+        if self.param.svm_type.is_classification:
             duals = [
                 (pair_problem(part, order, start, i, j), weight[i], weight[j])
                 for i, j in combinations(range(len(labels)), 2)
             ]
-        test_rows = self.problem.take(tests).rows
-        found = [self.dual(rows, positive, negative, test_rows) for rows, positive, negative in duals]
+        found = [self.dual(rows, positive, negative, test_rows.rows) for rows, positive, negative in duals]
         by_cost = list(zip(*found, strict=True))
         return ColumnFold(
             labels,
-            [[values for values, *_ in each] for each in found],
+            memoryview(b"".join(values for each in found for values, *_ in each)).cast("d"),
             [max(width for _, width, *_ in each) for each in by_cost],
             [sum(seconds for *_, seconds, _ in each) for each in by_cost],
             [sum(iterations for *_, iterations, _, _ in each) for each in by_cost],

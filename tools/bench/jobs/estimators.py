@@ -104,8 +104,9 @@ def oracle(run):
 
 def times(found, run, call):
     """scikit-learn's time of a call as a multiple of the run's."""
-    theirs = found.run(oracle(run))
-    return theirs.median(call) / run.median(call) if theirs and run.median(call) else None
+    theirs, own = found.run(oracle(run)), run.median(call)
+    known = theirs.median(call) if theirs else None
+    return known / own if known and own else None
 
 
 # ---- in a child ----------------------------------------------------------------------------------

@@ -1,0 +1,156 @@
+"""Calls in an odd order or with odd arguments: they do what they say, or are refused with a clear error."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+import libsvmx
+
+exceptions = pytest.importorskip("sklearn.exceptions")
+pipeline = pytest.importorskip("sklearn.pipeline")
+
+rng = np.random.default_rng(7)
+X = rng.normal(size=(60, 3))
+NUMBER = np.digitize(X[:, 0], [-0.8, 0.0, 0.8])
+NAMED = np.array(["ant", "bee", "cat", "dog"])[NUMBER]
+TWO = np.array(["ant", "cat"])[NUMBER // 2]
+
+
+def linear(a, b):
+    return a @ b.T
+
+
+# ---- rows that join -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("labels", [NUMBER, NAMED, NAMED.astype(object)], ids=["numbers", "text", "objects"])
+def test_several_classes_come_at_once(labels):
+    first, rest = np.flatnonzero(NUMBER < 2), np.flatnonzero(NUMBER >= 2)
+    order = np.r_[first, rest]
+    found = libsvmx.SVC(gamma=0.5).partial_fit(X[first], labels[first]).partial_fit(X[rest], labels[rest])
+    expected = libsvmx.SVC(gamma=0.5, refine=True).fit(X[order], labels[order])
+    np.testing.assert_array_equal(found.classes_, expected.classes_)
+    np.testing.assert_allclose(found.decision_function(X), expected.decision_function(X), atol=1e-8)
+
+
+def test_text_is_text_in_an_array_of_objects_too():
+    found = libsvmx.SVC().partial_fit(X, NAMED.astype(object)).partial_fit(X[:2], ["elephant", "ant"])
+    assert list(found.classes_) == ["ant", "bee", "cat", "dog", "elephant"]
+    assert set(found.predict(X)) <= set(found.classes_)
+
+
+def test_targets_of_a_regression_are_no_classes_later_either():
+    found = libsvmx.SVC(gamma=0.5).partial_fit(X, NUMBER)
+    before = found.decision_function(X)
+    with pytest.raises(ValueError, match="continuous"):
+        found.partial_fit(X, X[:, 0])
+    np.testing.assert_array_equal(found.decision_function(X), before)
+
+
+def test_weights_of_classes_that_are_changed_in_place_are_noticed():
+    weights = {"ant": 1.0, "cat": 2.0}
+    found = libsvmx.SVC(class_weight=weights).partial_fit(X, TWO)
+    weights["cat"] = 5.0
+    with pytest.raises(ValueError, match="class_weight was"):
+        found.partial_fit(X[:3], TWO[:3])
+
+
+def test_shallow_copies_do_not_share_rows():
+    found = libsvmx.SVC(gamma=0.5).partial_fit(X, TWO)
+    other = copy.copy(found).partial_fit(X[:5], TWO[:5])
+    assert (len(other.row_ids_), len(found.row_ids_)) == (65, 60)
+    assert len(found.loo_decision_function()) == 60
+    np.testing.assert_array_equal(found.partial_fit(X[:2], TWO[:2]).row_ids_, np.arange(62))
+
+
+# ---- leave-one-out --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["SVR", "NuSVR", "OneClassSVM"])
+def test_leave_one_out_of_one_row(name):
+    found = getattr(libsvmx, name)(keep_rows=True).fit(X[:1], [1.0])
+    assert np.isnan(found.loo_decision_function()).tolist() == [True]
+
+
+@pytest.mark.parametrize("name", ["NuSVC", "NuSVR"])
+def test_leave_one_out_of_the_nu_formulations_is_stopped(name):
+    found = getattr(libsvmx, name)(keep_rows=True, nu=0.2).fit(X, NUMBER).set_params(max_time=1e-9)
+    with pytest.raises(ValueError, match="time limit"):
+        found.loo_decision_function()
+
+
+# ---- parameters that are set after a fit ----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [("rbf", "precomputed"), ("rbf", linear), ("precomputed", "rbf"), ("precomputed", linear), (linear, "rbf")],
+)
+def test_another_kind_of_kernel_needs_another_fit(before, after):
+    rows = X @ X.T if before == "precomputed" else X
+    model = libsvmx.SVC(kernel=before).fit(rows, TWO)
+    expected = model.predict(rows)
+    model.set_params(kernel=after)
+    with pytest.raises(ValueError, match="another kind of kernel than"):
+        model.predict(rows)
+    np.testing.assert_array_equal(model.set_params(kernel=before).predict(rows), expected)
+
+
+def test_only_what_was_trained_with_a_linear_kernel_has_weights_of_features():
+    assert hasattr(libsvmx.SVC(kernel="linear").fit(X, TWO), "coef_")
+    for kernel, rows in (("rbf", X), ("precomputed", X @ X.T)):
+        assert not hasattr(libsvmx.SVC(kernel=kernel).fit(rows, TWO).set_params(kernel="linear"), "coef_")
+
+
+def test_more_threads_than_there_can_be():
+    np.testing.assert_array_equal(libsvmx.SVC(n_jobs=5000).fit(X, TWO).dual_coef_, libsvmx.SVC().fit(X, TWO).dual_coef_)
+
+
+# ---- values ---------------------------------------------------------------------------------------
+
+
+def test_gamma_of_rows_that_do_not_vary():
+    """Sums over a sparse matrix may round the variance to less than 0."""
+    rows = csr_matrix(np.full((5, 3), 0.1))
+    assert rows.multiply(rows).mean() - rows.mean() ** 2 < 0
+    assert libsvmx.SVC().fit(rows, [0, 1, 0, 1, 0])._gamma == 1.0
+    assert libsvmx.train(rows, [0, 1, 0, 1, 0], gamma="scale").param.gamma == 1.0
+
+
+@pytest.mark.parametrize("labels", [["dog"] * 50 + ["ant"] * 10, [7] * 50 + [5] * 10])
+def test_errors_name_the_classes(labels):
+    with pytest.raises(ValueError, match="classes 0 and 1 have 10 and 50 rows") as caught:
+        libsvmx.NuSVC(nu=0.9).fit(X, labels)
+    names = sorted(set(labels))
+    assert f"0 is {names[0]!r} and 1 is {names[1]!r}" in caught.value.__notes__[0]
+
+
+def test_errors_name_classes_once_where_these_are_their_numbers():
+    with pytest.raises(ValueError, match="classes 0 and 1 have 50 and 10 rows") as caught:
+        libsvmx.NuSVC(nu=0.9).fit(X, [0] * 50 + [1] * 10)
+    assert not hasattr(caught.value, "__notes__")
+
+
+# ---- warnings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: libsvmx.SVC(max_iter=1).fit(X, TWO),
+        lambda: libsvmx.SVR(max_iter=1).fit(X, NUMBER),
+        lambda: libsvmx.OneClassSVM(max_iter=1).fit(X),
+        lambda: libsvmx.SVC(max_iter=1).partial_fit(X, TWO),
+        lambda: libsvmx.OneClassSVM(max_iter=1).partial_fit(X),
+        lambda: pipeline.make_pipeline(libsvmx.SVC(max_iter=1)).fit(X, TWO),
+    ],
+)
+def test_warnings_are_of_the_line_that_called(call):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    found = [one.filename for one in caught if issubclass(one.category, exceptions.ConvergenceWarning)]
+    assert found == [__file__]
