@@ -170,7 +170,8 @@ class Runner:
         small = folder / "small"
         small.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:300]))
         self.data = small if "SMALL" in case.arguments else path
-        files = {"DATA": path, "SMALL": small, "BIG": folder / "big", "MODEL": folder / "model", "RANGES": folder / "ranges"}
+        files = {"DATA": path, "SMALL": small}
+        files |= {name: folder / name.lower() for name in ("BIG", "MODEL", "RANGES")}
         if "BIG" in case.arguments:
             files["BIG"].write_bytes(path.read_bytes() * TIMES)
         if "MODEL" in case.arguments:
