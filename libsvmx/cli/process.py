@@ -31,7 +31,9 @@ def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     _print_names_as_typed()
-    sys.exit(guarded(command, main, usage, sys.argv[1:]))
+    code = guarded(command, main, usage, sys.argv[1:])
+    _end_workers()  # which Python would wait for, until each has ended as it would itself
+    sys.exit(code)
 
 
 def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> int:
@@ -241,7 +243,8 @@ def _end_workers() -> None:
     multiprocessing, util = sys.modules.get("multiprocessing"), sys.modules.get("multiprocessing.util")
     if multiprocessing is not None and util is not None:
         for child in multiprocessing.active_children():
-            child.kill()
+            with suppress(OSError):
+                os.kill(child.pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # workers of joblib have no kill()
         util._run_finalizers()
 
 

@@ -1,6 +1,7 @@
 """--time-limit of each command: for all that it does, and what is left when it is over, by a clock of our own."""
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 from support.commands import PATIENCE
 from support.gridengine import HEART, SMALL
 
+import libsvmx
 from libsvmx._solvers import control
 from libsvmx._train.observer import Limits
+from libsvmx._train.validation import grid_pool
 from libsvmx._train.validation.grid_pool import End, ending
 from libsvmx.cli import process
 from libsvmx.enums import SolveStatus
@@ -129,6 +132,43 @@ def test_workers_that_do_not_start_are_not_waited_for():
     code = SLOW.format(heart=HEART)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout) == (0, "time limit\n"), done.stderr
+
+
+def test_no_worker_is_started_once_the_limit_is_over(monkeypatch):
+    pytest.importorskip("joblib")
+    import joblib
+
+    over = []
+    monkeypatch.setattr(End, "limits", lambda self: Limits(0.0, lambda: bool(over)))
+    monkeypatch.setattr(grid_pool, "import_module", over.append)  # the limit ends in the middle of the first import
+    monkeypatch.setattr(joblib, "Parallel", None)
+    X, y = libsvmx.read_problem(HEART)
+    with pytest.raises(libsvmx.StoppedEarly):
+        libsvmx.grid_search(X, y, (0, 1, 1), (0, 1, 1), 2, workers=2)
+    assert len(over) == 1
+
+
+LEAVING = """
+import os
+from contextlib import suppress
+from joblib import Parallel, delayed
+from libsvmx.cli.process import _end_workers
+workers = set(Parallel(2)(delayed(os.getpid)() for _ in range(8)))
+_end_workers()
+for worker in workers:
+    with suppress(ChildProcessError):  # joblib has seen the end of this one
+        os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)  # they were waiting for work
+print("ended")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="no waitid here")
+def test_a_command_that_ends_ends_its_workers():
+    pytest.importorskip("joblib")
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "ended\n"), done.stderr
 
 
 def test_workers_are_told_of_the_end():

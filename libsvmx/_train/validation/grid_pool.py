@@ -8,9 +8,10 @@ later tasks. joblib maps nothing: it would wait for the workers to let go of its
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from importlib import import_module
 from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 
 # Seconds between two questions; after the time limit until no worker is heard any more; and a time limit that is over.
 BETWEEN_QUESTIONS = 0.05
-GRACE = 0.3
+GRACE = 0.1
 LEAST_SECONDS = 1e-9
+UNFINISHED = "the search is not finished"
 # of this worker process: the problem of the last search it saw
 _resident: dict[str, Problem] = {}
 
@@ -53,13 +55,14 @@ def resident(name: str, parts: Sequence[npt.NDArray[Any] | str | None]) -> Probl
     return problem
 
 
-def files_of(parts: Parts, folder: str) -> list[str | None]:
-    """Files in a folder that hold the arrays."""
+def files_of(parts: Parts, folder: str, ask: Callable[[], object]) -> list[str | None]:
+    """Files in a folder that hold the arrays; ``ask`` is called before each."""
     import numpy as np
 
     files = [None if part is None else os.path.join(folder, f"{k}.npy") for k, part in enumerate(parts)]
     for file, part in zip(files, parts, strict=True):
         if file is not None and part is not None:
+            ask()
             np.save(file, part)
     return files
 
@@ -145,6 +148,12 @@ class End:
         """The same as Limits of this process."""
         seconds = max(self.at - time(), LEAST_SECONDS) if self.at > 0 else 0.0
         return Limits(seconds, lambda: os.path.exists(self.flag))
+
+    def ask(self) -> None:
+        """Raises StoppedEarly once the search has to come to an end."""
+        status = self.limits().look()
+        if status is not None:
+            raise StoppedEarly(status, UNFINISHED)
 
     def patience(self) -> float | None:
         """Seconds to wait for a worker of this machine, which may still be starting; None for no limit."""
@@ -250,10 +259,13 @@ class Workers:
     def _local(self, plan: Plan, columns: list[Column], parts: Parts, end: End) -> Iterator[Outcome]:
         from concurrent.futures.process import BrokenProcessPool
 
+        for module in ("multiprocessing.util", "joblib", "joblib.externals.loky.reusable_executor"):
+            end.ask()  # imports and files may each take a second on a busy machine, and so may the start of workers
+            import_module(module)
         from joblib import parallel_config
 
         config = parallel_config("loky", n_jobs=self.n, max_nbytes=None)
-        parts = files_of(parts, os.path.dirname(end.flag))
+        parts = files_of(parts, os.path.dirname(end.flag), end.ask)
         options = {"initializer": follow, "initargs": (os.getpid(),), "timeout": end.patience()}
         try:
             yield from self._waves(plan, columns, parts, end, config, options)
@@ -317,7 +329,7 @@ class Workers:
                 if ended is not None:
                     break
         if ended is not None:
-            raise StoppedEarly(ended, "the search is not finished")
+            raise StoppedEarly(ended, UNFINISHED)
 
 
 def need(module: str, extra: str, what_needs: str) -> None:
