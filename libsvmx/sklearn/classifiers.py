@@ -46,6 +46,8 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
     }
 
     probability: bool
+    classes_: Any
+    class_weight_: FloatArray
 
     def decision_function(self, X: Any) -> Any:
         """Decision values of rows.

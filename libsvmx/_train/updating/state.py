@@ -50,6 +50,10 @@ class State:
     report : UpdateReport      of the last change
     """
 
+    param: Parameter
+    report: UpdateReport
+    problem: Problem
+
     def __init__(self, param: Parameter, problem: Problem, ids: Ids, next_id: int) -> None:
         self.param, self.problem, self._ids, self._next_id = param, problem, ids, next_id
         self.binaries: dict[Pair, BinaryProblem] = {}
