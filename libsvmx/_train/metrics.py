@@ -15,8 +15,14 @@ class Scores:
     """
 
     def __init__(self) -> None:
-        self.total = self.correct = 0
-        self.error = self.sum_v = self.sum_y = self.sum_vv = self.sum_yy = self.sum_vy = 0.0
+        self.total: int = 0
+        self.correct: int = 0
+        self.error: float = 0.0
+        self.sum_v: float = 0.0
+        self.sum_y: float = 0.0
+        self.sum_vv: float = 0.0
+        self.sum_yy: float = 0.0
+        self.sum_vy: float = 0.0
 
     def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
         """Take in more rows."""

@@ -55,8 +55,9 @@ class Limits:
     """
 
     def __init__(self, seconds: float, should_stop: Callable[[], bool]) -> None:
-        self.deadline = control.monotonic() + seconds if seconds > 0 else 0.0
-        self.asked, self.interrupted = should_stop, False
+        self.deadline: float = control.monotonic() + seconds if seconds > 0 else 0.0
+        self.asked: Callable[[], bool] = should_stop
+        self.interrupted: bool = False
 
     def should_stop(self) -> bool:
         """Whether the observer has ended the call."""
@@ -117,7 +118,7 @@ def hears(observer: Observer, name: str) -> bool:
 class Forwarding(Observer):
     """Forwarding(observer): tells another observer all that the subclass does not override."""
 
-    passed_on = tuple(name for name in vars(Observer) if not name.startswith("_"))
+    passed_on: tuple[str, ...] = tuple(name for name in vars(Observer) if not name.startswith("_"))
 
     def __init_subclass__(cls) -> None:
         cls.passed_on = tuple(name for name in Forwarding.passed_on if getattr(cls, name) is getattr(Observer, name))

@@ -44,7 +44,7 @@ class Predictor:
         self.model = model
         self.threads = threads
         self.ask = ask
-        self.work_per_row = max(1, model.vectors.nnz + model.n_sv * model.nr_class)
+        self.work_per_row: int = max(1, model.vectors.nnz + model.n_sv * model.nr_class)
         # each thread has its own, since kernels hold the rows they are at
         self.exact: list[Functions] = []
         self.signs: list[Functions] = []

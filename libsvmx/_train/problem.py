@@ -39,11 +39,11 @@ class Problem:
             raise ValueError(f"{len(targets)} targets for {len(rows)} rows")
         if sample_weight is not None and len(sample_weight) != len(rows):
             raise ValueError(f"{len(sample_weight)} weights for {len(rows)} rows")
-        self.matrix = matrix
-        self.targets = targets
-        self.rows = rows
-        self.sample_weight = sample_weight
-        self.features = features or compacted(matrix)[0]
+        self.matrix: CsrMatrix = matrix
+        self.targets: Buffer = targets
+        self.rows: Buffer = rows
+        self.sample_weight: Buffer | None = sample_weight
+        self.features: CsrMatrix = features or compacted(matrix)[0]
 
     def __len__(self) -> int:
         return len(self.rows)

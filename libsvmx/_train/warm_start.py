@@ -71,7 +71,7 @@ class WarmStart:
     def __init__(self, param: Parameter, known: KnownOptima | None = None) -> None:
         kernel = {name: getattr(param, name) for name in ("kernel_type", *param.kernel_type.uses)}
         self.known = known
-        self.found = KnownOptima(kernel, param.C if param.svm_type.has_cost else 1.0, {})
+        self.found: KnownOptima = KnownOptima(kernel, param.C if param.svm_type.has_cost else 1.0, {})
 
     def begin(self, number: NumberOfDual, dual: DualProblem, kernel: Kernel, control: Control) -> DualProblem:
         """The dual problem with its start; as it is where nothing is known, or nothing feasible was found."""

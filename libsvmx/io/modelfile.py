@@ -127,6 +127,9 @@ def load_model(path: str, warn: Callable[[str], object] = warn_caller) -> Model:
 class Header:
     """The header lines, each key once, with typed access that names the line of what is wrong."""
 
+    n_lines: int
+    blank_lines: int
+
     def __init__(self, text: bytes, path: str):
         self.path = path
         self.lines: dict[str, tuple[int, list[str]]] = {}

@@ -91,9 +91,17 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
     keep_rows: bool
     verbose: Any
     callback: Any
-    n_iter_: Any
-    dual_coef_: Any
+    # what a fit leaves
+    support_: IntArray
     support_vectors_: Any
+    n_support_: IntArray
+    dual_coef_: Any
+    intercept_: FloatArray
+    n_iter_: Any
+    fit_status_: int
+    optimality_: float
+    shape_fit_: tuple[int, ...]
+    row_ids_: Any
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

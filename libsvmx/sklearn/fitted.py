@@ -31,11 +31,14 @@ class FittedModel:
     __slots__ = ("local", "model", "order", "training_rows")
 
     def __init__(self, model: Model, training_rows: Any = None) -> None:
-        self.model, self.training_rows = model, training_rows
+        self.model: Model = model
+        self.training_rows: Any = training_rows
         labels = model.class_labels or ()
         # pairs of the sorted classes, of a model read from a file, whose votes count in the order of the file
-        self.order = None if list(labels) == sorted(labels) else pairs_sorted(labels)
-        self.local = threading.local()  # a Predictor is of one thread, since its kernels hold the rows they are at
+        self.order: tuple[Any, Any] | None = None if list(labels) == sorted(labels) else pairs_sorted(labels)
+        self.local: threading.local = (
+            threading.local()
+        )  # a Predictor is of one thread, since its kernels hold the rows they are at
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.training_rows)

@@ -16,6 +16,7 @@ from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray
 
 
 class OneClassSVM(OutlierMixin, BaseSVM):
@@ -83,6 +84,8 @@ class OneClassSVM(OutlierMixin, BaseSVM):
         self.refine = refine
         self.keep_rows = keep_rows
         self.callback = callback
+
+    offset_: FloatArray
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
         """Train on rows, as ``SVR.fit`` does; ``y`` is ignored."""

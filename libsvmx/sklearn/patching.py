@@ -17,7 +17,7 @@ OURS: dict[str, Any] = {"SVC": SVC, "NuSVC": NuSVC, "SVR": SVR, "NuSVR": NuSVR, 
 # Where scikit-learn defines its classes: pickles name this module, and have to find what they were made of.
 DEFINING = "sklearn.svm._classes"
 
-logger = logging.getLogger("libsvmx.sklearn")
+logger: logging.Logger = logging.getLogger("libsvmx.sklearn")
 replaced: list[tuple[ModuleType, str, Any]] = []
 
 

@@ -138,7 +138,7 @@ class Best:
     """
 
     def __init__(self, regression: bool) -> None:
-        self.sign = -1.0 if regression else 1.0
+        self.sign: float = -1.0 if regression else 1.0
         self.point: Point | None = None
 
     def add(self, point: Point) -> Point:

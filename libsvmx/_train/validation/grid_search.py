@@ -274,6 +274,12 @@ class Search:
     StoppedEarly                   by the iterator: its time, which begins here, is over; the points there are stay
     """
 
+    plan: Plan
+    problem: Problem
+    pool: Pool
+    observer: Observer
+    columns: list[Column]
+
     def __init__(
         self,
         plan: Plan,

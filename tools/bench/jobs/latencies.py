@@ -104,8 +104,9 @@ def cases():
     yield training("--loo", "--loo", "libsvmx.leave_one_out(X, y, C=100, gamma=0.5)", True)
     yield Case("state", "svmx-train", f"-q {HARD} DATA out", (), trained("keep_state=True"))
     for name, options in ESTIMATORS.items():
-        fit = f"(estimator := libsvmx.{name}({options})).fit(X.tocsr(), y)"
-        yield Case(name, "svmx-train", f"-q {HARD} DATA out", (), fit)
+        yield Case(
+            name, "svmx-train", f"-q {HARD} DATA out", (), f"(estimator := libsvmx.{name}({options})).fit(X.tocsr(), y)"
+        )
     ends = ("Ctrl-C", "SIGTERM")
     limited = (*ends, "time limit")
     yield Case("predict", "svmx-predict", "BIG MODEL out", ends, "libsvmx.predict(model, X)")
@@ -170,8 +171,13 @@ class Runner:
         small = folder / "small"
         small.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:300]))
         self.data = small if "SMALL" in case.arguments else path
-        made = {name: folder / name.lower() for name in ("BIG", "MODEL", "RANGES")}
-        files = {"DATA": path, "SMALL": small, **made}
+        files = {
+            "DATA": path,
+            "SMALL": small,
+            "BIG": folder / "big",
+            "MODEL": folder / "model",
+            "RANGES": folder / "ranges",
+        }
         if "BIG" in case.arguments:
             files["BIG"].write_bytes(path.read_bytes() * TIMES)
         if "MODEL" in case.arguments:
