@@ -25,6 +25,11 @@ class SvmType(IntEnum):
         """Whether C counts."""
         return self not in (SvmType.NU_SVC, SvmType.ONE_CLASS)
 
+    @property
+    def has_path(self) -> bool:
+        """Whether rows can join and leave along a path: the nu formulations of two sums fix what changes with them."""
+        return self not in (SvmType.NU_SVC, SvmType.NU_SVR)
+
 
 class KernelType(IntEnum):
     """Kernel function; the value is LIBSVM's number for ``-t``.

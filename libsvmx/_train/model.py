@@ -233,6 +233,13 @@ def by_function(table: FloatArray, sizes: Sequence[int] | IntArray) -> FloatArra
     return beta
 
 
+def pair_place(pair: tuple[int, int], labels: Sequence[int]) -> tuple[int, float]:
+    """The place of a pair of classes among those of ``labels``, (0, 1), (0, 2), …, and 1, or -1 if it is reversed."""
+    a, b = labels.index(pair[0]), labels.index(pair[1])
+    i, j, k = min(a, b), max(a, b), len(labels)
+    return i * k - i * (i + 1) // 2 + j - i - 1, 1.0 if a < b else -1.0
+
+
 def serials_only_in(vectors: CsrMatrix) -> bool:
     """Whether each row is 0:serial and nothing else."""
     n = vectors.n_rows

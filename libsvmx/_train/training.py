@@ -24,7 +24,7 @@ from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs, tell_of_classes
+from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs, solves_of, tell_of_classes
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
@@ -211,9 +211,8 @@ def train_classifier(
     tell_of_classes(labels, start, param, observer)
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
-    classes, n_pairs = (labels, start, order), k * (k - 1) // 2
-    n_solves, weighted = n_pairs * (1 + INNER_FOLDS * param.probability), problem.sample_weight is not None
-    queue = kernels.queue(param, observer, n_solves, weighted) if warm is None else None
+    classes, weighted = (labels, start, order), problem.sample_weight is not None
+    queue = kernels.queue(param, observer, solves_of(k, param.probability), weighted) if warm is None else None
     if queue:
         queued = QueuedPairs(queue, kernels.members(problem), classes, costs, rand if param.probability else None)
         queue.run(thread_count(param.threads))
@@ -221,7 +220,7 @@ def train_classifier(
     else:
         pairs = pairs_in_turn(problem, param, classes, costs, rand, observer, kernels, warm)
     if pairs.not_begun and k > 2:
-        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {n_pairs}")
+        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.betas)}")
     if kernels.feature_map and kernels.feature_map.predicts:
         model = kernels.feature_map.model(problem, classes, pairs.betas, pairs.reports)
     else:

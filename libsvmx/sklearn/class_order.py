@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core.records import replace
+from libsvmx._train.model import pair_place
 from libsvmx.exceptions import SvmxError
 
 if TYPE_CHECKING:
@@ -24,13 +25,6 @@ def name_classes(error: BaseException, classes: Any) -> None:
         return
     names = [f"{number} is {classes.tolist()[int(number)]!r}" for number in found.groups() if number is not None]
     error.add_note("Of the classes that the error names by number " + " and ".join(names) + ".")
-
-
-def pair_place(pair: tuple[int, int], labels: Sequence[int]) -> tuple[int, float]:
-    """The place of a pair of classes among those of ``labels``, (0, 1), (0, 2), …, and 1, or -1 if it is reversed."""
-    a, b = labels.index(pair[0]), labels.index(pair[1])
-    i, j, k = min(a, b), max(a, b), len(labels)
-    return i * k - i * (i + 1) // 2 + j - i - 1, 1.0 if a < b else -1.0
 
 
 def pairs_sorted(labels: Sequence[int]) -> tuple[Any, Any]:

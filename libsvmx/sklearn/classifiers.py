@@ -16,6 +16,7 @@ from sklearn.utils.multiclass import _ovr_decision_function, check_classificatio
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._train.model import by_function
+from libsvmx._train.queue.pairs_at_once import solves_of
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
@@ -163,8 +164,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
 
     @property
     def _n_solves(self) -> int:
-        k = len(self.classes_)
-        return k * (k - 1) // 2 * (6 if self.probability else 1)
+        return solves_of(len(self.classes_), bool(self.probability))
 
     def _targets(self, y: Any, some_left_out: bool) -> tuple[FloatArray, IntArray | None]:
         if y.dtype.kind not in "iubf":

@@ -86,7 +86,7 @@ def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
 
 def check_exact(param: Parameter, what: str) -> None:
     """Raise ParameterError unless there is an exact path for these parameters; ``what`` needs one."""
-    if param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
+    if not param.svm_type.has_path:
         raise ParameterError(
             f"{what} needs the exact path, which NuSVC and NuSVR do not have, as they fix a sum for each class: take "
             "SVC or SVR, with the C or epsilon that nu amounts to"

@@ -14,13 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
+from libsvmx._train.model import pair_place
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out
 from libsvmx.api.arrays import as_matrix
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
-from libsvmx.sklearn.class_order import name_classes, pair_place
+from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
 from libsvmx.sklearn.progress import watched
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
     from libsvmx._typing import FloatArray, IntArray
     from libsvmx.api.state import State
 
@@ -61,7 +63,7 @@ class OfferedIf:
 
 def has_path(estimator: Any) -> None:
     """Raise AttributeError for an estimator whose rows cannot join and leave."""
-    if estimator._svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
+    if not estimator._svm_type.has_path:
         raise AttributeError(
             f"{type(estimator).__name__} fixes a sum for each class, which changes with every row, so rows cannot join "
             "or leave along a path: take SVC or SVR, with the C or epsilon that nu amounts to, or fit again"
@@ -260,9 +262,16 @@ class Updating:
         except BaseException as error:
             name_classes(error, labels)
             # Ctrl-C, after the rows have joined or left: what is shown of others must not stay
-            if kept.standing is not None and not np.array_equal(kept.ids, self.__dict__.get("row_ids_", [])):
+            if not self._shows(kept):
                 self._forget()
             raise
+
+    def _shows(self, kept: KeptRows) -> bool:
+        """Whether attributes and model are those of the rows as they are, and of their C."""
+        if kept.standing is None or "_fitted" not in self.__dict__:
+            return kept.standing is None
+        same_cost = kept.standing.param.C == self._fitted.model.param.C
+        return same_cost and np.array_equal(kept.ids, self.__dict__.get("row_ids_", []))
 
     def _kept_rows(self, what: str) -> KeptRows:
         """Rows of a fitted estimator. ``what`` changes them. Raises NotFittedError, ValueError."""
@@ -366,10 +375,9 @@ def check_follows(estimator: Any, what: str) -> None:
         )
 
 
-def _is_exact(param: Any) -> bool:
+def _is_exact(param: Parameter) -> bool:
     """Whether leave-one-out can follow the exact path."""
-    nu = param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR)
-    return not (nu or param.kernel_type == KernelType.PRECOMPUTED)
+    return param.svm_type.has_path and param.kernel_type != KernelType.PRECOMPUTED
 
 
 def _same(a: Any, b: Any) -> bool:

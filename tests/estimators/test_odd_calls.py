@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 import libsvmx
+from libsvmx.api.state import State
 
 exceptions = pytest.importorskip("sklearn.exceptions")
 pipeline = pytest.importorskip("sklearn.pipeline")
@@ -64,6 +65,21 @@ def test_shallow_copies_do_not_share_rows():
     assert (len(other.row_ids_), len(found.row_ids_)) == (65, 60)
     assert len(found.loo_decision_function()) == 60
     np.testing.assert_array_equal(found.partial_fit(X[:2], TWO[:2]).row_ids_, np.arange(62))
+
+
+def test_ctrl_c_once_another_cost_was_followed(monkeypatch):
+    found = libsvmx.SVC(gamma=0.5).partial_fit(X, TWO).set_params(C=4.0)
+    set_cost = State.set_cost
+
+    def interrupted(*args):
+        set_cost(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(State, "set_cost", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        found.partial_fit(X[:3], TWO[:3])
+    with pytest.raises(exceptions.NotFittedError):  # not the model of the old C, over a state of the new one
+        found.predict(X)
 
 
 # ---- leave-one-out --------------------------------------------------------------------------------

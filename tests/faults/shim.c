@@ -11,7 +11,8 @@
    FAULT_AFTER  calls count once this path has been opened; from the start if it is not set
    FAULT_LOG    a file that gets the name of each call that counts, in place of its number (not for memory)
    FAULT_BLAME  a file that gets the files of the program and its libraries, innermost first, that asked for the memory
-                which is refused; a line each
+                which is refused, a line each; then, where the process crashes after that, "crash" and the files
+                that it has come through to there
    FAULT_COUNT  a file of 8 bytes that holds how many calls have counted
    FAULT_CPU    microseconds of processor time after which FAULT_ACT, a signal, comes whatever the calls are
 
@@ -52,6 +53,7 @@ static long chosen, own_calls, least_bytes;
 static long *calls = &own_calls;
 static char own_files[1024]; /* by descriptor: 1 if it was opened for reading by a name without a leading slash */
 static const char *log_path, *after, *blame_path;
+static int blame_file = -1;
 
 static const char *setting(const char *name)
 {
@@ -241,22 +243,38 @@ int open64(const char *path, int flags, ...)
 
 /* ---- memory ---- */
 
-static void blame(void)
+static void put(const char *text) { (void)!syscall(SYS_write, blame_file, text, strlen(text)); }
+
+static void put_callers(void)
 {
-    const char *path = blame_path;
     void *frames[32];
-    if (path == NULL)
-        return;
-    blame_path = NULL; /* what follows may ask for memory, too */
-    int depth = backtrace(frames, 32), file = REAL(open_type, "open")(path, O_WRONLY | O_TRUNC | O_CREAT, 0666);
+    int depth = backtrace(frames, 32);
     for (int i = 0; i < depth; i++) {
         Dl_info found;
         if (dladdr(frames[i], &found) != 0 && found.dli_fname != NULL) {
-            (void)!REAL(write_type, "write")(file, found.dli_fname, strlen(found.dli_fname));
-            (void)!REAL(write_type, "write")(file, "\n", 1);
+            put(found.dli_fname);
+            put("\n");
         }
     }
-    close(file);
+}
+
+static void crashed(int number) /* reset by then, so the instruction that is repeated after it ends the process */
+{
+    (void)number;
+    put("crash\n");
+    put_callers();
+}
+
+static void blame(void)
+{
+    const char *path = blame_path;
+    if (path == NULL)
+        return;
+    blame_path = NULL; /* what follows may ask for memory, too */
+    blame_file = REAL(open_type, "open")(path, O_WRONLY | O_TRUNC | O_CREAT, 0666);
+    put_callers();
+    struct sigaction action = {.sa_handler = crashed, .sa_flags = (int)SA_RESETHAND};
+    sigaction(SIGSEGV, &action, NULL);
 }
 
 static int no_memory(size_t size, const char *name)

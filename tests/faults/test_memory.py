@@ -1,11 +1,14 @@
 """Each n-th allocation, or start of a thread, fails: 'out of memory' and exit code 1, or the same result with less."""
 
 import errno
+import os
 import re
 import signal
+import subprocess
+import sys
 
 import pytest
-from support.faults import COMMANDS, Case
+from support.faults import COMMANDS, Case, Done
 
 from libsvmx.cli.process import guarded
 
@@ -20,11 +23,16 @@ MORE = {
 
 
 def of_numpy(done, blamed):
-    """Whether NumPy has crashed for want of memory of its own: it raises for the buffers of a loop without the GIL."""
+    """Whether NumPy has crashed for want of memory of its own: it raises for the buffers of a loop without the GIL.
+
+    Both the memory that was refused and the crash must be NumPy's: a crash of ours on the way out is no excuse.
+    """
     if done.code != -signal.SIGSEGV:
         return False
     usual = re.compile(r"shim\.so$|/python[\d.]*$|/libpython|/libc[.-]")
-    return "_multiarray_umath" in next(name for name in blamed.read_text().splitlines() if not usual.search(name))
+    refused, crash, at = blamed.read_text().partition("crash\n") if blamed.exists() else ("", "", "")
+    found = [next((name for name in text.splitlines() if not usual.search(name)), "") for text in (refused, at)]
+    return bool(crash) and all("_multiarray_umath" in name for name in found)
 
 
 def out_of_memory(done, blamed):
@@ -45,6 +53,7 @@ def test_a_command_that_writes(name, ground, server, tmp_path, chosen):
     n_calls = server.run(case.command.words, case.folder, kind="memory", bytes=LEAST).calls
     case.kind, refused, blamed = "memory", 0, tmp_path / "blamed"
     for number in [1, *chosen(range(2, n_calls + 2), name)]:
+        blamed.unlink(missing_ok=True)
         done, n_new = case.run(number, errno.ENOMEM, bytes=LEAST, blame=blamed)
         print(name, number, done)
         if out_of_memory(done, blamed):  # svmx-scale has its ranges by the time that it prints
@@ -62,11 +71,56 @@ def test_a_command_that_prints(name, ground, server, tmp_path, chosen):
     assert expected.code == 0
     refused, blamed = 0, tmp_path / "blamed"
     for number in [1, *chosen(range(2, expected.calls + 2), name)]:
+        blamed.unlink(missing_ok=True)
         done = server.run(MORE[name], ground, kind="memory", bytes=LEAST, call=number, act=errno.ENOMEM, blame=blamed)
         print(name, number, done)
         refused += out_of_memory(done, blamed)
         assert done.code or done.out == expected.out
     assert refused
+
+
+NUMPY, OURS, USUAL = "/np/_multiarray_umath.so", "/sx/smo.so", "/t/shim.so\n/usr/bin/python3.11\n/lib/libc.so.6"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "excused"),
+    [
+        (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{NUMPY}\n{OURS}\n", -signal.SIGSEGV, True),
+        (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{OURS}\n{NUMPY}\n", -signal.SIGSEGV, False),  # on our way out
+        (f"{USUAL}\n{OURS}\ncrash\n{USUAL}\n{NUMPY}\n", -signal.SIGSEGV, False),
+        (f"{USUAL}\n{NUMPY}\n", -signal.SIGSEGV, False),
+        (f"{USUAL}\ncrash\n{USUAL}\n", -signal.SIGSEGV, False),
+        (None, -signal.SIGSEGV, False),  # before any was refused
+        (f"{USUAL}\n{NUMPY}\ncrash\n{USUAL}\n{NUMPY}\n", -signal.SIGABRT, False),
+    ],
+)
+def test_what_is_excused(tmp_path, text, code, excused):
+    blamed = tmp_path / "blamed"
+    if text is not None:
+        blamed.write_text(text)
+    assert of_numpy(Done(code, "", "", 0), blamed) == excused
+
+
+CRASH = """
+import ctypes, os, sys
+os.environ.update(FAULT_KIND="memory", FAULT_CALL="1", FAULT_ACT="12", FAULT_BYTES=str(1 << 26))
+os.environ["FAULT_BLAME"] = sys.argv[1]
+ctypes.CDLL(None).fault_settings()
+try:
+    bytearray(1 << 26)
+except MemoryError:
+    ctypes.string_at(1)
+"""
+
+
+def test_a_crash_names_where_it_was(tmp_path, server):
+    blamed = tmp_path / "blamed"
+    environment = {**os.environ, "LD_PRELOAD": str(server.library)}
+    done = subprocess.run([sys.executable, "-c", CRASH, blamed], env=environment, check=False)
+    assert done.returncode == -signal.SIGSEGV
+    refused, _, at = blamed.read_text().partition("crash\n")
+    assert "ctypes" not in refused
+    assert "ctypes" in at or "libffi" in at
 
 
 def test_numpy_that_forgets_to_say_so(capfd):

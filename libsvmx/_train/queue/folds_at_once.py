@@ -13,7 +13,7 @@ from libsvmx._train import folds, probability
 from libsvmx._train.assembly import used_rows
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of, most_probable
-from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, QueuedPairs, tell_of_classes
+from libsvmx._train.queue.pairs_at_once import QueuedPairs, solves_of, tell_of_classes
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
@@ -57,8 +57,7 @@ def queue_of_folds(
 
 def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
     """How many dual problems a training has, those of its probability estimates included."""
-    k = len(set(problem.targets)) if param.svm_type.is_classification else 2
-    return k * (k - 1) // 2 * (1 + INNER_FOLDS * param.probability)
+    return solves_of(len(set(problem.targets)) if param.svm_type.is_classification else 2, param.probability)
 
 
 def solved_folds(

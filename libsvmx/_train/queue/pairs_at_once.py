@@ -30,6 +30,11 @@ class Pairs(NamedTuple):
     not_begun: int
 
 
+def solves_of(k: int, probability: bool) -> int:
+    """How many dual problems a classifier of k classes has, those of its probability estimates included."""
+    return k * (k - 1) // 2 * (1 + INNER_FOLDS * probability)
+
+
 def tell_of_classes(labels: list[int], start: list[int], param: Parameter, observer: Observer) -> None:
     """Remarks on what a classifier of so few classes or rows is like; arguments as of ``folds.group_classes``."""
     if len(labels) == 1:
@@ -45,7 +50,7 @@ class QueuedPairs:
 
     Parameters
     ----------
-    members : buffer of int32      row of ``queue.gram`` of each row of the problem
+    members : buffer of int32      row of ``queue.kernel_values`` of each row of the problem
     classes : (labels, start, order), as of ``folds.group_classes``
     costs : list of float          C of each class
     rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates

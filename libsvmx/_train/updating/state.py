@@ -339,7 +339,7 @@ def check_kept(param: Parameter) -> None:
     """Raise ParameterError for a training whose state cannot be kept."""
     param.solver.require("has_state")
     param.require_finite_cost("a state")
-    if param.svm_type in (SvmType.NU_SVC, SvmType.NU_SVR):
+    if not param.svm_type.has_path:
         raise ParameterError(
             "a state is kept of C-SVC, epsilon-SVR and one-class: the nu formulations fix sums that change with "
             "every row and class; train again, or choose the C or epsilon that nu amounts to"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import combinations
 from math import nan
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from libsvmx._core.records import replace
 from libsvmx._train import folds, prediction
 from libsvmx._train.assembly import assemble_classifier
 from libsvmx._train.limits import ask
+from libsvmx._train.model import pair_place
 from libsvmx._train.training import class_costs, pair_problem, shared_kernels
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
@@ -47,16 +49,13 @@ def by_pairs(values: Buffer, n: int, labels: Sequence[int] | None, all_labels: l
     """
     if labels is None or list(labels) == all_labels:
         return values
-    k = len(labels)
-    pairs = {pair: at for at, pair in enumerate((i, j) for i in range(k) for j in range(i + 1, k))}
-    place = {label: c for c, label in enumerate(labels)}
-    wanted = [(i, j) for c, i in enumerate(all_labels) for j in all_labels[c + 1 :]]
+    width, wanted = len(labels) * (len(labels) - 1) // 2, list(combinations(all_labels, 2))
     out = zeros("d", n * len(wanted))
-    for at, (first, second) in enumerate(wanted):
-        a, b = place.get(first, -1), place.get(second, -1)
-        source, sign = pairs.get((min(a, b), max(a, b))), 1.0 if a < b else -1.0
+    for at, pair in enumerate(wanted):
+        known = set(pair) <= set(labels)
+        source, sign = pair_place(pair, labels) if known else (0, nan)
         for row in range(n):
-            out[row * len(wanted) + at] = nan if source is None else sign * values[row * len(pairs) + source]
+            out[row * len(wanted) + at] = sign * values[row * width + source] if known else nan
     return out
 
 
