@@ -40,6 +40,12 @@ static void svmx_begin_tickets(svmx_tickets *tickets)
     tickets->over = 0;
 }
 
+/* Other pieces of work. */
+static void svmx_renew_tickets(svmx_tickets *tickets)
+{
+    tickets->next = 0;
+}
+
 /* Nobody is to go on. */
 static void svmx_end_tickets(svmx_tickets *tickets)
 {

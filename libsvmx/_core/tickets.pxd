@@ -6,6 +6,7 @@ cdef extern from "tickets.h" nogil:
 
     int64_t svmx_next_ticket(svmx_tickets *tickets) noexcept
     void svmx_begin_tickets(svmx_tickets *tickets) noexcept
+    void svmx_renew_tickets(svmx_tickets *tickets) noexcept
     void svmx_end_tickets(svmx_tickets *tickets) noexcept
     int svmx_tickets_over(svmx_tickets *tickets) noexcept
 

@@ -9,7 +9,8 @@ Products                        dot products of one row with many, chosen by den
   <- PanelProducts, PostingProducts, ColumnProducts, GivenValues
 
 KernelRows                      what a solver asks for rows; its positions, active part and swaps
-  <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves
+  <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves;
+                                or of ClassValues (class_values): those of two classes at a time, for each thread
   <- RowStore                   holds Targets, RowCosts: rows that are kept if that pays
 SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows                      holds Targets: rows in double, for paths

@@ -4,22 +4,38 @@ from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rows cimport KernelRows
 
 
-cdef class Gram:
+cdef class KernelValues:
     cdef readonly Kernel kernel
     cdef readonly Py_ssize_t n
-    cdef float *values              # (n, n)
     cdef const double[::1] diagonal
+    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil
+    cdef void begin(self, int32_t first, int32_t last) noexcept nogil
+    cdef int32_t place_of(self, int32_t row) noexcept nogil
+    cdef const float *at(self, int32_t place) noexcept nogil
+
+
+cdef class Gram(KernelValues):
+    cdef float *values              # (n, n)
+    cdef size_t bytes
 
 
 cdef class GramRows(KernelRows):
-    cdef Gram gram
-    cdef int32_t[::1] member        # row of the Gram matrix of each row of the part
-    cdef int32_t[::1] at            # row of the Gram matrix of each position
-    cdef float *slots               # (rows of the part, stride)
+    cdef KernelValues values
+    cdef int32_t[::1] member        # place in ``values`` of each row of the part
+    cdef int32_t[::1] at            # the same of each position
+    cdef float *slots               # (rows of the part, stride), in the order in which they are asked for
+    cdef int32_t[::1] slot_of       # of each row of the part; see ``synced``
+    cdef int32_t n_slots
+    cdef size_t bytes
     cdef Py_ssize_t stride
-    cdef int64_t[::1] synced        # swaps that a slot has seen, -1 if it is empty
+    cdef int64_t[::1] synced        # swaps that the slot of a row has seen, -1 if it has none
     cdef int32_t *swaps             # pairs of positions
     cdef int64_t n_swaps
     cdef int64_t room_for_swaps
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil
     cdef bint sync(self, int32_t i, float *values) noexcept nogil
+
+
+cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
+    """Floats of a row of n, so that the next one is aligned as this one is."""
+    return (n + 15) // 16 * 16

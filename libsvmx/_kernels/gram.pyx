@@ -6,11 +6,12 @@ while solves go on, so that one can be begun every few microseconds.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc, realloc
+from libc.stdlib cimport free, realloc
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.arrays import ramp
 from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
@@ -19,7 +20,32 @@ from libsvmx._kernels.kernel cimport Kernel, Targets
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
 
 
-cdef class Gram:
+cdef class KernelValues:
+    """Base: K(i, j) of the n rows of ``kernel``, from which rows of parts are gathered; Gram and ClassValues.
+
+    ``of_thread()``: what a thread uses of it, to itself.
+    ``begin(first, last)``: the rows to come are of the classes of these two.
+    ``place_of(row)``: where a row stands among the columns, and ``at(place)``: K of a row with all columns.
+    ``group_of(first, last)``: the same number for parts that had better come one after the other; -1: no matter.
+    """
+
+    def of_thread(self):
+        return self
+
+    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
+        return -1
+
+    cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
+        pass
+
+    cdef int32_t place_of(self, int32_t row) noexcept nogil:
+        return row
+
+    cdef const float *at(self, int32_t place) noexcept nogil:
+        return NULL
+
+
+cdef class Gram(KernelValues):
     """Gram(kernel, pool, asking): K(i, j) of all rows of ``kernel``, float32, shape (n, n).
 
     Parameters
@@ -38,7 +64,8 @@ cdef class Gram:
         if kernel.given:
             raise ValueError("a given kernel is not shared")
         self.kernel, self.n, self.diagonal = kernel, kernel.n, kernel.diagonal
-        self.values = <float *>malloc(max(kernel.n, 1) * max(kernel.n, 1) * sizeof(float))
+        self.bytes = max(kernel.n, 1) * max(kernel.n, 1) * sizeof(float)
+        self.values = <float *>svmx_take_slab(self.bytes)
         if self.values == NULL:
             raise MemoryError("kernel values")
         targets = kernel.targets(ramp(kernel.n))
@@ -51,40 +78,51 @@ cdef class Gram:
             asking.ask(4 * count * self.n)
 
     def __dealloc__(self):
-        free(self.values)
+        svmx_give_slab(self.values, self.bytes)
+
+    cdef const float *at(self, int32_t place) noexcept nogil:
+        return self.values + <int64_t>place * self.n
 
 
 cdef class GramRows(KernelRows):
-    """GramRows(gram, most_rows, most_positions, pool): rows of one part after the other of ``gram``, see ``begin``."""
+    """GramRows(values, most_rows, most_positions, pool): rows of one part after the other of ``values``, see ``begin``."""
 
-    def __cinit__(self, Gram gram, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
-        self.gram, self.kernel, self.pool, self.whole = gram, gram.kernel, pool, True
+    def __cinit__(self, KernelValues values, Py_ssize_t most_rows, Py_ssize_t most_positions, ThreadPool pool):
+        self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
         self.index, self.at = zeros("i", most_positions), zeros("i", most_positions)
         self.member, self.synced = zeros("i", most_rows), zeros("q", most_rows)
-        self.stride = (most_positions + 15) // 16 * 16
-        self.slots = <float *>malloc(max(most_rows * self.stride, 1) * sizeof(float))
+        self.slot_of = zeros("i", most_rows)
+        self.bytes = max(most_rows * padded(most_positions), 1) * sizeof(float)
+        self.slots = <float *>svmx_take_slab(self.bytes)
         if self.slots == NULL:
             raise MemoryError("kernel rows")
 
     def __dealloc__(self):
-        free(self.slots)
+        svmx_give_slab(self.slots, self.bytes)
         free(self.swaps)
 
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil:
-        """A part of n rows of the Gram matrix; a position for each of them, or, ``doubled``, another n for the same rows."""
+        """A part of n rows of ``values``; a position for each of them, or, ``doubled``, another n for the same rows."""
         cdef Py_ssize_t p
+        if n:
+            self.values.begin(members[0], members[n - 1])
         self.size = self.active = 2 * n if doubled else n
         for p in range(n):
-            self.member[p], self.synced[p] = members[p], -1
+            self.member[p], self.synced[p] = self.values.place_of(members[p]), -1
         for p in range(self.size):
             self.index[p] = <int32_t>(p if p < n else p - n)
             self.at[p] = self.member[self.index[p]]
         self.rows_computed = self.rows_found = self.n_swaps = 0
+        self.n_slots, self.stride = 0, padded(self.size)
 
     cdef const float *row_of(self, int32_t i) except NULL nogil:
-        cdef float *values = self.slots + i * self.stride
+        cdef float *values
+        if self.synced[i] < 0:
+            self.slot_of[i] = self.n_slots
+            self.n_slots += 1
+        values = self.slots + self.slot_of[i] * self.stride
         if self.synced[i] != self.n_swaps and not self.sync(i, values):
-            svmx_gather(self.size, self.gram.values + <int64_t>self.member[i] * self.gram.n, &self.at[0], values)
+            svmx_gather(self.size, self.values.at(self.member[i]), &self.at[0], values)
             self.rows_computed += self.synced[i] < 0
             self.synced[i] = self.n_swaps
         self.rows_found += 1

@@ -13,7 +13,7 @@
     metrics           accuracy, mean squared error, correlation
 
     assembly          models of coefficients
-    queue/            pairs of classes and folds of small problems, solved at once
+    queue/            pairs of classes and folds, solved at once
     validation/       folds of one dual and of pairs, cross-validation, leave-one-out, grid search
     updating/         State: a model that rows join and leave
     cluster/          rows on the workers of a Dask cluster

@@ -14,7 +14,8 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
-    from libsvmx._kernels.gram import Gram
+    from libsvmx._kernels.class_values import ClassValues
+    from libsvmx._kernels.gram import Gram, KernelValues
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
@@ -35,6 +36,8 @@ SMALL_BYTES = 1 << 19
 # A single solve would not ask for most of them.
 MOST_GRAM_BYTES = 1 << 24
 FEW_SOLVES = 3
+# Nonzeros of a row, in the mean: where there are more, rows are computed in blocks on a guess, in no queue.
+CHEAP_ROW = 64
 ROWS_PER_SOLVE = 200
 
 
@@ -54,12 +57,24 @@ class KernelProvider:
     whole : Kernel                    of all the rows, made with the first part or queue
     prepared : bool                   it is known whether rows are shared
     shared : SharedRows or None
-    gram : Gram or None               all kernel values, once a queue was made
+    gram : Gram or None               all kernel values, once a queue has needed them
+    classes : ClassValues or None     those of pairs of classes, once a queue has needed them
     feature_map : FeatureMap or None       what solver crsvm has instead of kernel rows
     budget_bytes : float              for the rows of a solve itself
     """
 
-    __slots__ = ("budget_bytes", "feature_map", "gram", "number", "prepared", "request", "rows", "shared", "whole")
+    __slots__ = (
+        "budget_bytes",
+        "classes",
+        "feature_map",
+        "gram",
+        "number",
+        "prepared",
+        "request",
+        "rows",
+        "shared",
+        "whole",
+    )
 
     def __init__(
         self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
@@ -70,6 +85,7 @@ class KernelProvider:
         self.shared: SharedRows | None = None
         self.feature_map: FeatureMap | None = None
         self.gram: Gram | None = None
+        self.classes: ClassValues | None = None
         self.budget_bytes = param.cache_size * MEGABYTE
 
     def prepare(self) -> Kernel:
@@ -99,20 +115,18 @@ class KernelProvider:
         n_bytes = 4.0 * len(problem) ** 2
         few = n_solves < FEW_SOLVES or len(problem) > ROWS_PER_SOLVE * n_solves
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
-        if few or n_bytes > MOST_GRAM_BYTES:
-            return None
-        if self.gram is None and n_bytes + slots > SHARED * self.budget_bytes:
-            return None
         if param.kernel_type == KernelType.PRECOMPUTED or param.solver.name != "smo" or param.has_infinite_cost:
             return None
-        from libsvmx._kernels.gram import Gram
+        kernel_values: KernelValues | None
+        if few or n_bytes > MOST_GRAM_BYTES or (self.gram is None and n_bytes + slots > SHARED * self.budget_bytes):
+            kernel_values = self.values_by_class()
+            slots = kernel_values.thread_bytes * 2.0 if kernel_values else 0.0
+        else:
+            kernel_values = self.values_of_all(param, observer)
+        if kernel_values is None:
+            return None
         from libsvmx._train.queue.solve_queue import SolveQueue
 
-        if self.gram is None:
-            whole = self.whole or self.make_whole()
-            pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
-            self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
-            self.budget_bytes -= n_bytes
         matrix = problem.matrix.take(self.rows)
         by_row = inverse(problem.rows, problem.matrix.n_rows)
         places = take_int32(by_row, self.rows)
@@ -120,7 +134,30 @@ class KernelProvider:
         weights = None
         if weighted and problem.sample_weight is not None:
             weights = take_float64(problem.sample_weight, places)
-        return SolveQueue(self.gram, matrix, targets, weights, param, observer, int(self.budget_bytes // slots))
+        return SolveQueue(kernel_values, matrix, targets, weights, param, observer, int(self.budget_bytes // slots))
+
+    def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
+        """All kernel values."""
+        from libsvmx._kernels.gram import Gram
+
+        if self.gram is None:
+            whole = self.whole or self.make_whole()
+            n_bytes = 4.0 * whole.n**2
+            pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
+            self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
+            self.budget_bytes -= n_bytes
+        return self.gram
+
+    def values_by_class(self) -> ClassValues | None:
+        """Kernel values by pairs of classes, if there are several, rows are cheap, and those of a pair fit."""
+        problem, _, groups, _ = self.request
+        if not groups or len(groups[0]) < 4 or problem.features.nnz > CHEAP_ROW * problem.features.n_rows:
+            return None
+        if self.classes is None:
+            from libsvmx._kernels.class_values import ClassValues
+
+            self.classes = ClassValues(self.whole or self.make_whole(), groups[0])
+        return self.classes if 2 * self.classes.thread_bytes <= SHARED * self.budget_bytes else None
 
     def members(self, problem: Problem) -> Buffer:
         """The rows of ``gram`` that the rows of a problem are, which are among those of the whole: buffer of int32."""

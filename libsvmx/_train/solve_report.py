@@ -22,7 +22,7 @@ class SolveReport:
     quantity : str or None     what the formulation yields, and ``value`` : float how much: nu of C-SVC (None when the
         classes differ in C) and of epsilon-SVR, C of nu-SVC, epsilon of nu-SVR, nothing of one-class
     status : SolveStatus       how it ended
-    rows_computed, values_computed : int      kernel rows, and all kernel values; of small problems that are solved
+    rows_computed, values_computed : int      kernel rows, and all kernel values; of problems that are solved
         at once, those that this one has asked for
     gap : float                KKT gap over all variables
     subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to

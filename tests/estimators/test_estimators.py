@@ -11,10 +11,12 @@ from scipy.sparse import csr_array, csr_matrix
 from support.data import load
 
 import libsvmx
+from libsvmx.enums import SolveStatus
 
 base = pytest.importorskip("sklearn.base")
 exceptions = pytest.importorskip("sklearn.exceptions")
 svm = pytest.importorskip("sklearn.svm")
+ended = pytest.importorskip("libsvmx.sklearn.training", exc_type=ImportError).ended
 
 NAMES = ("SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM")
 
@@ -197,11 +199,30 @@ def test_predictions_in_several_threads():
     assert not differing
 
 
-def test_time_limit_and_rounding_are_told():
+def test_a_time_limit_is_told():
     with pytest.warns(exceptions.ConvergenceWarning, match="time limit"):
         found = libsvmx.SVC(max_time=1e-9).fit(X, Y)
     assert found.fit_status_ == 1
     found.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (SolveStatus.TIME_LIMIT, "time limit"),
+        (SolveStatus.INTERRUPTED, "interrupted"),
+        (SolveStatus.ROUNDING, "rounding"),
+        (SolveStatus.UNBOUNDED, "infinite"),
+    ],
+)
+def test_every_end_before_the_tolerance_is_told(status, message, monkeypatch):
+    from libsvmx.sklearn import base as estimators
+
+    train = estimators.train
+    monkeypatch.setattr(estimators, "train", lambda *given: ended(train(*given), status, SolveStatus.CONVERGED))
+    with pytest.warns(exceptions.ConvergenceWarning, match=message):
+        found = libsvmx.SVC().fit(X, Y)
+    assert found.fit_status_ == 1
 
 
 def test_an_interrupted_fit_leaves_no_old_model():
@@ -292,7 +313,7 @@ def test_examples_in_docstrings():
     import doctest
     from importlib import import_module
 
-    for name in ("classifiers", "files", "regressors", "outliers", "updating"):
+    for name in ("classifiers", "files", "regressors", "outliers", "search", "updating"):
         result = doctest.testmod(import_module(f"libsvmx.sklearn.{name}"))
         assert result.attempted and not result.failed
 

@@ -269,9 +269,11 @@ def test_folds_may_count_from_the_end():
 
 
 def test_one_weight_for_all_rows():
-    found = libsvmx.SVCCV(Cs=[1.0], gammas=GAMMAS).fit(*HEART, sample_weight=2)
-    expected = libsvmx.SVCCV(Cs=[1.0], gammas=GAMMAS).fit(*HEART, sample_weight=np.full(len(HEART[1]), 2.0))
-    np.testing.assert_array_equal(found.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"])
+    for kernel in ("rbf", "sigmoid"):
+        search = libsvmx.SVCCV(Cs=[1.0], gammas=GAMMAS, kernel=kernel, cv=2)
+        found = search.fit(*HEART, sample_weight=2).cv_results_["mean_test_score"]
+        expected = search.fit(*HEART, sample_weight=np.full(len(HEART[1]), 2.0)).cv_results_["mean_test_score"]
+        np.testing.assert_array_equal(found, expected)
 
 
 def test_a_search_without_folds_or_beyond_all_numbers_is_refused():

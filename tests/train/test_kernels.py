@@ -39,7 +39,7 @@ class Counter(Observer):
 def policy(request, monkeypatch):
     """Whether small problems are solved at once, or rows are shared: as this machine has it, or not."""
     if request.param != "as measured":
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
         monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 1e9 if request.param == "never" else 0.0)
     if request.param == "in too little room":
@@ -101,7 +101,7 @@ def test_wide_rows(options, policy):
 
 
 def always(monkeypatch):
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
     monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 0.0)
 
 
@@ -120,7 +120,7 @@ def test_folds_compute_no_value_twice(arguments, options, monkeypatch):
     problem = Problem(matrix, filled("d", targets))
     counts = []
     for expensive in (1e9, 0.0):
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
         monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
         counter = Counter()
@@ -153,7 +153,7 @@ def test_pairs_compute_no_value_within_a_class_twice(monkeypatch):
     param = default_gamma(parameter("-c 5 -g 1 -h 0"), 200)
     counts = []
     for expensive in (1e9, 0.0):
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
         monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
         counter = Counter()

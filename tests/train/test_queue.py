@@ -9,9 +9,11 @@ import pytest
 from support import data
 from support.data import filled
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.rand import Rand
 from libsvmx._core.stopping import NOBODY
 from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._kernels.class_values import ClassValues
 from libsvmx._kernels.gram import Gram
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._train import kernel_provider
@@ -39,19 +41,31 @@ def bytes_of(problem, param):
     return model_text(model), "".join(parts)
 
 
+@pytest.fixture(params=["all values", "by pairs of classes"])
+def fitting(request, monkeypatch):
+    """How much of the kernel values fits."""
+    if request.param != "all values":
+        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    return request.param
+
+
+def no_queue(monkeypatch):
+    monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
+
+
 @pytest.mark.parametrize("svm_type", [0, 1])
 @pytest.mark.parametrize("shrinking", [True, False])
-def test_models_do_not_depend_on_threads_or_the_queue(svm_type, shrinking, monkeypatch):
+def test_models_do_not_depend_on_threads_or_the_queue(svm_type, shrinking, fitting, monkeypatch):
     problem, _ = problem_of("vowel.scale.xz")
     settings = {"svm_type": svm_type, "nu": 0.05, "C": 8.0, "gamma": 1.0, "probability": True, "shrinking": shrinking}
     at_once = [bytes_of(problem, Parameter(**settings, threads=threads)) for threads in (1, 2, 3, 8)]
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    no_queue(monkeypatch)
     in_turn = bytes_of(problem, Parameter(**settings))
     assert at_once == [in_turn] * 4
 
 
 @pytest.mark.parametrize("options", [{}, {"probability": True}, {"svm_type": 2}, {"svm_type": 3}, {"svm_type": 4}])
-def test_folds_do_not_depend_on_threads_or_the_queue(options, monkeypatch):
+def test_folds_do_not_depend_on_threads_or_the_queue(options, fitting, monkeypatch):
     problem, param = problem_of("glass.scale")
 
     def validated(threads):
@@ -61,8 +75,31 @@ def test_folds_do_not_depend_on_threads_or_the_queue(options, monkeypatch):
         return bytes(cross_validate_problem(problem, settings, 20, Rand(1), report)), "".join(parts)
 
     at_once = [validated(threads) for threads in (1, 2, 3, 8)]
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    no_queue(monkeypatch)
     assert at_once == [validated(1)] * 4
+
+
+@pytest.mark.parametrize("kernel", range(4))
+def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel, monkeypatch):
+    """dna: 0 and 1 in 180 features; here its first ones, so that rows are cheap."""
+    draw = random.Random(5)
+    rows = [[(j, 1.0 if i % 2 else 0.5) for j in sorted(draw.sample(range(1, 120), 9))] for i in range(240)]
+    for values in (rows, [[(j, 1.0) for j, _ in row] for row in rows]):
+        problem = Problem(data.from_rows(values), filled("d", [float(i % 4) for i in range(240)]))
+        param = Parameter(kernel_type=kernel, gamma=0.2, coef0=0.5, C=4.0, probability=True)
+        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+        found = bytes_of(problem, param)
+        with monkeypatch.context() as changed:
+            no_queue(changed)
+            assert bytes_of(problem, param) == found
+
+
+def test_given_kernels_have_no_values_by_class():
+    matrix, targets = data.load("glass.scale")
+    given = data.precomputed(matrix)
+    kernel = Kernel(given, ramp(len(targets)), 4, 3, 1.0, 0.0)
+    with pytest.raises(ValueError, match="given kernel"):
+        ClassValues(kernel, [0, 70, 146, len(targets)])
 
 
 def queue_of(problem, param, observer=None):

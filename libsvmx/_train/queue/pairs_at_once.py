@@ -50,7 +50,7 @@ class QueuedPairs:
 
     Parameters
     ----------
-    members : buffer of int32      row of ``queue.gram`` of each row of the problem
+    members : buffer of int32      row of ``queue.kernel_values`` of each row of the problem
     classes : (labels, start, order), as of ``folds.group_classes``
     costs : list of float          C of each class
     rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates

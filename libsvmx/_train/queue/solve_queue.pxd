@@ -12,6 +12,7 @@ cdef class SolveQueue(TaskList):
     cdef svmx_tickets tickets
     cdef object crew                # the workers, of which ``worker`` has the addresses
     cdef void **worker
-    cdef void work(self, int64_t part) noexcept with gil
+    cdef arrange(self, int threads)
+    cdef void work(self, int64_t part, bint evaluating) noexcept with gil
     cdef void look(self) noexcept with gil
     cdef int failed(self, error) except -1

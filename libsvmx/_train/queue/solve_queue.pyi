@@ -1,5 +1,7 @@
+from collections.abc import Iterable
+
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._kernels.gram import Gram
+from libsvmx._kernels.gram import KernelValues
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.queue.tasks import TaskList
@@ -11,7 +13,7 @@ class SolveQueue(TaskList):
     stopped: SolveStatus | None
     def __init__(
         self,
-        gram: Gram,
+        kernel_values: KernelValues,
         matrix: CsrMatrix,
         targets: Buffer,
         weights: Buffer | None,
@@ -21,5 +23,6 @@ class SolveQueue(TaskList):
     ) -> None: ...
     def another(self) -> SolveQueue: ...
     def run(self, threads: int) -> None: ...
+    def work_of(self, unit: Iterable[int]) -> float: ...
     def should_stop(self) -> bool: ...
     def tell(self, t: int, observer: Observer) -> SolveReport: ...

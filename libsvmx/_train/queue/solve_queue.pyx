@@ -4,7 +4,7 @@ One against one, folds, and the inner folds of probability estimates: hundreds o
 before Python has made the objects of one. Here a solve is a Task, a few numbers; rows of all of them stand in one list, one
 after the other, and each thread has a Worker with memory for the largest.
 
-    queue = SolveQueue(gram, matrix, targets, weights, param, observer)
+    queue = SolveQueue(kernel_values, matrix, targets, weights, param, observer)
     t = queue.add(rows, n_positive, Cp, Cn, held_out)     as often as there are solves, in LIBSVM's order
     queue.run(threads)
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
@@ -12,13 +12,15 @@ after the other, and each thread has a Worker with memory for the largest.
 The result does not depend on the number of threads: every solve is LIBSVM's own path.
 """
 
+from itertools import accumulate, chain, pairwise
+
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets
+from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets
 from libsvmx._train.queue.tasks cimport Task, TaskList
 from libsvmx._train.queue.worker cimport Worker
 
@@ -31,10 +33,12 @@ from libsvmx.enums import SolveStatus
 
 # Squares of the sizes of all solves together, from which on more threads pay: some milliseconds.
 cdef double WORK_FOR_THREADS = 2e6
+# With fewer units, threads would wait for the last one.
+cdef int UNITS_PER_THREAD = 4
 
 
 cdef class SolveQueue(TaskList):
-    """SolveQueue(gram, matrix, targets, weights, param, observer, most_workers); but for the last two as of TaskList.
+    """SolveQueue(kernel_values, matrix, targets, weights, param, observer, most_workers); but for the last two as of TaskList.
 
     Parameters
     ----------
@@ -42,7 +46,7 @@ cdef class SolveQueue(TaskList):
     most_workers : int        for whose rows there is memory; there is one in any case
     """
 
-    def __init__(self, gram, matrix, targets, weights, param, observer, int most_workers):
+    def __init__(self, kernel_values, matrix, targets, weights, param, observer, int most_workers):
         self.limits, self.most_workers = observer, most_workers
         svmx_begin_tickets(&self.tickets)
 
@@ -51,7 +55,7 @@ cdef class SolveQueue(TaskList):
 
     def another(self):
         """An empty queue over the same rows."""
-        return SolveQueue(self.gram, self.matrix, self.targets, self.weights if self.weighted else None, self.param,
+        return SolveQueue(self.kernel_values, self.matrix, self.targets, self.weights if self.weighted else None, self.param,
                           self.limits, self.most_workers)
 
     def run(self, int threads):
@@ -63,11 +67,9 @@ cdef class SolveQueue(TaskList):
         """
         cdef ThreadPool pool
         cdef Py_ssize_t k
-        cdef double work = 0.0
-        for k in range(self.n_tasks):
-            work += <double>self.tasks[k].n ** 2
-        threads = max(1, min(threads, self.most_workers)) if work > WORK_FOR_THREADS else 1
+        threads = max(1, min(threads, self.most_workers)) if self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS else 1
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
+        self.arrange(threads)
         pool = ThreadPool(threads)
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
         if self.worker == NULL:
@@ -83,16 +85,49 @@ cdef class SolveQueue(TaskList):
                 (<Worker>self.worker[0]).fit(&self.sigmoids[k])
         with nogil:
             pool.run(_work, <void *>self, pool.n, _look)
+            svmx_renew_tickets(&self.tickets)
+            pool.run(_evaluate, <void *>self, pool.n if self.by_group else 0, _look)
         if self.error is not None:
             raise self.error
         self.crew = None  # each of them knows the queue: both would wait for the garbage collector
 
-    cdef void work(self, int64_t part) noexcept with gil:
-        """Tasks as they come, until there is none, by one of the workers."""
+    cdef arrange(self, int threads):
+        """``order`` and ``unit``: solves over the same group of kernel values stand together, for one worker, if they are not
+        too few for so many threads."""
+        cdef Py_ssize_t t
+        cdef Task *task
+        groups = []
+        for t in range(self.n_tasks):
+            task = &self.tasks[t]
+            groups.append(self.kernel_values.group_of(self.rows[task.first], self.rows[task.first + task.n - 1]))
+        order = sorted(range(self.n_tasks), key=groups.__getitem__)
+        begins = [t for t in range(self.n_tasks) if t == 0 or groups[order[t]] != groups[order[t - 1]] or groups[order[t]] < 0]
+        units = [order[begin:end] for begin, end in pairwise([*begins, self.n_tasks])]
+        self.by_group = len(groups) > 0 and groups[0] >= 0
+        if threads > 1 and self.by_group:
+            pieces = 1 + UNITS_PER_THREAD * threads // len(units)
+            units = [unit[k::pieces] for unit in units for k in range(min(pieces, len(unit)))]
+            units.sort(key=self.work_of, reverse=True)  # the last ones to be done are short
+        self.order = filled("q", chain.from_iterable(units))
+        self.unit = filled("q", accumulate(map(len, units), initial=0))
+
+    def work_of(self, unit):
+        """Squares of the sizes of some solves together."""
+        cdef Py_ssize_t t
+        cdef double work = 0.0
+        for t in unit:
+            work += <double>self.tasks[t].n ** 2
+        return work
+
+    cdef void work(self, int64_t part, bint evaluating) noexcept with gil:
+        """Tasks, or folds to evaluate, as they come, until there is none, by one of the workers."""
         cdef Worker worker = <Worker>self.worker[part]
         try:
             with nogil:
-                worker.work()
+                if evaluating:
+                    worker.evaluate_solved()
+                else:
+                    worker.work()
         except BaseException as error:
             self.failed(error)
 
@@ -135,7 +170,11 @@ cdef class SolveQueue(TaskList):
 
 
 cdef void _work(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).work(part)
+    (<SolveQueue>queue).work(part, False)
+
+
+cdef void _evaluate(void *queue, int64_t part) noexcept nogil:
+    (<SolveQueue>queue).work(part, True)
 
 
 cdef void _look(void *queue) noexcept nogil:

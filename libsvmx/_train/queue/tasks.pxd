@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.tickets cimport svmx_countdown
-from libsvmx._kernels.gram cimport Gram
+from libsvmx._kernels.gram cimport KernelValues
 from libsvmx._train.formulation cimport Formulation, Recovered
 
 
@@ -51,13 +51,14 @@ cdef struct Fold:
     Py_ssize_t n_functions
     Py_ssize_t values           # of decision values, row by row
     svmx_countdown left         # solves
+    bint solved
     bint done                   # the decision values are there
 
 
 cdef class TaskList:
-    cdef readonly Gram gram
+    cdef readonly KernelValues kernel_values
     cdef readonly object param
-    cdef object matrix              # the rows, in the order of ``gram``
+    cdef object matrix              # the rows, in the order of ``kernel_values``
     cdef Formulation of
     cdef bint doubled               # two variables for a row
     cdef const double[::1] targets
@@ -77,6 +78,9 @@ cdef class TaskList:
     cdef Py_ssize_t most_rows       # of a solve
     cdef Py_ssize_t most_labels     # of a sigmoid
     cdef Py_ssize_t most_functions  # of a fold
+    cdef int64_t[::1] order         # in which tasks are done
+    cdef int64_t[::1] unit          # where each unit begins in ``order``, which one worker does in turn, and the end
+    cdef bint by_group              # folds are solved at the very end, all of them
     cdef bint predicts              # decision values are wanted
     cdef list constants             # decision values that need no solve: (place, value)
     # what comes of it

@@ -1,17 +1,17 @@
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._kernels.gram import Gram
+from libsvmx._kernels.gram import KernelValues
 from libsvmx._train.parameter import Parameter
 from libsvmx._typing import Buffer
 
 class TaskList:
-    gram: Gram
+    kernel_values: KernelValues
     param: Parameter
     n_rows: int
     n_tasks: int
     n_sigmoids: int
     n_folds: int
     def __init__(
-        self, gram: Gram, matrix: CsrMatrix, targets: Buffer, weights: Buffer | None, param: Parameter
+        self, kernel_values: KernelValues, matrix: CsrMatrix, targets: Buffer, weights: Buffer | None, param: Parameter
     ) -> None: ...
     def add(self, rows: Buffer, n_positive: int, Cp: float, Cn: float, held_out: Buffer | None = None) -> int: ...
     def add_folds(

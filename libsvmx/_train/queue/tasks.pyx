@@ -13,19 +13,19 @@ from libsvmx._train.probability import TROUBLES
 
 
 cdef class TaskList:
-    """TaskList(gram, matrix, targets, weights, param)
+    """TaskList(kernel_values, matrix, targets, weights, param)
 
     Parameters
     ----------
-    gram : Gram
+    kernel_values : KernelValues
     matrix : CsrMatrix                  the same rows, as predictions see them
-    targets : buffer of float64, shape (gram.n,)       of regression; else not looked at
-    weights : buffer of float64, shape (gram.n,), or None
+    targets : buffer of float64, shape (kernel_values.n,)       of regression; else not looked at
+    weights : buffer of float64, shape (kernel_values.n,), or None
     param : Parameter                   formulation, eps, shrinking, limits
     """
 
-    def __cinit__(self, Gram gram, matrix, targets, weights, param, *_):
-        self.gram, self.matrix, self.param = gram, matrix, param
+    def __cinit__(self, KernelValues kernel_values, matrix, targets, weights, param, *_):
+        self.kernel_values, self.matrix, self.param = kernel_values, matrix, param
         self.targets, self.weighted = targets, weights is not None
         if self.weighted:
             self.weights = weights
@@ -87,7 +87,7 @@ cdef class TaskList:
 
         Parameters
         ----------
-        rows : buffer of int32           numbers of rows of ``gram``, in the order that the solve is to have
+        rows : buffer of int32           numbers of rows of ``kernel_values``, in the order that the solve is to have
         n_positive : int                 the first of them are of class +1, the others of -1; -1 for targets of their own
         Cp, Cn : float                   of the two classes in C-SVC
         held_out : buffer of int32       rows whose decision values are wanted, instead of the coefficients
@@ -99,8 +99,8 @@ cdef class TaskList:
         task.first, task.n, task.n_positive, task.n_held, task.Cp, task.Cn = self.n_rows, n, n_positive, n_held, Cp, Cn
         for k in range(n + n_held):
             self.rows[self.n_rows + k] = chosen[k] if k < n else held[k - n]
-            if not 0 <= self.rows[self.n_rows + k] < self.gram.n:
-                raise IndexError(f"row {self.rows[self.n_rows + k]} of {self.gram.n}")
+            if not 0 <= self.rows[self.n_rows + k] < self.kernel_values.n:
+                raise IndexError(f"row {self.rows[self.n_rows + k]} of {self.kernel_values.n}")
         for k in range(n_held):
             self.rows[self.n_rows + n + n_held + k] = <int32_t>k
         self.n_rows += n + 2 * n_held

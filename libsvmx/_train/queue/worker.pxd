@@ -28,6 +28,7 @@ cdef class Worker:
     cdef int32_t[::1] row
     cdef void share(self, svmx_tickets *tickets) noexcept
     cdef int work(self) except -1 nogil
+    cdef int evaluate_solved(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
     cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil

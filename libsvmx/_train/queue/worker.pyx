@@ -65,7 +65,7 @@ cdef class Worker:
         param = todo.param
         self.todo = todo
         self.control = QueueControl(param.eps, param.shrinking, param.max_iter, should_stop=should_stop)
-        self.kernel_rows = GramRows(todo.gram, l, m, ThreadPool(1))
+        self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
         self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
         self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
         self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
@@ -73,20 +73,31 @@ cdef class Worker:
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.labels = zeros("d", 2 * todo.most_labels)
         if todo.predicts:
-            self.row_elements = todo.matrix.nnz // max(1, todo.gram.n) + 1
+            self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
             self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
             self.cross = CrossKernel(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
-            self.cross.prepare(todo.matrix, ramp(todo.gram.n))
+            self.cross.prepare(todo.matrix, ramp(todo.kernel_values.n))
 
     cdef void share(self, svmx_tickets *tickets) noexcept:
         """Where it draws the numbers of its tasks, as the other workers do."""
         self.tickets = self.control.tickets = tickets
 
     cdef int work(self) except -1 nogil:
-        cdef int64_t t = svmx_next_ticket(self.tickets)
-        while t < self.todo.n_tasks:
-            self.solve(&self.todo.tasks[t])
-            t = svmx_next_ticket(self.tickets)
+        cdef const int64_t *unit = &self.todo.unit[0]
+        cdef int64_t t, n_units = self.todo.unit.shape[0] - 1, u = svmx_next_ticket(self.tickets)
+        while u < n_units:
+            for t in range(unit[u], unit[u + 1]):
+                self.solve(&self.todo.tasks[self.todo.order[t]])
+            u = svmx_next_ticket(self.tickets)
+        return 0
+
+    cdef int evaluate_solved(self) except -1 nogil:
+        """Folds that are waiting, as they come."""
+        cdef int64_t f = svmx_next_ticket(self.tickets)
+        while f < self.todo.n_folds:
+            if self.todo.folds[f].solved and not self.todo.folds[f].done:
+                self.evaluate(&self.todo.folds[f])
+            f = svmx_next_ticket(self.tickets)
         return 0
 
     cdef int solve(self, Task *task) except -1 nogil:
@@ -119,13 +130,18 @@ cdef class Worker:
         return 0
 
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil:
-        """Decision values of the rows held out; then the sigmoid or the fold of which this was the last solve."""
+        """Decision values of the rows held out; then the sigmoid or the fold of which this was the last solve.
+
+        Where folds are solved all at the very end, their evaluation is left to all threads together.
+        """
         if task.out < 0 and not self.decide(task, coefficients, task.found.rho):
             return 0
         if task.sigmoid >= 0 and svmx_counted_down(&self.todo.sigmoids[task.sigmoid].left):
             self.fit(&self.todo.sigmoids[task.sigmoid])
         if task.fold >= 0 and svmx_counted_down(&self.todo.folds[task.fold].left):
-            self.evaluate(&self.todo.folds[task.fold])
+            self.todo.folds[task.fold].solved = True
+            if not self.todo.by_group:
+                self.evaluate(&self.todo.folds[task.fold])
         return 0
 
     cdef bint goes_on(self, int64_t lanes) except -1 nogil:
@@ -155,7 +171,7 @@ cdef class Worker:
             y = -1 if negative else 1
             self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
-                         self.todo.gram.diagonal[rows[self.row[v]]])
+                         self.todo.kernel_values.diagonal[rows[self.row[v]]])
 
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
         """Decision values of the rows held out: sum of coefficient K, in the order of the rows, minus rho.

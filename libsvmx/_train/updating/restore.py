@@ -31,6 +31,8 @@ BEYOND = 1e-9
 UNBALANCED = 1e-6
 # Relative to the largest |K beta|: another machine may round a kernel value otherwise, but not so.
 ELSEWHERE = 1e-6
+# Relative to the sum of |beta_q K_pq|: what is left where these cancel, and all of K beta is rounding.
+CANCELLED = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,12 +126,15 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
     binary = BinaryProblem(param)
     path = binary.path
     with errors_of_a_path("there is no state"):
-        path.state.append(transaction.kernel_of(ids), ids.data, linear, lower, upper, transaction.control())
+        kernel = transaction.kernel_of(ids)
+        path.state.append(kernel, ids.data, linear, lower, upper, transaction.control())
         try:
             # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
             path.approach(beta.data, total, transaction.control())
-            largest = max(float(np.abs(record.K_beta).max()), np.finfo(float).tiny)
-            if np.abs(np.asarray(path.state.K_beta) - record.K_beta).max() > ELSEWHERE * largest:
+            largest = float(np.abs(record.K_beta).max(initial=np.finfo(float).tiny))
+            most = len(beta) * float(np.abs(beta).max(initial=0.0)) * float(np.abs(kernel.diagonal).max(initial=0.0))
+            apart = float(np.abs(np.asarray(path.state.K_beta) - record.K_beta).max(initial=0.0))
+            if apart > ELSEWHERE * largest + CANCELLED * most:
                 raise DataError(f"the scores of {name} are not those of the data")
             path.finish()
         except PathLost:

@@ -1,0 +1,27 @@
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._kernels.gram cimport KernelValues
+
+
+cdef class ClassValues(KernelValues):
+    cdef readonly object starts     # list of int: first row of each class, and the end
+    cdef object targets             # the rows of each class, of which ``target`` has the addresses
+    cdef void **target
+    cdef int64_t[::1] start
+    cdef int32_t[::1] class_of
+
+
+cdef class PairValues(KernelValues):
+    cdef ClassValues classes        # keeps what these are:
+    cdef const int64_t *start
+    cdef const int32_t *class_of
+    cdef void **target
+    cdef float *values              # (rows of two classes, stride), in the order in which they are asked for
+    cdef int32_t[::1] slot_of       # of each place, -1 if its row was not asked for
+    cdef int32_t n_slots
+    cdef size_t bytes
+    cdef Py_ssize_t stride
+    cdef int32_t a                  # the classes, a < b
+    cdef int32_t b
+    cdef Py_ssize_t n_a
+    cdef Py_ssize_t n_b

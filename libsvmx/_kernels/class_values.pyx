@@ -1,0 +1,113 @@
+"""Kernel values of pairs of classes, for problems whose Gram matrix does not fit.
+
+One against one solves a problem over the rows of each pair of classes, with probability estimates six over the same rows.
+Each thread has memory for the values of one pair and computes rows of it as they are asked for; solves over the same pair
+that it does one after the other find them there.
+"""
+
+from itertools import pairwise
+
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
+from libsvmx._kernels.gram cimport padded
+from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.products cimport TILE
+
+
+cdef class ClassValues(KernelValues):
+    """ClassValues(kernel, starts): the rows of ``kernel``, class by class; shared by all threads.
+
+    Parameters
+    ----------
+    kernel : Kernel               not a given one
+    starts : list of int          first row of each class, and the end
+    """
+
+    def __cinit__(self, Kernel kernel, starts):
+        cdef Py_ssize_t c, i, k = len(starts) - 1
+        if kernel.given:
+            raise ValueError("a given kernel is not shared")
+        self.kernel, self.n, self.diagonal, self.starts = kernel, kernel.n, kernel.diagonal, starts
+        self.start, self.class_of = filled("q", starts), zeros("i", kernel.n)
+        everyone = ramp(kernel.n)
+        self.targets = [kernel.targets(everyone[starts[c]:starts[c + 1]]) for c in range(k)]
+        self.target = <void **>calloc(k, sizeof(void *))
+        if self.target == NULL:
+            raise MemoryError("classes of rows")
+        for c in range(k):
+            if (<Targets>self.targets[c]).tile != TILE:
+                raise ValueError("these rows are computed in memory that threads would share")
+            self.target[c] = <void *>self.targets[c]
+            for i in range(self.start[c], self.start[c + 1]):
+                self.class_of[i] = <int32_t>c
+
+    def __dealloc__(self):
+        free(self.target)
+
+    @property
+    def thread_bytes(self):
+        """Memory for the values of the largest pair."""
+        m = self.most_rows()
+        return 4 * m * padded(m)
+
+    def most_rows(self):
+        """Rows of the two largest classes."""
+        return sum(sorted(end - begin for begin, end in pairwise(self.starts))[-2:])
+
+    def of_thread(self):
+        return PairValues(self)
+
+    cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
+        cdef int64_t a = self.class_of[first], b = self.class_of[last]
+        return min(a, b) * self.start.shape[0] + max(a, b)
+
+
+cdef class PairValues(KernelValues):
+    """PairValues(classes): those of one pair after the other, for one thread. Columns are the rows of the one, then those
+    of the other class."""
+
+    def __cinit__(self, ClassValues classes):
+        cdef Py_ssize_t m = classes.most_rows()
+        self.classes, self.kernel, self.n, self.diagonal = classes, classes.kernel, classes.n, classes.diagonal
+        self.start, self.class_of, self.target = &classes.start[0], &classes.class_of[0], classes.target
+        self.slot_of, self.a = zeros("i", m), -1
+        self.bytes = max(m * padded(m), 1) * sizeof(float)
+        self.values = <float *>svmx_take_slab(self.bytes)
+        if self.values == NULL:
+            raise MemoryError("kernel values of two classes")
+
+    def __dealloc__(self):
+        svmx_give_slab(self.values, self.bytes)
+
+    cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
+        cdef int32_t a = min(self.class_of[first], self.class_of[last])
+        cdef int32_t b = max(self.class_of[first], self.class_of[last])
+        if a == self.a and b == self.b:
+            return
+        self.a, self.b, self.n_slots = a, b, 0
+        self.n_a, self.n_b = self.start[a + 1] - self.start[a], self.start[b + 1] - self.start[b]
+        self.stride = padded(self.n_a + self.n_b)
+        memset(&self.slot_of[0], -1, (self.n_a + self.n_b) * sizeof(int32_t))
+
+    cdef int32_t place_of(self, int32_t row) noexcept nogil:
+        if self.class_of[row] == self.a:
+            return <int32_t>(row - self.start[self.a])
+        return <int32_t>(row - self.start[self.b] + self.n_a)
+
+    cdef const float *at(self, int32_t place) noexcept nogil:
+        cdef float *values
+        cdef int64_t row
+        if self.slot_of[place] >= 0:
+            return self.values + self.slot_of[place] * self.stride
+        self.slot_of[place] = self.n_slots
+        values = self.values + self.n_slots * self.stride
+        self.n_slots += 1
+        row = self.start[self.a] + place if place < self.n_a else self.start[self.b] + place - self.n_a
+        (<Targets>self.target[self.a]).fill(<int32_t>row, 0, self.n_a, values)
+        (<Targets>self.target[self.b]).fill(<int32_t>row, 0, self.n_b, values + self.n_a)
+        return values
