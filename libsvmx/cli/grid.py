@@ -21,7 +21,7 @@ from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import Progress, write_tables
 from libsvmx.cli.options import HelpRequested, UsageError
-from libsvmx.cli.process import Ended, die_by, on_interrupt_say, printer, run, tidy_end, warn
+from libsvmx.cli.process import Ended, die_by, on_interrupt_say, printer, run, tidy_end, time_left, warn
 from libsvmx.cli.train import row_weights
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
@@ -171,7 +171,7 @@ def searched(argv: list[str]) -> Point:
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
-    say, observer = printer(*job.outputs), limited(Remarks(), param.time_limit)
+    say, observer = printer(*job.outputs), limited(Remarks(), time_left(param.time_limit))
     best = search_file(job, read(job, param), say, observer).best
     powers = [str(2.0**value) for value in best.key if value is not None]
     say(f"{' '.join(powers)} {best.rate}\n")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic
 
+from libsvmx import BEGUN
 from libsvmx._core import last_words
 from libsvmx.cli.options import HelpRequested, Usage, UsageError, text_of
 from libsvmx.exceptions import SvmxError
@@ -17,11 +18,13 @@ from libsvmx.io.files import STANDARD_OUTPUT
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
 BETWEEN_COUNTS = 0.5  # seconds
+LEAST_SECONDS = 1e-9  # of a time limit that is over
 ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     """Run ``main`` on the arguments of the process and leave with its exit code."""
+    _limits.counts_imports = True
     # results must not depend on the threads of BLAS, so it is given one: each takes address space
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # die by the signal, at once and without a traceback, as a C program does
@@ -251,6 +254,25 @@ def _end_workers() -> None:
 def _ignored(signum: signal.Signals) -> bool:
     """Whether the caller wants it ignored, as a shell script does for what it starts with ``&``."""
     return signal.getsignal(signum) is signal.SIG_IGN
+
+
+class _Limits:
+    """Whether imports count: in a process that is a command's own."""
+
+    counts_imports = False
+
+
+_limits = _Limits()
+
+
+def time_left(seconds: float) -> float:
+    """What is left of a command's time limit. Its imports count, which take a second on a busy machine; 0 is no limit.
+
+    The process may be older: a script that ends in ``exec svmx-train`` has run in it before.
+    """
+    if seconds <= 0 or not _limits.counts_imports:
+        return seconds
+    return max(seconds - (monotonic() - BEGUN), LEAST_SECONDS)
 
 
 class Ended(BaseException):

@@ -18,7 +18,7 @@ from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
-from libsvmx.cli.process import StopFlag, count_on_terminal, printer, run, tidy_end, warn
+from libsvmx.cli.process import StopFlag, count_on_terminal, printer, run, tidy_end, time_left, warn
 from libsvmx.cli.solveroptions import (
     asked_solvers,
     check_takers,
@@ -310,7 +310,7 @@ def main(argv: list[str]) -> int:
             raise UsageError(f"the model file {model_file} is the file of weights itself")
     say = printer(None if job.validates else model_file)
     report = Report(job, say)
-    observer = limited(report, param.time_limit)
+    observer = limited(report, time_left(param.time_limit))
     data = read_data(training_file, lenient=job.lenient, threads=param.threads or None)
     for remark in data.remarks:
         warn(remark)

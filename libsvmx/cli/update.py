@@ -18,7 +18,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, warn
+from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, time_left, warn
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Grammar, grammar, row_weights
@@ -266,7 +266,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
     remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
-    observer = limited(remarks, param.time_limit)
+    observer = limited(remarks, time_left(param.time_limit))
     added = read_rows(job, job.add) if job.add is not None else None
     weights = row_weights(job.add_weights, added, job.lenient) if added else None
     name = removed_file(job.remove)
@@ -361,7 +361,7 @@ def slide(
         keep_apart([stream_file, *([] if job.weight_file is None else [job.weight_file])], target, what)
     check_kept(param)
     remarks = Remarks((lambda text: None) if job.quiet else printer(model_file, state_file, predictions_file), warn)
-    observer = limited(remarks, param.time_limit)
+    observer = limited(remarks, time_left(param.time_limit))
     data = read_rows(job, stream_file)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
     if n <= job.window:

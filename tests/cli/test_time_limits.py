@@ -148,6 +148,32 @@ def test_no_worker_is_started_once_the_limit_is_over(monkeypatch):
     assert len(over) == 1
 
 
+EARLIER = """
+import libsvmx, sys
+libsvmx.BEGUN -= 1000
+from libsvmx.cli.{command} import entry
+sys.argv = {argv!r}
+entry()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        f"svmx-train --time-limit 500 -q -v 5 {HEART}",
+        f"svmx-grid --time-limit 500 -v 2 -out null {HEART}",
+        f"svmx-update --time-limit 500 -q --window 200 {HEART} model",
+    ],
+)
+def test_the_limit_of_a_command_counts_its_imports(words, tmp_path):
+    argv = words.split()
+    code = EARLIER.format(command=argv[0].removeprefix("svmx-"), argv=argv)
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "time limit: " in done.stderr
+
+
 LEAVING = """
 import os
 from contextlib import suppress
