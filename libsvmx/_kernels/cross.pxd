@@ -34,6 +34,7 @@ cdef class CrossKernel:
     cdef double *squares
     cdef double[SVMX_TESTS] square_x
     cdef double[SVMX_TESTS] margin  # bound of |K - LIBSVM's K| for each row of the panel
+    cdef void release(self) noexcept
     cdef void clear_slots(self) noexcept nogil
     cdef int tabulate(self, Py_ssize_t n) except -1
     cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil

@@ -142,6 +142,10 @@ cdef class CrossKernel:
             self.squares_memory = zeros("d", size)
             self.squares = svmx_aligned(&self.squares_memory[0])
 
+    cdef void release(self) noexcept:
+        """Let go of the rows prepared for, which are the caller's."""
+        self.tests, self.rows = None, NULL
+
     cdef int tabulate(self, Py_ssize_t n) except -1:
         """table[d] = K of squared distance d, for d < n."""
         cdef Py_ssize_t d

@@ -134,21 +134,24 @@ cdef class KernelFunctions(Functions):
         cdef double[::1] room = zeros("d", SVMX_TESTS * self.n_functions + SVMX_LINE)
         cdef double *total = svmx_aligned(&room[0])
         self.kernel.prepare(tests, rows)
-        for at in range(0, n, SVMX_TESTS):
-            lanes = min(SVMX_TESTS, n - at)
-            with nogil:
-                self.kernel.load(&chosen[at], lanes)
-                self.sum_up(total)
-                for p in range(self.n_functions):
-                    for r in range(lanes):
-                        out[(at + r) * self.n_functions + p] = total[p * SVMX_TESTS + r] - self.rho[p]
-            for r in range(0 if self.kernel.exact else lanes):
-                # no kernel but RBF and sigmoid is approximate, and those are at most 1
-                if self.doubtful(&out[(at + r) * self.n_functions], self.kernel.margin[r], 1.0):
-                    doubtful.append(at + r)
-            if ask is not None:
-                ask()
-            PyErr_CheckSignals()
+        try:
+            for at in range(0, n, SVMX_TESTS):
+                lanes = min(SVMX_TESTS, n - at)
+                with nogil:
+                    self.kernel.load(&chosen[at], lanes)
+                    self.sum_up(total)
+                    for p in range(self.n_functions):
+                        for r in range(lanes):
+                            out[(at + r) * self.n_functions + p] = total[p * SVMX_TESTS + r] - self.rho[p]
+                for r in range(0 if self.kernel.exact else lanes):
+                    # no kernel but RBF and sigmoid is approximate, and those are at most 1
+                    if self.doubtful(&out[(at + r) * self.n_functions], self.kernel.margin[r], 1.0):
+                        doubtful.append(at + r)
+                if ask is not None:
+                    ask()
+                PyErr_CheckSignals()
+        finally:
+            self.kernel.release()
         return doubtful
 
     cdef int sum_up(self, double *total) noexcept nogil:

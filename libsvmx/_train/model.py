@@ -23,8 +23,24 @@ if TYPE_CHECKING:
     from libsvmx.enums import SolveStatus
 
 
+class KeepsPredictors:
+    """What predictions leave with a model for the next ones; no part of what it is."""
+
+    __slots__ = ("_predictors",)
+    _predictors: list[Any]
+
+    @property
+    def predictors(self) -> list[Any]:
+        """Predictors of this model that nobody uses, see ``libsvmx._train.prediction.predictor_of``."""
+        try:
+            return self._predictors
+        except AttributeError:
+            object.__setattr__(self, "_predictors", [])
+            return self._predictors
+
+
 @record(frozen=True, slots=True, eq=False)
-class Model:
+class Model(KeepsPredictors):
     """Support vectors, coefficients and offsets of all decision functions.
 
     Classification of k classes has k (k-1) / 2 functions, of the pairs (0,1), (0,2), …, (k-2,k-1);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
 
@@ -16,7 +17,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.decision import Functions
@@ -145,7 +146,8 @@ def functions_for_signs(model: Model) -> Functions | None:
 
 def decision_values(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None) -> Buffer:
     """Decision values, float64, shape (n_rows * n_functions,), row by row; see ``Predictor.values``."""
-    return Predictor(model, ask=ask).values(tests, rows)
+    with predictor_of(model, ask) as predictor:
+        return predictor.values(tests, rows)
 
 
 def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffer]:
@@ -156,7 +158,24 @@ def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffe
 
 def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None) -> Buffer:
     """Predictions alone, many times faster; see ``Predictor.labels``."""
-    return Predictor(model, ask=ask).labels(tests, rows)
+    with predictor_of(model, ask) as predictor:
+        return predictor.labels(tests, rows)
+
+
+@contextmanager
+def predictor_of(model: Model, ask: Callable[[], object] | None = None) -> Iterator[Predictor]:
+    """A predictor with one thread, kept with the model for the next call: its tables cost more than a row.
+
+    Several threads at once have one each; what was interrupted is not kept.
+    """
+    try:
+        predictor = model.predictors.pop()
+    except IndexError:
+        predictor = Predictor(model)
+    predictor.ask = ask
+    yield predictor
+    predictor.ask = None
+    model.predictors.append(predictor)
 
 
 def labels_of(param: Parameter, labels: Sequence[int], values: Buffer, n: int) -> Buffer:
@@ -197,7 +216,7 @@ def predict_probability(
     unfinished : int      rows whose pairwise coupling met its iteration limit
     """
     n = len(rows)
-    values = (predictor or Predictor(model)).values(tests, rows)
+    values = predictor.values(tests, rows) if predictor else decision_values(model, tests, rows)
     if model.param.svm_type.is_regression or not model.has_probability:
         return labels_of(model.param, model.class_labels or (), values, n), zeros("d", 0), 0
     if model.param.svm_type == SvmType.ONE_CLASS:

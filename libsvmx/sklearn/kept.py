@@ -41,6 +41,11 @@ class KeptRows:
 
     __slots__ = ("given", "kept", "labels", "saved", "sparse", "standing")
 
+    kept: Problem | None
+    labels: Any
+    sparse: bool
+    given: dict[str, Any]
+
     def __init__(self, problem: Problem | None, labels: Any, sparse: bool, given: dict[str, Any]) -> None:
         self.kept, self.labels, self.sparse, self.given = problem, labels, sparse, given
         self.standing: State | None = None

@@ -40,6 +40,15 @@ class Progress(NamedTuple):
 class Watching(Forwarding):
     """Watching(observer, tell, total): passes everything on, and tells of the progress; what is true ends the fit."""
 
+    tell: Callable[[Progress], Any]
+    total: int
+    done: int
+    iterations: int
+    marks: int
+    began: float
+    told: float
+    stopped: bool
+
     def __init__(self, observer: Observer, tell: Callable[[Progress], Any], total: int) -> None:
         super().__init__(observer)
         self.tell, self.total = tell, total
@@ -104,7 +113,7 @@ class Bar:
     """Bar(tqdm, name, total): a bar of tqdm on standard error."""
 
     def __init__(self, tqdm: Any, name: str, total: int) -> None:
-        self.bar = tqdm(total=total, desc=name, file=sys.stderr, leave=True)
+        self.bar: Any = tqdm(total=total, desc=name, file=sys.stderr, leave=True)
 
     def show(self, progress: Progress) -> None:
         """Draw it."""

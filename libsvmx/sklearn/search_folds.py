@@ -22,17 +22,15 @@ from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._train.observer import Observer
-from libsvmx._train.prediction import predict_labels
 from libsvmx._train.problem import Problem
+from libsvmx._train.queue.given_folds import GivenFold, predicted_folds
 from libsvmx._train.validation.fold_column import Column
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR
 from libsvmx.sklearn.rows import gamma_of, matrix_of, weights_of
-from libsvmx.sklearn.training import train
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +126,28 @@ class FoldSearch:
 
     Points are counted as ParameterGrid has them: gamma changes first.
     """
+
+    estimator: Any
+    X: Any
+    y: Any
+    sample_weight: Any
+    costs: list[float]
+    gammas: list[Any]
+    scorer: Any
+    n_jobs: int
+    is_classifier: bool
+    labels: Any
+    codes: Any
+    row_weights: FloatArray | None
+    counts: Any
+    score_weights: FloatArray | None
+    folds: list[Fold]
+    scores: Scores
+    over: threading.Event
+    unfinished: bool
+    problem: Problem
+    param: Parameter
+    order: Any
 
     def __init__(
         self,
@@ -300,19 +320,21 @@ class FoldSearch:
             if not len(doubtful):
                 return
             point = doubtful[np.argmax(most[doubtful])]
-            for f in np.flatnonzero(scores.least[point] < scores.most[point]):
-                score = self.accuracy_along_the_path(int(point), self.folds[f])
-                scores.score[point, f] = scores.least[point, f] = scores.most[point, f] = score
+            which = np.flatnonzero(scores.least[point] < scores.most[point])
+            found = self.accuracies_along_the_path(int(point), [self.folds[f] for f in which])
+            scores.score[point, which] = scores.least[point, which] = scores.most[point, which] = found
             settled[point] = True
 
-    def accuracy_along_the_path(self, point: int, fold: Fold) -> float:
-        """The accuracy of the model that SVC trains."""
+    def accuracies_along_the_path(self, point: int, folds: list[Fold]) -> list[float]:
+        """The accuracies of the models that SVC trains."""
         c, g = divmod(point, len(self.gammas))
-        weights = tuple(fold.class_weights.items())
-        param = replace(self.param, C=self.costs[c], gamma=self.gamma_of(g, fold), weights=weights)
-        model = train(self.problem.take(fold.rows.data), param, Rand(1), Observer())
-        predicted = np.asarray(predict_labels(model, self.problem.matrix, fold.test.astype(np.int32).data))
-        return float(np.average(predicted == fold.targets, weights=fold.weights))
+        given = []
+        for fold in folds:
+            weights = tuple(fold.class_weights.items())
+            param = replace(self.param, C=self.costs[c], gamma=self.gamma_of(g, fold), weights=weights)
+            given.append(GivenFold(fold.rows.data, fold.test.astype(np.int32).data, param))
+        predicted = zip(folds, predicted_folds(self.problem, given, Observer()), strict=True)
+        return [float(np.average(np.asarray(p) == fold.targets, weights=fold.weights)) for fold, p in predicted]
 
     # ---- threads --------------------------------------------------------------------------------------------
 
@@ -364,6 +386,12 @@ class Answers:
     ----------
     values : array, shape (number of functions, number of C, n)
     """
+
+    fold: Fold
+    k: int
+    values: FloatArray
+    winners: IntArray
+    near: Any
 
     def __init__(self, found: ColumnFold, fold: Fold, border: float) -> None:
         self.fold, self.k = fold, len(fold.classes)

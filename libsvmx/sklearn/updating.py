@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray
+    from libsvmx._typing import FloatArray, IntArray
     from libsvmx.api.state import State
 
 NO_ROWS = "the training rows are not kept: fit with keep_rows=True, or begin with partial_fit"
@@ -102,6 +102,10 @@ class Updating:
     callback: Any
     n_iter_: Any
     shape_fit_: tuple[int, ...]
+    classes_: Any
+    class_weight_: FloatArray
+    row_ids_: Any
+    support_: IntArray
     _fitted: FittedModel
 
     if TYPE_CHECKING:  # a BaseSVM has them

@@ -1,5 +1,9 @@
 """Labels by signs alone: never another one than LIBSVM's, and rows in doubt are computed anew."""
 
+import pickle
+import sys
+import threading
+
 import numpy as np
 import pytest
 from support import data
@@ -204,3 +208,52 @@ def test_collapsing_what_leaves_the_range_of_doubles(coef, vector, test, label, 
     assert labels == [label]
     assert isinstance(functions_for_signs(model), LinearFunctions)
     assert list(predict_labels(model, tests, all_rows(tests))) == labels
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_are_made_once_and_let_go_of_the_rows(kind, monkeypatch):
+    model, matrix = trained("heart_scale", kind)
+    expected = [
+        prediction.decision_values(model, matrix, all_rows(matrix)),
+        predict_labels(model, matrix, all_rows(matrix)),
+    ]
+    made = []
+    monkeypatch.setattr(prediction, "Predictor", lambda model: made.append(model))
+    before = sys.getrefcount(matrix)
+    again = [
+        prediction.decision_values(model, matrix, all_rows(matrix)),
+        predict_labels(model, matrix, all_rows(matrix)),
+    ]
+    assert sys.getrefcount(matrix) == before
+    assert [bytes(values) for values in again] == [bytes(values) for values in expected]
+    assert not made
+
+
+def test_threads_that_predict_at_once_have_tables_of_their_own():
+    model, matrix = trained("heart_scale", KernelType.RBF)
+    rows, start = all_rows(matrix), threading.Barrier(4)
+    expected, found = bytes(prediction.decision_values(model, matrix, rows)), []
+
+    def predict():
+        start.wait()
+        found.extend(bytes(prediction.decision_values(model, matrix, rows)) for _ in range(50))
+
+    threads = [threading.Thread(target=predict) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 200
+    assert 1 <= len(model.predictors) <= 4
+
+
+def test_an_interrupted_prediction_keeps_nothing():
+    model, matrix = trained("heart_scale", KernelType.RBF)
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        prediction.decision_values(model, matrix, all_rows(matrix), interrupt)
+    assert model.predictors == []
+    assert pickle.loads(pickle.dumps(model)).predictors == []

@@ -20,8 +20,10 @@ from libsvmx._train import kernel_provider
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
+from libsvmx._train.prediction import predict_labels
 from libsvmx._train.probability import fit_sigmoid
 from libsvmx._train.problem import Problem
+from libsvmx._train.queue.given_folds import GivenFold, predicted_folds
 from libsvmx._train.queue.solve_queue import SolveQueue
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.api.arrays import from_dense
@@ -311,3 +313,22 @@ def test_a_queue_leaves_nothing_to_the_garbage_collector():
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("gammas", [(0.5, 0.5, 0.5), (0.5, 0.25, 0.5)], ids=["one gamma", "two"])
+@pytest.mark.parametrize("most_bytes", [0, 1 << 24])
+def test_given_folds_are_predicted_as_by_models_of_their_own(most_bytes, gammas, monkeypatch):
+    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", most_bytes)
+    random = np.random.RandomState(3)
+    X, targets = random.normal(size=(90, 3)), random.randint(0, 4, 90).astype(float)
+    weights = random.choice([0.5, 1.0, 2.0], 90)
+    problem = Problem(from_dense(X), targets.data, sample_weight=weights.data)
+    given = []
+    for f, gamma in enumerate(gammas):
+        tests = np.arange(f, 90, 3, dtype=np.int32)
+        rows = np.setdiff1d(np.arange(90), tests).astype(np.int32)
+        param = Parameter(C=4.0, gamma=gamma, weights=((1, 1.0 + f),), threads=1)
+        given.append(GivenFold(rows.data, tests.data, param))
+    for fold, predicted in zip(given, predicted_folds(problem, given, Observer()), strict=True):
+        model = train_problem(problem.take(fold.rows), fold.param, Rand(1), Observer())
+        assert bytes(predicted) == bytes(predict_labels(model, problem.matrix, fold.tests))
