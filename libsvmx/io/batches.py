@@ -63,7 +63,10 @@ class BatchReader:
     def __init__(
         self, path: str, *, lenient: bool = False, unlabeled: bool = False, part_bytes: int = PART_BYTES
     ) -> None:
-        self.path, self.lenient, self.unlabeled, self.part_bytes = path, lenient, unlabeled, part_bytes
+        self.path: str = path
+        self.lenient: bool = lenient
+        self.unlabeled: bool = unlabeled
+        self.part_bytes: int = part_bytes
         self.remarks: list[str] = []
 
     def __iter__(self) -> Iterator[Batch]:

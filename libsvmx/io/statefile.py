@@ -24,13 +24,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import fields
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.records import fields
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cache
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -108,6 +109,11 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         tags.input_tags.sparse = self.kernel != "precomputed"
         return tags
+
+    @classmethod
+    def _get_param_names(cls) -> list[str]:
+        kind: Any = cls
+        return list(parameter_names(kind))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_fitted" in vars(self)
@@ -361,3 +367,10 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         warn_caller(
             f"{cause}  Consider pre-processing your data with StandardScaler or MinMaxScaler.", ConvergenceWarning
         )
+
+
+@cache
+def parameter_names(kind: Any) -> tuple[str, ...]:
+    """As scikit-learn finds them, once for each class: in a search they are asked for three times a fit."""
+    found: Any = super(BaseSVM, kind)
+    return tuple(found._get_param_names())

@@ -366,3 +366,15 @@ def test_what_is_a_state(saved, tmp_path):
     (tmp_path / "model").write_text("svm_type c_svc\n")
     found = [is_state(str(tmp_path / name)) for name in ("state", "model", "nothing", ".")]
     assert found == [True, False, False, False]
+
+
+def test_nothing_is_compiled_to_read_a_state(tmp_path, monkeypatch):
+    """CPython 3.11 answers an allocation that fails while it compiles with SyntaxError."""
+
+    def never(*_, **__):
+        raise AssertionError("a class is made")
+
+    path = str(tmp_path / "state")
+    moved("heart_scale", {"C": 10})[0].save(path)
+    monkeypatch.setattr("dataclasses.make_dataclass", never)
+    State.load(path).save(path)
