@@ -11,7 +11,7 @@ from support.data import filled
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.rand import Rand
-from libsvmx._core.stopping import NOBODY
+from libsvmx._core.stopping import NOBODY, Stopped
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.class_values import ClassValues
 from libsvmx._kernels.gram import Gram
@@ -317,18 +317,28 @@ def test_a_queue_leaves_nothing_to_the_garbage_collector():
 
 @pytest.mark.parametrize("gammas", [(0.5, 0.5, 0.5), (0.5, 0.25, 0.5)], ids=["one gamma", "two"])
 @pytest.mark.parametrize("most_bytes", [0, 1 << 24])
-def test_given_folds_are_predicted_as_by_models_of_their_own(most_bytes, gammas, monkeypatch):
+@pytest.mark.parametrize("least", [0.0, 0.5])
+def test_given_folds_are_predicted_as_by_models_of_their_own(least, most_bytes, gammas, monkeypatch):
     monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", most_bytes)
     random = np.random.RandomState(3)
     X, targets = random.normal(size=(90, 3)), random.randint(0, 4, 90).astype(float)
-    weights = random.choice([0.5, 1.0, 2.0], 90)
+    weights = random.choice([least, 1.0, 2.0], 90)
     problem = Problem(from_dense(X), targets.data, sample_weight=weights.data)
     given = []
     for f, gamma in enumerate(gammas):
         tests = np.arange(f, 90, 3, dtype=np.int32)
         rows = np.setdiff1d(np.arange(90), tests).astype(np.int32)
-        param = Parameter(C=4.0, gamma=gamma, weights=((1, 1.0 + f),), threads=1)
+        param = Parameter(C=4.0, gamma=gamma, weights=((1, f or 2 * least),), threads=1)
         given.append(GivenFold(rows.data, tests.data, param))
     for fold, predicted in zip(given, predicted_folds(problem, given, Observer()), strict=True):
         model = train_problem(problem.take(fold.rows), fold.param, Rand(1), Observer())
         assert bytes(predicted) == bytes(predict_labels(model, problem.matrix, fold.tests))
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_given_folds_that_are_stopped(step):
+    """Three classes, by a queue, or two of them."""
+    problem, param = problem_of("iris.scale")
+    given = [GivenFold(filled("i", range(0, 50 * (4 - step), 1)), problem.rows[100:], param)]
+    with pytest.raises(Stopped):
+        predicted_folds(problem, given, Counting(1))

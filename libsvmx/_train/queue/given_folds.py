@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import NamedTuple
+from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
-from libsvmx._train import folds
+from libsvmx._train import folds, limits
+from libsvmx._train.counting import counting_part
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.prediction import labels_of, predict_labels
 from libsvmx._train.queue.pairs_at_once import QueuedPairs
 from libsvmx._train.training import class_costs, train_problem
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
@@ -34,21 +39,34 @@ def predicted_folds(problem: Problem, given: list[GivenFold], observer: Observer
     Raises
     ------
     DataError, ParameterError      what cannot be trained
+    Stopped
     """
     param, queue = given[0].param, None
+    observer = limits.limited(observer, param.time_limit)
     parts = [problem.take(fold.rows) for fold in given]
     classes = [folds.group_classes(part.targets) for part in parts]
-    if all(fold.param.gamma == param.gamma and not fold.param.has_infinite_cost for fold in given):
+    if all(
+        fold.param.gamma == param.gamma
+        and not fold.param.has_infinite_cost
+        and counting_part(part, fold.param, observer) is None
+        for fold, part in zip(given, parts, strict=True)
+    ):
         kernels = KernelProvider(problem, param, repeated=True)
         n_solves = sum(len(labels) * (len(labels) - 1) // 2 for labels, *_ in classes)
         queue = kernels.queue(param, observer, n_solves, problem.sample_weight is not None)
     if queue is None:
-        models = [train_problem(part, fold.param, Rand(1), observer) for part, fold in zip(parts, given, strict=True)]
-        return [predict_labels(each, problem.matrix, fold.tests) for each, fold in zip(models, given, strict=True)]
+        found = []
+        for part, fold in zip(parts, given, strict=True):
+            model = train_problem(part, fold.param, Rand(1), observer)
+            limits.ask(observer)  # a model that was ended early is none
+            found.append(predict_labels(model, problem.matrix, fold.tests, partial(limits.ask, observer)))
+        return found
     for fold, part, (labels, start, order) in zip(given, parts, classes, strict=True):
         members = kernels.members(part)
         pairs = QueuedPairs(queue, members, (labels, start, order), class_costs(labels, fold.param, observer), None)
         tests = kernels.members(problem.take(fold.tests))
         queue.add_fold(take_int32(members, order), start, [solve for _, solve in pairs.solves], tests)
     queue.run(thread_count(param.threads))
+    if not all(map(queue.fold_is_done, range(len(given)))):
+        raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
     return [labels_of(param, classes[f][0], queue.fold_values(f), len(given[f].tests)) for f in range(len(given))]
