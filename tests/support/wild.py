@@ -127,8 +127,8 @@ class Wild:
         if kind == "cut":
             del found[r.randrange(len(found)) :]
         elif kind == "mutated":
-            changed = self.mutated(found, 1)
-            return changed, changed == found
+            found = self.mutated(found, 1)
+            kind = "whole" if found == b"".join(parts) else kind
         elif kind == "header":  # where it is known for what it is, of any of the streams
             begin = sum(map(len, parts[: r.randrange(len(parts))]))
             found[begin + r.randrange(2)] ^= 1 << r.randrange(8)
@@ -136,6 +136,8 @@ class Wild:
             found += r.choice([b"1 1:1\n", b"\1\0\0\0", b"x"])
         elif kind == "lost":
             del found[r.randrange(len(found))]
+        if any(found == b"".join(parts[:k]) for k in range(1, len(parts))):
+            return self.archive(content)  # cut between two streams it is a whole archive, of fewer rows
         return bytes(found), kind == "whole"
 
     def state(self, content):
