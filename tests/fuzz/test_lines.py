@@ -1,5 +1,7 @@
 """Option lines of every command: any words at all, and lines in which one word is wrong."""
 
+from pathlib import Path
+
 import pytest
 from support.commands import MODULES
 from support.wild import NUMBERS
@@ -21,14 +23,16 @@ def test_any_words(place, cases):
 @pytest.mark.parametrize("command", LINES)
 def test_lines_of_a_command(place, cases, command):
     """A line is done, or refused before anything is written."""
-    place.put("d", b"".join(place.lines[:30]))
-    place.put("e", b"".join(place.lines[30:40]))
-    for name, source in (("m", "model"), ("t", "rows"), ("s", "state"), ("r", "ranges")):
-        place.put(name, place.get(source))
+    files = {"d": b"".join(place.lines[:30]), "e": b"".join(place.lines[30:40])}
+    sources = {"m": "model", "t": "rows", "s": "state", "r": "ranges"}
+    files |= {name: place.get(source) for name, source in sources.items()}
+    files |= dict.fromkeys(("o1", "o2", "o3"), b"OLD\n")
     for wild in cases.each(20):
-        outputs = ("o1", "o2", "o3")
-        for name in outputs:
-            place.put(name, b"OLD\n")
+        for path in Path().iterdir():  # the line before may have written to any of them
+            if path.is_file():
+                path.unlink()
+        for name, content in files.items():
+            place.put(name, content)
         line = line_of(wild, command)
         code, _ = place.call(command, *line)
         cases.count(code == 0)
