@@ -57,7 +57,7 @@ cdef class ClassValues(KernelValues):
 
     def most_rows(self):
         """Rows of the two largest classes."""
-        return sum(sorted(end - begin for begin, end in pairwise(self.starts))[-2:])
+        return sum(sorted((end - begin for begin, end in pairwise(self.starts)), reverse=True)[:2])
 
     def of_thread(self):
         return PairValues(self)
