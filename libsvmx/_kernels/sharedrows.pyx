@@ -73,7 +73,7 @@ cdef class SharedRows:
         budget_bytes = max(0.0, budget_bytes - self.held_bytes)
         needed = all_bytes(list(self.starts), across) - self.held_bytes
         self.slab_bytes = max(longest, <Py_ssize_t>min(needed, budget_bytes, <double>SVMX_SLAB))
-        self.n_slabs = <Py_ssize_t>(budget_bytes / max(self.slab_bytes, 1))
+        self.n_slabs = <Py_ssize_t>min(budget_bytes / max(self.slab_bytes, 1), <double>kernel.n * self.k)  # each holds a piece
         if needed <= self.slab_bytes:
             self.n_slabs = min(self.n_slabs, 1)
         elif longest < self.slab_bytes:  # less than a piece is lost at the end of a slab

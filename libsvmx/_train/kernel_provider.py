@@ -39,6 +39,8 @@ FEW_SOLVES = 3
 # Nonzeros of a row, in the mean: where there are more, rows are computed in blocks on a guess, in no queue.
 CHEAP_ROW = 64
 ROWS_PER_SOLVE = 200
+# Of a queue; -m may be any number.
+MOST_WORKERS = 1 << 16
 
 
 class KernelProvider:
@@ -134,7 +136,8 @@ class KernelProvider:
         weights = None
         if weighted and problem.sample_weight is not None:
             weights = take_float64(problem.sample_weight, places)
-        return SolveQueue(kernel_values, matrix, targets, weights, param, observer, int(self.budget_bytes // slots))
+        most_workers = int(min(self.budget_bytes // slots, MOST_WORKERS))
+        return SolveQueue(kernel_values, matrix, targets, weights, param, observer, most_workers)
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""

@@ -104,6 +104,18 @@ def test_given_kernels_have_no_values_by_class():
         ClassValues(kernel, [0, 70, 146, len(targets)])
 
 
+@pytest.mark.parametrize("queued", [True, False])
+@pytest.mark.parametrize("options", [{}, {"probability": True}, {"svm_type": 3, "probability": True}])
+def test_there_may_be_more_memory_than_there_are_numbers(options, queued, monkeypatch):
+    if not queued:
+        no_queue(monkeypatch)
+        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 0.0)
+        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
+    problem, param = problem_of("iris.scale")
+    found = [bytes_of(problem, Parameter(gamma=param.gamma, cache_size=m, **options)) for m in (100.0, 1e9, 1e300)]
+    assert found[1:] == found[:1] * 2
+
+
 def queue_of(problem, param, observer=None):
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     gram = Gram(kernel, ThreadPool(2), NOBODY)
