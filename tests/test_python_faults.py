@@ -243,3 +243,13 @@ def test_fault_100_classes_come_and_go(heart):
     assert state.gap < 1e-9
     assert len(state.add(np.zeros((0, 13)), [])) == 0
     state.remove([])
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_no_entries_and_an_indptr_that_descends(form):
+    """SciPy looks at no index of a matrix without entries."""
+    X = sparse.csr_matrix((4, 4)).asformat(form)
+    X.indptr = np.array([0, 2**31 - 1, 0, 0, 0], dtype=np.int32)
+    for kernel in (libsvmx.KernelType.PRECOMPUTED, libsvmx.KernelType.RBF):
+        with pytest.raises(DataError, match="indptr"):
+            libsvmx.train(X, [1, 2, 1, 2], kernel_type=kernel)

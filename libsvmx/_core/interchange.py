@@ -26,6 +26,8 @@ def in_shape(X: Any) -> Any:
     """
     try:
         if hasattr(X, "check_format"):  # compressed ones
+            if (X.indptr[1:] < X.indptr[:-1]).any():  # of a matrix with no entry SciPy does not look
+                raise ValueError("its indptr descends")
             X.check_format(full_check=True)
         elif getattr(X, "format", "") == "coo" and X.nnz:
             for length, numbers in zip(X.shape, getattr(X, "coords", (X.row, X.col)), strict=True):
