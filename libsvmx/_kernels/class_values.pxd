@@ -5,6 +5,7 @@ from libsvmx._kernels.gram cimport KernelValues
 
 cdef class ClassValues(KernelValues):
     cdef readonly object starts     # list of int: first row of each class, and the end
+    cdef readonly bint for_threads
     cdef object targets             # the rows of each class, of which ``target`` has the addresses
     cdef void **target
     cdef int64_t[::1] start

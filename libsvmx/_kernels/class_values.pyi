@@ -3,6 +3,7 @@ from libsvmx._kernels.kernel import Kernel
 
 class ClassValues(KernelValues):
     starts: list[int]
+    for_threads: bool
     def __init__(self, kernel: Kernel, starts: list[int]) -> None: ...
     @property
     def thread_bytes(self) -> int: ...

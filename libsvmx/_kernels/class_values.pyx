@@ -26,6 +26,10 @@ cdef class ClassValues(KernelValues):
     ----------
     kernel : Kernel               not a given one
     starts : list of int          first row of each class, and the end
+
+    Attributes
+    ----------
+    for_threads : bool            rows of wide sparse data are computed in memory that threads would share: False
     """
 
     def __cinit__(self, Kernel kernel, starts):
@@ -39,9 +43,9 @@ cdef class ClassValues(KernelValues):
         self.target = <void **>calloc(k, sizeof(void *))
         if self.target == NULL:
             raise MemoryError("classes of rows")
+        self.for_threads = self.has_groups = True
         for c in range(k):
-            if (<Targets>self.targets[c]).tile != TILE:
-                raise ValueError("these rows are computed in memory that threads would share")
+            self.for_threads = self.for_threads and (<Targets>self.targets[c]).tile == TILE
             self.target[c] = <void *>self.targets[c]
             for i in range(self.start[c], self.start[c + 1]):
                 self.class_of[i] = <int32_t>c

@@ -7,6 +7,7 @@ from libsvmx._kernels.rows cimport KernelRows
 cdef class KernelValues:
     cdef readonly Kernel kernel
     cdef readonly Py_ssize_t n
+    cdef readonly bint has_groups
     cdef const double[::1] diagonal
     cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil
     cdef void begin(self, int32_t first, int32_t last) noexcept nogil

@@ -6,6 +6,7 @@ from libsvmx._kernels.rows import KernelRows
 class KernelValues:
     kernel: Kernel
     n: int
+    has_groups: bool
     def of_thread(self) -> KernelValues: ...
 
 class Gram(KernelValues):

@@ -26,14 +26,14 @@ cdef class KernelValues:
     ``of_thread()``: what a thread uses of it, to itself.
     ``begin(first, last)``: the rows to come are of the classes of these two.
     ``place_of(row)``: where a row stands among the columns, and ``at(place)``: K of a row with all columns.
-    ``group_of(first, last)``: the same number for parts that had better come one after the other; -1: no matter.
+    ``group_of(first, last)``, if it ``has_groups``: the same number for parts that had better come one after the other.
     """
 
     def of_thread(self):
         return self
 
     cdef int64_t group_of(self, int32_t first, int32_t last) noexcept nogil:
-        return -1
+        return 0
 
     cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
         pass

@@ -160,7 +160,8 @@ class KernelProvider:
             from libsvmx._kernels.class_values import ClassValues
 
             self.classes = ClassValues(self.whole or self.make_whole(), groups[0])
-        return self.classes if 2 * self.classes.thread_bytes <= SHARED * self.budget_bytes else None
+        fits = 2 * self.classes.thread_bytes <= SHARED * self.budget_bytes
+        return self.classes if fits and self.classes.for_threads else None
 
     def members(self, problem: Problem) -> Buffer:
         """The rows of ``gram`` that the rows of a problem are, which are among those of the whole: buffer of int32."""

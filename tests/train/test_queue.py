@@ -11,12 +11,14 @@ from support.data import filled
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.rand import Rand
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import NOBODY, Stopped
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.class_values import ClassValues
 from libsvmx._kernels.gram import Gram
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._train import kernel_provider
+from libsvmx._train.folds import group_classes
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
@@ -94,6 +96,7 @@ def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel, monkeypatch):
         with monkeypatch.context() as changed:
             no_queue(changed)
             assert bytes_of(problem, param) == found
+        assert KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:])).values_by_class()
 
 
 def test_given_kernels_have_no_values_by_class():
@@ -102,6 +105,19 @@ def test_given_kernels_have_no_values_by_class():
     kernel = Kernel(given, ramp(len(targets)), 4, 3, 1.0, 0.0)
     with pytest.raises(ValueError, match="given kernel"):
         ClassValues(kernel, [0, 70, 146, len(targets)])
+
+
+def test_wide_sparse_rows_of_several_classes_are_solved_in_turn(monkeypatch):
+    """Their products with many targets are added up in memory that threads would share."""
+    draw = random.Random(7)
+    rows = [[(j, draw.random()) for j in sorted(draw.sample(range(1, 6000), 3))] for _ in range(3600)]
+    problem = Problem(data.from_rows(rows), filled("d", [float(i % 3) for i in range(3600)]))
+    param, (_, *groups) = Parameter(gamma=0.1, max_iter=5), group_classes(problem.targets)
+    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    kernels = KernelProvider(problem, replace(param, cache_size=500.0), tuple(groups))
+    assert kernels.values_by_class() is None
+    assert not kernels.classes.for_threads
+    assert kernels.queue(param, Observer(), 18, weighted=False) is None
 
 
 @pytest.mark.parametrize("queued", [True, False])

@@ -96,15 +96,18 @@ cdef class SolveQueue(TaskList):
         too few for so many threads."""
         cdef Py_ssize_t t
         cdef Task *task
+        self.by_group = self.kernel_values.has_groups
+        if not self.by_group:
+            self.order = self.unit = filled("q", range(self.n_tasks + 1))
+            return
         groups = []
         for t in range(self.n_tasks):
             task = &self.tasks[t]
             groups.append(self.kernel_values.group_of(self.rows[task.first], self.rows[task.first + task.n - 1]))
         order = sorted(range(self.n_tasks), key=groups.__getitem__)
-        begins = [t for t in range(self.n_tasks) if t == 0 or groups[order[t]] != groups[order[t - 1]] or groups[order[t]] < 0]
+        begins = [t for t in range(self.n_tasks) if t == 0 or groups[order[t]] != groups[order[t - 1]]]
         units = [order[begin:end] for begin, end in pairwise([*begins, self.n_tasks])]
-        self.by_group = len(groups) > 0 and groups[0] >= 0
-        if threads > 1 and self.by_group:
+        if threads > 1 and units:
             pieces = 1 + UNITS_PER_THREAD * threads // len(units)
             units = [unit[k::pieces] for unit in units for k in range(min(pieces, len(unit)))]
             units.sort(key=self.work_of, reverse=True)  # the last ones to be done are short
