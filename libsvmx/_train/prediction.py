@@ -163,8 +163,8 @@ def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[
 
 
 @contextmanager
-def predictor_of(model: Model, ask: Callable[[], object] | None = None) -> Iterator[Predictor]:
-    """A predictor with one thread, kept with the model for the next call: its tables cost more than a row.
+def predictor_of(model: Model, ask: Callable[[], object] | None = None, threads: int = 1) -> Iterator[Predictor]:
+    """A predictor, kept with the model for the next call: its tables cost more than a row.
 
     Several threads at once have one each; what was interrupted is not kept.
     """
@@ -172,7 +172,7 @@ def predictor_of(model: Model, ask: Callable[[], object] | None = None) -> Itera
         predictor = model.predictors.pop()
     except IndexError:
         predictor = Predictor(model)
-    predictor.ask = ask
+    predictor.ask, predictor.threads = ask, threads
     yield predictor
     predictor.ask = None
     model.predictors.append(predictor)

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -123,6 +124,21 @@ def test_only_what_was_trained_with_a_linear_kernel_has_weights_of_features():
 
 def test_more_threads_than_there_can_be():
     np.testing.assert_array_equal(libsvmx.SVC(n_jobs=5000).fit(X, TWO).dual_coef_, libsvmx.SVC().fit(X, TWO).dual_coef_)
+
+
+@pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba"])
+def test_what_predicts_is_kept_with_the_model(method):
+    """As for every other caller of its predictions: once made, for all threads, one after the other."""
+    found = libsvmx.SVC(probability=True, n_jobs=2).fit(X, TWO)
+    model = found._fitted.model
+    assert model.predictors == []
+    first = getattr(found, method)(X)
+    kept = list(model.predictors)
+    assert len(kept) == 1
+    with ThreadPoolExecutor(1) as pool:
+        np.testing.assert_array_equal(pool.submit(getattr(found, method), X).result(), first)
+    assert model.predictors == kept
+    assert kept[0].threads == 2
 
 
 # ---- values ---------------------------------------------------------------------------------------
