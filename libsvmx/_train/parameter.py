@@ -135,7 +135,7 @@ class Parameter:
             raise ParameterError(f"p must be >= 0, not {self.p}")
         for label, weight in self.weights:
             if not weight >= 0:
-                raise ParameterError(f"the weight of class {label} must be >= 0, not {weight}")
+                raise ParameterError(f"the weight of class {label} must be >= 0, not {weight}", (label,))
         if not 0 <= self.max_iter < 2**63:
             raise ParameterError(f"max_iter must be between 0 and 2^63 - 1, not {self.max_iter}")
         check_threads(self.threads)

@@ -37,8 +37,8 @@ class _OthersFailed(Exception):
 class Predictor:
     """Predictor(model, threads=1, ask=None): a model's decision functions, ready for many calls.
 
-    Results do not depend on the number of threads, 0 as for ``thread_count``. ``ask`` is called between two pieces of work: what it raises ends a
-    call.
+    Results do not depend on the number of threads, 0 as for ``thread_count``. ``ask`` is called between two pieces of
+    work: what it raises ends a call.
     """
 
     def __init__(self, model: Model, threads: int = 1, ask: Callable[[], object] | None = None) -> None:
@@ -168,7 +168,7 @@ def predict_labels(
 
 @contextmanager
 def predictor_of(model: Model, ask: Callable[[], object] | None = None, threads: int = 1) -> Iterator[Predictor]:
-    """A predictor of so many threads, kept with the model for the next call: its tables cost more than a row.
+    """A predictor, kept with the model for the next call: its tables cost more than a row.
 
     Several callers at once have one each; what was interrupted is not kept.
     """

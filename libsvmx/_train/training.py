@@ -82,14 +82,15 @@ REMEDIES = {
 def check_finite(model: Model) -> None:
     """Raise ParameterError, with what is not finite and the pair of classes, if a function of the model degenerates."""
     param, what, where = model.param, "", ""
+    classes: tuple[int, ...] = ()
     if SolveStatus.DEGENERATE in model.statuses:
         function = model.statuses.index(SolveStatus.DEGENERATE)
         what = "rho is" if all(map(isfinite, model.coef)) else "coefficients are"
         if isfinite(model.offsets[function]) and what == "rho is":
             what = "objective is"
         if model.class_labels is not None and model.nr_class > 2:
-            labels = list(combinations(model.class_labels, 2))[function]
-            where = f" for classes {labels[0]} and {labels[1]}"
+            classes = list(combinations(model.class_labels, 2))[function]
+            where = f" for classes {classes[0]} and {classes[1]}"
     elif not all(map(isfinite, (*(model.sigmoid_a or ()), *(model.sigmoid_b or ())))):
         what = "probability estimates are"
     if what:
@@ -98,7 +99,8 @@ def check_finite(model: Model) -> None:
             remedy = "a finite C, other kernel parameters"
         raise ParameterError(
             f"the solution degenerates{where}: its {what} not finite "
-            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose {remedy}, or scale the data"
+            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose {remedy}, or scale the data",
+            classes,
         )
 
 

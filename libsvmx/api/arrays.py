@@ -348,8 +348,8 @@ def check_width(columns: int, known: int) -> None:
 def predict(model: Model, X: Any, *, threads: int = 0) -> FloatArray:
     """Labels, targets, or +1 / -1 of one-class: float64, shape (n,). X as for ``train``.
 
-    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows). ``threads``: at most
-    so many, as in ``Parameter``; few rows, some milliseconds of work, are left to one.
+    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows). ``threads``: at
+    most so many, as in ``Parameter``; few rows, some milliseconds of work, are left to one.
 
     Raises
     ------
