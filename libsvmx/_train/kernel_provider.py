@@ -107,8 +107,10 @@ class KernelProvider:
 
     def at_once_of(self, n_solves: int, threads: int) -> int:
         """How many of so many solves over nearly all rows had better go on at a time, by so many threads; it is made
-        ready for these."""
+        ready for these. With a thread alone it stays ready for what others do meanwhile."""
         problem, param = self.request[:2]
+        if threads == 1:
+            return 1
         pays = n_solves * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
         self.at_once = min(n_solves, threads) if pays else 1
         if self.at_once > 1 and not self.prepared:
