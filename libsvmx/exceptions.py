@@ -29,11 +29,21 @@ def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
 
 
 class SvmxError(ValueError):
-    """Base of every error raised for bad input."""
+    """Base of every error raised for bad input.
+
+    ``classes`` are the labels of the classes at fault, in the order in which the message names them, for a caller who
+    knows them by other names.
+    """
+
+    classes: tuple[float, ...] = ()
 
 
 class ParameterError(SvmxError):
     """An option or parameter has a value that no training can use."""
+
+    def __init__(self, cause: str, classes: tuple[float, ...] = ()):
+        super().__init__(cause)
+        self.classes = classes
 
 
 class DataError(SvmxError):
@@ -43,8 +53,9 @@ class DataError(SvmxError):
     of files turn it into a line number.
     """
 
-    def __init__(self, cause: str, row: int | None = None):
+    def __init__(self, cause: str, row: int | None = None, classes: tuple[float, ...] = ()):
         super().__init__(cause if row is None else f"row {row}: {cause}")
+        self.classes = classes
         self.cause = cause
         self.row = row
 

@@ -83,10 +83,10 @@ def check_nu(problem: Problem, param: Parameter) -> None:
         for b, n2 in counts.items():
             if a != b and param.nu * (n1 + n2) / 2 > min(n1, n2):
                 limit = floor(2e6 * min(n1, n2) / (n1 + n2)) / 1e6  # rounded down, so that it is feasible itself
-                raise ParameterError(
-                    f"nu = {param.nu:g} is infeasible: classes {a:g} and {b:g} have {n1} and {n2} rows, "
-                    f"which allows at most {limit:g}"
+                found = (
+                    f"classes {a:g} and {b:g} have {n1} and {n2} rows"
                     if weights is None
-                    else f"nu = {param.nu:g} is infeasible: the weights of classes {a:g} and {b:g} add up to {n1:g} "
-                    f"and {n2:g}, which allows at most {limit:g}"
+                    else f"the weights of classes {a:g} and {b:g} add up to {n1:g} and {n2:g}"
                 )
+                cause = f"nu = {param.nu:g} is infeasible: {found}, which allows at most {limit:g}"
+                raise ParameterError(cause, (a, b))

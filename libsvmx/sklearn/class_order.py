@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,10 @@ if TYPE_CHECKING:
 
 def name_classes(error: BaseException, classes: Any) -> None:
     """Note at an error which classes its numbers are, where these are no labels; ``classes``: ndarray by number."""
-    found = re.search(r"\bclass(?:es)? (\d+)(?: and (\d+))?", str(error)) if isinstance(error, SvmxError) else None
-    if found is None or classes is None or np.array_equal(classes, range(len(classes))):
+    numbers = [int(number) for number in error.classes] if isinstance(error, SvmxError) else []
+    if not numbers or classes is None or np.array_equal(classes, range(len(classes))):
         return
-    names = [f"{number} is {classes.tolist()[int(number)]!r}" for number in found.groups() if number is not None]
+    names = [f"{number} is {classes.tolist()[number]!r}" for number in numbers]
     error.add_note("Of the classes that the error names by number " + " and ".join(names) + ".")
 
 

@@ -25,8 +25,8 @@ from sklearn.utils.metaestimators import _safe_split
 from libsvmx._core.records import replace
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.given_folds import GivenFold, predicted_folds
 from libsvmx._train.validation.fold_column import Column
+from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx.exceptions import warn_caller
 from libsvmx.sklearn.classifiers import SVC
 from libsvmx.sklearn.regressors import SVR

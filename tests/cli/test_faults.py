@@ -419,36 +419,3 @@ def test_fault_87_a_decimal_comma_locale_changes_nothing(trained):
         assert trained.refuses("svmx-train", "-c", "1,5", HEART, "other")[0].startswith("svmx-train: error: option -c")
     finally:
         locale.setlocale(locale.LC_ALL, previous)
-
-
-def test_a_command_called_from_a_thread_writes_its_model(trained):
-    """Signals go to the main thread; others cannot listen to them."""
-    from threading import Thread
-
-    from libsvmx.cli.train import main
-
-    thread = Thread(target=main, args=(["-q", str(HEART), "of a thread"],))
-    thread.start()
-    thread.join()
-    expected = process("svmx-train", "-q", HEART, "of the process")
-    assert expected.returncode == 0
-    assert trained.get("of a thread") == trained.get("of the process")
-
-
-@posix
-@pytest.mark.parametrize("otherwise", ["raise ImportError('initialization failed')", "pass"])
-def test_a_signal_that_is_taken_for_something_else_ends_the_command(tmp_path, otherwise):
-    """Modules of C that are being imported make another error of what the handler raises, callbacks drop it."""
-    code = (
-        "import signal\n"
-        "from libsvmx.cli.process import run, tidy_end\n"
-        "def main(argv):\n"
-        "    with tidy_end():\n"
-        "        try:\n"
-        "            signal.raise_signal(signal.SIGTERM)\n"
-        f"        except BaseException:\n            {otherwise}\n"
-        "    return 0\n"
-        "run('svmx-train', main, '')"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (-signal.SIGTERM, "")

@@ -1,7 +1,9 @@
 """Calls in an odd order or with odd arguments: they do what they say, or are refused with a clear error."""
 
 import copy
+import pickle
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -125,6 +127,21 @@ def test_more_threads_than_there_can_be():
     np.testing.assert_array_equal(libsvmx.SVC(n_jobs=5000).fit(X, TWO).dual_coef_, libsvmx.SVC().fit(X, TWO).dual_coef_)
 
 
+@pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba"])
+def test_what_predicts_is_kept_with_the_model(method):
+    """As for every other caller of its predictions: once made, for all threads, one after the other."""
+    found = libsvmx.SVC(probability=True, n_jobs=2).fit(X, TWO)
+    model = found._fitted.model
+    assert model.predictors == []
+    first = getattr(found, method)(X)
+    kept = list(model.predictors)
+    assert len(kept) == 1
+    with ThreadPoolExecutor(1) as pool:
+        np.testing.assert_array_equal(pool.submit(getattr(found, method), X).result(), first)
+    assert model.predictors == kept
+    assert kept[0].threads == 2
+
+
 # ---- values ---------------------------------------------------------------------------------------
 
 
@@ -148,6 +165,30 @@ def test_errors_name_classes_once_where_these_are_their_numbers():
     with pytest.raises(ValueError, match="classes 0 and 1 have 50 and 10 rows") as caught:
         libsvmx.NuSVC(nu=0.9).fit(X, [0] * 50 + [1] * 10)
     assert not hasattr(caught.value, "__notes__")
+
+
+@pytest.mark.parametrize(
+    ("call", "classes"),
+    [
+        (lambda y: libsvmx.train(X, y, svm_type="NU_SVC", nu=0.9), (7.0, 5.0)),
+        (lambda y: libsvmx.train(X, y, svm_type="NU_SVC", nu=0.9, sample_weight=np.ones(60)), (7.0, 5.0)),
+        (lambda y: libsvmx.train(X, y, weights={5: -1.0}), (5,)),
+        (lambda y: libsvmx.train([[0], [1], [1], [5]], [7, 3, 12, 12], svm_type="NU_SVC", nu=0.5), (3, 12)),
+        (lambda y: State.from_model(X, [9, *y[1:]], libsvmx.train(X, y)), (9,)),
+        (lambda y: libsvmx.train(X, y), ()),
+    ],
+)
+def test_errors_carry_the_classes_that_they_name(call, classes):
+    y = [7] * 50 + [5] * 10
+    if not classes:
+        y[3] = "?"
+    with pytest.raises(ValueError) as caught:
+        call(y)
+    if classes:
+        assert caught.value.classes == classes
+        assert pickle.loads(pickle.dumps(caught.value)).classes == classes
+    else:
+        assert not getattr(caught.value, "classes", ())
 
 
 # ---- warnings -------------------------------------------------------------------------------------

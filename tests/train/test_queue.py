@@ -25,9 +25,9 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict_labels
 from libsvmx._train.probability import fit_sigmoid
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.given_folds import GivenFold, predicted_folds
 from libsvmx._train.queue.solve_queue import SolveQueue
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx.api.arrays import from_dense
 from libsvmx.enums import SolveStatus
 from libsvmx.io.modelfile import model_text

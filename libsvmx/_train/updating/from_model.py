@@ -129,7 +129,7 @@ def check_classes(problem: Problem, model: Model) -> None:
     if found != known:
         strange = min(found ^ known)
         where = "the data, but not of the model" if strange in found else "the model, but not of the data"
-        raise DataError(f"{strange:g} is a class of {where}")
+        raise DataError(f"{strange:g} is a class of {where}", classes=(strange,))
 
 
 def matched_rows(problem: Problem, model: Model) -> Any:
@@ -169,7 +169,8 @@ def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets
             row = anywhere[entry[0]]
             raise DataError(
                 f"support vector {k + 1} is of class {entry[1]:g}, but row {row + 1} of the data, with its features, "
-                f"of class {targets[row]:g}"
+                f"of class {targets[row]:g}",
+                classes=(entry[1], targets[row]),
             )
         if not places[entry]:
             raise DataError(f"support vector {k + 1} is more often in the model than among the rows")

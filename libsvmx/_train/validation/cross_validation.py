@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.buffers import not_done, zeros
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
@@ -21,7 +22,15 @@ from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.training import class_costs, draw_folds, predict_fold, shared_kernels, train_all_but
+from libsvmx._train.side_by_side import side_by_side, threads_of
+from libsvmx._train.training import (
+    class_costs,
+    draw_folds,
+    folds_at_once,
+    predict_fold,
+    shared_kernels,
+    train_all_but,
+)
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
@@ -194,10 +203,14 @@ def plain(
             results.add(order[begin:end], fold.predicted, values, report)
             counting.reports.clear()
         return
-    for begin, end in pairwise(bounds):
-        counting = Counting(observer)
+    n = len(bounds) - 1
+    threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
+
+    def solved(f: int, observer: Observer) -> tuple[Buffer, Buffer | None, FoldReport]:
+        begin, end = bounds[f : f + 2]
+        counting, part = Counting(observer), replace(param, threads=threads_of(f, n, threads))
         began = perf_counter()
-        model = train_all_but(problem, param, order, begin, end, rand, counting, kernels)
+        model = train_all_but(problem, part, order, begin, end, rands[f], counting, kernels)
         ask(observer)  # a fold that was ended early is none
         seconds = perf_counter() - began
         held_out = problem.take(order[begin:end])
@@ -211,7 +224,10 @@ def plain(
         if values is not None:
             values = by_pairs(values, len(held_out), model.class_labels, results.labels)
         report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
-        results.add(order[begin:end], predicted, values, report)
+        return predicted, values, report
+
+    for f, (predicted, values, report) in enumerate(side_by_side(solved, n, threads, observer)):
+        results.add(order[bounds[f] : bounds[f + 1]], predicted, values, report)
 
 
 class Counting(Forwarding):

@@ -1,0 +1,46 @@
+"""Commands called otherwise than from the main thread of a process of their own, and signals that others catch."""
+
+import os
+import signal
+import subprocess
+import sys
+from threading import Thread
+
+import pytest
+from support import data
+from support.commands import process
+
+from libsvmx.cli.train import main
+
+HEART = str(data.DATA / "heart_scale")
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+
+
+def test_a_command_called_from_a_thread_writes_its_model(folder):
+    """Signals go to the main thread; others cannot listen to them."""
+    thread = Thread(target=main, args=(["-q", HEART, "of a thread"],))
+    thread.start()
+    thread.join()
+    expected = process("svmx-train", "-q", HEART, "of the process")
+    assert expected.returncode == 0
+    assert folder.get("of a thread") == folder.get("of the process")
+
+
+@posix
+@pytest.mark.parametrize("otherwise", ["raise ImportError('initialization failed')", "pass"])
+def test_a_signal_that_is_taken_for_something_else_ends_the_command(tmp_path, otherwise):
+    """Modules of C that are being imported make another error of what the handler raises, callbacks drop it."""
+    code = (
+        "import signal\n"
+        "from libsvmx.cli.process import run, tidy_end\n"
+        "def main(argv):\n"
+        "    with tidy_end():\n"
+        "        try:\n"
+        "            signal.raise_signal(signal.SIGTERM)\n"
+        f"        except BaseException:\n            {otherwise}\n"
+        "    return 0\n"
+        "run('svmx-train', main, '')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (-signal.SIGTERM, "")
