@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.memory import load_blas
 from libsvmx._core.stopping import LetSignalsIn
@@ -74,6 +76,7 @@ class KernelProvider:
         "classes",
         "feature_map",
         "gram",
+        "lock",
         "number",
         "prepared",
         "request",
@@ -93,28 +96,28 @@ class KernelProvider:
         self.gram: Gram | None = None
         self.classes: ClassValues | None = None
         self.budget_bytes = param.cache_size * MEGABYTE
-        self.at_once = 1
+        self.at_once, self.lock = 1, allocate_lock()
 
     def prepare(self) -> Kernel:
-        """Make the kernel of all the rows, and what is shared."""
+        """Make the kernel of all the rows, and what is shared, if they are not there."""
         problem, _, groups, repeated = self.request
-        starts = groups[0] if groups else [0, len(problem)]
-        whole, self.prepared = self.whole or self.make_whole(), True
-        self.shared = self.worth_sharing(whole, starts, repeated)
-        if self.shared:
-            self.budget_bytes -= self.shared.most_bytes
+        with self.lock:
+            whole = self.whole or self.make_whole()
+            if not self.prepared:
+                self.shared = self.worth_sharing(whole, groups[0] if groups else [0, len(problem)], repeated)
+                if self.shared:
+                    self.budget_bytes -= self.shared.most_bytes
+                self.prepared = True
         return whole
 
     def at_once_of(self, n_solves: int, threads: int) -> int:
-        """How many of so many solves over nearly all rows had better go on at a time, by so many threads; it is made
-        ready for these. With a thread alone it stays ready for what others do meanwhile."""
+        """How many of so many solves over nearly all rows had better go on at a time, by so many threads, which share
+        the memory from now on. With a thread alone it stays ready for what others do meanwhile."""
         problem, param = self.request[:2]
         if threads == 1:
             return 1
         pays = n_solves * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
         self.at_once = min(n_solves, threads) if pays else 1
-        if self.at_once > 1 and not self.prepared:
-            self.prepare()
         return self.at_once
 
     def make_whole(self) -> Kernel:
@@ -160,12 +163,13 @@ class KernelProvider:
         """All kernel values."""
         from libsvmx._kernels.gram import Gram
 
-        if self.gram is None:
-            whole = self.whole or self.make_whole()
-            n_bytes = 4.0 * whole.n**2
-            pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
-            self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
-            self.budget_bytes -= n_bytes
+        with self.lock:
+            if self.gram is None:
+                whole = self.whole or self.make_whole()
+                n_bytes = 4.0 * whole.n**2
+                pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
+                self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
+                self.budget_bytes -= n_bytes
         return self.gram
 
     def values_by_class(self) -> ClassValues | None:
@@ -173,10 +177,11 @@ class KernelProvider:
         problem, _, groups, _ = self.request
         if not groups or len(groups[0]) < 4 or problem.features.nnz > CHEAP_ROW * problem.features.n_rows:
             return None
-        if self.classes is None:
-            from libsvmx._kernels.class_values import ClassValues
+        from libsvmx._kernels.class_values import ClassValues
 
-            self.classes = ClassValues(self.whole or self.make_whole(), groups[0])
+        with self.lock:
+            if self.classes is None:
+                self.classes = ClassValues(self.whole or self.make_whole(), groups[0])
         fits = 2 * self.classes.thread_bytes <= SHARED * self.budget_bytes
         return self.classes if fits and self.classes.for_threads else None
 

@@ -13,6 +13,7 @@ from functools import partial
 from itertools import count
 
 from libsvmx._core.records import NamedTuple
+from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.control import End
 from libsvmx._train import limits
 from libsvmx._train.observer import Forwarding, Limits, Observer, hears
@@ -38,13 +39,14 @@ def threads_of(k: int, n: int, threads: int) -> int:
 
 
 def side_by_side(
-    solve: Callable[[int, Observer], Result], n: int, threads: int, observer: Observer
+    solve: Callable[[int, Observer], Result], n: int, threads: int, observer: Observer, ahead: int = 0
 ) -> Iterator[Result]:
     """The results in their order. What a solve raises is raised instead of its result, and ends the others.
 
-    ``threads`` may be 1: then each solve begins when it is asked for, and tells the observer itself.
+    ``threads`` may be 1: then each solve begins when it is asked for, and tells the observer itself. ``ahead``: how
+    many are begun at most of which no result has been taken; 0 for no limit.
     """
-    crew = Crew(solve, n, limits.limited(observer, 0.0)) if threads > 1 and n > 1 else None
+    crew = Crew(solve, n, limits.limited(observer, 0.0), ahead or n) if threads > 1 and n > 1 else None
     if crew is not None and crew.start(min(threads, n)):
         yield from crew.results()
         return
@@ -61,20 +63,20 @@ class Finished(NamedTuple):
 
 
 class Crew:
-    """Crew(solve, n, observer): the threads. They draw the numbers of solves in their order.
+    """Crew(solve, n, observer, ahead): the threads. They draw the numbers of solves in their order.
 
     Attributes
     ----------
     end : End        of all solves, as the call has come to its own, or nobody waits for results any more
     """
 
-    def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer) -> None:
+    def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer, ahead: int) -> None:
         from threading import Semaphore  # not worth its time at start-up
 
         self.solve, self.n, self.observer = solve, n, observer
         self.numbers = count()
         self.finished: dict[int, Finished] = {}
-        self.news = Semaphore(0)
+        self.news, self.room = Semaphore(0), Semaphore(ahead)
         self.end = End()
         self.over = False
         self.helpers: list[Any] = []
@@ -93,7 +95,7 @@ class Crew:
         return bool(self.helpers)
 
     def work(self) -> None:
-        while not self.over and (k := next(self.numbers)) < self.n:
+        while self.room.acquire() and not self.over and (k := next(self.numbers)) < self.n:
             recording, result, error = Recording(self.observer, CrewLimits(self.end)), None, None
             try:
                 result = self.solve(k, recording)
@@ -114,9 +116,11 @@ class Crew:
                 if error is not None:
                     raise error
                 yield result
+                self.room.release()
         finally:
             self.over = True
             self.end.come(SolveStatus.INTERRUPTED)
+            self.room.release(len(self.helpers))
             for helper in self.helpers:
                 helper.join()
             self.helpers.clear()
@@ -163,3 +167,42 @@ class Recording(Observer):
         """Tell all of it."""
         for name, what in self.notes:
             getattr(observer, name)(*what)
+
+
+class HandedOn:
+    """HandedOn(): what a solve leaves for a later one, which takes each piece when it needs it.
+
+    The later one is begun after the other, so that it never waits for what nobody works on.
+    """
+
+    def __init__(self) -> None:
+        from threading import Condition
+
+        self.pieces: list[Any] = []
+        self.complete = False
+        self.news = Condition()
+
+    def append(self, piece: Any) -> None:
+        with self.news:
+            self.pieces.append(piece)
+            self.news.notify_all()
+
+    def close(self) -> None:
+        """There are no more; as the solve comes to its end, however it does."""
+        with self.news:
+            self.complete = True
+            self.news.notify_all()
+
+    def __bool__(self) -> bool:
+        """Whether there is any: waits for the first."""
+        with self.news:
+            self.news.wait_for(lambda: self.complete or self.pieces)
+            return bool(self.pieces)
+
+    def __getitem__(self, k: int) -> Any:
+        """Piece k: waits for it. Raises Stopped if it will not come."""
+        with self.news:
+            self.news.wait_for(lambda: self.complete or k < len(self.pieces))
+            if k >= len(self.pieces):
+                raise Stopped(SolveStatus.INTERRUPTED)
+            return self.pieces[k]
