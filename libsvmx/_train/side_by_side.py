@@ -10,7 +10,7 @@ at the clock and asks the observer, all for the others.
 from __future__ import annotations
 
 from functools import partial
-from itertools import count
+from itertools import count, takewhile
 
 from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
@@ -193,16 +193,20 @@ class HandedOn:
             self.complete = True
             self.news.notify_all()
 
-    def __bool__(self) -> bool:
-        """Whether there is any: waits for the first."""
+    def has(self, k: int) -> bool:
+        """Whether there is a piece k: waits for it."""
         with self.news:
-            self.news.wait_for(lambda: self.complete or self.pieces)
-            return bool(self.pieces)
+            self.news.wait_for(lambda: self.complete or k < len(self.pieces))
+            return k < len(self.pieces)
+
+    def __bool__(self) -> bool:
+        return self.has(0)
 
     def __getitem__(self, k: int) -> Any:
         """Piece k: waits for it. Raises Stopped if it will not come."""
-        with self.news:
-            self.news.wait_for(lambda: self.complete or k < len(self.pieces))
-            if k >= len(self.pieces):
-                raise Stopped(SolveStatus.INTERRUPTED)
-            return self.pieces[k]
+        if not self.has(k):
+            raise Stopped(SolveStatus.INTERRUPTED)
+        return self.pieces[k]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.pieces[k] for k in takewhile(self.has, count()))
