@@ -10,6 +10,10 @@
 
 #include "dot_products.h"
 
+#ifdef SVMX_FMV
+#include <immintrin.h>
+#endif
+
 /* 2^r for |r| <= 1/2, the best polynomial of degree 8 for the relative error, 0.86 2^-40. */
 #define C0 0x1.ffffffffff7a3p-1
 #define C1 0x1.62e42fef86160p-1
@@ -52,6 +56,8 @@
 #undef SVMX_BYTES
 #define SVMX_TARGET __attribute__((target("arch=x86-64-v4")))
 #define SVMX_BYTES 64
+/* p 2^k, 0 where that is too small for a double: no exponent needs to be cut off before. */
+#define SVMX_SCALED(p, k) ((SVMX_AT(doubles))_mm512_scalef_pd((__m512d)(p), (__m512d)(k)))
 #include "rbf_loops.h"
 #endif
 
