@@ -34,6 +34,7 @@ class Targets:
     def rows(self, sources: Sequence[int], pool: ThreadPool | None = None) -> list[Buffer]: ...
 
 class DotTargets(Targets):
+    mostly_zero: bool
     def __init__(self, kernel: Kernel, members: Buffer, transposed: bool = False) -> None: ...
 
 class BitTargets(Targets):

@@ -30,6 +30,11 @@ from libsvmx.exceptions import DataError
 cdef double BITS_PER_ONE = 192
 
 
+# Where rounding is large, rows are computed in one pass if one value in so many is in doubt, or fewer: to settle one takes
+# as long as to compute so many otherwise. So many rows are looked at.
+cdef int64_t VALUES_PER_DOUBT = 100
+cdef enum: SAMPLED_ROWS = 5
+
 # A row is cut in more parts than there are threads, so that one that comes late costs little.
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
@@ -310,6 +315,7 @@ cdef class DotTargets(Targets):
         if like is not None:
             self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
             self.largest_square, self.panels, self.dense = like.largest_square, like.panels, like.dense
+            self.mostly_zero = like.mostly_zero
         else:
             self.lay_out(kernel, members, transposed)
         self.tile, self.blocks = self.products.tile, self.products.blocks
@@ -336,7 +342,31 @@ cdef class DotTargets(Targets):
         if self.n and kernel.formula.function.one_pass and isinstance(self.products, PanelProducts):
             self.panels = self.products
             self.dense = svmx_rbf_targets(self.panels.width, &self.panels.panels[0], &self.squares[0], kernel.gamma)
+            self.mostly_zero = True
+            self.mostly_zero = self.doubts(chosen) * VALUES_PER_DOUBT <= SAMPLED_ROWS * min(self.n, <Py_ssize_t>SVMX_RBF_TILE)
         return 0
+
+    cdef int64_t doubts(self, const int32_t[::1] members) except -1:
+        """How many values of a few rows with the first targets are in doubt."""
+        cdef float out[SVMX_RBF_TILE]
+        cdef int32_t doubtful[SVMX_RBF_TILE]
+        cdef svmx_source source
+        cdef const int64_t *ptr
+        cdef int64_t found = 0
+        cdef int k
+        for k in range(SAMPLED_ROWS):
+            i = members[k * (self.n - 1) // (SAMPLED_ROWS - 1)]
+            ptr = self.kernel.matrix.ptr + self.kernel.rows[i]
+            if svmx_rbf_source(&self.dense, self.kernel.squares[i], self.largest_square, &source) and not source.close:
+                found += svmx_rbf_one(&self.dense, 0, min(self.n, <Py_ssize_t>SVMX_RBF_TILE), ptr[1] - ptr[0],
+                                      self.kernel.matrix.index + ptr[0], self.kernel.matrix.value + ptr[0], source, out,
+                                      doubtful)
+        return found
+
+    cdef bint in_one_pass(self, int32_t i, svmx_source *source) noexcept nogil:
+        """Whether few values of row i are in doubt when computed by rbf.c."""
+        return (svmx_rbf_source(&self.dense, self.kernel.squares[i], self.largest_square, source)
+                and (source.close or self.mostly_zero))
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef double near[TILE]
@@ -383,7 +413,7 @@ cdef class DotTargets(Targets):
         cdef int32_t doubtful[SVMX_RBF_TILE]
         cdef const int64_t *ptr = self.kernel.matrix.ptr + self.kernel.rows[i]
         cdef int64_t n_doubtful
-        if not svmx_rbf_source(&self.dense, self.kernel.squares[i], self.largest_square, &source):
+        if not self.in_one_pass(i, &source):
             return False
         while begin < end:
             n_doubtful = svmx_rbf_one(&self.dense, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), ptr[1] - ptr[0],
@@ -400,7 +430,7 @@ cdef class DotTargets(Targets):
         cdef int32_t doubtful[SVMX_SOURCES * SVMX_RBF_TILE]
         cdef int s
         for s in range(count):
-            if not svmx_rbf_source(&self.dense, self.kernel.squares[sources[s]], self.largest_square, &shares[s]):
+            if not self.in_one_pass(sources[s], &shares[s]):
                 return False
         while begin < end:
             svmx_rbf_block(&self.dense, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), count, &self.sources[0], shares, out,
