@@ -41,8 +41,8 @@ CHEAP_ROW = 64
 ROWS_PER_SOLVE = 200
 # Squares of the sizes of all solves together from which on threads pay, each of which does a solve: some milliseconds.
 WORK_FOR_THREADS = 1e7
-# In at least so many pairs must a class be for its values with itself to be computed once for all: about half the rows of a
-# class are asked for in one pair, and more and more in further ones.
+# In at least so many pairs must a class be for its values with itself to be computed once for all: about half the rows
+# of a class are asked for in one pair, and more and more in further ones.
 PAIRS_OF_CLASS = 3
 # Of a queue; -m may be any number.
 MOST_WORKERS = 1 << 16

@@ -192,7 +192,7 @@ def test_unscaled_rows_in_one_pass_change_no_bit(size, width):
     rows = [[(j + 1, v) for j, v in enumerate(row)] for row in X.tolist()]
     everyone = filled("i", range(n))
     kernel = Kernel(data.from_rows(rows), everyone, RBF, 0, 1.0, 0.0)
-    assert kernel.targets(everyone).mostly_zero
+    assert kernel.targets(everyone).panels.mostly_zero
     squares = [dot(row, row) for row in rows]
     sources = [0, 50, 100, 3, n - 1]
     expected = [[exp_float(-(squares[i] + squares[j] - 2 * dot(rows[i], rows[j]))) for j in range(n)] for i in sources]

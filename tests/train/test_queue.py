@@ -96,7 +96,8 @@ def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel, monkeypatch):
         with monkeypatch.context() as changed:
             no_queue(changed)
             assert bytes_of(problem, param) == found
-        assert KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:])).values_by_class(param, Observer())
+        kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
+        assert kernels.values_by_class(param, Observer())
 
 
 def test_given_kernels_have_no_values_by_class():
