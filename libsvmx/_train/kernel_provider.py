@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
-from libsvmx._core.memory import load_blas
 from libsvmx._core.stopping import LetSignalsIn
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx._train.limits import control_of
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
@@ -16,6 +14,7 @@ from libsvmx.enums import KernelType
 if TYPE_CHECKING:
     from libsvmx._kernels.class_values import ClassValues
     from libsvmx._kernels.gram import Gram, KernelValues
+    from libsvmx._kernels.sharedrows import SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
@@ -171,6 +170,10 @@ class KernelProvider:
         """Shared rows, if values are expensive and all of them fit, or all of those of rows of the same class."""
         if whole.kind == KernelType.PRECOMPUTED or whole.binary:
             return None
+        if not repeated and len(starts) <= 3:  # a single solve
+            return None
+        from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+
         choices = []
         if repeated:  # of two classes, no pair leaves out one
             choices.append((starts if len(starts) > 3 else [0, whole.n], True))
@@ -186,6 +189,8 @@ class KernelProvider:
     def features(self, observer: Observer, control: Control) -> FeatureMap:
         """Explicit features of all the rows, made with the first solve that asks for them, ``control`` is its own."""
         if self.feature_map is None:
+            from libsvmx._core.memory import load_blas
+
             load_blas()
             from libsvmx._train.feature_map import FeatureMap  # NumPy and SciPy, which the exact solver starts without
 
