@@ -224,8 +224,8 @@ def by_rows(X: Any) -> Any:
 
 
 def _predict_block(rows: Any, model: Model) -> Any:
-    return arrays.predict(model, rows)
+    return arrays.predict(model, rows, threads=1)  # the cluster's threads have a block each
 
 
 def _decide_block(rows: Any, model: Model) -> Any:
-    return arrays.decision_values(model, rows)
+    return arrays.decision_values(model, rows, threads=1)

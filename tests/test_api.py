@@ -12,6 +12,7 @@ import scipy.sparse
 from support import data
 
 import libsvmx
+from libsvmx._train import prediction
 from libsvmx.io.modelfile import model_text
 
 HEART = str(data.DATA / "heart_scale")
@@ -267,3 +268,15 @@ ONE_EACH = ([[0.0], [1.0], [5.0]], [7, 3, 12])
 def test_what_degenerates_is_named_with_its_classes_and_a_remedy(X, y, options, message):
     with pytest.raises(libsvmx.ParameterError, match=f"the solution degenerates{message}"):
         libsvmx.train(X, y, **options)
+
+
+def test_predictions_by_threads(monkeypatch):
+    monkeypatch.setattr(prediction, "WORK_FOR_THREADS", 0)
+    X, y = libsvmx.read_problem(HEART)
+    model = libsvmx.train(X, y, probability=True)
+    for predict in (libsvmx.predict, libsvmx.decision_values, lambda *a, **k: libsvmx.predict_probability(*a, **k)[1]):
+        found = [np.asarray(predict(model, X, threads=threads)).tobytes() for threads in (1, 0, 2, 5)]
+        assert len(set(found)) == 1
+        for wrong in (-1, 1025, 1.5, "2"):
+            with pytest.raises(libsvmx.ParameterError, match="threads must be"):
+                predict(model, X, threads=wrong)

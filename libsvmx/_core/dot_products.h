@@ -47,6 +47,71 @@ static void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x
         dots[place[k]] += v * x[k];
 }
 
+/* ---- squared distances of one row from many ------------------------------------------- */
+
+/* The sum of (x_f - z_f)^2 over ascending features f, of a row x that is given by its nonzeros: entry k has the feature
+ * place[k], or is at none of the targets', and then comes before the feature ~place[k].
+ * Where neither has a feature, 0 is added: no change. */
+static SVMX_CLONES void svmx_panel_row_distances(int64_t n_panels, int64_t n_features,
+                                                 const double *SVMX_RESTRICT panels, int64_t nnz, const int32_t *place,
+                                                 const double *value, double *SVMX_RESTRICT distances)
+{
+    for (int64_t p = 0; p < n_panels; ++p) {
+        const double *lane = panels + p * n_features * SVMX_PANEL;
+        double sum[SVMX_PANEL];
+        int64_t f = 0;
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sum[r] = 0.0;
+        for (int64_t k = 0;; ++k) {
+            const int64_t next = k == nnz ? n_features : place[k] < 0 ? ~place[k] : place[k];
+            for (; f < next; ++f, lane += SVMX_PANEL)
+                for (int r = 0; r < SVMX_PANEL; ++r)
+                    sum[r] += lane[r] * lane[r];
+            if (k == nnz)
+                break;
+            const double v = value[k];
+            if (place[k] < 0) {
+                for (int r = 0; r < SVMX_PANEL; ++r)
+                    sum[r] += v * v;
+            } else {
+                for (int r = 0; r < SVMX_PANEL; ++r)
+                    sum[r] += (v - lane[r]) * (v - lane[r]);
+                ++f;
+                lane += SVMX_PANEL;
+            }
+        }
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            distances[p * SVMX_PANEL + r] = sum[r];
+    }
+}
+
+/* The same of a tile of n targets in postings: those of feature f are (place_of[j], x[j]), start[f] <= j < start[f + 1].
+ * terms: (n,), room. */
+static SVMX_CLONES void svmx_postings_distances(int64_t n, int64_t n_features, const int64_t *start,
+                                                const uint16_t *place_of, const double *x, int64_t nnz,
+                                                const int32_t *place, const double *value,
+                                                double *SVMX_RESTRICT terms, double *SVMX_RESTRICT distances)
+{
+    int64_t j = start[0];
+    for (int64_t r = 0; r < n; ++r)
+        distances[r] = 0.0;
+    for (int64_t k = 0;; ++k) {
+        const int64_t next = k == nnz ? n_features : place[k] < 0 ? ~place[k] : place[k];
+        for (; j < start[next]; ++j)
+            distances[place_of[j]] += x[j] * x[j];
+        if (k == nnz)
+            break;
+        const double v = value[k];
+        for (int64_t r = 0; r < n; ++r)
+            terms[r] = v * v;
+        if (place[k] >= 0)
+            for (; j < start[next + 1]; ++j)
+                terms[place_of[j]] = (v - x[j]) * (v - x[j]);
+        for (int64_t r = 0; r < n; ++r)
+            distances[r] += terms[r];
+    }
+}
+
 /* ---- dot products of a block of rows with many ------------------------------------------ */
 
 #if defined(__GNUC__)

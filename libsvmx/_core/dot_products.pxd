@@ -7,6 +7,11 @@ cdef extern from "dot_products.h" nogil:
     void svmx_panel_dots(int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz,
                          const int32_t *index, const double *value, double *dots) noexcept
     void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots) noexcept
+    void svmx_panel_row_distances(int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz,
+                                  const int32_t *place, const double *value, double *distances) noexcept
+    void svmx_postings_distances(int64_t n, int64_t n_features, const int64_t *start, const uint16_t *place_of,
+                                 const double *x, int64_t nnz, const int32_t *place, const double *value,
+                                 double *terms, double *distances) noexcept
 
     void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, const double *value,
                           const double *sources, double *dots) noexcept

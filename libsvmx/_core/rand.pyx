@@ -25,6 +25,13 @@ cdef class Rand:
         for i in range(310):
             self.next()
 
+    def copy(self):
+        """Another one, which goes on from here as this one does."""
+        cdef Rand other = Rand.__new__(Rand)
+        other.state[:] = self.state[:]
+        other.front, other.rear = self.front, self.rear
+        return other
+
     cdef int next(self) noexcept nogil:
         cdef uint32_t value = <uint32_t>self.state[self.front] + <uint32_t>self.state[self.rear]
         self.state[self.front] = <int32_t>value

@@ -24,6 +24,10 @@
 #define SVMX_RESTRICT
 #endif
 
+/* reduction(max : x): the next loop may find the maximum x in any order. For what no order changes. */
+#define SVMX_PRAGMA(words) _Pragma(#words)
+#define SVMX_ANY_ORDER(...) SVMX_PRAGMA(omp simd __VA_ARGS__)
+
 /* Values per block of the loops that go over their data in several short passes. */
 #define SVMX_BLOCK 256
 

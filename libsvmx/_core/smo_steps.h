@@ -67,268 +67,248 @@ static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const doub
         scores[r] = sum[r];
 }
 
-/* Maxima are kept in lanes: lane r of a block sees its positions r, r + SVMX_LANES, ... The compiler compares many lanes
- * at a time, no order of comparisons changes a maximum, and the winner is looked for in the one lane that has it. */
-#define SVMX_LANES 32
-/* Positions per block: 64 of each lane. */
-#define SVMX_SPAN 2048
-/* At most so many variables take fewer lanes: less work than folding SVMX_LANES of them. */
-#define SVMX_FEW 96
-#define SVMX_EIGHT 8
+/* Maxima are found block by block, and the last place of one by looking into its block again. The compiler may compare in
+ * any order, which changes no maximum: SVMX_ANY_ORDER. */
+#define SVMX_SPAN 256
+/* Among so few positions the exact gains are looked at once. */
+#define SVMX_FEW 64
+/* Positions that are looked at together for a place. */
+#define SVMX_STRETCH_OF 32
+/* What is left of a block is done in so many at a time, a multiple of what a vector holds. */
+#define SVMX_PACK 16
 
-/* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, and the last k of the maximum of the new V + up in the
- * same pass; up is 0 inside I_up and -inf outside. -1 if I_up is empty. lanes: scratch, SVMX_LANES doubles a block. */
-SVMX_INLINE int64_t svmx_move_top(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
-                                  const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
-                                  const float *SVMX_RESTRICT up, double *SVMX_RESTRICT lanes, double *maximum,
-                                  const int move)
+/* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, if ``move``; returns the maximum of V + up. */
+SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
+                              const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
+                              const float *SVMX_RESTRICT up, const int move)
+{
+    double top = -HUGE_VAL;
+    SVMX_ANY_ORDER(reduction(max : top))
+    for (int64_t k = 0; k < n; ++k) {
+        double v = V[k];
+        if (move)
+            V[k] = v = v - (Ki[k] * dbeta_i + Kj[k] * dbeta_j);
+        v += up[k];
+        top = v > top ? v : top;
+    }
+    return top;
+}
+
+/* Whether V + up is ``value`` somewhere in a stretch. */
+SVMX_INLINE int svmx_holds(const double *V, const float *up, double value)
+{
+    int64_t hit = 0;
+    SVMX_ANY_ORDER(reduction(| : hit))
+    for (int k = 0; k < SVMX_STRETCH_OF; ++k)
+        hit |= V[k] + up[k] == value;
+    return hit != 0;
+}
+
+/* Moves V, and returns the last k of the maximum of the new V + up; up is 0 inside I_up and -inf outside. -1 if I_up is
+ * empty. */
+SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i, double dbeta_j,
+                                  const float *up, double *maximum, const int move)
 {
     double best = -HUGE_VAL;
-    int64_t winner = -1;
-    if (n <= SVMX_FEW) {
-        double top[SVMX_EIGHT];
-        if (move)
-            for (int64_t k = 0; k < n; ++k)
-                V[k] -= Ki[k] * dbeta_i + Kj[k] * dbeta_j;
-        for (int r = 0; r < SVMX_EIGHT; ++r)
-            top[r] = -HUGE_VAL;
-        for (int64_t k = 0; k < n; k += SVMX_EIGHT) {
-            const int64_t m = n - k < SVMX_EIGHT ? n - k : SVMX_EIGHT;
-            for (int64_t r = 0; r < m; ++r) {
-                const double v = V[k + r] + up[k + r];
-                top[r] = v > top[r] ? v : top[r];
+    int64_t first = 0, end = 0;
+    for (int64_t k = 0; k < n; k += SVMX_SPAN) {
+        double top, rest = -HUGE_VAL;
+        if (n - k >= SVMX_SPAN) { /* a length that the compiler knows */
+            top = svmx_moved(SVMX_SPAN, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, move);
+        } else {
+            const int64_t m = (n - k) & -SVMX_PACK;
+            top = svmx_moved(m, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, move);
+            for (int64_t r = k + m; r < n; ++r) {
+                const double v = svmx_moved(1, V + r, Ki + r, Kj + r, dbeta_i, dbeta_j, up + r, move);
+                rest = v > rest ? v : rest;
             }
+            top = rest > top ? rest : top;
         }
-        for (int r = 0; r < SVMX_EIGHT; ++r)
-            best = top[r] > best ? top[r] : best;
-        *maximum = best;
-        for (winner = best == -HUGE_VAL ? -1 : n - 1; winner >= 0 && V[winner] + up[winner] != best;)
-            --winner;
-        return winner;
-    }
-    const int64_t n_blocks = (n + SVMX_SPAN - 1) / SVMX_SPAN;
-    double lane[SVMX_LANES];
-    for (int64_t b = 0; b < n_blocks; ++b) {
-        const int64_t start = b * SVMX_SPAN, end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
-        for (int r = 0; r < SVMX_LANES; ++r)
-            lane[r] = -HUGE_VAL;
-        for (int64_t k = start; k < end; k += SVMX_LANES) {
-            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-            for (int64_t r = 0; r < m; ++r) {
-                double v = V[k + r];
-                if (move)
-                    V[k + r] = v = v - (Ki[k + r] * dbeta_i + Kj[k + r] * dbeta_j);
-                v += up[k + r];
-                lane[r] = v > lane[r] ? v : lane[r];
-            }
-        }
-        for (int r = 0; r < SVMX_LANES; ++r) {
-            lanes[b * SVMX_LANES + r] = lane[r];
-            best = lane[r] > best ? lane[r] : best;
+        if (top >= best && top > -HUGE_VAL) {
+            best = top;
+            first = k;
+            end = n - k < SVMX_SPAN ? n : k + SVMX_SPAN;
         }
     }
     *maximum = best;
-    if (best == -HUGE_VAL)
-        return -1;
-    for (int64_t b = n_blocks; --b >= 0 && winner < 0;) {
-        const int64_t start = b * SVMX_SPAN, end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
-        for (int64_t r = 0; r < SVMX_LANES; ++r) {
-            if (lanes[b * SVMX_LANES + r] != best)
-                continue;
-            int64_t k = start + r + (end - start - 1 - r) / SVMX_LANES * SVMX_LANES;
-            while (V[k] + up[k] != best)
-                k -= SVMX_LANES;
-            winner = k > winner ? k : winner;
-        }
-    }
-    return winner;
+    while (end - first >= SVMX_STRETCH_OF && !svmx_holds(V + end - SVMX_STRETCH_OF, up + end - SVMX_STRETCH_OF, best))
+        end -= SVMX_STRETCH_OF;
+    while (end > first && V[end - 1] + up[end - 1] != best)
+        --end;
+    return end - 1;
 }
 
-static SVMX_CLONES int64_t svmx_max_violator(int64_t n, double *V, const float *up, double *lanes, double *maximum)
+static SVMX_CLONES int64_t svmx_max_violator(int64_t n, double *V, const float *up, double *maximum)
 {
-    return svmx_move_top(n, V, NULL, NULL, 0.0, 0.0, up, lanes, maximum, 0);
+    return svmx_move_top(n, V, up, up, 0.0, 0.0, up, maximum, 0);
 }
 
 static SVMX_CLONES int64_t svmx_update_max_violator(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
-                                           double dbeta_j, const float *up, double *lanes, double *maximum)
+                                                    double dbeta_j, const float *up, double *maximum)
 {
-    return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, lanes, maximum, 1);
+    return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, maximum, 1);
 }
 
-/* Gain of pairing i with k, (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik), -inf where k is no partner. LIBSVM minimises
- * the negated, which is the same to the last bit. */
-SVMX_INLINE double svmx_pair_gain(double Vmax, double v, double QD_i, double QD_k, float K_ik)
+/* ---- the partner ---------------------------------------------------------------------------- */
+
+/* What pairing i with the positions depends on: V, low (0 inside I_low, +inf outside), QD and K_i. ``unit``: QD is 1
+ * throughout, as in RBF. */
+typedef struct {
+    const double *V, *QD;
+    const float *low, *K;
+    double Vmax, QD_i;
+    int unit;
+} svmx_pairing;
+
+/* max over I_low of Vmax - V; -inf if I_low is empty. */
+SVMX_INLINE double svmx_exact_gap(const svmx_pairing *pair, int64_t n)
 {
-    const double gap = Vmax - v;
-    double curvature = QD_i + QD_k - 2.0 * K_ik;
-    curvature = curvature > 0 ? curvature : SVMX_TAU;
-    const double gain = gap * gap / curvature;
-    return gap > 0 ? gain : -HUGE_VAL;
+    double widest = -HUGE_VAL;
+    SVMX_ANY_ORDER(reduction(max : widest))
+    for (int64_t k = 0; k < n; ++k) {
+        const double gap = pair->Vmax - (pair->V[k] + pair->low[k]);
+        widest = gap > widest ? gap : widest;
+    }
+    return widest;
+}
+
+/* Gains (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik) of n positions from ``first`` on, -inf where k is no partner; returns the
+ * largest, and in *gap the largest Vmax - V. LIBSVM minimises the negated, which is the same to the last bit. */
+SVMX_INLINE double svmx_exact_gains(const svmx_pairing *pair, int64_t first, int64_t n, double *SVMX_RESTRICT gains,
+                                    double *gap)
+{
+    const double *V = pair->V + first, *QD = pair->QD + first, Vmax = pair->Vmax, QD_i = pair->QD_i;
+    const float *low = pair->low + first, *K = pair->K + first;
+    double top = -HUGE_VAL, widest = -HUGE_VAL;
+    SVMX_ANY_ORDER(reduction(max : top, widest))
+    for (int64_t k = 0; k < n; ++k) {
+        const double apart = Vmax - (V[k] + low[k]);
+        widest = apart > widest ? apart : widest;
+        double curvature = QD_i + QD[k] - 2.0 * K[k];
+        curvature = curvature > 0 ? curvature : SVMX_TAU;
+        const double gain = apart > 0 ? apart * apart / curvature : -HUGE_VAL;
+        gains[k] = gain;
+        top = gain > top ? gain : top;
+    }
+    *gap = widest;
+    return top;
 }
 
 /* Gains are first looked over in float: division is what a selection spends its time on, and 16 floats are divided
- * faster than 8 doubles. A float gain is within SVMX_SLACK of the true one if it lies between SVMX_TINY and SVMX_HUGE:
- * four roundings to float are 2.4e-7; a square of V_i - V_k that underflows gives a gain below 1e-38 / 1e-14, since smaller
- * curvatures count as 0 and give an infinite gain. */
+ * faster than 8 doubles. A float gain is within SVMX_SLACK of the true one, four roundings to float are 2.4e-7, if it lies
+ * between SVMX_TINY and SVMX_HUGE and all curvatures between SVMX_FLAT and SVMX_STEEP: then a square of V_i - V_k that
+ * underflows gives a gain below 1e-38 / SVMX_FLAT. */
 #define SVMX_SLACK 1e-6
-#define SVMX_TINY 1e-20
-#define SVMX_HUGE 1e30
+#define SVMX_TINY 1e-20f
+#define SVMX_HUGE 1e30f
+#define SVMX_FLAT 1e-14f
+#define SVMX_STEEP 3e38f
 
-/* Float gains: their maxima into lanes, SVMX_LANES a block. unit: QD is 1 throughout. Returns min over I_low of V. */
-SVMX_INLINE double svmx_survey(int64_t n, const double *SVMX_RESTRICT V, const float *SVMX_RESTRICT low,
-                               const double *SVMX_RESTRICT QD, const float *SVMX_RESTRICT Ki, double Vmax, double QD_i,
-                               const int unit, double *SVMX_RESTRICT lanes)
+typedef struct {
+    float gap;                /* largest Vmax - V in I_low, or 0 */
+    float flattest, steepest; /* least and largest curvature, unless ``unit`` */
+} svmx_extremes;
+
+/* The largest float gain of n positions. If ``unit``, half the curvatures are taken, which doubles all gains. */
+SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int64_t n, const int unit,
+                                   svmx_extremes *extremes)
 {
-    double neg_score[SVMX_LANES], least = HUGE_VAL;
-    float lane[SVMX_LANES];
-    for (int r = 0; r < SVMX_LANES; ++r)
-        neg_score[r] = -HUGE_VAL;
-    for (int64_t start = 0; start < n; start += SVMX_SPAN) {
-        const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
-        for (int r = 0; r < SVMX_LANES; ++r)
-            lane[r] = 0.0f;
-        for (int64_t k = start; k < end; k += SVMX_LANES) {
-            const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-            for (int64_t r = 0; r < m; ++r) {
-                const double v = V[k + r] + low[k + r];
-                neg_score[r] = -v > neg_score[r] ? -v : neg_score[r];
-                const double wide = Vmax - v;
-                float gap = (float)wide;
-                float curvature;
-                if (unit) {
-                    gap = gap > 0.0f ? gap : 0.0f;
-                    curvature = 2.0f - 2.0f * Ki[k + r];
-                    curvature = curvature > 0.0f ? curvature : (float)SVMX_TAU;
-                } else {
-                    const double exact = QD_i + QD[k + r] - 2.0 * Ki[k + r];
-                    gap = gap > 1e-19f ? gap : 1e-19f; /* so that its square is not 0 where it is positive */
-                    gap = wide > 0 ? gap : 0.0f;
-                    curvature = (float)(exact > 0 ? exact : SVMX_TAU);
-                    curvature = curvature > 1e-14f ? curvature : 0.0f;
-                }
-                curvature = curvature < 3e38f ? curvature : 0.0f; /* so that it is not infinite */
-                const float gain = gap * gap / curvature;
-                lane[r] = gain > lane[r] ? gain : lane[r];
-            }
+    const double *SVMX_RESTRICT V = pair->V + first, *SVMX_RESTRICT QD = pair->QD + first;
+    const float *SVMX_RESTRICT low = pair->low + first, *SVMX_RESTRICT K = pair->K + first;
+    const double Vmax = pair->Vmax, QD_i = pair->QD_i;
+    float top = 0.0f, far = extremes->gap, flattest = extremes->flattest, steepest = extremes->steepest;
+    SVMX_ANY_ORDER(reduction(max : top, far, steepest) reduction(min : flattest))
+    for (int64_t k = 0; k < n; ++k) {
+        float gap = (float)(Vmax - V[k]) - low[k], curvature;
+        far = gap > far ? gap : far;
+        gap = gap > 0.0f ? gap : 0.0f;
+        if (unit) {
+            curvature = 1.0f - K[k];
+            curvature = curvature > (float)(SVMX_TAU / 2) ? curvature : (float)(SVMX_TAU / 2);
+        } else {
+            const double exact = QD_i + QD[k] - 2.0 * K[k];
+            curvature = (float)(exact > 0 ? exact : SVMX_TAU);
+            flattest = curvature < flattest ? curvature : flattest;
+            steepest = curvature > steepest ? curvature : steepest;
         }
-        for (int r = 0; r < SVMX_LANES; ++r)
-            lanes[start / SVMX_SPAN * SVMX_LANES + r] = lane[r];
+        const float gain = gap * gap / curvature;
+        top = gain > top ? gain : top;
     }
-    for (int r = 0; r < SVMX_LANES; ++r)
-        least = -neg_score[r] < least ? -neg_score[r] : least;
-    return least;
+    extremes->gap = far, extremes->flattest = flattest, extremes->steepest = steepest;
+    return top;
 }
 
-static SVMX_CLONES double svmx_survey_any(int64_t n, const double *V, const float *low, const double *QD,
-                                          const float *Ki, double Vmax, double QD_i, double *lanes)
+/* Whether a stretch has a float gain of at least ``bar``. */
+SVMX_INLINE int svmx_has_gain(const svmx_pairing *pair, int64_t first, float bar)
 {
-    return svmx_survey(n, V, low, QD, Ki, Vmax, QD_i, 0, lanes);
+    svmx_extremes unused = {0.0f, 1.0f, 0.0f};
+    return (pair->unit ? svmx_float_gains(pair, first, SVMX_STRETCH_OF, 1, &unused)
+                       : svmx_float_gains(pair, first, SVMX_STRETCH_OF, 0, &unused)) >= bar;
 }
 
-static SVMX_CLONES double svmx_survey_unit(int64_t n, const double *V, const float *low, const float *Ki, double Vmax,
-                                           double *lanes)
+/* Largest float gains, one for each block of SVMX_SPAN positions, into ``tops``. Returns the least that a block must have
+ * for its best pair to be maybe the best of all, and in *gap as svmx_partner. */
+SVMX_INLINE float svmx_survey(const svmx_pairing *pair, int64_t n, const int unit, double eps, float *SVMX_RESTRICT tops,
+                              double *gap)
 {
-    return svmx_survey(n, V, low, NULL, Ki, Vmax, 1.0, 1, lanes);
-}
-
-/* The largest gain in [start, end) and its last place, if it is at least *best. */
-static SVMX_CLONES void svmx_best_of_block(int64_t start, int64_t end, const double *SVMX_RESTRICT V,
-                                           const float *SVMX_RESTRICT low, const double *SVMX_RESTRICT QD,
-                                           const float *SVMX_RESTRICT Ki, double Vmax, double QD_i, double *best,
-                                           int64_t *winner)
-{
-    double lane[SVMX_LANES], gain[SVMX_LANES], top = -HUGE_VAL;
-    for (int r = 0; r < SVMX_LANES; ++r)
-        lane[r] = -HUGE_VAL;
-    for (int64_t k = start; k < end; k += SVMX_LANES) {
-        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-        for (int64_t r = 0; r < m; ++r) {
-            const double g = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
-            lane[r] = g > lane[r] ? g : lane[r];
+    svmx_extremes extremes = {0.0f, 1.0f, 0.0f};
+    float best = 0.0f;
+    for (int64_t k = 0; k < n; k += SVMX_SPAN, ++tops) {
+        if (n - k >= SVMX_SPAN) {
+            *tops = svmx_float_gains(pair, k, SVMX_SPAN, unit, &extremes);
+        } else {
+            const float top = svmx_float_gains(pair, k, (n - k) & -SVMX_PACK, unit, &extremes);
+            const float last = svmx_float_gains(pair, n - SVMX_PACK, SVMX_PACK, unit, &extremes); /* some of them twice */
+            *tops = last > top ? last : top;
         }
+        best = *tops > best ? *tops : best;
     }
-    for (int r = 0; r < SVMX_LANES; ++r)
-        top = lane[r] > top ? lane[r] : top;
-    if (top < *best || top == -HUGE_VAL)
-        return;
-    *best = top;
-    for (int64_t k = start + (end - start - 1) / SVMX_LANES * SVMX_LANES; k >= start; k -= SVMX_LANES) {
-        const int64_t m = end - k < SVMX_LANES ? end - k : SVMX_LANES;
-        for (int64_t r = 0; r < m; ++r)
-            gain[r] = svmx_pair_gain(Vmax, V[k + r] + low[k + r], QD_i, QD[k + r], Ki[k + r]);
-        for (int64_t r = m; --r >= 0;)
-            if (gain[r] == top) {
-                *winner = k + r;
-                return;
-            }
-    }
+    *gap = extremes.gap; /* rounding is monotonic: this is the largest of them, rounded */
+    if (*gap <= eps * (1 + SVMX_SLACK) + SVMX_TINY || *gap > SVMX_HUGE)
+        *gap = svmx_exact_gap(pair, n);
+    if (best < SVMX_TINY || best > SVMX_HUGE || extremes.flattest < SVMX_FLAT || extremes.steepest > SVMX_STEEP)
+        return 0.0f;
+    return best * (float)(1 - 2 * SVMX_SLACK);
 }
 
-/* So many lanes of a block are gone through one by one; with more, equal gains abound, and all go together. */
-#define SVMX_FEW_LANES 3
-
-/* Last k of the largest pair gain over I_low (low is 0 inside, +inf outside), -1 if there is no partner.
- * *largest: that gain; *least: min over I_low of V. unit: QD is 1 throughout. lanes: scratch, SVMX_LANES a block. */
-static SVMX_CLONES int64_t svmx_partner(int64_t n, const double *V, const float *low, const double *QD, const float *Ki,
-                            double Vmax, double QD_i, int unit, double *lanes, double *largest, double *least)
+/* Last k of the largest pair gain over I_low, -1 if there is no partner. *largest: that gain; *gap: max over I_low of
+ * V_i - V_k, rounded to float if it is surely more than eps. tops: scratch, one for each SVMX_SPAN positions. */
+static SVMX_CLONES int64_t svmx_partner(const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest,
+                                        double *gap)
 {
-    double best = -HUGE_VAL, bar = 0.0;
+    double gains[SVMX_FEW], best = -HUGE_VAL, unused;
     int64_t winner = -1;
     if (n <= SVMX_FEW) {
-        double gain[SVMX_FEW], top[SVMX_EIGHT], lowest[SVMX_EIGHT];
-        for (int r = 0; r < SVMX_EIGHT; ++r) {
-            top[r] = -HUGE_VAL;
-            lowest[r] = HUGE_VAL;
-        }
-        for (int64_t k = 0; k < n; k += SVMX_EIGHT) {
-            const int64_t m = n - k < SVMX_EIGHT ? n - k : SVMX_EIGHT;
-            for (int64_t r = 0; r < m; ++r) {
-                const double v = V[k + r] + low[k + r], g = svmx_pair_gain(Vmax, v, QD_i, QD[k + r], Ki[k + r]);
-                lowest[r] = v < lowest[r] ? v : lowest[r];
-                gain[k + r] = g;
-                top[r] = g > top[r] ? g : top[r];
-            }
-        }
-        *least = HUGE_VAL;
-        for (int r = 0; r < SVMX_EIGHT; ++r) {
-            best = top[r] > best ? top[r] : best;
-            *least = lowest[r] < *least ? lowest[r] : *least;
-        }
+        best = svmx_exact_gains(pair, 0, n, gains, gap);
+        for (int64_t k = best > -HUGE_VAL ? n - 1 : -1; k >= 0 && winner < 0; --k)
+            winner = gains[k] == best ? k : -1;
         *largest = best;
-        for (winner = best == -HUGE_VAL ? -1 : n - 1; winner >= 0 && gain[winner] != best;)
-            --winner;
         return winner;
     }
-    *least = unit ? svmx_survey_unit(n, V, low, Ki, Vmax, lanes) : svmx_survey_any(n, V, low, QD, Ki, Vmax, QD_i, lanes);
-    const int64_t n_lanes = (n + SVMX_SPAN - 1) / SVMX_SPAN * SVMX_LANES;
-    for (int64_t c = 0; c < n_lanes; ++c)
-        bar = lanes[c] > bar ? lanes[c] : bar;
-    /* lanes whose gains are surely less than the largest are passed over */
-    bar = bar >= SVMX_TINY && bar <= SVMX_HUGE ? bar * (1 - 2 * SVMX_SLACK) : 0.0;
+    const float bar = pair->unit ? svmx_survey(pair, n, 1, eps, tops, gap) : svmx_survey(pair, n, 0, eps, tops, gap);
+    int64_t first = -1;
     for (int64_t start = 0; start < n; start += SVMX_SPAN) {
-        const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
-        const double *block = lanes + start / SVMX_SPAN * SVMX_LANES;
-        int candidates = 0;
-        for (int r = 0; r < SVMX_LANES; ++r)
-            candidates += block[r] >= bar;
-        if (candidates > SVMX_FEW_LANES) {
-            svmx_best_of_block(start, end, V, low, QD, Ki, Vmax, QD_i, &best, &winner);
+        if (tops[start / SVMX_SPAN] < bar)
             continue;
-        }
-        for (int r = 0; r < SVMX_LANES && candidates > 0; ++r) {
-            if (block[r] < bar)
+        const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
+        for (int64_t k = start; k < end; k += SVMX_STRETCH_OF) {
+            const int64_t at = n - k < SVMX_STRETCH_OF ? n - SVMX_STRETCH_OF : k; /* of the last, some twice */
+            if (!svmx_has_gain(pair, at, bar))
                 continue;
-            for (int64_t k = start + r; k < end; k += SVMX_LANES) {
-                const double gain = svmx_pair_gain(Vmax, V[k] + low[k], QD_i, QD[k], Ki[k]);
-                if (gain > best || (gain == best && k > winner && gain != -HUGE_VAL)) {
-                    best = gain;
-                    winner = k;
-                }
+            const double top = svmx_exact_gains(pair, at, SVMX_STRETCH_OF, gains, &unused);
+            if (top >= best && top > -HUGE_VAL) {
+                best = top;
+                first = at;
             }
         }
     }
     *largest = best;
-    return winner;
+    if (first < 0)
+        return -1;
+    svmx_exact_gains(pair, first, SVMX_STRETCH_OF, gains, &unused);
+    for (winner = SVMX_STRETCH_OF - 1; winner > 0 && gains[winner] != best;)
+        --winner;
+    return first + winner;
 }
 
 #endif

@@ -4,7 +4,7 @@
  * panel[s][r] is the value of one feature in row r; slot 0 is all zeros, slots 1 ... n_slots hold the features of any
  * of the rows, ascending. Values are kept by vector: values[v][r], (n, 32), of which lanes without a row are of no use.
  *
- * Who calls: _kernels/cross.pyx, and _train/decision.pyx for the weighted sums.
+ * Who calls: _kernels/cross.pyx, and _train/decision.pyx for the weighted sums, those of a single row, too.
  */
 #ifndef SVMX_TEST_PANELS_H
 #define SVMX_TEST_PANELS_H
@@ -158,6 +158,28 @@ static SVMX_CLONES void svmx_weighted_sum(int64_t n, const double *coef, const d
         sum[r] = low[r];
     for (int r = 0; r < SVMX_HALF; ++r)
         sum[SVMX_HALF + r] = high[r];
+}
+
+/* Of a single row: sum[line] += coef[line * stride + v] * values[v] for v in [0, n), in the order of v. Four lines at a
+ * time, since each addition waits for the one before. */
+static void svmx_weighted_lines(int64_t n, int64_t lines, const double *coef, int64_t stride,
+                                const double *SVMX_RESTRICT values, double *SVMX_RESTRICT sum)
+{
+    int64_t line = 0;
+    for (; line + 4 <= lines; line += 4) {
+        const double *a = coef + line * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+        double p = sum[line], q = sum[line + 1], r = sum[line + 2], s = sum[line + 3];
+        for (int64_t v = 0; v < n; ++v) {
+            p += a[v] * values[v];
+            q += b[v] * values[v];
+            r += c[v] * values[v];
+            s += d[v] * values[v];
+        }
+        sum[line] = p, sum[line + 1] = q, sum[line + 2] = r, sum[line + 3] = s;
+    }
+    for (; line < lines; ++line)
+        for (int64_t v = 0; v < n; ++v)
+            sum[line] += coef[line * stride + v] * values[v];
 }
 
 #endif

@@ -19,3 +19,5 @@ cdef extern from "test_panels.h" nogil:
                              const double *panel, const double *square_z, const double *square_x, double *out) noexcept
     void svmx_panel_table(int64_t n, const double *table, double *values) noexcept
     void svmx_weighted_sum(int64_t n, const double *coef, const double *values, double *sum) noexcept
+    void svmx_weighted_lines(int64_t n, int64_t lines, const double *coef, int64_t stride, const double *values,
+                             double *sum) noexcept

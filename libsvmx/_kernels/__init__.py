@@ -15,6 +15,7 @@ KernelRows                      what a solver asks for rows; its positions, acti
 SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows                      holds Targets: rows in double, for paths
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
+  <- CrossRow (cross_row)       the same of one test row at a time, by Products
 
 lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings
 FeatureRows (featurerows) <- DenseRows, SparseRows (sparserows)           rows of explicit features

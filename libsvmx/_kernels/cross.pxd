@@ -36,7 +36,8 @@ cdef class CrossKernel:
     cdef double[SVMX_TESTS] margin  # bound of |K - LIBSVM's K| for each row of the panel
     cdef void release(self) noexcept
     cdef void clear_slots(self) noexcept nogil
-    cdef int tabulate(self, Py_ssize_t n) except -1
+    cdef bint has_table(self, double square) noexcept nogil
+    cdef int tabulate(self, double square) except -1
     cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef void apply(self, Py_ssize_t n_vectors, double *values) noexcept nogil

@@ -124,10 +124,10 @@ cdef class CrossKernel:
             largest = max(largest, square)
         if self.of_distance:
             self.distances = BY_PRODUCTS if self.approximate else SUMS_OF_SQUARES
-            if whole and 2.0 * (largest + self.largest_square) <= TABLE_END:  # (|x| + |z|)^2 at most
+            if whole and self.has_table(largest):
                 self.distances = INTEGERS
                 self.exact = True
-                self.tabulate(<Py_ssize_t>(2.0 * (largest + self.largest_square)) + 1)
+                self.tabulate(largest)
         width = 1 + <Py_ssize_t>max(tests.max_index, self.numbered.max_index)
         size = min(width, SVMX_TESTS * longest)
         self.clear_slots()
@@ -146,9 +146,13 @@ cdef class CrossKernel:
         """Let go of the rows prepared for, which are the caller's."""
         self.tests, self.rows = None, NULL
 
-    cdef int tabulate(self, Py_ssize_t n) except -1:
-        """table[d] = K of squared distance d, for d < n."""
-        cdef Py_ssize_t d
+    cdef bint has_table(self, double square) noexcept nogil:
+        """Whether there is a table for integers, given the largest |x|^2."""
+        return 2.0 * (square + self.largest_square) <= TABLE_END  # (|x| + |z|)^2 at most
+
+    cdef int tabulate(self, double square) except -1:
+        """table[d] = K of squared distance d, for all that there can be."""
+        cdef Py_ssize_t d, n = <Py_ssize_t>(2.0 * (square + self.largest_square)) + 1
         if self.table.shape[0] < n:
             self.table = zeros("d", n)
             for d in range(n):

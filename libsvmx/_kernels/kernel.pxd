@@ -39,6 +39,7 @@ cdef class Targets:
     cdef readonly Py_ssize_t tile
     cdef readonly bint blocks
     cdef readonly bint kept
+    cdef Targets of_thread(self)
     cdef bint has(self, int32_t i) noexcept nogil
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
@@ -57,6 +58,7 @@ cdef class DotTargets(Targets):
     cdef double largest_square
     cdef PanelProducts panels       # where rows can be computed in one pass, else None
     cdef svmx_targets dense         # the same for rbf.c
+    cdef int lay_out(self, Kernel kernel, members, bint transposed) except -1
     cdef bint fill_in_one_pass(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef bint fill_block_in_one_pass(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                                      float **out) noexcept nogil

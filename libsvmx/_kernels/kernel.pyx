@@ -214,7 +214,12 @@ cdef class Targets:
     ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``double_targets`` alone.
 
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
+
+    One thread at a time asks; ``of_thread()`` is another object over the same memory, for another thread.
     """
+
+    cdef Targets of_thread(self):
+        return self
 
     cdef bint has(self, int32_t i) noexcept nogil:
         return False
@@ -301,7 +306,21 @@ cdef void _fill_part(void *context, int64_t part) noexcept nogil:
 cdef class DotTargets(Targets):
     """Values from dot products (or from a given matrix)."""
 
-    def __cinit__(self, Kernel kernel, members, bint transposed=False):
+    def __cinit__(self, Kernel kernel, members, bint transposed=False, DotTargets like=None):
+        if like is not None:
+            self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
+            self.largest_square, self.panels, self.dense = like.largest_square, like.panels, like.dense
+        else:
+            self.lay_out(kernel, members, transposed)
+        self.tile, self.blocks = self.products.tile, self.products.blocks
+        self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
+        self.scratch = zeros("d", self.n if self.tile > TILE else 0)
+
+    cdef Targets of_thread(self):
+        return DotTargets(self.kernel, None, False, self)
+
+    cdef int lay_out(self, Kernel kernel, members, bint transposed) except -1:
+        """What all threads read."""
         cdef const int32_t[::1] chosen = members
         cdef Py_ssize_t k
         self.kernel, self.n = kernel, chosen.shape[0]
@@ -317,9 +336,7 @@ cdef class DotTargets(Targets):
         if self.n and kernel.formula.function.one_pass and isinstance(self.products, PanelProducts):
             self.panels = self.products
             self.dense = svmx_rbf_targets(self.panels.width, &self.panels.panels[0], &self.squares[0], kernel.gamma)
-        self.tile, self.blocks = self.products.tile, self.products.blocks
-        self.sources = zeros("d", self.products.width * SVMX_SOURCES if self.blocks else 0)
-        self.scratch = zeros("d", self.n if self.tile > TILE else 0)
+        return 0
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef double near[TILE]
@@ -435,11 +452,12 @@ cdef class BitTargets(Targets):
         self.stride = (self.n + SVMX_BIT_BLOCK - 1) // SVMX_BIT_BLOCK * (SVMX_BIT_BLOCK // 64)
         self.columns = zeros("Q", self.stride * (1 + <Py_ssize_t>kernel.matrix.max_index))
         self.offset = zeros("i", self.stride * 64)
-        for k in range(self.n):
-            for at in range(kernel.first_one[chosen[k]], kernel.first_one[chosen[k]] + kernel.n_ones[chosen[k]]):
-                self.columns[kernel.ones[at] * self.stride + k // 64] |= <uint64_t>1 << (k % 64)
-            if kernel.of_distance:
-                self.offset[k] = kernel.n_ones[chosen[k]]
+        with nogil:
+            for k in range(self.n):
+                for at in range(kernel.first_one[chosen[k]], kernel.first_one[chosen[k]] + kernel.n_ones[chosen[k]]):
+                    self.columns[kernel.ones[at] * self.stride + k // 64] |= <uint64_t>1 << (k % 64)
+                if kernel.of_distance:
+                    self.offset[k] = kernel.n_ones[chosen[k]]
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef int64_t first = self.kernel.first_one[i]

@@ -12,7 +12,8 @@ from libc.string cimport memset
 from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_panel_dots,
-                                         svmx_postings_axpy, svmx_stream_dots)
+                                         svmx_panel_row_distances, svmx_postings_axpy, svmx_postings_distances,
+                                         svmx_stream_dots)
 from libsvmx._core.matrix cimport CsrMatrix
 
 
@@ -30,12 +31,15 @@ cdef double BITS_PER_NONZERO = 80
 cdef int64_t LARGEST_TILE = 1 << 16
 
 
-def products_of(CsrMatrix matrix, rows):
-    """The source that suits the density of the targets ``rows`` (buffer of int32) of ``matrix``."""
+def products_of(CsrMatrix matrix, rows, bint distances=False):
+    """The source that suits the density of the targets ``rows`` (buffer of int32) of ``matrix``.
+
+    ``distances``: one that has them.
+    """
     cdef Products products = Products(matrix, rows)
     if products.nnz >= DENSE_FROM * products.n * products.width:
         return PanelProducts(matrix, rows)
-    values = values_of_columns(products)
+    values = None if distances else values_of_columns(products)
     return PostingProducts(matrix, rows) if values is None else ColumnProducts(matrix, rows, values)
 
 
@@ -68,6 +72,11 @@ cdef class Products:
     ``fill(row, begin, end, out)``: products of row ``row`` of the matrix with the targets [begin, end). ``begin`` is a
     multiple of ``tile``, ``end`` at most the next one; ``out`` has room for ``tile`` doubles.
 
+    ``dots(nnz, index, value, begin, end, out)``: the same of any row, given by its nonzeros at features below ``width``;
+    not of ``GivenValues``. ``distances(nnz, place, value, begin, end, out)``: squared distances from it in LIBSVM's form
+    of prediction, the sum of (x_f - z_f)^2 over ascending features; of panels and postings alone, and ``out`` has room for two tiles.
+    Entry k has the feature place[k]; or there is none of it here, and the next one is ~place[k].
+
     ``fill_block(sources, begin, end, out)``: products of the SVMX_SOURCES rows that ``lay_sources`` spread out, at
     out[s * BLOCK_TILE + k]; ``begin`` is a multiple of BLOCK_TILE, ``end`` at most the next one. Only if ``blocks``.
     """
@@ -83,6 +92,16 @@ cdef class Products:
         self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
 
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef int64_t first = self.matrix.ptr[row]
+        return self.dots(self.matrix.ptr[row + 1] - first, self.matrix.index + first, self.matrix.value + first, begin, end,
+                         out)
+
+    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+                  double *out) noexcept nogil:
+        return 0
+
+    cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
+                       double *out) noexcept nogil:
         return 0
 
     cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil:
@@ -133,10 +152,16 @@ cdef class PanelProducts(Products):
             for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
                 self.panels[(panel * self.width + matrix.index[k]) * SVMX_PANEL + lane] = matrix.value[k]
 
-    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef int64_t first = self.matrix.ptr[row]
-        svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width, &self.panels[begin * self.width],
-                        self.matrix.ptr[row + 1] - first, self.matrix.index + first, self.matrix.value + first, out)
+    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+                  double *out) noexcept nogil:
+        svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width, &self.panels[begin * self.width], nnz,
+                        index, value, out)
+        return 0
+
+    cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
+                       double *out) noexcept nogil:
+        svmx_panel_row_distances((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width, &self.panels[begin * self.width],
+                                 nnz, place, value, out)
         return 0
 
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
@@ -171,8 +196,8 @@ cdef class PostingProducts(Products):
                 self.column[cell + matrix.index[k]] += 1
         for k in range(n_tiles * self.width + 1):
             self.column[k + 1] += self.column[k]
-        self.place = zeros("H", self.nnz)
-        self.value = zeros("d", self.nnz)
+        self.place = zeros("H", max(self.nnz, 1))
+        self.value = zeros("d", max(self.nnz, 1))
         # filled from the back: column[c + 1], so far the end of cell c, becomes its start
         for i in range(self.n - 1, -1, -1):
             cell = i // self.tile * self.width + 1
@@ -181,17 +206,23 @@ cdef class PostingProducts(Products):
                 self.place[self.column[cell + matrix.index[k]]] = <uint16_t>(i % self.tile)
                 self.value[self.column[cell + matrix.index[k]]] = matrix.value[k]
 
-    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+                  double *out) noexcept nogil:
         cdef const int64_t *start = &self.column[begin // self.tile * self.width + 1]
         cdef int64_t k, first
         cdef int32_t f
         memset(out, 0, (end - begin) * sizeof(double))
-        for k in range(self.matrix.ptr[row], self.matrix.ptr[row + 1]):
-            f = self.matrix.index[k]
+        for k in range(nnz):
+            f = index[k]
             first = start[f]
             if first < start[f + 1]:
-                svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], self.matrix.value[k],
-                                   out)
+                svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], value[k], out)
+        return 0
+
+    cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
+                       double *out) noexcept nogil:
+        svmx_postings_distances(end - begin, self.width, &self.column[begin // self.tile * self.width + 1], &self.place[0],
+                                &self.value[0], nnz, place, value, out + self.tile, out)
         return 0
 
 
@@ -209,10 +240,10 @@ cdef class ColumnProducts(Products):
                 if matrix.value[k] != 0.0:
                     self.columns[matrix.index[k] * self.stride + i // 64] |= <uint64_t>1 << (i % 64)
 
-    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
-        cdef int64_t first = self.matrix.ptr[row]
-        svmx_column_words((end - begin + 63) // 64, self.matrix.ptr[row + 1] - first, self.matrix.index + first,
-                          self.matrix.value + first, &self.value[0], &self.columns[begin // 64], self.stride, out)
+    cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
+                  double *out) noexcept nogil:
+        svmx_column_words((end - begin + 63) // 64, nnz, index, value, &self.value[0], &self.columns[begin // 64],
+                          self.stride, out)
         return 0
 
 

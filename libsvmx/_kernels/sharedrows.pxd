@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from libsvmx._core.pieces cimport svmx_lock, svmx_piece
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
 
@@ -15,30 +16,36 @@ cdef class SharedRows:
     cdef int64_t[::1] starts
     cdef int32_t[::1] segment_of
     cdef list targets               # of each segment
-    cdef void **target              # the same
-    cdef float **piece              # of (row, segment) at row * k + segment, NULL if it is not kept
-    cdef float[::1] scratch         # a block of rows
+    cdef svmx_piece *piece          # of (row, segment) at row * k + segment
     cdef ThreadPool alone
-    # memory of the pieces, filled from the front
+    # memory of the pieces, filled from the front by whoever has the lock
+    cdef svmx_lock lock
+    cdef bint locks
     cdef float **slabs
     cdef Py_ssize_t n_slabs         # that there may be
     cdef Py_ssize_t slab_bytes
     cdef Py_ssize_t filling         # slab in use, n_slabs if there is no room left
     cdef int64_t filled             # bytes of it
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil
-    cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, const float **pieces, float *spare,
-                       Py_ssize_t stride, ThreadPool pool, bint long_enough) noexcept nogil
+    cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
+                       float *spare, Py_ssize_t stride, ThreadPool pool, bint long_enough) noexcept nogil
 
 
 cdef class SharedKernel(Kernel):
     cdef readonly SharedRows shared
     cdef const int32_t[::1] origin  # row of shared.kernel
+    cdef float[::1] scratch         # a block of rows
+    cdef dict own                   # targets of segments
+    cdef Targets own_targets(self, Py_ssize_t segment)
 
 
 cdef class SharedTargets(Targets):
     cdef SharedRows shared
     cdef const int32_t[::1] origin  # of the rows of the kernel
     cdef int32_t[::1] segments      # that have targets
+    cdef list own                   # the targets of these
+    cdef void **target              # the same
+    cdef float[::1] scratch         # that of the kernel
     cdef int32_t[::1] place         # of a target in the pieces of these segments, one after the other
     cdef Py_ssize_t width           # of these
     cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,

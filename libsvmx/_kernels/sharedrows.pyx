@@ -7,6 +7,9 @@ that are as cheap as that are better computed for each part alone, in its own or
 
 Pieces stay for good: solves come round, fold after fold, and a store of the latest rows would always just
 have lost those that are wanted next.
+
+Solves in several threads share them, too. A piece is computed by the first thread that asks for it; one that asks
+meanwhile computes it for itself, which is rare, since solves ask for rows in orders of their own.
 """
 
 from itertools import pairwise
@@ -18,6 +21,8 @@ from libc.string cimport memcpy
 from libsvmx._core.arrays import empty, ramp, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.pieces cimport (svmx_claim_piece, svmx_give_lock, svmx_lock_begin, svmx_lock_end, svmx_piece,
+                                   svmx_piece_there, svmx_publish_piece, svmx_take_lock)
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
@@ -31,7 +36,7 @@ from libsvmx._kernels.kernel import check_members
 cdef class SharedRows:
     """SharedRows(kernel, budget_bytes, starts=None, across=True): rows of ``kernel``, for solves over parts of it.
 
-    One solve at a time may use them.
+    Several threads may use them, each by parts of its own.
 
     Parameters
     ----------
@@ -57,18 +62,16 @@ cdef class SharedRows:
         self.segment_of = zeros("i", kernel.n)
         self.alone, self.targets = ThreadPool(1), []
         everyone = ramp(kernel.n)
-        self.target = <void **>calloc(self.k, sizeof(void *))
-        self.piece = <float **>calloc(kernel.n * self.k, sizeof(float *))
-        if self.target == NULL or self.piece == NULL:
+        self.piece = <svmx_piece *>calloc(kernel.n * self.k, sizeof(svmx_piece))
+        self.locks = svmx_lock_begin(&self.lock)
+        if self.piece == NULL or not self.locks:
             raise MemoryError("shared kernel rows")
         for s in range(self.k):
             self.targets.append(kernel.targets(everyone[self.starts[s]:self.starts[s + 1]]))
-            self.target[s] = <void *>self.targets[s]
-            self.blocks |= (<Targets>self.target[s]).blocks
+            self.blocks |= (<Targets>self.targets[s]).blocks
             longest = max(longest, _padded_bytes(self.starts[s + 1] - self.starts[s]))
             for i in range(self.starts[s], self.starts[s + 1]):
                 self.segment_of[i] = <int32_t>s
-        self.scratch = empty("f", SVMX_SOURCES * kernel.n)
         self.held_bytes = kernel.n * self.k * sizeof(float *)
         budget_bytes = max(0.0, budget_bytes - self.held_bytes)
         needed = all_bytes(list(self.starts), across) - self.held_bytes
@@ -90,7 +93,8 @@ cdef class SharedRows:
                 svmx_give_slab(self.slabs[s], self.slab_bytes)
         free(self.slabs)
         free(self.piece)
-        free(self.target)
+        if self.locks:
+            svmx_lock_end(&self.lock)
 
     def part(self, members):
         """The kernel of the rows ``members``, a buffer of int32 that is kept: a SharedKernel."""
@@ -98,7 +102,8 @@ cdef class SharedRows:
         check_members(members, whole.n)
         cdef SharedKernel part = SharedKernel(whole.matrix, take_int32(whole.rows, members), whole.kind, whole.degree,
                                               whole.gamma, whole.coef0, whole, members)
-        part.shared, part.origin = self, members
+        part.shared, part.origin, part.own = self, members, {}
+        part.scratch = empty("f", SVMX_SOURCES * whole.n)
         return part
 
     def value_ns(self):
@@ -109,11 +114,13 @@ cdef class SharedRows:
         cdef Py_ssize_t s, length, longest = 0
         cdef double start
         cdef Targets targets = self.targets[0]
+        cdef float[::1] scratch
         for s in range(self.k):
             if self.starts[s + 1] - self.starts[s] > longest:
                 targets, longest = self.targets[s], self.starts[s + 1] - self.starts[s]
+        scratch = empty("f", SVMX_SOURCES * longest)
         for r in range(count):
-            rows[r], out[r] = <int32_t>(r * self.kernel.n // count), &self.scratch[r * longest]
+            rows[r], out[r] = <int32_t>(r * self.kernel.n // count), &scratch[r * longest]
         targets.fill_rows(rows, count, longest, out, self.alone, False)  # meets cold memory
         start = svmx_nanoseconds()
         targets.fill_rows(rows, count, longest, out, self.alone, False)
@@ -123,48 +130,61 @@ cdef class SharedRows:
 
     cdef float *room_for(self, Py_ssize_t bytes) noexcept nogil:
         """Memory for a piece, NULL if there is no more."""
-        cdef float *room
+        cdef float *room = NULL
+        svmx_take_lock(&self.lock)
         if self.filling < self.n_slabs and self.slabs[self.filling] != NULL and self.filled + bytes > self.slab_bytes:
             self.filling += 1
             self.filled = 0
-        if self.filling == self.n_slabs:
-            return NULL
-        if self.slabs[self.filling] == NULL:
+        if self.filling < self.n_slabs and self.slabs[self.filling] == NULL:
             self.slabs[self.filling] = <float *>svmx_take_slab(self.slab_bytes)
             if self.slabs[self.filling] == NULL:
                 self.filling = self.n_slabs  # a smaller store is slower, not wrong
-                return NULL
-            self.held_bytes += self.slab_bytes
-        room = self.slabs[self.filling] + self.filled // <Py_ssize_t>sizeof(float)
-        self.filled += bytes
+            else:
+                self.held_bytes += self.slab_bytes
+        if self.filling < self.n_slabs:
+            room = self.slabs[self.filling] + self.filled // <Py_ssize_t>sizeof(float)
+            self.filled += bytes
+        svmx_give_lock(&self.lock)
         return room
 
-    cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, const float **pieces, float *spare,
-                       Py_ssize_t stride, ThreadPool pool, bint long_enough) noexcept nogil:
-        """Pieces of up to SVMX_SOURCES rows with a segment; returns how many values were computed.
+    cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
+                       float *spare, Py_ssize_t stride, ThreadPool pool, bint long_enough) noexcept nogil:
+        """Pieces of up to SVMX_SOURCES rows with a segment, of the ``targets``; returns how many values were computed.
 
         One that is not kept is computed to ``spare`` + its place among ``rows`` * ``stride``.
         """
         cdef int32_t todo[SVMX_SOURCES]
         cdef float *out[SVMX_SOURCES]
+        cdef svmx_piece *claimed[SVMX_SOURCES]
         cdef int r, n = 0
-        cdef float **piece
+        cdef svmx_piece *piece
+        cdef float *room
         cdef Py_ssize_t length = self.starts[segment + 1] - self.starts[segment]
         cdef int64_t computed
         for r in range(count):
             piece = &self.piece[rows[r] * self.k + segment]
-            pieces[r] = piece[0]
-            if piece[0] != NULL:
+            pieces[r] = svmx_piece_there(piece)
+            if pieces[r] != NULL:
                 continue
-            if self.across or self.segment_of[rows[r]] == segment:
-                piece[0] = self.room_for(_padded_bytes(length))
-            out[n] = piece[0] if piece[0] != NULL else spare + r * stride
+            room, claimed[n] = NULL, NULL
+            if (self.across or self.segment_of[rows[r]] == segment) and svmx_claim_piece(piece):
+                room = self.room_for(_padded_bytes(length))
+                if room != NULL:
+                    claimed[n] = piece
+                else:
+                    svmx_publish_piece(piece, NULL)
+            out[n] = room if room != NULL else spare + r * stride
             pieces[r], todo[n] = out[n], rows[r]
             n += 1
         if n == 0:
             return 0
-        computed = (<Targets>self.target[segment]).fill_rows(todo, n, length, out, pool, long_enough)
+        computed = targets.fill_rows(todo, n, length, out, pool, long_enough)
+        for r in range(n):
+            if claimed[r] != NULL:
+                svmx_publish_piece(claimed[r], out[r])
+        svmx_take_lock(&self.lock)
         self.values_computed += computed
+        svmx_give_lock(&self.lock)
         return computed
 
 
@@ -178,6 +198,12 @@ cdef class SharedKernel(Kernel):
     def targets(self, members, bint transposed=False):
         return SharedTargets(self, members)
 
+    cdef Targets own_targets(self, Py_ssize_t segment):
+        """Those of a segment, with what a thread has of its own."""
+        if segment not in self.own:
+            self.own[segment] = (<Targets>self.shared.targets[segment]).of_thread()
+        return self.own[segment]
+
 
 cdef class SharedTargets(Targets):
     """Values gathered from shared pieces, which are computed where they are missing."""
@@ -188,7 +214,7 @@ cdef class SharedTargets(Targets):
         cdef int32_t s, row
         cdef SharedRows shared = kernel.shared
         self.kernel, self.shared, self.origin, self.n = kernel, shared, kernel.origin, chosen.shape[0]
-        self.tile, self.kept, self.blocks = TILE, shared.across, shared.blocks
+        self.tile, self.kept, self.blocks, self.scratch = TILE, shared.across, shared.blocks, kernel.scratch
         cdef int64_t[::1] offset = filled("q", [-1] * shared.k)
         self.place = zeros("i", self.n)
         touched = []
@@ -201,11 +227,20 @@ cdef class SharedTargets(Targets):
             row = self.origin[chosen[t]]
             self.place[t] = <int32_t>(offset[s] + row - shared.starts[s])
         self.segments = filled("i", touched)
+        self.own = [kernel.own_targets(s) for s in touched]
+        self.target = <void **>calloc(len(touched) + 1, sizeof(void *))
+        if self.target == NULL:
+            raise MemoryError("shared kernel rows")
+        for t in range(len(touched)):
+            self.target[t] = <void *>self.own[t]
+
+    def __dealloc__(self):
+        free(self.target)
 
     cdef bint has(self, int32_t i) noexcept nogil:
         cdef Py_ssize_t t
         for t in range(self.segments.shape[0]):
-            if self.shared.piece[self.origin[i] * self.shared.k + self.segments[t]] == NULL:
+            if svmx_piece_there(&self.shared.piece[self.origin[i] * self.shared.k + self.segments[t]]) == NULL:
                 return False
         return True
 
@@ -228,18 +263,18 @@ cdef class SharedTargets(Targets):
         cdef int32_t rows[SVMX_SOURCES]
         cdef const float *pieces[SVMX_SOURCES]
         cdef const float *joined[SVMX_SOURCES]  # the pieces of a row, one after the other
-        cdef float *spare = &self.shared.scratch[0]
+        cdef float *spare = &self.scratch[0]
         cdef Py_ssize_t t, length, n_segments = self.segments.shape[0]
         cdef int32_t s
         cdef int r
         cdef int64_t computed = 0
         for r in range(count):
             rows[r] = self.origin[sources[r]]
-            joined[r] = &self.shared.scratch[0] + r * self.width
+            joined[r] = &self.scratch[0] + r * self.width
         for t in range(n_segments):
             s = self.segments[t]
             length = self.shared.starts[s + 1] - self.shared.starts[s]
-            computed += self.shared.bring(rows, count, s, pieces, spare, self.width, pool, long_enough)
+            computed += self.shared.bring(rows, count, s, <Targets>self.target[t], pieces, spare, self.width, pool, long_enough)
             for r in range(count):
                 if n_segments == 1:
                     joined[r] = pieces[r]

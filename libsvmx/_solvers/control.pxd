@@ -1,5 +1,7 @@
 from libc.stdint cimport int64_t
 
+from libsvmx._core.tickets cimport svmx_tickets
+
 cdef enum:
     MARK_STEP       # another min(m, 1000) iterations are done
     MARK_UNSHRINK   # all variables are active again
@@ -22,3 +24,15 @@ cdef class Control:
     cdef int worked(self, int64_t amount) except -1 nogil
     cdef int asked(self, int64_t amount) except -1 nogil
     cdef int poll(self) except -1 nogil
+
+
+cdef class End:
+    cdef svmx_tickets tickets
+    cdef readonly object status
+
+
+cdef class ThreadControl(Control):
+    cdef End end
+    cdef char *marks
+    cdef Py_ssize_t n_marks
+    cdef Py_ssize_t room

@@ -3,8 +3,11 @@
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int64_t
+from libc.stdlib cimport free, realloc
 
 from time import monotonic
+
+from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_tickets_over
 
 from libsvmx._core.stopping import Stopped
 from libsvmx.enums import SolveStatus
@@ -78,6 +81,9 @@ cdef class Control:
         if self.on_progress is not None:
             self.on_progress(mark)
 
+    def read_out(self):
+        """Tell of the marks that were kept for the end of the solve."""
+
     # ---- as a libsvmx._core.stopping.Asking --------------------------------------------------------
 
     def ask(self, int64_t amount):
@@ -108,3 +114,65 @@ cdef class Control:
             elif self.should_stop is not None and self.should_stop():
                 self.stopped, self.expired = SolveStatus.INTERRUPTED, True
         return 0
+
+
+cdef class End:
+    """End(): of the solves of several threads, told by the one that asks for all of them.
+
+    Attributes
+    ----------
+    status : SolveStatus or None      once they are to end
+    """
+
+    def __cinit__(self):
+        svmx_begin_tickets(&self.tickets)
+
+    def come(self, status):
+        """It is here."""
+        self.status = status
+        svmx_end_tickets(&self.tickets)
+
+
+cdef class ThreadControl(Control):
+    """ThreadControl(eps, shrinking, max_iter, on_progress=None): of a solve that is one of several at a time; ``of(end)``
+    says when they end.
+
+    It asks nobody, and tells of marks when it is told to. So it needs nothing of Python while the solve goes on, which
+    would wait for whoever has the interpreter.
+    """
+
+    def __dealloc__(self):
+        free(self.marks)
+
+    def of(self, End end):
+        """Itself, under this end."""
+        self.end = end
+        return self
+
+    cdef int mark(self, int kind) except -1 nogil:
+        cdef void *grown
+        if self.n_marks == self.room:
+            grown = realloc(self.marks, 2 * self.room + 64)
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("marks of progress")
+            self.marks, self.room = <char *>grown, 2 * self.room + 64
+        self.marks[self.n_marks] = <char>kind
+        self.n_marks += 1
+        return 0
+
+    cdef int poll(self) except -1 nogil:
+        if svmx_tickets_over(&self.end.tickets) and not self.expired:
+            with gil:
+                self.stopped, self.expired = self.end.status, True
+        return 0
+
+    def part(self, double eps, int64_t max_iter, on_progress=None):
+        return ThreadControl(eps, self.shrinking, max_iter, on_progress=on_progress).of(self.end)
+
+    def read_out(self):
+        cdef Py_ssize_t k
+        if self.on_progress is not None:
+            for k in range(self.n_marks):
+                self.on_progress(MARKS[self.marks[k]])
+        self.n_marks = 0

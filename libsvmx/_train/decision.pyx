@@ -16,9 +16,11 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_sum
+from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_lines,
+                                        svmx_weighted_sum)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.cross cimport CrossKernel
+from libsvmx._kernels.cross_row cimport CrossRow
 
 cdef double UNIT = 2.0 ** -53
 cdef double TINY = 1e-290
@@ -26,6 +28,9 @@ cdef double TINY = 1e-290
 cdef double HUGE = 1e300
 # Rows of a linear model between two questions.
 cdef Py_ssize_t ROWS_OF_W = 2048
+# So few rows are evaluated one by one: a panel costs as much as nine. From the second time on, since the tables for that
+# cost a panel, too, and the room of the vectors.
+cdef Py_ssize_t FEW_ROWS = 8
 
 
 cdef class Functions:
@@ -106,6 +111,8 @@ cdef class KernelFunctions(Functions):
     """KernelFunctions(kernel, coef, rho, n_sv): evaluated vector by vector; the others as of ``Functions``."""
 
     cdef CrossKernel kernel
+    cdef CrossRow row                   # of few rows
+    cdef bint had_few
 
     def __init__(self, CrossKernel kernel, coef, rho, n_sv):
         super().__init__(coef, rho, n_sv, kernel.vectors.n_rows)
@@ -131,6 +138,10 @@ cdef class KernelFunctions(Functions):
         doubtful = []
         if n == 0 or self.n_functions == 0:
             return doubtful
+        if n <= FEW_ROWS and not self.kernel.given:
+            if self.had_few:
+                return self.evaluate_one_by_one(tests, rows, values, ask)
+            self.had_few = True
         cdef double[::1] room = zeros("d", SVMX_TESTS * self.n_functions + SVMX_LINE)
         cdef double *total = svmx_aligned(&room[0])
         self.kernel.prepare(tests, rows)
@@ -153,6 +164,51 @@ cdef class KernelFunctions(Functions):
         finally:
             self.kernel.release()
         return doubtful
+
+    def evaluate_one_by_one(self, CsrMatrix tests, rows, values, ask=None):
+        """``evaluate`` without panels, with the same results."""
+        cdef const int32_t[::1] chosen = rows
+        cdef double[::1] out = values
+        cdef double[::1] sums = zeros("d", max(self.lines(), 1))
+        cdef Py_ssize_t i, p
+        cdef double *total
+        doubtful = []
+        if self.row is None:
+            self.row = CrossRow(self.kernel)
+        for i in range(chosen.shape[0]):
+            total = &out[i * self.n_functions]
+            self.row.load(tests, chosen[i])
+            with nogil:
+                self.sum_up_row(&sums[0], total)
+                for p in range(self.n_functions):
+                    total[p] -= self.rho[p]
+            if not self.row.exact and self.doubtful(total, self.row.margin, 1.0):
+                doubtful.append(i)
+            if ask is not None:
+                ask()
+            PyErr_CheckSignals()
+        return doubtful
+
+    cdef int sum_up_row(self, double *sums, double *total) noexcept nogil:
+        """``sum_up`` of the loaded row: total, (n_functions,). ``sums``: room for the lines of a class."""
+        cdef Py_ssize_t begin, end, v = 0, tile_end
+        cdef int c, line
+        memset(total, 0, self.n_functions * sizeof(double))
+        while v < self.n_vectors:
+            tile_end = min(v + self.row.tile, self.n_vectors)
+            self.row.fill(v, tile_end)
+            for c in range(self.k):
+                begin, end = max(v, self.start[c]), min(tile_end, self.start[c + 1])
+                if begin >= end:
+                    continue
+                for line in range(self.lines()):
+                    sums[line] = total[self.function(c, line)]
+                svmx_weighted_lines(end - begin, self.lines(), &self.coef[begin], self.n_vectors,
+                                    self.row.room + begin - v, sums)
+                for line in range(self.lines()):
+                    total[self.function(c, line)] = sums[line]
+            v = tile_end
+        return 0
 
     cdef int sum_up(self, double *total) noexcept nogil:
         """total[p * 32 + r] = sum of function p over its vectors, in order, for row r of the loaded panel.

@@ -28,9 +28,9 @@ MEGABYTE = 1 << 20
 # All rows are shared if they fit this share of the memory; the rest is for the rows of the solve at hand. With room for
 # some only, the others would be computed in a store that has become too small for them.
 SHARED = 0.85
-# Values that cost more than so many nanoseconds are worth sharing: to gather one costs a third of it. Problems whose
-# values all fit so many bytes are not measured.
-EXPENSIVE_NS = 1.75
+# Values that cost more than so many nanoseconds are worth sharing: to gather one costs a half. Problems whose values
+# all fit so many bytes are not measured.
+EXPENSIVE_NS = 0.7
 SMALL_BYTES = 1 << 19
 # Where all values take no more than this, and solves are not too few for so many rows, all are computed, for a queue.
 # A single solve would not ask for most of them.
@@ -39,6 +39,8 @@ FEW_SOLVES = 3
 # Nonzeros of a row, in the mean: where there are more, rows are computed in blocks on a guess, in no queue.
 CHEAP_ROW = 64
 ROWS_PER_SOLVE = 200
+# Squares of the sizes of all solves together from which on threads pay, each of which does a solve: some milliseconds.
+WORK_FOR_THREADS = 1e7
 # Of a queue; -m may be any number.
 MOST_WORKERS = 1 << 16
 
@@ -62,10 +64,12 @@ class KernelProvider:
     gram : Gram or None               all kernel values, once a queue has needed them
     classes : ClassValues or None     those of pairs of classes, once a queue has needed them
     feature_map : FeatureMap or None       what solver crsvm has instead of kernel rows
-    budget_bytes : float              for the rows of a solve itself
+    budget_bytes : float              for the rows of solves themselves
+    at_once : int                     solves that go on at a time, each with its share of these
     """
 
     __slots__ = (
+        "at_once",
         "budget_bytes",
         "classes",
         "feature_map",
@@ -89,6 +93,7 @@ class KernelProvider:
         self.gram: Gram | None = None
         self.classes: ClassValues | None = None
         self.budget_bytes = param.cache_size * MEGABYTE
+        self.at_once = 1
 
     def prepare(self) -> Kernel:
         """Make the kernel of all the rows, and what is shared."""
@@ -99,6 +104,18 @@ class KernelProvider:
         if self.shared:
             self.budget_bytes -= self.shared.most_bytes
         return whole
+
+    def at_once_of(self, n_solves: int, threads: int) -> int:
+        """How many of so many solves over nearly all rows had better go on at a time, by so many threads; it is made
+        ready for these. With a thread alone it stays ready for what others do meanwhile."""
+        problem, param = self.request[:2]
+        if threads == 1:
+            return 1
+        pays = n_solves * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
+        self.at_once = min(n_solves, threads) if pays else 1
+        if self.at_once > 1 and not self.prepared:
+            self.prepare()
+        return self.at_once
 
     def make_whole(self) -> Kernel:
         """The kernel of all the rows, in the order of the classes if there are any."""
@@ -201,4 +218,5 @@ class KernelProvider:
         """The same of rows of the matrix."""
         whole = self.whole if self.whole and self.prepared else self.prepare()
         members = take_int32(self.number, rows)
-        return self.shared.part(members) if self.shared else whole.part(members), self.budget_bytes
+        share = self.budget_bytes / self.at_once
+        return self.shared.part(members) if self.shared else whole.part(members), share

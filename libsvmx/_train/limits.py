@@ -41,6 +41,9 @@ def limited(observer: Observer, seconds: float) -> Observer:
 
 def control_of(param: Parameter, observer: Observer) -> Control:
     """The Control of one solve. Its time is that of the call; without one, it begins now."""
+    if observer.limits and observer.limits.end:
+        own = control.ThreadControl(param.eps, param.shrinking, param.max_iter, on_progress=observer.mark)
+        return own.of(observer.limits.end)
     return control.Control(*told_of(param, observer))
 
 

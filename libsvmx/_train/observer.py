@@ -52,7 +52,10 @@ class Limits:
     Attributes
     ----------
     deadline : float                     by the clock of ``control.monotonic``, 0 for none
+    end : End or None                    of a thread, what another one tells that asks for it
     """
+
+    end: control.End | None = None
 
     def __init__(self, seconds: float, should_stop: Callable[[], bool]) -> None:
         self.deadline: float = control.monotonic() + seconds if seconds > 0 else 0.0

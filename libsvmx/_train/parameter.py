@@ -138,8 +138,7 @@ class Parameter:
                 raise ParameterError(f"the weight of class {label} must be >= 0, not {weight}", (label,))
         if not 0 <= self.max_iter < 2**63:
             raise ParameterError(f"max_iter must be between 0 and 2^63 - 1, not {self.max_iter}")
-        if not 0 <= self.threads <= MAX_THREADS:
-            raise ParameterError(f"threads must be between 0 and {MAX_THREADS}, not {self.threads}")
+        check_threads(self.threads)
         if self.time_limit < 0:
             raise ParameterError(f"time_limit must be >= 0, not {self.time_limit}")
 
@@ -147,6 +146,13 @@ class Parameter:
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
+
+
+def check_threads(threads: int) -> None:
+    """Raises ParameterError for a number of threads that is not possible; 0 is."""
+    if not 0 <= threads <= MAX_THREADS:
+        raise ParameterError(f"threads must be between 0 and {MAX_THREADS}, not {threads}")
+
 
 CONVERTED: dict[str, Any] = {
     **dict.fromkeys(("gamma", "coef0", "cache_size", "eps", "C", "nu", "p", "time_limit"), float),

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.threads import for_each
+from libsvmx._core.threads import for_each, thread_count
 from libsvmx._kernels.cross import CrossKernel, may_be_approximate
 from libsvmx._train import probability
 from libsvmx._train.checks import check_precomputed_tests
@@ -37,8 +37,8 @@ class _OthersFailed(Exception):
 class Predictor:
     """Predictor(model, threads=1, ask=None): a model's decision functions, ready for many calls.
 
-    Results do not depend on the number of threads. ``ask`` is called between two pieces of work: what it raises ends a
-    call.
+    Results do not depend on the number of threads, 0 as for ``thread_count``. ``ask`` is called between two pieces of
+    work: what it raises ends a call.
     """
 
     def __init__(self, model: Model, threads: int = 1, ask: Callable[[], object] | None = None) -> None:
@@ -79,7 +79,7 @@ class Predictor:
             check_precomputed_tests(self.model, tests, rows)
         n, width = len(rows), len(self.model.offsets)
         values = zeros("d", n * width)
-        n_parts = self.threads if n * self.work_per_row >= WORK_FOR_THREADS else 1
+        n_parts = thread_count(self.threads) if n * self.work_per_row >= WORK_FOR_THREADS else 1
         while len(self.exact) < n_parts:
             self.exact.append(exact_functions(self.model))
             self.signs.append(functions_for_signs(self.model) or self.exact[-1])
@@ -144,9 +144,11 @@ def functions_for_signs(model: Model) -> Functions | None:
     return None
 
 
-def decision_values(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None) -> Buffer:
+def decision_values(
+    model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None, threads: int = 1
+) -> Buffer:
     """Decision values, float64, shape (n_rows * n_functions,), row by row; see ``Predictor.values``."""
-    with predictor_of(model, ask) as predictor:
+    with predictor_of(model, ask, threads) as predictor:
         return predictor.values(tests, rows)
 
 
@@ -156,9 +158,11 @@ def predict(model: Model, tests: CsrMatrix, rows: Buffer) -> tuple[Buffer, Buffe
     return labels_of(model.param, model.class_labels or (), values, len(rows)), values
 
 
-def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None) -> Buffer:
+def predict_labels(
+    model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[], object] | None = None, threads: int = 1
+) -> Buffer:
     """Predictions alone, many times faster; see ``Predictor.labels``."""
-    with predictor_of(model, ask) as predictor:
+    with predictor_of(model, ask, threads) as predictor:
         return predictor.labels(tests, rows)
 
 
@@ -166,7 +170,7 @@ def predict_labels(model: Model, tests: CsrMatrix, rows: Buffer, ask: Callable[[
 def predictor_of(model: Model, ask: Callable[[], object] | None = None, threads: int = 1) -> Iterator[Predictor]:
     """A predictor, kept with the model for the next call: its tables cost more than a row.
 
-    Several threads at once have one each; what was interrupted is not kept.
+    Several callers at once have one each; what was interrupted is not kept.
     """
     try:
         predictor = model.predictors.pop()

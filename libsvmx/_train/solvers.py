@@ -24,4 +24,6 @@ def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: flo
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
-    return param.solver.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
+    solution = param.solver.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
+    control.read_out()
+    return solution

@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 from math import isfinite
 from time import monotonic
 
+from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
@@ -27,6 +28,7 @@ from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs, solves_of, tell_of_classes
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
+from libsvmx._train.side_by_side import side_by_side, threads_of
 from libsvmx._train.solvers import solve
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
@@ -332,6 +334,7 @@ def cross_validate_problem(
     Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out. ``kernels``: of these
     rows, if there were or will be other solves over them. Raises Stopped.
     """
+    observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
     kernels = kernels or shared_kernels(problem, param)
@@ -354,16 +357,43 @@ def each_fold(
     kernels: KernelProvider,
 ) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
-    queue = queue_of_folds(problem, param, len(bounds) - 1, observer, kernels)
+    n = len(bounds) - 1
+    queue = queue_of_folds(problem, param, n, observer, kernels)
     if queue:
         costs_of = partial(class_costs, param=param, observer=observer)
         for fold in solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of):
             yield fold.predicted
         return
-    for begin, end in pairwise(bounds):
-        model = train_all_but(problem, param, order, begin, end, rand, observer, kernels)
+    threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
+
+    def predicted(f: int, observer: Observer) -> Buffer:
+        begin, end = bounds[f : f + 2]
+        part = replace(param, threads=threads_of(f, n, threads))
+        model = train_all_but(problem, part, order, begin, end, rands[f], observer, kernels)
         limits.ask(observer)
-        yield predict_fold(model, problem.take(order[begin:end]), observer)
+        return predict_fold(model, problem.take(order[begin:end]), observer)
+
+    yield from side_by_side(predicted, n, threads, observer)
+
+
+def folds_at_once(
+    problem: Problem, param: Parameter, order: Buffer, bounds: list[int], rand: Rand, kernels: KernelProvider
+) -> tuple[int, list[Rand]]:
+    """How many folds that are not solved by a queue are solved at a time, and for each of them the random numbers as
+    its training finds them. ``kernels`` are made ready for that."""
+    n, threads = len(bounds) - 1, thread_count(param.threads)
+    if param.probability and (problem.sample_weight is not None or not param.svm_type.is_classification):
+        return 1, [rand] * n  # what a training draws is known when it does
+    threads = kernels.at_once_of(n, threads)
+    if not param.probability:
+        return threads, [rand] * n
+    rands = []
+    for begin, end in pairwise(bounds):
+        rands.append(rand.copy())
+        labels, start, _ = folds.group_classes(take_float64(problem.targets, folds.all_but(order, begin, end)))
+        for i, j in combinations(range(len(labels)), 2):
+            folds.plain_folds(start[i + 1] - start[i] + start[j + 1] - start[j], INNER_FOLDS, rand)
+    return threads, rands
 
 
 def shared_kernels(problem: Problem, param: Parameter) -> KernelProvider:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._core.arrays import empty
+from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.interchange import in_shape
 from libsvmx._core.matrix import CsrMatrix
@@ -20,7 +20,7 @@ from libsvmx._core.tables import count_entries, count_stored, write_entries, wri
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
 from libsvmx._train.model import Model, columns_of
-from libsvmx._train.parameter import Parameter, changed
+from libsvmx._train.parameter import Parameter, changed, check_threads
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import default_gamma
 from libsvmx.enums import KernelType
@@ -308,6 +308,13 @@ def weights_of(sample_weight: Any, n_rows: int) -> Buffer | None:
     return None if (weights == 1).all() else weights.data
 
 
+def threads_of(threads: Any) -> int:
+    """A number of threads as of ``Parameter``. Raises ParameterError."""
+    number: int = converted("threads", threads, int)
+    check_threads(number)
+    return number
+
+
 def model_of(model: Any) -> Model:
     """A Model as it is. Raises TypeError for anything else, a State too."""
     if not isinstance(model, Model):
@@ -338,28 +345,30 @@ def check_width(columns: int, known: int) -> None:
         )
 
 
-def predict(model: Model, X: Any) -> FloatArray:
+def predict(model: Model, X: Any, *, threads: int = 0) -> FloatArray:
     """Labels, targets, or +1 / -1 of one-class: float64, shape (n,). X as for ``train``.
 
-    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows).
+    With a precomputed kernel X holds K(test row, training row), shape (n, number of training rows). ``threads``: at
+    most so many, as in ``Parameter``; few rows, some milliseconds of work, are left to one.
 
     Raises
     ------
+    ParameterError   a number of threads that is not possible
     DataError        also for an array or SciPy matrix with more columns than ``model.n_features``, unless the model was
         loaded: it does not know how many there were. In a CsrMatrix and in dicts, as LIBSVM has it, further features
         count in the distances of RBF and are ignored by other kernels; columns that are missing are 0.
     """
-    tests = tests_of(model_of(model), X)
-    return np.asarray(prediction.predict_labels(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows))
+    most, tests = threads_of(threads), tests_of(model_of(model), X)
+    return np.asarray(prediction.predict_labels(model, tests, ramp(tests.n_rows), threads=most))
 
 
-def decision_values(model: Model, X: Any) -> FloatArray:
+def decision_values(model: Model, X: Any, *, threads: int = 0) -> FloatArray:
     """Decision values, float64, shape (n, n_functions); pairs of classes in the order (0,1), (0,2), …
 
     Raises
     ------
-    DataError        as ``predict`` does
+    ParameterError, DataError        as ``predict`` does
     """
-    tests = tests_of(model_of(model), X)
-    values = prediction.decision_values(model, tests, Problem(tests, np.zeros(tests.n_rows)).rows)
+    most, tests = threads_of(threads), tests_of(model_of(model), X)
+    values = prediction.decision_values(model, tests, ramp(tests.n_rows), threads=most)
     return np.asarray(values).reshape(tests.n_rows, len(model.offsets))

@@ -125,10 +125,10 @@ class State(state.State):
 
     set_cost.__doc__ = state.State.set_cost.__doc__
 
-    def predict(self, X: Any) -> FloatArray:
-        """As ``libsvmx.predict(state.model, X)``."""
-        return predict(self.model, X)
+    def predict(self, X: Any, *, threads: int = 0) -> FloatArray:
+        """As ``libsvmx.predict(state.model, X, threads=threads)``."""
+        return predict(self.model, X, threads=threads)
 
-    def decision_values(self, X: Any) -> FloatArray:
-        """As ``libsvmx.decision_values(state.model, X)``."""
-        return decision_values(self.model, X)
+    def decision_values(self, X: Any, *, threads: int = 0) -> FloatArray:
+        """As ``libsvmx.decision_values(state.model, X, threads=threads)``."""
+        return decision_values(self.model, X, threads=threads)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import prediction
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import train_state
-from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, tests_of
+from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, tests_of, threads_of
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError
@@ -100,20 +100,20 @@ def train(
         return train_problem(problem, param, rand, told)
 
 
-def predict_probability(model: Model, X: Any) -> tuple[FloatArray, FloatArray]:
+def predict_probability(model: Model, X: Any, *, threads: int = 0) -> tuple[FloatArray, FloatArray]:
     """Labels, shape (n,), and probabilities, shape (n, nr_class), columns as ``model.labels``.
 
-    One-class has columns normal, outlier.
+    One-class has columns normal, outlier. ``threads`` as of ``predict``.
 
     Raises
     ------
-    DataError        also for a model without probability estimates, and for regression
+    ParameterError, DataError        also for a model without probability estimates, and for regression
     """
     if not model_of(model).has_probability or model.param.svm_type.is_regression:
         raise DataError("the model has no class probabilities; train with probability=True")
-    tests = tests_of(model, X)
-    rows = Problem(tests, np.zeros(tests.n_rows)).rows
-    labels, estimates, _ = prediction.predict_probability(model, tests, rows)
+    most, tests = threads_of(threads), tests_of(model, X)
+    with prediction.predictor_of(model, threads=most) as predictor:
+        labels, estimates, _ = prediction.predict_probability(model, tests, ramp(tests.n_rows), predictor)
     return np.asarray(labels), np.asarray(estimates).reshape(tests.n_rows, model.nr_class)
 
 

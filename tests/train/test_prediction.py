@@ -108,8 +108,10 @@ def test_labels_and_values_are_libsvms(name, kind, svm_type, tmp_path):
     predictor = Predictor(model)
     assert list(predictor.labels(tests, rows)) == labels
     assert list(predictor.values(tests, rows)) == [v for row in values for v in row]
-    few = filled("i", [3, 1, 4, 1, 5])
-    assert list(predictor.labels(tests, few)) == [labels[i] for i in few]
+    # few rows: by a panel first, then one by one
+    for few in ([3, 1, 4, 1, 5], [2], [6, 5, 3], list(range(10)), list(range(8))):
+        assert list(predictor.labels(tests, filled("i", few))) == [labels[i] for i in few]
+        assert list(predictor.values(tests, filled("i", few))) == [v for i in few for v in values[i]]
 
 
 @pytest.mark.parametrize("factor", [1e-170, 1e-9, 1.0, 1e5, 1e120])
@@ -178,11 +180,13 @@ def test_threads_change_nothing(name, kind, monkeypatch):
     for n in (0, 1, 2, 5, len(problem)):
         rows = problem.rows[:n]
         labels, values = [], []
-        for threads in (1, 2, 3, 7):
-            predictor = Predictor(model, threads)
-            for _ in range(2):
-                labels.append(bytes(predictor.labels(matrix, rows)))
-                values.append(bytes(predictor.values(matrix, rows)))
+        kept = Predictor(model)
+        for threads in (1, 2, 3, 7, 0):
+            kept.threads = threads
+            for predictor in (kept, Predictor(model, threads)):
+                for _ in range(2):
+                    labels.append(bytes(predictor.labels(matrix, rows)))
+                    values.append(bytes(predictor.values(matrix, rows)))
         assert len(set(labels)) == len(set(values)) == 1
 
 

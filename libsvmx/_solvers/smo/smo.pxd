@@ -23,7 +23,7 @@ cdef class Smo(Positions):
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V
     cdef GBar G_bar             # LIBSVM's, in scores: -sum_{alpha_j = C_j} beta_j K_j, by kernel row
-    cdef double[::1] lanes      # scratch of the selections
+    cdef float[::1] tops           # of svmx_partner
     cdef int32_t[::1] shrunk    # scratch: positions
     cdef DeferredUpdates missed # of shrunk positions
     @staticmethod

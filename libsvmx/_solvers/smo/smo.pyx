@@ -22,8 +22,8 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.smo_steps cimport (SVMX_LANES, SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_partner,
-                                      svmx_max_violator, svmx_update_max_violator)
+from libsvmx._core.smo_steps cimport (SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing, svmx_partner,
+                                      svmx_update_max_violator)
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._kernels.rowstore cimport RowStore
@@ -87,7 +87,7 @@ cdef class Smo(Positions):
         """Memory for problems of at most so many variables and groups."""
         self.hold(m, groups)
         self.shrunk = zeros("i", m)
-        self.lanes = zeros("d", (m // SVMX_SPAN + 1) * SVMX_LANES)
+        self.tops = zeros("f", m // SVMX_SPAN + 1)
         self.missed = DeferredUpdates()
         return 0
 
@@ -154,19 +154,19 @@ cdef class Smo(Positions):
         cdef int g
         cdef Py_ssize_t violator[2]
         cdef Py_ssize_t partner = -1, candidate
-        cdef double Vmax, least, best = -HUGE_VAL, gain, gap = -HUGE_VAL
-        cdef const float *K
+        cdef double best = -HUGE_VAL, gain, gap = -HUGE_VAL, gap_of_group
+        cdef svmx_pairing pair
+        pair.V, pair.QD, pair.unit = &self.V[0], &self.QD[0], self.unit_diagonal
         for g in range(self.groups):
             if g == 0 and self.max_violator >= -1:
-                violator[g], Vmax = self.max_violator, self.max_score
+                violator[g], pair.Vmax = self.max_violator, self.max_score
             else:
-                violator[g] = svmx_max_violator(self.active_size, &self.V[0], &self.up[g, 0], &self.lanes[0], &Vmax)
+                violator[g] = svmx_max_violator(self.active_size, &self.V[0], &self.up[g, 0], &pair.Vmax)
             if violator[g] < 0:
                 continue
-            K = self.row(violator[g])
-            candidate = svmx_partner(self.active_size, &self.V[0], &self.low[g, 0], &self.QD[0], K, Vmax,
-                                     self.QD[violator[g]], self.unit_diagonal, &self.lanes[0], &gain, &least)
-            gap = max(gap, Vmax - least)
+            pair.low, pair.K, pair.QD_i = &self.low[g, 0], self.row(violator[g]), self.QD[violator[g]]
+            candidate = svmx_partner(&pair, self.active_size, self.control.eps, &self.tops[0], &gain, &gap_of_group)
+            gap = max(gap, gap_of_group)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate
                 i[0] = violator[g]
@@ -266,7 +266,7 @@ cdef class Smo(Positions):
         self.update_status(i)
         self.update_status(j)
         self.max_violator = svmx_update_max_violator(self.active_size, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
-                                   self.y[j] * (new_j - old_j), &self.up[0, 0], &self.lanes[0], &self.max_score)
+                                                     self.y[j] * (new_j - old_j), &self.up[0, 0], &self.max_score)
         if self.control.shrinking:
             self.update_G_bar(i, was_upper_i)
             self.update_G_bar(j, was_upper_j)

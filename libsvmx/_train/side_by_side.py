@@ -1,0 +1,165 @@
+"""Solves of one call that need nothing of each other, by several threads.
+
+    for result in side_by_side(solve, n, threads, observer): ...      solve(k, observer) for k = 0, 1, … n - 1
+
+Results come in this order, and so does what the observer is told: each solve tells a Recording, whose notes are read
+out by the caller's thread before the result is handed on. That thread only waits meanwhile: it lets signals in, looks
+at the clock and asks the observer, all for the others.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import count
+
+from libsvmx._core.records import NamedTuple
+from libsvmx._solvers.control import End
+from libsvmx._train import limits
+from libsvmx._train.observer import Forwarding, Limits, Observer, hears
+from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SolveStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeVar
+
+    Result = TypeVar("Result")
+
+# Seconds between two questions of the thread that waits.
+PATIENCE = 0.02
+# What a solve tells: all of an observer but that it is asked whether to stop.
+TOLD = tuple(name for name in Forwarding.passed_on if name not in ("limits", "should_stop"))
+
+
+def threads_of(k: int, n: int, threads: int) -> int:
+    """How many threads the k-th of n solves gets: 1, but where the last ones leave some idle."""
+    left_over = n % threads
+    return threads // left_over if left_over and k >= n - left_over else 1
+
+
+def side_by_side(
+    solve: Callable[[int, Observer], Result], n: int, threads: int, observer: Observer
+) -> Iterator[Result]:
+    """The results in their order. What a solve raises is raised instead of its result, and ends the others.
+
+    ``threads`` may be 1: then each solve begins when it is asked for, and tells the observer itself.
+    """
+    crew = Crew(solve, n, limits.limited(observer, 0.0)) if threads > 1 and n > 1 else None
+    if crew is not None and crew.start(min(threads, n)):
+        yield from crew.results()
+        return
+    for k in range(n):
+        yield solve(k, observer)
+
+
+class Finished(NamedTuple):
+    """A solve: what came of it, or what it raised, and what there is to tell."""
+
+    result: Any
+    error: BaseException | None
+    recording: Recording
+
+
+class Crew:
+    """Crew(solve, n, observer): the threads. They draw the numbers of solves in their order.
+
+    Attributes
+    ----------
+    end : End        of all solves, as the call has come to its own, or nobody waits for results any more
+    """
+
+    def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer) -> None:
+        from threading import Semaphore  # not worth its time at start-up
+
+        self.solve, self.n, self.observer = solve, n, observer
+        self.numbers = count()
+        self.finished: dict[int, Finished] = {}
+        self.news = Semaphore(0)
+        self.end = End()
+        self.over = False
+        self.helpers: list[Any] = []
+
+    def start(self, threads: int) -> bool:
+        """Whether there is a thread at all."""
+        from threading import Thread
+
+        for _ in range(threads):
+            helper = Thread(target=self.work)
+            try:
+                helper.start()
+            except RuntimeError:  # the system gives no more: those there are will do
+                break
+            self.helpers.append(helper)
+        return bool(self.helpers)
+
+    def work(self) -> None:
+        while not self.over and (k := next(self.numbers)) < self.n:
+            recording, result, error = Recording(self.observer, CrewLimits(self.end)), None, None
+            try:
+                result = self.solve(k, recording)
+            except BaseException as raised:
+                error = raised
+            self.finished[k] = Finished(result, error, recording)
+            self.news.release()
+
+    def results(self) -> Iterator[Any]:
+        """As of ``side_by_side``."""
+        try:
+            for k in range(self.n):
+                while k not in self.finished:
+                    self.look()
+                    self.news.acquire(timeout=PATIENCE)
+                result, error, recording = self.finished.pop(k)
+                recording.read_out(self.observer)
+                if error is not None:
+                    raise error
+                yield result
+        finally:
+            self.over = True
+            self.end.come(SolveStatus.INTERRUPTED)
+            for helper in self.helpers:
+                helper.join()
+            self.helpers.clear()
+
+    def look(self) -> None:
+        """Ask whether the call has come to its end, for all of them."""
+        status = limits.look(self.observer)
+        if status is not None and self.end.status is None:
+            self.end.come(status)
+
+
+class CrewLimits(Limits):
+    """CrewLimits(end): those of the call, as a thread of the crew sees them."""
+
+    def __init__(self, end: End) -> None:
+        self.end: End = end
+        self.deadline = 0.0
+
+    def should_stop(self) -> bool:
+        return self.end.status is not None
+
+    def look(self) -> SolveStatus | None:
+        return self.end.status
+
+
+class Recording(Observer):
+    """Recording(observer, limits): notes what ``observer`` would hear, to be told later."""
+
+    def __init__(self, observer: Observer, limits: Limits) -> None:
+        self.limits = limits
+        self.notes: list[tuple[str, tuple[Any, ...]]] = []
+        for name in TOLD:
+            if hears(observer, name):
+                setattr(self, name, partial(self.note, name))
+
+    def should_stop(self) -> bool:
+        assert self.limits is not None
+        return self.limits.should_stop()
+
+    def note(self, name: str, *what: Any) -> None:
+        self.notes.append((name, what))
+
+    def read_out(self, observer: Observer) -> None:
+        """Tell all of it."""
+        for name, what in self.notes:
+            getattr(observer, name)(*what)
