@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
-from libsvmx._core.memory import load_blas
 from libsvmx._core.stopping import LetSignalsIn
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx._train.limits import control_of
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
@@ -16,6 +14,7 @@ from libsvmx.enums import KernelType
 if TYPE_CHECKING:
     from libsvmx._kernels.class_values import ClassValues
     from libsvmx._kernels.gram import Gram, KernelValues
+    from libsvmx._kernels.sharedrows import SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
@@ -110,8 +109,10 @@ class KernelProvider:
 
     def at_once_of(self, n_solves: int, threads: int) -> int:
         """How many of so many solves over nearly all rows had better go on at a time, by so many threads; it is made
-        ready for these."""
+        ready for these. With a thread alone it stays ready for what others do meanwhile."""
         problem, param = self.request[:2]
+        if threads == 1:
+            return 1
         pays = n_solves * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
         self.at_once = min(n_solves, threads) if pays else 1
         if self.at_once > 1 and not self.prepared:
@@ -196,6 +197,10 @@ class KernelProvider:
         """Shared rows, if values are expensive and all of them fit, or all of those of rows of the same class."""
         if whole.kind == KernelType.PRECOMPUTED or whole.binary:
             return None
+        if not repeated and len(starts) <= 3:  # a single solve
+            return None
+        from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+
         choices = []
         if repeated:  # of two classes, no pair leaves out one
             choices.append((starts if len(starts) > 3 else [0, whole.n], True))
@@ -211,6 +216,8 @@ class KernelProvider:
     def features(self, observer: Observer, control: Control) -> FeatureMap:
         """Explicit features of all the rows, made with the first solve that asks for them, ``control`` is its own."""
         if self.feature_map is None:
+            from libsvmx._core.memory import load_blas
+
             load_blas()
             from libsvmx._train.feature_map import FeatureMap  # NumPy and SciPy, which the exact solver starts without
 

@@ -24,7 +24,9 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.side_by_side import threads_of
 from libsvmx._train.training import cross_validate_problem, default_gamma
+from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
 from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import StoppedEarly
 from libsvmx.io.transcript import TrainingReport
 
 
@@ -206,22 +208,97 @@ def test_several_classes_and_weights(weights, by_threads):
         assert validated(problem, param, threads=3, **options) == validated(problem, param, threads=1, **options)
 
 
-@pytest.mark.parametrize("seeder", ["none"])
+def dense_rows(matrix):
+    X = np.zeros((matrix.n_rows, matrix.max_index + 1))
+    for i in range(matrix.n_rows):
+        for k, value in matrix.row(i):
+            X[i, k] = value
+    return X
+
+
+SEEDERS = ["none", "near", "sir", "mir", "avg", "top", "ato", "path"]
+
+
+@pytest.mark.parametrize("seeder", SEEDERS)
 def test_reports_and_decision_values_do_not_depend_on_threads(seeder, problem, by_threads):
     whole, param = problem
-    X = np.zeros((len(whole), whole.matrix.max_index + 1))
-    for i in range(len(whole)):
-        for k in range(whole.matrix.indptr[i], whole.matrix.indptr[i + 1]):
-            X[i, whole.matrix.indices[k]] = whole.matrix.values[k]
+    X = dense_rows(whole.matrix)
 
     def found(threads):
         result = libsvmx.cross_validate(
-            X, list(whole.targets), 6, seeder=seeder, C=4.0, gamma=param.gamma, threads=threads
+            X,
+            list(whole.targets),
+            6,
+            seeder=seeder,
+            scheme="" if seeder == "none" else "star",
+            C=4.0,
+            gamma=param.gamma,
+            threads=threads,
         )
         reports = [(fold.iterations, fold.objective, fold.n_sv) for fold in result.folds]
         return result.predictions.tobytes(), np.asarray(result.decision_values).tobytes(), reports
 
     assert found(1) == found(2) == found(8)
+    assert by_threads == [2, 6]
+
+
+LEFT_OUT = [
+    ("heart_scale", {"C": 4.0}),
+    ("heart_scale", {"C": 1000.0, "gamma": 2.0}),
+    ("wine.scale", {"C": 2.0}),
+    ("pyrim", {"svm_type": 3}),
+    ("pyrim", {"svm_type": 4}),
+    ("heart_scale", {"svm_type": 1, "nu": 0.3}),
+    ("heart_scale", {"svm_type": 2}),
+]
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("seeder", ["auto", "near", "path"])
+@pytest.mark.parametrize(("name", "options"), LEFT_OUT)
+def test_rows_left_out_do_not_depend_on_threads(name, options, seeder, exact, by_threads, monkeypatch):
+    matrix, targets = data.load(name)
+    problem, param = Problem(matrix, filled("d", targets)), default_gamma(Parameter(**options), matrix.max_index)
+    if (exact and not replaces_n_folds(param)) or (seeder == "path" and options.get("svm_type") in (1, 4)):
+        pytest.skip("has none")
+
+    def found(threads):
+        parts = []
+        report = TrainingReport(parts.append)
+        own = replace(param, threads=threads)
+        result = leave_one_out(problem, own, Rand(1), report, seeder=seeder, with_values=not exact, exact=exact)
+        reports = [(fold.iterations, fold.objective, fold.n_sv) for fold in result.folds]
+        return (
+            bytes(result.predicted),
+            bytes(result.values),
+            bytes(result.retrained),
+            result.known_wrong,
+            reports,
+            parts,
+        )
+
+    assert found(1) == found(2) == found(8)
+    assert by_threads == [2, 8]
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, problem, by_threads):
+    class Ends(Observer):
+        done = 0
+
+        def counted(self, what, done, total):
+            self.done = done
+
+        def should_stop(self):
+            return self.done >= 20
+
+    whole, param = problem
+    observer = Ends()
+    with pytest.raises(StoppedEarly) as stopped:
+        leave_one_out(whole, replace(param, threads=threads), Rand(1), observer, seeder="near")
+    predicted = stopped.value.partial.predicted
+    known = [k for k in range(len(whole)) if predicted[k] == predicted[k]]
+    assert known == list(range(observer.done)) and 20 <= len(known) < len(whole)
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.buffers import not_done, zeros
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
+    Predictions = tuple[Buffer, Buffer, Buffer | None, Sequence[int] | None]
 
 # What each fold leaves for a larger C.
 FoldWarmStarts = list[WarmStarts]
@@ -132,18 +134,32 @@ def cross_validate(
         else:
             part = counting_part(problem, param, observer)
             problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
-            seeded(results, problem, part, problem_folds, seeding, warm_starts, left, with_values)
+            if seeding.scheme == "star" and warm_starts is None:
+                results.full = problem_folds.train_full()
+            # in a chain each fold needs the one before
+            n = len(bounds) - 1 if seeding.scheme == "star" else 1
+            crew = problem_folds.of_threads(kernels.at_once_of(n, thread_count(param.threads)))
+            seeded(results, problem, part, crew, seeding, warm_starts, left, with_values)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
     return results.result(seeding, left)
 
 
+class SeededFold(NamedTuple):
+    """A fold: of the rows that are predicted, the predictions, decision values and the classes these are of, and the
+    same of rows that take no part in any fold, if there are any; how it was solved, and what it leaves."""
+
+    predictions: list[Predictions]
+    report: FoldReport
+    left: WarmStarts | None
+
+
 def seeded(
     results: Results,
     problem: Problem,
     part: CountingPart | None,
-    problem_folds: ProblemFolds,
+    crew: list[ProblemFolds],
     seeding: Seeding,
     warm_starts: FoldWarmStarts | None,
     left: FoldWarmStarts | None,
@@ -151,12 +167,22 @@ def seeded(
 ) -> None:
     """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
 
-    ``problem_folds`` are of ``part``, if there is one; its model predicts the other rows.
+    ``crew`` has folds for each thread, which are of ``part``, if there is one; its model predicts the other rows.
     """
-    if seeding.scheme == "star" and warm_starts is None:
-        results.full = problem_folds.train_full()
-    for f, (begin, end) in enumerate(pairwise(results.bounds)):
-        ask(results.observer)
+    threads = len(crew)
+
+    def solved(f: int, observer: Observer) -> SeededFold:
+        ask(observer)
+        problem_folds = crew.pop()
+        try:
+            if threads > 1:
+                problem_folds.begin(observer)
+            return seeded_fold(f, problem_folds, observer)
+        finally:
+            crew.append(problem_folds)
+
+    def seeded_fold(f: int, problem_folds: ProblemFolds, observer: Observer) -> SeededFold:
+        begin, end = results.bounds[f : f + 2]
         rest, held_out = folds.all_but(results.order, begin, end), results.order[begin:end]
         rows, others = held_out, None
         if part:
@@ -165,13 +191,20 @@ def seeded(
             if not len(rest):
                 raise nothing_counts(problem.sample_weight)
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
-        predicted, values = problem_folds.predict(rest, held_out, with_values)
+        predictions: list[Predictions] = [
+            (rows, *problem_folds.predict(rest, held_out, with_values), problem_folds.labels)
+        ]
         if others is not None and len(others):
             model, out = problem_folds.model_of(rest), problem.take(others)
-            results.put(others, *predicted_by(model, out, results.observer), model.class_labels)
-        results.add(rows, predicted, values, report, problem_folds.labels)
-        if left is not None:
-            left.append(problem_folds.for_larger_C())
+            predictions.append((others, *predicted_by(model, out, observer), model.class_labels))
+        return SeededFold(predictions, report, None if left is None else problem_folds.for_larger_C())
+
+    for fold in side_by_side(solved, len(results.bounds) - 1, threads, results.observer):
+        for predictions in reversed(fold.predictions):
+            results.put(*predictions)
+        results.count(fold.report)
+        if left is not None and fold.left is not None:
+            left.append(fold.left)
 
 
 def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
@@ -261,24 +294,21 @@ class Results:
         self.reports: list[FoldReport] = []
         self.full: FoldReport | None = None
 
-    def add(
-        self,
-        rows: Buffer,
-        predicted: Buffer,
-        values: Buffer | None,
-        report: FoldReport,
-        labels: Sequence[int] | None = None,
-    ) -> None:
-        """A fold: predictions and, if they were wanted, decision values of the rows held out.
+    def add(self, rows: Buffer, predicted: Buffer, values: Buffer | None, report: FoldReport) -> None:
+        """A fold: predictions and, if they were wanted, decision values of the rows held out."""
+        self.put(rows, predicted, values)
+        self.count(report)
 
-        ``labels``: the classes whose pairs the decision values are of, if not all of them in their order.
-        """
-        self.put(rows, predicted, values, labels)
+    def count(self, report: FoldReport) -> None:
+        """A fold, all of whose predictions are there."""
         self.reports.append(report)
         self.observer.counted("fold", len(self.reports), len(self.bounds) - 1)
 
     def put(self, rows: Buffer, predicted: Buffer, values: Buffer | None, labels: Sequence[int] | None = None) -> None:
-        """Predictions and decision values of rows. Arguments as of ``add``."""
+        """Predictions and, if they were wanted, decision values of rows.
+
+        ``labels``: the classes whose pairs the decision values are of, if not all of them in their order.
+        """
         width = self.width
         if values is not None:
             values = by_pairs(values, len(rows), labels, self.labels)

@@ -6,13 +6,16 @@ followed for all rows, and the decision values of the rows held out are there wh
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 from libsvmx._train.limits import control_of
@@ -110,9 +113,23 @@ class DualFolds:
         self.kernel, self.budget_bytes, self.param, self.targets = kernel, budget_bytes, param, targets
         self.observer, self.sample_weight = observer, sample_weight
         self.problem = build_dual(param, targets, Cp, Cn, sample_weight)
-        self.starts = FoldStarts(kernel, self.problem, param, targets, Cp, Cn, sample_weight)
+        self.starts = FoldStarts(kernel, self.problem, param, targets, (Cp, Cn), sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
+
+    def of_thread(self, at_once: int) -> DualFolds:
+        """As ``ProblemFolds.of_thread``."""
+        other = copy(self)
+        other.param = replace(self.param, threads=1)
+        other.kernel = self.kernel.part(ramp(self.kernel.n))
+        other.budget_bytes = self.budget_bytes / at_once
+        other.starts = self.starts.over(other.kernel)
+        other.__dict__.pop("removal", None)
+        return other
+
+    def begin(self, observer: Observer) -> None:
+        """As ``ProblemFolds.begin``."""
+        self.observer, self.last = observer, None
 
     def train_full(self) -> SolvedFold:
         """The optimum over all rows, from nothing. Raises Stopped."""

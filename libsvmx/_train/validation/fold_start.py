@@ -52,14 +52,14 @@ class Start(NamedTuple):
 
 
 class FoldStarts:
-    """FoldStarts(kernel, full, param, targets, Cp, Cn, sample_weight=None)
+    """FoldStarts(kernel, full, param, targets, costs, sample_weight=None)
 
     Parameters
     ----------
     kernel : Kernel                             over the l rows of the problem
     full : DualProblem                          over all of them
     targets : buffer of float64, shape (l,)
-    Cp, Cn : float                              upper bounds of the two classes, C-SVC only
+    costs : (float, float)                      upper bounds of the two classes, C-SVC only
     sample_weight : buffer of float64, shape (l,), or None
 
     ``fold`` below is the problem with the box of a fold, ``control`` what its start and its solve ask: Stopped ends the
@@ -72,13 +72,16 @@ class FoldStarts:
         full: DualProblem,
         param: Parameter,
         targets: Buffer,
-        Cp: float,
-        Cn: float,
+        costs: tuple[float, float],
         sample_weight: Buffer | None = None,
     ) -> None:
-        self.kernel, self.full, self.param, self.targets, self.costs = kernel, full, param, targets, (Cp, Cn)
+        self.kernel, self.full, self.param, self.targets, self.costs = kernel, full, param, targets, costs
         self.sample_weight = sample_weight
         self.pool = ThreadPool(1)
+
+    def over(self, kernel: Kernel) -> FoldStarts:
+        """The same over another kernel of these rows."""
+        return FoldStarts(kernel, self.full, self.param, self.targets, self.costs, self.sample_weight)
 
     @cached_property
     def every_row(self) -> Targets:

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import inverse, ramp, take_int32
 from libsvmx._core.buffers import filled, not_done, zeros
-from libsvmx._core.records import replace
+from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.limits import ask, limited
+from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
@@ -29,6 +31,8 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from libsvmx._core.rand import Rand
     from libsvmx._train.counting import CountingPart
     from libsvmx._train.kernel_provider import KernelProvider
@@ -42,6 +46,9 @@ if TYPE_CHECKING:
 # along LIBSVM's path where its answer is wanted. So is what is nearer than the interval is wide in which rho is free to
 # lie if no row is within its bounds.
 DOUBT = 20.0
+# Rows that a thread leaves out before it tells of them; fewer, so that no thread waits long for the others at the end.
+MOST_ROWS = 16
+BATCHES_PER_THREAD = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,24 +120,31 @@ def leave_one_out(
     if len(rows) < 2:
         raise DataError("leave-one-out needs at least 2 rows whose weight is not 0")
 
-    def libsvms(row: int) -> float:
+    def libsvms(row: int, param: Parameter, observer: Observer) -> float:
         return libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
 
     found: Rows | None = None
     try:
         problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
-        full = problem_folds.train_full()
-        found = Rows(problem_folds, param, own_order, full)
-        for at, row in enumerate(rows):
-            ask(observer)
-            predicted = found.without(at, seeding, with_values)
-            found.add(at, libsvms(row) if exact and found.is_doubtful(at) else predicted)
-            observer.counted("row", at + 1, len(rows))
+        found = Rows(problem_folds, param, own_order, problem_folds.train_full())
+        threads = kernels.at_once_of(len(rows), thread_count(param.threads))
+
+        def without(own: ProblemFolds, at: int, observer: Observer) -> LeftOut:
+            assert found is not None
+            one = found.without(own, at, seeding, with_values, observer)
+            if exact and is_doubtful(one.values, own.rho_widths(), param.eps):
+                return one._replace(predicted=libsvms(rows[at], own.param, observer))
+            return one
+
+        for one in each_left_out(without, problem_folds, len(rows), threads, observer):
+            found.add(one)
+            observer.counted("row", found.done, len(rows))
+        problem_folds.begin(observer)
         whole = of_whole(found, part, problem)
         if part and exact:
             for row in part.split(ramp(n))[2]:
                 if found.is_doubtful_for_any(whole, row):
-                    whole.predicted[row] = libsvms(row)
+                    whole.predicted[row] = libsvms(row, param, observer)
     except Stopped as stop:
         done = f"leave-one-out has no result; {found.done if found else 0} of {len(rows)} rows are done"
         raise StoppedEarly(stop.status, done, found and of_whole(found, part, problem)) from None
@@ -166,6 +180,44 @@ def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOn
     )
 
 
+class LeftOut(NamedTuple):
+    """A row that was left out: its prediction and decision values, and how the rest was solved again, if it was."""
+
+    predicted: float
+    values: Buffer
+    known_wrong: bool
+    report: FoldReport | None
+
+
+def each_left_out(
+    without: Callable[[ProblemFolds, int, Observer], LeftOut],
+    problem_folds: ProblemFolds,
+    n: int,
+    threads: int,
+    observer: Observer,
+) -> Iterator[LeftOut]:
+    """``without(folds, row, observer)`` of the rows 0, 1, … n - 1, some at a time by each thread. Raises Stopped."""
+    crew = problem_folds.of_threads(threads)
+    size = max(1, min(MOST_ROWS, n // (BATCHES_PER_THREAD * threads))) if threads > 1 else 1
+
+    def batch(b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:
+        own, done = crew.pop(), []  # there is one for each thread
+        try:
+            for row in range(b * size, min(n, (b + 1) * size)):
+                ask(observer)
+                done.append(without(own, row, observer))
+        except Stopped as stop:
+            return done, stop
+        finally:
+            crew.append(own)
+        return done, None
+
+    for done, stop in side_by_side(batch, (n + size - 1) // size, threads, observer):
+        yield from done
+        if stop is not None:
+            raise stop
+
+
 class Rows:
     """Rows(problem_folds, param, order, full): the folds of one row each, around the optimum over all rows; all count.
 
@@ -189,24 +241,22 @@ class Rows:
         """The decision values of a row."""
         return self.values[row * self.width : (row + 1) * self.width]
 
-    def without(self, row: int, seeding: Seeding, with_values: bool) -> float:
-        """The prediction of a row by a training without it. Raises Stopped."""
-        own, pairs, stands = self.own(row), self.pairs, optimum_may_stand(self.param)
+    def without(
+        self, folds: ProblemFolds, row: int, seeding: Seeding, with_values: bool, observer: Observer
+    ) -> LeftOut:
+        """A row by a training without it, which ``folds`` make, of the thread. Raises Stopped."""
+        folds.begin(observer)
+        own, pairs, stands = filled("d", self.own(row)), self.pairs, optimum_may_stand(self.param)
         ranking = self.classes.without(row) if self.classes else []
         wrong = len(ranking) == 2 and not with_values and pairs and (own[0] > 0) != (pairs.class_of[row] == 0)
+        known_wrong, report = False, None
         if stands and wrong:
-            self.known_wrong += not self.problem_folds.is_unused(row)
-        elif not (stands and self.problem_folds.is_unused(row)):
-            report, changed = self.problem_folds.leave_out(row, seeding)
-            self.reports.append(report)
-            self.retrained.append(row)
+            known_wrong = not folds.is_unused(row)
+        elif not (stands and folds.is_unused(row)):
+            report, changed = folds.leave_out(row, seeding)
             for at, value in changed.items():
                 own[at] = value
-        return self.problem_folds.prediction(row, own, ranking)
-
-    def is_doubtful(self, row: int) -> bool:
-        """Whether two optima to eps might disagree on the label of the row that was left out last."""
-        return is_doubtful(self.own(row), self.problem_folds.rho_widths(), self.param.eps)
+        return LeftOut(folds.prediction(row, own, ranking), own, known_wrong, report)
 
     def is_doubtful_for_any(self, whole: LeftOneOut, row: int) -> bool:
         """The same of a row of the whole that does not count."""
@@ -215,10 +265,16 @@ class Rows:
         widest = max(self.problem_folds.rho_widths(), default=0.0)
         return is_doubtful(own, [widest] * len(own), self.param.eps)
 
-    def add(self, row: int, predicted: float) -> None:
-        """The prediction of the next row."""
-        self.predicted[row] = predicted
-        self.done = row + 1
+    def add(self, one: LeftOut) -> None:
+        """The next row."""
+        row = self.done
+        self.own(row)[:] = one.values
+        self.predicted[row] = one.predicted
+        self.known_wrong += one.known_wrong
+        if one.report is not None:
+            self.retrained.append(row)
+            self.reports.append(one.report)
+        self.done += 1
 
     def result(self) -> LeftOneOut:
         """All of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from itertools import combinations
 from math import nan
@@ -21,6 +22,7 @@ from libsvmx._train.validation.single_folds import SingleFolds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
@@ -81,6 +83,17 @@ class PairFolds(ProblemFolds):
                 self.pairs[i, j] = DualFolds(
                     *kernels.of(pair), param, pair.targets, costs[i], costs[j], observer, pair.sample_weight
                 )
+
+    def of_thread(self, at_once: int) -> Self:
+        other = copy(self)
+        other.param = replace(self.param, threads=1)
+        other.pairs = {pair: own.of_thread(at_once) for pair, own in self.pairs.items()}
+        return other
+
+    def begin(self, observer: Observer) -> None:
+        self.ask = partial(ask, observer)
+        for pair in self.pairs.values():
+            pair.begin(observer)
 
     def train_full(self) -> FoldReport:
         return joined([pair.train_full() for pair in self.pairs.values()])

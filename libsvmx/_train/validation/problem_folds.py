@@ -10,8 +10,11 @@ from libsvmx._train.validation.fold_start import WarmStart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Self
 
     from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
     from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
@@ -27,10 +30,25 @@ class ProblemFolds(ABC):
 
     Attributes
     ----------
+    param : Parameter
     labels : list of int, or None       the classes whose pairs decision values are of
     """
 
+    param: Parameter
     labels: list[int] | None
+
+    @abstractmethod
+    def of_thread(self, at_once: int) -> Self:
+        """The same folds, for a thread that is one of so many: kernel rows, which share the memory, and ``last`` are
+        its own."""
+
+    def of_threads(self, at_once: int) -> list[Self]:
+        """Those of so many threads: itself if there is but one."""
+        return [self.of_thread(at_once) for _ in range(at_once)] if at_once > 1 else [self]
+
+    @abstractmethod
+    def begin(self, observer: Observer) -> None:
+        """A part of the work that depends on none before it, and whom to tell of it."""
 
     @abstractmethod
     def train_full(self) -> FoldReport:

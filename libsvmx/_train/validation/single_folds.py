@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import replace
 from libsvmx._train.assembly import assemble_single
 from libsvmx._train.validation.dual_folds import DualFolds
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
@@ -27,6 +31,15 @@ class SingleFolds(ProblemFolds):
     def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
         self.problem, self.param, self.labels = problem, param, None
         self.folds = DualFolds(*kernels.of(problem), param, problem.targets, 0.0, 0.0, observer, problem.sample_weight)
+
+    def of_thread(self, at_once: int) -> Self:
+        other = copy(self)
+        other.param = replace(self.param, threads=1)
+        other.folds = self.folds.of_thread(at_once)
+        return other
+
+    def begin(self, observer: Observer) -> None:
+        self.folds.begin(observer)
 
     def train_full(self) -> FoldReport:
         return joined([self.folds.train_full()])
