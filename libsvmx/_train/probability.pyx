@@ -185,7 +185,8 @@ def class_probabilities(decision_values, Py_ssize_t n_rows, int k, prob_a, prob_
         for i in range(k):
             for j in range(i + 1, k):
                 value = sigmoid(dec[row * pairs + pair], A[pair], B[pair])
-                value = min(max(value, MIN_PROBABILITY), 1 - MIN_PROBABILITY)
+                # in this order what is not a number becomes the least, as in LIBSVM
+                value = min(max(MIN_PROBABILITY, value), 1 - MIN_PROBABILITY)
                 r[i, j], r[j, i] = value, 1 - value
                 pair += 1
         if k == 2:

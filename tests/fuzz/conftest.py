@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from support.wild import Wild
 from libsvmx.cli.process import guarded
 
 CASES = int(os.environ.get("LIBSVMX_FUZZ_CASES", "0"))
-NOT_FINITE = re.compile(rb"(?<![A-Za-z_])-?(nan|inf)(?![A-Za-z_])")
 
 
 class Cases:

@@ -1,14 +1,12 @@
 """Where LIBSVM takes what we take, what comes of it is the same: model files, predictions, scaled data."""
 
-import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
-from fuzz.conftest import NOT_FINITE
 from support import oracle
+from support.libsvm_child import NOT_FINITE, decisions, estimates, of_libsvm
 from support.wildfiles import model_bytes, right_data, right_model
 
 import libsvmx
@@ -29,28 +27,6 @@ OPTIONS = {
     "-p": ("0", "0.1"),
     "-w1": ("2", "0.5"),
 }
-
-
-def of_libsvm(work):
-    """What ``work()``, bytes, gives in a child of this process: LIBSVM may crash. None if it does, or gives up."""
-    out, into = os.pipe()
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            os.close(out)
-            os.dup2(os.open("complaints", os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
-            with os.fdopen(into, "wb") as file:
-                file.write(work())
-            code = 0
-        finally:
-            os._exit(code)
-    os.close(into)
-    with os.fdopen(out, "rb") as file:
-        found = file.read()
-    _, status = os.waitpid(child, 0)
-    usable = status == 0 and found and not NOT_FINITE.search(found)
-    return found if usable and b"reaching max" not in Path("complaints").read_bytes() else None
 
 
 def trained(options):
@@ -76,11 +52,6 @@ def test_models(place, cases):
     cases.check(0.5)
 
 
-def decisions(model, rows):
-    labels, values = oracle.predict(model, rows)
-    return np.array([[label, *value] for label, value in zip(labels, values, strict=True)]).tobytes()
-
-
 def test_predictions(place, cases):
     """Models that nobody trained are read as LIBSVM reads them."""
     for wild in cases.each(40):
@@ -97,6 +68,32 @@ def test_predictions(place, cases):
             np.testing.assert_array_equal(labels, found[:, 0])
             np.testing.assert_array_equal(np.asarray(values).reshape(len(labels), -1), found[:, 1:])
     cases.check(0.3)
+
+
+def test_predictions_that_overflow(place, cases):
+    """What is not finite in them is what is not finite in LIBSVM's."""
+    for wild in cases.each(40):
+        header, rows = right_model(wild)
+        content = model_bytes(header, rows)
+        place.put("m", wild.enlarged(content) if wild.random.random() < 0.5 else content)
+        place.put("d", wild.enlarged(right_data(wild)))
+        data = read_data("d")
+        try:
+            model = libsvmx.load_model("m")
+        except libsvmx.FormatError:
+            cases.count(False)
+            continue
+        expected = of_libsvm(lambda: decisions(oracle.load("m"), data.matrix))  # noqa: B023  called at once
+        labels, values = libsvmx.predict(model, data.matrix), libsvmx.decision_values(model, data.matrix)
+        if cases.count(expected is not None):
+            found = np.frombuffer(expected).reshape(len(labels), -1)
+            np.testing.assert_array_equal(labels, found[:, 0])
+            np.testing.assert_array_equal(np.asarray(values).reshape(len(labels), -1), found[:, 1:])
+            if model.param.svm_type.is_classification and model.has_probability:
+                expected = of_libsvm(lambda: estimates(oracle.load("m"), data.matrix))  # noqa: B023
+                found = libsvmx.predict_probability(model, data.matrix)[1]
+                np.testing.assert_array_equal(found.ravel(), np.frombuffer(expected))
+    cases.check(0.2)
 
 
 SCALER = shutil.which("svm-scale")

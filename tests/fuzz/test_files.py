@@ -7,13 +7,14 @@ hours of it. Half of the cases or more are right, or wrong in one thing, so that
 import bz2
 import gzip
 import lzma
-import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fuzz.conftest import NOT_FINITE
+from support import oracle
 from support.gridengine import result_lines
+from support.libsvm_child import NOT_FINITE, decisions, of_libsvm
 from support.wildfiles import near_data, near_model, near_ranges, near_results, near_start, right_data
 
 from libsvmx.cli import gridfile
@@ -46,7 +47,7 @@ def test_training_and_predicting(place, cases):
 
 
 def test_models(place, cases):
-    """A model that is taken predicts finite values."""
+    """A model that is taken predicts finite values, or such as LIBSVM's: kernels overflow at numbers of 1e308."""
     for wild in cases.each(60):
         r = wild.random
         if r.random() < 0.6:
@@ -57,8 +58,10 @@ def test_models(place, cases):
             place.put("m", wild.mutated(model, r.choice([1, 1, 0])))
             place.put("d", rows if r.random() < 0.8 else wild.mutated(rows))
         code, _ = place.call("svmx-predict", *r.choice([[], ["-b", "1"]]), "d", "m", "o")
-        if cases.count(code == 0) and b"e308" not in place.get("m") + place.get("d"):  # LIBSVM's kernels overflow, too
-            assert not NOT_FINITE.search(place.get("o"))
+        if cases.count(code == 0) and NOT_FINITE.search(place.get("o")):
+            theirs = of_libsvm(lambda: decisions(oracle.load("m"), read_data("d").matrix))
+            assert theirs is not None
+            assert not np.isfinite(np.frombuffer(theirs)).all()
     cases.check(0.1)
 
 
@@ -130,9 +133,7 @@ def test_states(place, cases):
         words = ["--state", "s", "--save-state", "s2", *r.choice(changes), "m"]
         if cases.count(place.call("svmx-update", "-q", *words)[0] == 0):
             assert not NOT_FINITE.search(place.get("m"))
-            # with a larger C no digit is left of a bound, and what was kept may not be an optimum that can be followed
-            if float(re.search(rb'"C": ([^,]+)', place.get("s2"))[1]) <= 1e12:
-                assert place.call("svmx-update", "-q", "--state", "s2", "m2")[0] == 0
+            assert place.call("svmx-update", "-q", "--state", "s2", "m2")[0] == 0
     cases.check(0.12)
 
 

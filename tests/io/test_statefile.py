@@ -228,6 +228,20 @@ def test_sums_beyond_the_largest_double(svm_type, tmp_path):
     assert np.abs(restored).max() > 1e307
 
 
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+def test_what_rounding_leaves_of_an_optimum_between_bounds_of_1e21(seed, tmp_path):
+    """Rows of both classes that are equal go to their bounds, and scores are right to 1e5 only."""
+    rng = np.random.default_rng(seed)
+    X = np.vstack([rng.normal(size=(30, 13)), np.zeros((20, 13))])
+    X[33:, 0] = rng.normal(size=17)
+    y = np.hstack([np.ones(30), [1, 0, 0], rng.integers(0, 2, 17)])
+    state = libsvmx.train(X, y, keep_state=True, C=2.0**70, gamma=1 / 13, max_iter=1000)
+    state.save(tmp_path / "state")
+    for each in (state, State.load(tmp_path / "state")):
+        assert 1.0 < each.gap <= 1e-12 * state.param.C * len(y)
+
+
 def test_scores_that_cancel_to_rounding(tmp_path):
     """The same rows in both classes: every score is 0 but for rounding, which another machine does otherwise."""
     rows = [[0.1 * k for k in range(1, 14)], [0.3 * k for k in range(1, 14)]]

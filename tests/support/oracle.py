@@ -67,13 +67,7 @@ class Oracle:
         return predict(self.model, tests)
 
     def predict_probability(self, tests):
-        k = self.model.get_nr_class()
-        labels, estimates = [], []
-        for i in range(tests.n_rows):
-            out = (ctypes.c_double * k)()
-            labels.append(libsvm.svm_predict_probability(self.model, _nodes(tests, i), out))
-            estimates.append(list(out))
-        return labels, estimates
+        return predict_probability(self.model, tests)
 
 
 def load(path):
@@ -90,6 +84,16 @@ def predict(model, tests):
         labels.append(libsvm.svm_predict_values(model, _nodes(tests, i), out))
         values.append(list(out)[:n_functions])
     return labels, values
+
+
+def predict_probability(model, tests):
+    k = model.get_nr_class()
+    labels, estimates = [], []
+    for i in range(tests.n_rows):
+        out = (ctypes.c_double * k)()
+        labels.append(libsvm.svm_predict_probability(model, _nodes(tests, i), out))
+        estimates.append(list(out))
+    return labels, estimates
 
 
 def _nodes(matrix, i):

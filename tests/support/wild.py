@@ -118,6 +118,18 @@ class Wild:
                 found[begin:begin] = found[begin : begin + r.randrange(200)]
         return bytes(found)
 
+    def enlarged(self, content):
+        """The same with some numbers that have a point so large that sums and products of them overflow."""
+        r, found = self.random, bytearray(content)
+        for _ in range(r.choice([1, 1, 2, 4])):
+            places = list(re.finditer(rb"(?<=[ :\t])[-+]?[0-9]*\.[-+0-9.eE]+", bytes(found)))
+            if places:
+                place = r.choice(places)
+                found[place.start() : place.end()] = r.choice(
+                    [b"1e308", b"-1e308", b"1.7976931348623157e308", b"1e200", b"-1e160"]
+                )
+        return bytes(found)
+
     def archive(self, content):
         """(a compressed file, whether it is whole): of up to four streams, cut, damaged, or with something behind."""
         r = self.random

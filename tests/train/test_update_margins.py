@@ -78,3 +78,24 @@ def test_states_are_copied_but_not_pickled():
     for wrong in (lambda: libsvmx.predict(state, X), lambda: libsvmx.save_model("never", state)):
         with pytest.raises(TypeError, match=r"take its \.model"):
             wrong()
+
+
+@pytest.mark.parametrize("kernel", [RBF, LINEAR])
+@pytest.mark.parametrize("way", [(2.0**70, None), (1e15, None), (1e12, 2.0), (1e14, 1.0), (1.0, 1e12)])
+def test_scores_keep_no_rounding_of_bounds_that_are_far_larger(kernel, way):
+    """Rows on their way to a bound of 1e21 move scores by as much, and leave the rounding of that when they stop."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 20))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=80) > 0, 1.0, -1.0)
+    state = libsvmx.train(X[:70], y[:70], keep_state=True, C=1.0, kernel_type=kernel, gamma=0.05)
+    state.set_cost(way[0])
+    for k in range(70, 80, 2):
+        state.add(X[k : k + 2], y[k : k + 2])
+    if way[1] is not None:
+        state.set_cost(way[1])
+    binary = next(iter(state.binaries.values())).state
+    rows = X[np.asarray(binary.tags)]
+    K = rows @ rows.T if kernel == LINEAR else np.exp(-0.05 * ((rows[:, None] - rows) ** 2).sum(2))
+    expected = K @ np.asarray(binary.coefficients)
+    np.testing.assert_allclose(binary.K_beta, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+    assert state.check() < 1e-9

@@ -14,7 +14,8 @@ cdef class Motion:
     cdef readonly int64_t repairs           # paths in the linear term
     # per unit of eta
     cdef double eta
-    cdef double sum_residual                # of sum beta, to come from the margin
+    cdef double wanted                      # of the sum of beta
+    cdef double sum_residual                # the same without what moves: to come from the margin
     cdef double drho
     cdef double speed_outside               # sum |velocity|
     cdef double speed                       # the same with d beta_M
@@ -24,6 +25,7 @@ cdef class Motion:
     cdef double[::1] dlower
     cdef double[::1] dupper
     cdef double[::1] W                      # sum of velocity K, by row
+    cdef double blur                        # bound on the rounding errors of W
     cdef double[::1] dF
     cdef double[::1] final_linear           # the linear term to come to, if it changes; else None
     cdef double[::1] start_beta             # when rows were shrunk
@@ -35,9 +37,12 @@ cdef class Motion:
     cdef double slowest                     # speeds of V below it are rounding
     cdef int reset(self) except -1
     cdef int tick(self, int64_t amount) except -1
+    cdef int needs(self, double amount) except -1
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1
     cdef int stop_moving(self, Py_ssize_t v) except -1
+    cdef int sum_anew(self) except -1
     cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1
+    cdef void round_to(self, Py_ssize_t v, double beta) noexcept
     cdef int direction(self) except -1
     cdef void advance(self, double step) noexcept
     cdef double near_bound(self, Py_ssize_t v) noexcept

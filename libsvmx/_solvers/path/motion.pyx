@@ -27,6 +27,8 @@ cdef double ULP = 2.0 ** -52
 cdef double SHARP = 1e-12
 # The gap that a path has to end with, relative to the scale of V.
 cdef double NO_GAP = 1e-10
+# W is summed anew once its rounding errors may be so many times those of what still moves.
+cdef double STALE = 64.0
 
 
 cdef class Motion:
@@ -60,7 +62,8 @@ cdef class Motion:
             self.dlinear, self.dlower, self.dupper = (zeros("d", s.linear.shape[0]) for _ in range(3))
             self.velocity = zeros("d", s.linear.shape[0])
         s.make_room_in_margin()
-        self.eta = self.sum_residual = self.mass = self.speed_outside = self.typical = 0.0
+        self.eta = self.mass = self.speed_outside = self.typical = self.blur = 0.0
+        self.needs(0.0)
         self.bounds_move, s.active = False, s.n
         for v in range(m):
             self.velocity[v] = self.dlinear[v] = self.dlower[v] = self.dupper[v] = 0.0
@@ -80,6 +83,11 @@ cdef class Motion:
 
     # ---- the moving set ------------------------------------------------------------------------
 
+    cdef int needs(self, double amount) except -1:
+        """The sum of beta is to change by so much; nothing moves yet."""
+        self.wanted = self.sum_residual = amount
+        return 0
+
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1:
         """A variable outside the margin moves from now on."""
         cdef PathState s = self.state
@@ -88,6 +96,7 @@ cdef class Motion:
         if velocity != 0.0:
             svmx_axpy(s.active, velocity, s.row(<int32_t>(v // s.per_row)), &self.W[0])
             self.sum_residual -= velocity
+            self.blur += ULP * s.largest * fabs(velocity)
         return 0
 
     cdef int stop_moving(self, Py_ssize_t v) except -1:
@@ -95,20 +104,43 @@ cdef class Motion:
         cdef PathState s = self.state
         cdef double velocity = self.velocity[v]
         if velocity != 0.0:
+            self.velocity[v] = 0.0
+            self.speed_outside -= fabs(velocity)
+            self.blur += ULP * s.largest * fabs(velocity)
+            if self.blur > STALE * ULP * s.largest * self.speed_outside:
+                return self.sum_anew()
             svmx_axpy(s.active, -velocity, s.row(<int32_t>(v // s.per_row)), &self.W[0])
             self.sum_residual += velocity
-            self.speed_outside -= fabs(velocity)
-            self.velocity[v] = 0.0
+        return 0
+
+    cdef int sum_anew(self) except -1:
+        """Sums over what moves, from nothing: the largest have stopped, and have left their rounding errors."""
+        cdef PathState s = self.state
+        cdef Py_ssize_t v
+        self.sum_residual, self.speed_outside = self.wanted, 0.0
+        self.W[:s.active] = 0.0
+        for v in range(s.per_row * s.active):
+            if self.velocity[v] != 0.0:
+                svmx_axpy(s.active, self.velocity[v], s.row(<int32_t>(v // s.per_row)), &self.W[0])
+                self.sum_residual -= self.velocity[v]
+                self.speed_outside += fabs(self.velocity[v])
+        self.blur = ULP * s.largest * self.speed_outside
         return 0
 
     cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1:
         """A variable comes to rest on a bound, and moves with it."""
         cdef PathState s = self.state
         s.assign(v, AT_UPPER if upper else AT_LOWER)
-        s.beta[v] = s.upper[v] if upper else s.lower[v]
+        self.round_to(v, s.upper[v] if upper else s.lower[v])
         if self.bounds_move:
             self.start_moving(v, self.dupper[v] if upper else self.dlower[v])
         return 0
+
+    cdef void round_to(self, Py_ssize_t v, double beta) noexcept:
+        """What a variable has come to but for rounding; F does not follow."""
+        cdef PathState s = self.state
+        s.drift += s.largest * fabs(s.beta[v] - beta)
+        s.beta[v] = beta
 
     # ---- the straight line ---------------------------------------------------------------------
 
@@ -158,7 +190,7 @@ cdef class Motion:
         svmx_axpy(s.active, step, &self.dF[0], &s.F[0])
         s.rho += step * self.drho
         self.eta += step
-        s.drift += step * ULP * s.largest * self.speed
+        s.drift += step * (ULP * s.largest * self.speed + self.blur)
 
     # ---- what is near --------------------------------------------------------------------------
 

@@ -10,3 +10,5 @@ cdef class Path:
     cdef int set_joining(self, Py_ssize_t n_fresh) except -1
     cdef int move_with_bounds(self, double ratio) except -1
     cdef int restore_sum_at(self, double total) except -1
+    cdef int let_go(self) except -1
+    cdef bint is_near(self, double eps) except -1

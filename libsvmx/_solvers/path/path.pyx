@@ -24,6 +24,11 @@ from libsvmx._solvers.smo.double_smo cimport smo_in_double, restore_sum
 from libsvmx._solvers.path.path_state import PathLost
 
 
+cdef double ULP = 2.0 ** -52
+# Tolerances of a path that the gap of what it has left may take, if F is computed from nothing.
+cdef double NEARLY = 4.0
+
+
 cdef class Path:
     """Path(per_row, budget_bytes): the optimum of no rows, and how it moves.
 
@@ -89,7 +94,7 @@ cdef class Path:
                 s.assign(v, LEAVING)
         self.set_joining(n_fresh)
         s.total = total
-        motion.sum_residual = s.sum_residual()
+        motion.needs(s.sum_residual())
         for v in range(s.per_row * s.n):
             if s.where[v] == LEAVING:
                 motion.start_moving(v, -s.beta[v])
@@ -100,7 +105,8 @@ cdef class Path:
             if s.where[v] == JOINING:
                 motion.fix_at_bound(v, s.upper[v] > 0)
             elif s.where[v] == LEAVING:
-                s.beta[v] = s.lower[v] = s.upper[v] = s.linear[v] = 0.0
+                motion.round_to(v, 0.0)
+                s.lower[v] = s.upper[v] = s.linear[v] = 0.0
         repair(motion)
 
     cdef int begin(self, Control control) except -1:
@@ -142,9 +148,9 @@ cdef class Path:
         s.lower[:m], s.upper[:m] = final_lower, final_upper
         for v in range(m):
             if s.where[v] == AT_LOWER:
-                s.beta[v] = s.lower[v]
+                motion.round_to(v, s.lower[v])
             elif s.where[v] == AT_UPPER:
-                s.beta[v] = s.upper[v]
+                motion.round_to(v, s.upper[v])
         repair(motion)
 
     cdef int move_with_bounds(self, double ratio) except -1:
@@ -153,9 +159,9 @@ cdef class Path:
         cdef Motion motion = self.motion
         cdef Py_ssize_t v, p
         cdef double reach
-        motion.bounds_move, motion.sum_residual = True, s.total
+        motion.bounds_move = True
+        motion.needs(s.sum_residual())  # of rounding: the sum is 0
         for v in range(s.per_row * s.n):
-            motion.sum_residual -= s.beta[v]  # of rounding: the sum is 0
             if s.where[v] != MARGIN and s.beta[v] != 0.0:
                 motion.velocity[v] = (ratio - 1.0) * s.beta[v]
                 motion.sum_residual -= motion.velocity[v]
@@ -165,6 +171,8 @@ cdef class Path:
             s.dbeta[p] = -s.beta[s.member[p]]
         motion.W[:s.n] = s.F[:s.n]
         add_margin_rows(s, &s.dbeta[0] if s.factor.size else NULL, s.n, &motion.W[0])
+        motion.blur = ULP * s.largest * motion.speed_outside
+        s.drift *= 1.0 + fabs(ratio - 1.0)  # F becomes F ratio
         reach = motion.speed_outside
         for p in range(s.n):
             motion.W[p] *= ratio - 1.0
@@ -194,22 +202,44 @@ cdef class Path:
         for v in range(m):
             s.beta[v] = min(max(s.beta[v], s.lower[v]), s.upper[v])
         self.restore_sum_at(total)
-        smo_in_double(s, eps, control)
+        smo_in_double(s, max(eps, motion.tolerance()), control)
         recompute_F(motion, True)
         try:
             refine(motion)
         except PathLost:
-            clear_margin(s)
-            for v in range(m):
-                if s.where[v] != LEAVING:
-                    s.assign_bound(v)
-            s.active = s.n  # the path may have been lost with rows shrunk
+            self.let_go()
             self.restore_sum_at(total)
-            smo_in_double(s, eps, control)
-            set_rho_of_free(motion)
-            s.inexact = True
-            if s.kkt_gap() > eps:
+            smo_in_double(s, max(eps, motion.tolerance()), control)
+            recompute_F(motion, True)
+            if not self.is_near(eps):
                 raise
+
+    def accept(self, beta, double total, double eps, Control control):
+        """``beta`` as it is, where no path leads on from there, if it is as near the optimum as any path or SMO to
+        ``eps`` has left it; returns whether it is. Raises as ``start``, but PathLost."""
+        self.approach(beta, total, control)
+        self.let_go()
+        return self.is_near(eps)
+
+    cdef int let_go(self) except -1:
+        """No margin, all rows."""
+        cdef PathState s = self.state
+        cdef Py_ssize_t v
+        clear_margin(s)
+        for v in range(s.per_row * s.n):
+            if s.where[v] != LEAVING:
+                s.assign_bound(v)
+        s.active = s.n  # the path may have been lost with rows shrunk
+
+    cdef bint is_near(self, double eps) except -1:
+        """Whether beta, at rest with the right F, may stand for an optimum: as near as SMO comes to it, or a path, to
+        which F is right within its tolerance."""
+        cdef PathState s = self.state
+        s.inexact = True
+        self.motion.reset()
+        set_rho_of_free(self.motion)
+        self.motion.reset()  # rho may be its scale
+        return s.kkt_gap() <= eps + NEARLY * self.motion.tolerance()
 
     cdef int restore_sum_at(self, double total) except -1:
         """beta with the sum ``total``, and F of it."""

@@ -69,6 +69,7 @@ cdef int refine(Motion motion) except -1:
         motion.reset()
         if k == 0 or not is_optimal(motion):
             gather_margin(motion)
+            motion.reset()  # exchanges may have brought beta from large bounds to nothing, and scales with it
         recompute_F(motion, s.drift > motion.tolerance())
         set_rho_of_margin(motion)
         if is_optimal(motion):
@@ -88,7 +89,7 @@ cdef int refine_once(Motion motion) except -1:
     cdef double excess
     motion.final_linear = zeros("d", m)
     motion.final_linear[:] = s.linear[:m]
-    motion.sum_residual = s.sum_residual()
+    motion.needs(s.sum_residual())
     for v in range(m):
         excess = s.score(v) + s.rho
         if s.where[v] == LEAVING or (s.where[v] == AT_LOWER and excess < 0) or (s.where[v] == AT_UPPER and excess > 0):

@@ -138,8 +138,9 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
                 raise DataError(f"the scores of {name} are not those of the data")
             path.finish()
         except PathLost:
-            binary.retrained = True
-            path.by_smo(filled("i", []), total, param.eps, transaction.control())
+            if not path.accept(beta.data, total, param.eps, transaction.control()):
+                binary.retrained = True
+                path.by_smo(filled("i", []), total, param.eps, transaction.control())
     return binary
 
 
