@@ -1,6 +1,6 @@
 """The two axes of LIBSVM's problem space, formulation (``-s``) and kernel (``-t``), and how a solve ends."""
 
-from enum import IntEnum, StrEnum
+from libsvmx._core.enumerations import IntEnum, StrEnum
 
 
 class SvmType(IntEnum):

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 OURS = ("libsvmx", "contextlib", "sklearn")
 
 
+class TooLittleMemory(MemoryError):
+    """Known before the work begins. The message says how much is needed, and how much there is."""
+
+
 class ConvergenceWarning(UserWarning):
     """A training ended before its tolerance was reached: the result is feasible, not optimal."""
 

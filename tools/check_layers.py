@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # to the longest name that begins its own.
 LAYERS = {
     "libsvmx": (
-        "enums exceptions _typing _version",
+        "enums exceptions _typing _version _core/contexts _core/enumerations",
         "_core",
         "_kernels",
         "_problem",

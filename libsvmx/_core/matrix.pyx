@@ -10,7 +10,6 @@ from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.interchange import dense_of, row_numbers, scipy_of
 
 
 cdef class CsrMatrix:
@@ -100,9 +99,13 @@ cdef class CsrMatrix:
         return self.n_rows
 
     def __getitem__(self, key):
+        from libsvmx._core.interchange import row_numbers
+
         return self.take(row_numbers(key, self.n_rows))
 
     def __iter__(self):
+        from libsvmx._core.interchange import row_numbers
+
         return (self.take(row_numbers(i, self.n_rows)) for i in range(self.n_rows))
 
     def __eq__(self, other):
@@ -116,15 +119,21 @@ cdef class CsrMatrix:
 
     def toarray(self):
         """All values with zeros between them: ndarray of float64, shape as of the matrix. Raises MemoryError."""
+        from libsvmx._core.interchange import dense_of  # files are read and trained without
+
         return dense_of(self)
 
     def tocsr(self):
         """A scipy.sparse.csr_matrix of float64 with memory of its own."""
+        from libsvmx._core.interchange import scipy_of
+
         return scipy_of(self)
 
     def __array__(self, dtype=None, copy=None):
         if copy is False:
             raise ValueError("a sparse matrix has no dense array to share: np.asarray(X) makes one")
+        from libsvmx._core.interchange import dense_of
+
         dense = dense_of(self)
         return dense if dtype is None else dense.astype(dtype, copy=False)
 

@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+
+from libsvmx._core.contexts import suppress
+from libsvmx.exceptions import TooLittleMemory as TooLittleMemory
 
 MEGABYTE = 1 << 20
 # Address space, measured with NumPy 2 and SciPy 1.15: each library, its working memory at the first product, and of
 # each further thread of its own; a thread of Python that does products, its stack and its part of the heap included.
 LIBRARY, PRODUCT, OWN_THREAD, THREAD = 96, 40, 44, 220
-
-
-class TooLittleMemory(MemoryError):
-    """Known before the work begins. The message says how much is needed, and how much there is."""
 
 
 def require(needed: float, what: str, advice: str) -> None:

@@ -10,6 +10,10 @@
 
 #include "dot_products.h"
 
+#ifdef SVMX_FMV
+#include <immintrin.h>
+#endif
+
 /* 2^r for |r| <= 1/2, the best polynomial of degree 8 for the relative error, 0.86 2^-40. */
 #define C0 0x1.ffffffffff7a3p-1
 #define C1 0x1.62e42fef86160p-1
@@ -22,15 +26,16 @@
 #define C8 0x1.61afcff7d86c7p-20
 #define SHIFTER 0x1.8p52 /* adding it leaves the nearest integer in the low bits */
 #define LOG2_E 0x1.71547652b82fep+0
-/* Below it all floats are 0; above it, infinite. */
-#define LEAST_EXPONENT (-160.0)
+/* Below it all floats are 0, even times the largest ratio, e^202; above it, infinite. */
+#define LEAST_EXPONENT (-1000.0)
 #define MOST_EXPONENT 1000.0
 /* The polynomial, the rounding of t, at most 1000, at each of four steps, of e and of libm's exp:
  * (0.86 2^-40 + 4 ln2 1000 2^-53 + 8 2^-53). */
 #define EXP_ERROR (1.2 * 0x1p-40)
 #define LOG2_OF_LEAST (-EXP_ERROR * 1.4427)
-/* More than so far apart, too many values are in doubt: one in 90. */
-#define MOST_SLACK 0x1p-31
+/* More than so far apart, too many values are in doubt, one in 90; and values that are not 0 are all of them. */
+#define CLOSE_SLACK 0x1p-31
+#define MOST_SLACK 100.0
 
 #if defined(__GNUC__)
 #define SVMX_JOIN(name, bytes) svmx_##name##_##bytes
@@ -52,6 +57,8 @@
 #undef SVMX_BYTES
 #define SVMX_TARGET __attribute__((target("arch=x86-64-v4")))
 #define SVMX_BYTES 64
+/* p 2^k, 0 where that is too small for a double: no exponent needs to be cut off before. */
+#define SVMX_SCALED(p, k) ((SVMX_AT(doubles))_mm512_scalef_pd((__m512d)(p), (__m512d)(k)))
 #include "rbf_loops.h"
 #endif
 
@@ -133,14 +140,16 @@ svmx_targets svmx_rbf_targets(int64_t n_features, const double *panels, const do
 /* With u = 2^-53, s = sq_i + sq_j and n features, LIBSVM's dot product and a fused one, in whatever order, are each
  * within 1.01 n u sum |x_k z_k| <= 0.51 n u s of the true one. So the two values of sq_i + sq_j - 2 d differ by no more
  * than 2.04 n u s, and by 16 u s for the roundings of the sums and factors; times gamma. That is the relative difference
- * of the exponentials, too. */
+ * of the exponentials, too, as long as it is small. Else they differ by a factor of up to e^slack, as where features are not
+ * scaled: nearly all distances are so large there that the value is 0 for all that. */
 int svmx_rbf_source(const svmx_targets *targets, double square, double largest, svmx_source *source)
 {
     const double n = (double)targets->n_features, s = square + largest, gamma = targets->gamma;
     const double slack = gamma * (0x1p-53 * s * (2.1 * n + 16) + 0x1p-1070 * n); /* the last for underflow */
     const double error = EXP_ERROR + 1.01 * slack;
     source->of_square = square * targets->of_square - error * LOG2_E;
-    source->ratio = 1 + 2.01 * error;
+    source->close = slack <= CLOSE_SLACK;
+    source->ratio = source->close ? 1 + 2.01 * error : exp(2.01 * error);
 #if defined(__GNUC__)
     return slack <= MOST_SLACK;
 #else

@@ -18,14 +18,16 @@ typedef struct {
     double gamma, of_square, of_dot;
 } svmx_targets;
 
-/* A row against them: its share of t, less what rounding may add, and by which factor 2^t may then be more. */
+/* A row against them: its share of t, less what rounding may add, and by which factor 2^t may then be more; ``close``: they
+ * are so close that few values are in doubt. Else it is those that are not 0. */
 typedef struct {
     double of_square, ratio;
+    int close;
 } svmx_source;
 
 svmx_targets svmx_rbf_targets(int64_t n_features, const double *panels, const double *squares, double gamma);
 
-/* ``square``: |u|^2; ``largest``: the largest |v|^2. Returns whether few enough values would be in doubt. */
+/* ``square``: |u|^2; ``largest``: the largest |v|^2. Returns 0 if all values would be in doubt. */
 int svmx_rbf_source(const svmx_targets *targets, double square, double largest, svmx_source *source);
 
 /* Most targets of one call of the next two. */

@@ -4,7 +4,7 @@ cdef extern from "rbf.h" nogil:
     ctypedef struct svmx_targets:
         pass
     ctypedef struct svmx_source:
-        pass
+        bint close
     enum:
         SVMX_RBF_TILE
     svmx_targets svmx_rbf_targets(int64_t n_features, const double *panels, const double *squares, double gamma) noexcept

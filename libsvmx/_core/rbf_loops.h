@@ -11,13 +11,15 @@ typedef float SVMX_AT(floats) __attribute__((vector_size(SVMX_BYTES / 2), aligne
 #define DOUBLES(p) (*(const SVMX_AT(doubles) *)(p))
 
 /* 2^t lies between *below and *above, which are (float)e and (float)(e ratio). */
-SVMX_INLINE void SVMX_AT(bracket)(SVMX_AT(doubles) t, double ratio, float *below, float *above)
+SVMX_INLINE SVMX_TARGET void SVMX_AT(bracket)(SVMX_AT(doubles) t, double ratio, float *below, float *above)
 {
+#ifndef SVMX_SCALED
     const SVMX_AT(doubles) least = (SVMX_AT(doubles)){0} + LEAST_EXPONENT;
     const SVMX_AT(words) small = t < least;
     t = (SVMX_AT(doubles))(((SVMX_AT(words))least & small) | ((SVMX_AT(words))t & ~small));
+#endif
     const SVMX_AT(doubles) shifted = t + SHIFTER;
-    const SVMX_AT(doubles) r = t - (shifted - SHIFTER);
+    const SVMX_AT(doubles) whole = shifted - SHIFTER, r = t - whole;
     SVMX_AT(doubles) p = r * C8 + C7;
     p = p * r + C6;
     p = p * r + C5;
@@ -26,7 +28,11 @@ SVMX_INLINE void SVMX_AT(bracket)(SVMX_AT(doubles) t, double ratio, float *below
     p = p * r + C2;
     p = p * r + C1;
     p = p * r + C0;
+#ifdef SVMX_SCALED
+    const SVMX_AT(doubles) e = SVMX_SCALED(p, whole);
+#else
     const SVMX_AT(doubles) e = (SVMX_AT(doubles))((SVMX_AT(words))p + ((SVMX_AT(words))shifted << 52));
+#endif
     *(SVMX_AT(floats) *)below = __builtin_convertvector(e, SVMX_AT(floats));
     *(SVMX_AT(floats) *)above = __builtin_convertvector(e * ratio, SVMX_AT(floats));
 }

@@ -2,8 +2,9 @@
 
 ``dataclasses`` imports ``inspect``, and that a dozen more, and each class of it compiles half a dozen functions: with
 ``typing`` a third of the time that a small training takes as a process. So what a command needs at its start is made
-here. ``record`` is ``dataclass``; ``field``, ``fields`` and ``replace`` are those of ``dataclasses``, with the parts
-that are needed; ``NamedTuple`` is that of ``typing``. Type checkers see the originals.
+here, and the ``__init__`` of a record is compiled when it has been called some times. ``record`` is ``dataclass``;
+``field``, ``fields`` and ``replace`` are those of ``dataclasses``, with the parts that are needed; ``NamedTuple`` is
+that of ``typing``. Type checkers see the originals.
 
 For others a record is a dataclass, too: ``dataclasses.fields`` and ``dataclasses.replace`` take it, and it raises
 ``dataclasses.FrozenInstanceError``.
@@ -20,21 +21,44 @@ if TYPE_CHECKING:
     from dataclasses import field, fields, replace
     from typing import NamedTuple
 else:
-    from collections import namedtuple
+    from operator import itemgetter
 
     class NamedTuple(tuple):
         """As that of ``typing``."""
 
         __slots__ = ()
+        _fields, _field_defaults = (), {}
 
         def __init_subclass__(cls):
-            names = tuple(cls.__annotations__)
-            made = namedtuple(cls.__name__, names, module=cls.__module__)
-            for name in (*names, *NAMED_TUPLE_HAS):
-                setattr(cls, name, vars(made)[name])
+            cls._fields = cls.__match_args__ = tuple(cls.__annotations__)
+            cls._field_defaults = {name: cls.__dict__[name] for name in cls._fields if name in cls.__dict__}
+            for at, name in enumerate(cls._fields):
+                setattr(cls, name, property(itemgetter(at)))
 
-    NAMED_TUPLE_HAS = ("__new__", "__repr__", "__getnewargs__", "__match_args__", "_fields", "_make", "_replace")
+        def __new__(cls, *given, **named):
+            rest = cls._fields[len(given) :]
+            if named or rest:
+                known = {**cls._field_defaults, **named}
+                given += tuple([known[name] for name in rest if name in known])
+            if len(given) != len(cls._fields) or not named.keys() <= set(rest):
+                raise TypeError(f"{cls.__name__} takes {', '.join(cls._fields)}, each once")
+            return tuple.__new__(cls, given)
+
+        def __repr__(self):
+            return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in zip(self._fields, self, strict=True))})"
+
+        def __getnewargs__(self):
+            return tuple(self)
+
+        @classmethod
+        def _make(cls, values):
+            return cls(*values)
+
+        def _replace(self, **named):
+            return type(self)(**{**dict(zip(self._fields, self, strict=True)), **named})
+
     MISSING = object()
+    PLAIN_CALLS = 8  # of __init__; a start has no more, and to compile one takes as long as a hundred
 
     class Field:
         """What is known of a field; attributes as of ``field``, and ``name``."""
@@ -74,9 +98,10 @@ else:
             methods = _methods(cls, {**getattr(cls, "__record_fields__", {}), **own}, frozen, eq)
             if frozen and slots:
                 methods.update(__getstate__=_state, __setstate__=_set_state)
-            methods = {name: method for name, method in methods.items() if name not in vars(cls)}
+            given = dict(vars(cls))
+            methods = {name: method for name, method in methods.items() if name not in given}
             if slots:  # they are made with a class, so this is another one
-                left = {name: value for name, value in vars(cls).items() if name not in own}
+                left = {name: value for name, value in given.items() if name not in own}
                 del left["__dict__"], left["__weakref__"]
                 left.update(methods, __slots__=tuple(own), __qualname__=cls.__qualname__)
                 return type(cls)(cls.__name__, cls.__bases__, left)
@@ -106,6 +131,7 @@ else:
             "__dataclass_params__": _AsDataclass("__dataclass_params__", frozen, eq),
             "__match_args__": tuple(one.name for one in known.values() if not one.kw_only),
             "__init__": _init(cls, known, frozen),
+            "__signature__": _Signature(),
             "__repr__": _repr,
         }
         if eq:
@@ -123,7 +149,38 @@ else:
         return methods
 
     def _init(cls, known, frozen):
-        """``__init__`` with the fields as arguments, compiled from its text so that it has their names and is fast."""
+        """``__init__`` with the fields as arguments; compiled when it has been called some times, or wrongly."""
+        positional = [name for name, one in known.items() if not one.kw_only]
+        required = {name for name, one in known.items() if one.required}
+        put, finish, left = object.__setattr__ if frozen else setattr, hasattr(cls, "__post_init__"), [PLAIN_CALLS]
+
+        def __init__(self, *args, **given):
+            values = dict(zip(positional, args, strict=False))
+            fits = len(args) <= len(positional) and values.keys().isdisjoint(given)
+            values.update(given)
+            left[0] -= 1
+            if left[0] < 0 or not (fits and required <= values.keys() <= known.keys()):
+                compiled = _compiled_init(cls, known, frozen)
+                for owner in type(self).__mro__:
+                    if owner.__dict__.get("__init__") is __init__:
+                        owner.__init__ = compiled
+                return compiled(self, *args, **given)
+            for name, one in known.items():
+                if name not in values:
+                    values[name] = one.default if one.default_factory is MISSING else one.default_factory()
+                put(self, name, values[name])
+            if finish:
+                self.__post_init__()
+
+        return _named(__init__, cls, known)
+
+    def _named(init, cls, known):
+        init.__annotations__ = {**{name: one.annotation for name, one in known.items()}, "return": None}
+        init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+        return init
+
+    def _compiled_init(cls, known, frozen):
+        """``__init__`` compiled from its text, so that it has the names of the fields and is fast."""
         values = {"_put": object.__setattr__, "_missing": MISSING}
         positional, keyword, body = [], [], []
         for name, one in known.items():
@@ -142,10 +199,7 @@ else:
         arguments = ["self", *positional, *(["*", *keyword] if keyword else [])]
         text = f"def __init__({', '.join(arguments)}):\n " + "\n ".join(body or ["pass"])
         exec(text, values, made := {})
-        init = made["__init__"]
-        init.__annotations__ = {**{name: one.annotation for name, one in known.items()}, "return": None}
-        init.__qualname__, init.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-        return init
+        return _named(made["__init__"], cls, known)
 
     def _repr(self):
         return f"{type(self).__qualname__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__record_fields__)})"
@@ -161,6 +215,15 @@ else:
     def _set_state(self, state):
         for name, value in zip(self.__record_fields__, state, strict=True):
             object.__setattr__(self, name, value)
+
+    class _Signature:
+        """``__signature__``, made when somebody asks."""
+
+        def __get__(self, of, cls):
+            from inspect import signature
+
+            whole = signature(_compiled_init(cls, cls.__record_fields__, True))
+            return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     class _AsDataclass:
         """An attribute that a dataclass has, made when somebody asks: the functions of ``dataclasses``, or Dask."""

@@ -7,6 +7,7 @@ Targets                         rows that a row of K is computed against, chosen
   <- SharedTargets              gathered from SharedRows
 Products                        dot products of one row with many, chosen by density
   <- PanelProducts, PostingProducts, ColumnProducts, GivenValues
+RbfPanels                       RBF values from PanelProducts in one pass (_core/rbf.c)
 
 KernelRows                      what a solver asks for rows; its positions, active part and swaps
   <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves;

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from libsvmx._core.records import NamedTuple, record
+from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, IntArray
@@ -29,7 +29,7 @@ class Approximation(NamedTuple):
     random_state: int = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@record(frozen=True, slots=True, eq=False)
 class LowRank:
     """A factor F of a kernel matrix K of m rows, K ~ F F'.
 

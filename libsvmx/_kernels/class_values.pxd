@@ -8,6 +8,8 @@ cdef class ClassValues(KernelValues):
     cdef readonly bint for_threads
     cdef object targets             # the rows of each class, of which ``target`` has the addresses
     cdef void **target
+    cdef object grams               # of each class, or none, of which ``own`` has the values
+    cdef float **own
     cdef int64_t[::1] start
     cdef int32_t[::1] class_of
 
@@ -17,6 +19,7 @@ cdef class PairValues(KernelValues):
     cdef const int64_t *start
     cdef const int32_t *class_of
     cdef void **target
+    cdef float **own
     cdef float *values              # (rows of two classes, stride), in the order in which they are asked for
     cdef int32_t[::1] slot_of       # of each place, -1 if its row was not asked for
     cdef int32_t n_slots
@@ -26,3 +29,4 @@ cdef class PairValues(KernelValues):
     cdef int32_t b
     cdef Py_ssize_t n_a
     cdef Py_ssize_t n_b
+    cdef void fill(self, int32_t row, int32_t c, float *values) noexcept nogil

@@ -2,19 +2,20 @@
 
 One against one solves a problem over the rows of each pair of classes, with probability estimates six over the same rows.
 Each thread has memory for the values of one pair and computes rows of it as they are asked for; solves over the same pair
-that it does one after the other find them there.
+that it does one after the other find them there. Values of a class with itself are wanted by every pair that it is in.
 """
 
 from itertools import pairwise
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
-from libsvmx._kernels.gram cimport padded
+from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._kernels.gram cimport Gram, padded
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 
@@ -40,8 +41,8 @@ cdef class ClassValues(KernelValues):
         self.start, self.class_of = filled("q", starts), zeros("i", kernel.n)
         everyone = ramp(kernel.n)
         self.targets = [kernel.targets(everyone[starts[c]:starts[c + 1]]) for c in range(k)]
-        self.target = <void **>calloc(k, sizeof(void *))
-        if self.target == NULL:
+        self.target, self.own = <void **>calloc(k, sizeof(void *)), <float **>calloc(k, sizeof(float *))
+        if self.target == NULL or self.own == NULL:
             raise MemoryError("classes of rows")
         self.for_threads = self.has_groups = True
         for c in range(k):
@@ -52,6 +53,20 @@ cdef class ClassValues(KernelValues):
 
     def __dealloc__(self):
         free(self.target)
+        free(self.own)
+
+    def keep_own(self, ThreadPool pool, asking):
+        """Compute all values of each class with itself, by all threads of ``pool``; ``asking`` is told of the work."""
+        cdef Py_ssize_t c
+        everyone = ramp(self.n)
+        self.grams = [Gram(self.kernel.part(everyone[begin:end]), pool, asking) for begin, end in pairwise(self.starts)]
+        for c in range(len(self.grams)):
+            self.own[c] = (<Gram>self.grams[c]).values
+
+    @property
+    def own_bytes(self):
+        """Memory that ``keep_own`` takes."""
+        return sum(4 * (end - begin) ** 2 for begin, end in pairwise(self.starts))
 
     @property
     def thread_bytes(self):
@@ -78,7 +93,8 @@ cdef class PairValues(KernelValues):
     def __cinit__(self, ClassValues classes):
         cdef Py_ssize_t m = classes.most_rows()
         self.classes, self.kernel, self.n, self.diagonal = classes, classes.kernel, classes.n, classes.diagonal
-        self.start, self.class_of, self.target = &classes.start[0], &classes.class_of[0], classes.target
+        self.start, self.class_of = &classes.start[0], &classes.class_of[0]
+        self.target, self.own = classes.target, classes.own
         self.slot_of, self.a = zeros("i", m), -1
         self.bytes = max(m * padded(m), 1) * sizeof(float)
         self.values = <float *>svmx_take_slab(self.bytes)
@@ -112,6 +128,14 @@ cdef class PairValues(KernelValues):
         values = self.values + self.n_slots * self.stride
         self.n_slots += 1
         row = self.start[self.a] + place if place < self.n_a else self.start[self.b] + place - self.n_a
-        (<Targets>self.target[self.a]).fill(<int32_t>row, 0, self.n_a, values)
-        (<Targets>self.target[self.b]).fill(<int32_t>row, 0, self.n_b, values + self.n_a)
+        self.fill(<int32_t>row, self.a, values)
+        self.fill(<int32_t>row, self.b, values + self.n_a)
         return values
+
+    cdef void fill(self, int32_t row, int32_t c, float *values) noexcept nogil:
+        """K of a row with those of class c."""
+        cdef Py_ssize_t n = self.start[c + 1] - self.start[c]
+        if self.own[c] != NULL and self.class_of[row] == c:
+            memcpy(values, self.own[c] + (row - self.start[c]) * n, n * sizeof(float))
+        else:
+            (<Targets>self.target[c]).fill(row, 0, n, values)

@@ -3,8 +3,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._core.rbf cimport svmx_targets
-from libsvmx._kernels.products cimport PanelProducts, Products
+from libsvmx._kernels.products cimport Products, RbfPanels
 
 
 cdef class Kernel:
@@ -55,15 +54,8 @@ cdef class DotTargets(Targets):
     cdef double[::1] squares
     cdef double[::1] scratch
     cdef double[::1] sources
-    cdef double largest_square
-    cdef PanelProducts panels       # where rows can be computed in one pass, else None
-    cdef svmx_targets dense         # the same for rbf.c
+    cdef readonly RbfPanels panels  # for rows that can be computed in one pass, or None
     cdef int lay_out(self, Kernel kernel, members, bint transposed) except -1
-    cdef bint fill_in_one_pass(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
-    cdef bint fill_block_in_one_pass(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
-                                     float **out) noexcept nogil
-    cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful,
-                     float *out) noexcept nogil
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil
 
 

@@ -2,6 +2,7 @@ from collections.abc import Sequence
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._kernels.products import RbfPanels
 from libsvmx._typing import Buffer
 
 def function_names() -> list[str]: ...
@@ -34,6 +35,7 @@ class Targets:
     def rows(self, sources: Sequence[int], pool: ThreadPool | None = None) -> list[Buffer]: ...
 
 class DotTargets(Targets):
+    panels: RbfPanels | None
     def __init__(self, kernel: Kernel, members: Buffer, transposed: bool = False) -> None: ...
 
 class BitTargets(Targets):

@@ -15,11 +15,9 @@ from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles,
                                              svmx_kernel_functions, svmx_kernel_row, svmx_kernel_value,
                                              svmx_n_kernel_functions)
-from libsvmx._core.rbf cimport (SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets,
-                                svmx_source)
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products
+from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._kernels.products import GivenValues, products_of
@@ -309,7 +307,7 @@ cdef class DotTargets(Targets):
     def __cinit__(self, Kernel kernel, members, bint transposed=False, DotTargets like=None):
         if like is not None:
             self.kernel, self.n, self.products, self.squares = kernel, like.n, like.products, like.squares
-            self.largest_square, self.panels, self.dense = like.largest_square, like.panels, like.dense
+            self.panels = like.panels
         else:
             self.lay_out(kernel, members, transposed)
         self.tile, self.blocks = self.products.tile, self.products.blocks
@@ -330,19 +328,18 @@ cdef class DotTargets(Targets):
         for k in range(self.n):
             rows[k] = kernel.rows[chosen[k]]
             self.squares[k] = kernel.squares[chosen[k]]
-            self.largest_square = max(self.largest_square, self.squares[k])
         self.products = (GivenValues(kernel.matrix, rows_, transposed) if kernel.given
                          else products_of(kernel.matrix, rows_))
         if self.n and kernel.formula.function.one_pass and isinstance(self.products, PanelProducts):
-            self.panels = self.products
-            self.dense = svmx_rbf_targets(self.panels.width, &self.panels.panels[0], &self.squares[0], kernel.gamma)
+            self.panels = RbfPanels.over(self.products, kernel.matrix, kernel.rows, kernel.squares, &kernel.formula,
+                                         self.squares, members)
         return 0
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef double near[TILE]
         cdef double *dots
         cdef Py_ssize_t stop
-        if self.panels is not None and self.fill_in_one_pass(i, begin, end, out):
+        if self.panels is not None and self.panels.fill(i, begin, end, out):
             return 0
         while begin < end:
             stop = min(begin + self.tile, end)
@@ -367,7 +364,7 @@ cdef class DotTargets(Targets):
         cdef int s
         if not self.blocks:
             return Targets.fill_block(self, sources, count, begin, end, out)
-        if self.panels is not None and self.panels.full and self.fill_block_in_one_pass(sources, count, begin, end, out):
+        if self.panels is not None and self.panels.fill_block(sources, count, &self.sources[0], begin, end, out):
             return 0
         while begin < end:
             stop = min(begin + BLOCK_TILE, end)
@@ -376,50 +373,6 @@ cdef class DotTargets(Targets):
                 self.finish(sources[s], begin, stop, &dots[s * BLOCK_TILE], out[s] + begin)
             begin = stop
         return 0
-
-    cdef bint fill_in_one_pass(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        """``fill`` of RBF values by rbf.c; False, and nothing done, if too many of them would be in doubt."""
-        cdef svmx_source source
-        cdef int32_t doubtful[SVMX_RBF_TILE]
-        cdef const int64_t *ptr = self.kernel.matrix.ptr + self.kernel.rows[i]
-        cdef int64_t n_doubtful
-        if not svmx_rbf_source(&self.dense, self.kernel.squares[i], self.largest_square, &source):
-            return False
-        while begin < end:
-            n_doubtful = svmx_rbf_one(&self.dense, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), ptr[1] - ptr[0],
-                                      self.kernel.matrix.index + ptr[0], self.kernel.matrix.value + ptr[0], source,
-                                      out + begin, doubtful)
-            self.settle(i, begin, n_doubtful, doubtful, out + begin)
-            begin += SVMX_RBF_TILE
-        return True
-
-    cdef bint fill_block_in_one_pass(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
-                                     float **out) noexcept nogil:
-        cdef svmx_source shares[SVMX_SOURCES]
-        cdef int64_t n_doubtful[SVMX_SOURCES]
-        cdef int32_t doubtful[SVMX_SOURCES * SVMX_RBF_TILE]
-        cdef int s
-        for s in range(count):
-            if not svmx_rbf_source(&self.dense, self.kernel.squares[sources[s]], self.largest_square, &shares[s]):
-                return False
-        while begin < end:
-            svmx_rbf_block(&self.dense, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), count, &self.sources[0], shares, out,
-                           n_doubtful, doubtful)
-            for s in range(count):
-                self.settle(sources[s], begin, n_doubtful[s], &doubtful[s * SVMX_RBF_TILE], out[s] + begin)
-            begin += SVMX_RBF_TILE
-        return True
-
-    cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful,
-                     float *out) noexcept nogil:
-        """Values in doubt, at places from ``begin`` on, as LIBSVM computes them."""
-        cdef int64_t k
-        cdef Py_ssize_t t
-        for k in range(n_doubtful):
-            t = begin + doubtful[k]
-            out[doubtful[k]] = <float>svmx_kernel_value(
-                &self.kernel.formula,
-                self.kernel.squares[i] + self.squares[t] - 2 * self.products.dot(self.kernel.rows[i], t))
 
     cdef void finish(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, const double *dots, float *out) noexcept nogil:
         """The kernel function of the dot products of one tile."""

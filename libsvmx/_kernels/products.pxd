@@ -1,6 +1,8 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
+from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.rbf cimport svmx_source, svmx_targets
 
 
 cdef enum:
@@ -47,3 +49,27 @@ cdef class GivenValues(Products):
     cdef bint transposed
     cdef int32_t[::1] serial
     cdef int32_t serial_of(self, int64_t row) noexcept nogil
+
+
+cdef class RbfPanels:
+    cdef PanelProducts products
+    cdef CsrMatrix matrix
+    cdef const int32_t[::1] rows    # of the kernel, in the matrix
+    cdef double[::1] squares        # of them
+    cdef double[::1] of_targets     # of the targets
+    cdef double largest             # of those
+    cdef svmx_kernel formula
+    cdef svmx_targets targets
+    cdef Py_ssize_t n
+    cdef readonly bint mostly_zero  # hardly any value is in doubt even where rounding is large
+    @staticmethod
+    cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
+                        const svmx_kernel *formula, double[::1] of_targets, const int32_t[::1] members)
+    cdef int64_t doubts(self, const int32_t[::1] members) except -1
+    cdef bint knows(self, int32_t i, svmx_source *source) noexcept nogil
+    cdef int64_t tile(self, int32_t i, svmx_source source, Py_ssize_t begin, Py_ssize_t end, float *out,
+                      int32_t *doubtful) noexcept nogil
+    cdef bint fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
+    cdef bint fill_block(self, const int32_t *sources, int count, const double *laid, Py_ssize_t begin, Py_ssize_t end,
+                         float **out) noexcept nogil
+    cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful, float *out) noexcept nogil

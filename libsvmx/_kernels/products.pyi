@@ -22,3 +22,6 @@ class GivenValues(Products):
     def __init__(self, matrix: CsrMatrix, rows: Buffer, transposed: bool = False) -> None: ...
 
 def products_of(matrix: CsrMatrix, rows: Buffer, distances: bool = False) -> Products: ...
+
+class RbfPanels:
+    mostly_zero: bool

@@ -3,7 +3,7 @@
 Four sources behind one virtual call per tile of targets: dense panels, column postings, columns
 of bits, and the given matrix of a precomputed kernel. Each sum runs over ascending features, one
 rounded product after the other, as LIBSVM's merge of two sparse rows does; terms it skips
-are zeros, which change no bit.
+are zeros, which change no bit. Where a sum may be formed in another order, RbfPanels goes on to the kernel value at once.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
@@ -14,7 +14,9 @@ from libsvmx._core.bits cimport svmx_column_words
 from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_source, svmx_panel_block, svmx_panel_dots,
                                          svmx_panel_row_distances, svmx_postings_axpy, svmx_postings_distances,
                                          svmx_stream_dots)
+from libsvmx._core.kernel_functions cimport svmx_kernel, svmx_kernel_value
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.rbf cimport (SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets, svmx_source)
 
 
 # At this share of nonzeros and above, a dense panel reads fewer bytes per row than the
@@ -27,6 +29,10 @@ cdef Py_ssize_t BLOCK_WIDTH = 4096
 cdef double FULL_FROM = 0.6
 # A column of bits takes the room of its postings if there is a nonzero for so many targets.
 cdef double BITS_PER_NONZERO = 80
+# Where rounding is large, rows are computed in one pass if one value in so many is in doubt, or fewer: to settle one takes
+# as long as to compute so many otherwise. So many rows are looked at.
+cdef int64_t VALUES_PER_DOUBT = 100
+cdef enum: SAMPLED_ROWS = 5
 # Largest tile of postings: a target's place in its tile fits 16 bits.
 cdef int64_t LARGEST_TILE = 1 << 16
 
@@ -274,3 +280,91 @@ cdef class GivenValues(Products):
             for j in range(begin, end):
                 out[j - begin] = given[self.serial[j]]
         return 0
+
+
+cdef class RbfPanels:
+    """Rows of the RBF kernel over panels in one pass (_core/rbf.c), and those values that remain in doubt. Made by ``over``."""
+
+    @staticmethod
+    cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,
+                        const svmx_kernel *formula, double[::1] of_targets, const int32_t[::1] members):
+        """Targets are the rows ``members`` of the kernel, one at least; ``of_targets`` are their squares, then a panel more."""
+        cdef RbfPanels panels = RbfPanels.__new__(RbfPanels)
+        cdef Py_ssize_t k
+        panels.products, panels.matrix, panels.rows, panels.squares = products, matrix, rows, squares
+        panels.of_targets, panels.formula, panels.n = of_targets, formula[0], members.shape[0]
+        for k in range(panels.n):
+            panels.largest = max(panels.largest, of_targets[k])
+        panels.targets = svmx_rbf_targets(products.width, &products.panels[0], &of_targets[0], formula.gamma)
+        panels.mostly_zero = (panels.doubts(members) * VALUES_PER_DOUBT
+                              <= SAMPLED_ROWS * min(panels.n, <Py_ssize_t>SVMX_RBF_TILE))
+        return panels
+
+    cdef int64_t doubts(self, const int32_t[::1] members) except -1:
+        """How many values of a few rows with the first targets are in doubt because rounding is large."""
+        cdef float out[SVMX_RBF_TILE]
+        cdef int32_t doubtful[SVMX_RBF_TILE]
+        cdef svmx_source source
+        cdef int64_t found = 0
+        cdef int32_t i
+        cdef int k
+        for k in range(SAMPLED_ROWS):
+            i = members[k * (self.n - 1) // (SAMPLED_ROWS - 1)]
+            if svmx_rbf_source(&self.targets, self.squares[i], self.largest, &source) and not source.close:
+                found += self.tile(i, source, 0, self.n, out, doubtful)
+        return found
+
+    cdef bint knows(self, int32_t i, svmx_source *source) noexcept nogil:
+        """Whether few values of row i are in doubt."""
+        return (svmx_rbf_source(&self.targets, self.squares[i], self.largest, source)
+                and (source.close or self.mostly_zero))
+
+    cdef int64_t tile(self, int32_t i, svmx_source source, Py_ssize_t begin, Py_ssize_t end, float *out,
+                      int32_t *doubtful) noexcept nogil:
+        """Up to SVMX_RBF_TILE values; returns how many are in doubt."""
+        cdef const int64_t *ptr = self.matrix.ptr + self.rows[i]
+        return svmx_rbf_one(&self.targets, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), ptr[1] - ptr[0],
+                            self.matrix.index + ptr[0], self.matrix.value + ptr[0], source, out, doubtful)
+
+    cdef bint fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
+        """False, and nothing done, if too many values would be in doubt."""
+        cdef svmx_source source
+        cdef int32_t doubtful[SVMX_RBF_TILE]
+        cdef int64_t n_doubtful
+        if not self.knows(i, &source):
+            return False
+        while begin < end:
+            n_doubtful = self.tile(i, source, begin, end, out + begin, doubtful)
+            self.settle(i, begin, n_doubtful, doubtful, out + begin)
+            begin += SVMX_RBF_TILE
+        return True
+
+    cdef bint fill_block(self, const int32_t *sources, int count, const double *laid, Py_ssize_t begin, Py_ssize_t end,
+                         float **out) noexcept nogil:
+        """The same of several rows, ``laid`` out by the products; False, too, if the targets are not full."""
+        cdef svmx_source shares[SVMX_SOURCES]
+        cdef int64_t n_doubtful[SVMX_SOURCES]
+        cdef int32_t doubtful[SVMX_SOURCES * SVMX_RBF_TILE]
+        cdef int s
+        if not self.products.full:
+            return False
+        for s in range(count):
+            if not self.knows(sources[s], &shares[s]):
+                return False
+        while begin < end:
+            svmx_rbf_block(&self.targets, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), count, laid, shares, out,
+                           n_doubtful, doubtful)
+            for s in range(count):
+                self.settle(sources[s], begin, n_doubtful[s], &doubtful[s * SVMX_RBF_TILE], out[s] + begin)
+            begin += SVMX_RBF_TILE
+        return True
+
+    cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful,
+                     float *out) noexcept nogil:
+        """Values in doubt, at places from ``begin`` on, as LIBSVM computes them."""
+        cdef int64_t k
+        cdef Py_ssize_t t
+        for k in range(n_doubtful):
+            t = begin + doubtful[k]
+            out[doubtful[k]] = <float>svmx_kernel_value(
+                &self.formula, self.squares[i] + self.of_targets[t] - 2 * self.products.dot(self.rows[i], t))

@@ -43,6 +43,7 @@ cdef class RowStore(KernelRows):
     cdef bint missing(self, int32_t i) except -1 nogil
     cdef int settle(self) except -1 nogil
     cdef int arrange(self) except -1
+    cdef bint timed(self) noexcept nogil
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil

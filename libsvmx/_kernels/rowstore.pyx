@@ -33,6 +33,9 @@ from libsvmx._kernels.rowcosts cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, LONG_NS
 # A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
 # gradient is reconstructed.
 cdef double KEPT_SHARE = 4
+# Of rows shorter than the first, one in so many is timed, and the first so many.
+cdef Py_ssize_t LONG_ROW = 2048
+cdef int64_t TIMED_ROWS = 8
 # Bytes that are not from huge pages: to be had at no cost.
 cdef Py_ssize_t LEAST_SLAB = 1 << 21
 
@@ -154,6 +157,7 @@ cdef class RowStore(KernelRows):
         cdef int k, n = 0
         cdef int32_t i, s
         cdef double start, took_ns, n_computed
+        cdef bint timed
         for k in range(count):
             i = wanted[k]
             s = self.slot_of[i]
@@ -169,12 +173,14 @@ cdef class RowStore(KernelRows):
             self.length[s] = -1
             rows[n], out[n] = i, self.slot(s)
             n += 1
-        start = svmx_nanoseconds()
+        timed = self.timed()
+        start = svmx_nanoseconds() if timed else 0
         n_computed = self.compute(rows, n, out) / <double>self.targets.n
-        took_ns = svmx_nanoseconds() - start
-        self.costs.taken(n, self.extent, took_ns, self.rows_taken)
-        if n_computed > 0:
-            self.costs.computed(count == 1, n_computed, self.extent, took_ns, self.rows_computed)
+        if timed:
+            took_ns = svmx_nanoseconds() - start
+            self.costs.taken(n, self.extent, took_ns, self.rows_taken)
+            if n_computed > 0:
+                self.costs.computed(count == 1, n_computed, self.extent, took_ns, self.rows_computed)
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]
@@ -188,6 +194,10 @@ cdef class RowStore(KernelRows):
         self.rows_found -= 1
         self.costs.guessed(n - 1)
         return 0
+
+    cdef bint timed(self) noexcept nogil:
+        """Whether to look at the clock for the next rows: of short ones, that costs a tenth."""
+        return self.extent >= LONG_ROW or self.rows_taken < TIMED_ROWS or self.rows_taken % TIMED_ROWS == 0
 
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
         """Rows of the kernel over ``extent`` positions; returns how many values were computed."""
@@ -360,10 +370,10 @@ cdef class RowStore(KernelRows):
             if self.slabs[slab] != NULL:
                 s = <int32_t>self.used
                 self.used += 1
-                # touch the memory now, so that it does not count as the cost of the row
-                start = svmx_nanoseconds()
-                memset(self.slot(s), 0, self.stride * sizeof(float))
-                self.costs.touched(4.0 * self.stride, svmx_nanoseconds() - start)
+                if self.timed():  # touch the memory now, so that it does not count as the cost of the row
+                    start = svmx_nanoseconds()
+                    memset(self.slot(s), 0, self.stride * sizeof(float))
+                    self.costs.touched(4.0 * self.stride, svmx_nanoseconds() - start)
             elif self.used < 3:
                 with gil:
                     raise MemoryError(f"no room for three kernel rows of {4 * self.size} bytes")

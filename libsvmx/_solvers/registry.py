@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import ParameterError
 
@@ -24,6 +22,8 @@ def solver_class(name: Any) -> type[Solver]:
     """The class of a solver. Raises ParameterError for an unknown name."""
     if not isinstance(name, str) or name not in SOLVERS:
         raise ParameterError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}")
+    from importlib import import_module  # LIBSVM's solver needs none
+
     module, _, attribute = SOLVERS[name].rpartition(".")
     found: type[Solver] = getattr(import_module(module), attribute)
     return found

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
-from libsvmx._core.memory import load_blas
 from libsvmx._core.stopping import LetSignalsIn
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx._train.limits import control_of
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
@@ -16,6 +14,7 @@ from libsvmx.enums import KernelType
 if TYPE_CHECKING:
     from libsvmx._kernels.class_values import ClassValues
     from libsvmx._kernels.gram import Gram, KernelValues
+    from libsvmx._kernels.sharedrows import SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
@@ -41,6 +40,9 @@ CHEAP_ROW = 64
 ROWS_PER_SOLVE = 200
 # Squares of the sizes of all solves together from which on threads pay, each of which does a solve: some milliseconds.
 WORK_FOR_THREADS = 1e7
+# In at least so many pairs must a class be for its values with itself to be computed once for all: about half the rows
+# of a class are asked for in one pair, and more and more in further ones.
+PAIRS_OF_CLASS = 3
 # Of a queue; -m may be any number.
 MOST_WORKERS = 1 << 16
 
@@ -138,7 +140,7 @@ class KernelProvider:
             return None
         kernel_values: KernelValues | None
         if few or n_bytes > MOST_GRAM_BYTES or (self.gram is None and n_bytes + slots > SHARED * self.budget_bytes):
-            kernel_values = self.values_by_class()
+            kernel_values = self.values_by_class(param, observer)
             slots = kernel_values.thread_bytes * 2.0 if kernel_values else 0.0
         else:
             kernel_values = self.values_of_all(param, observer)
@@ -168,17 +170,24 @@ class KernelProvider:
             self.budget_bytes -= n_bytes
         return self.gram
 
-    def values_by_class(self) -> ClassValues | None:
+    def values_by_class(self, param: Parameter, observer: Observer) -> ClassValues | None:
         """Kernel values by pairs of classes, if there are several, rows are cheap, and those of a pair fit."""
         problem, _, groups, _ = self.request
         if not groups or len(groups[0]) < 4 or problem.features.nnz > CHEAP_ROW * problem.features.n_rows:
             return None
-        if self.classes is None:
-            from libsvmx._kernels.class_values import ClassValues
+        if self.classes is not None:
+            return self.classes if self.classes.for_threads else None
+        from libsvmx._kernels.class_values import ClassValues
 
-            self.classes = ClassValues(self.whole or self.make_whole(), groups[0])
-        fits = 2 * self.classes.thread_bytes <= SHARED * self.budget_bytes
-        return self.classes if fits and self.classes.for_threads else None
+        classes = ClassValues(self.whole or self.make_whole(), groups[0])
+        threads, room = thread_count(param.threads), SHARED * self.budget_bytes
+        if not classes.for_threads or 2 * classes.thread_bytes > room:
+            return None
+        self.classes = classes
+        if len(groups[0]) > PAIRS_OF_CLASS + 1 and classes.own_bytes + 2.0 * threads * classes.thread_bytes <= room:
+            classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
+            self.budget_bytes -= classes.own_bytes
+        return classes
 
     def members(self, problem: Problem) -> Buffer:
         """The rows of ``gram`` that the rows of a problem are, which are among those of the whole: buffer of int32."""
@@ -188,6 +197,10 @@ class KernelProvider:
         """Shared rows, if values are expensive and all of them fit, or all of those of rows of the same class."""
         if whole.kind == KernelType.PRECOMPUTED or whole.binary:
             return None
+        if not repeated and len(starts) <= 3:  # a single solve
+            return None
+        from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+
         choices = []
         if repeated:  # of two classes, no pair leaves out one
             choices.append((starts if len(starts) > 3 else [0, whole.n], True))
@@ -203,6 +216,8 @@ class KernelProvider:
     def features(self, observer: Observer, control: Control) -> FeatureMap:
         """Explicit features of all the rows, made with the first solve that asks for them, ``control`` is its own."""
         if self.feature_map is None:
+            from libsvmx._core.memory import load_blas
+
             load_blas()
             from libsvmx._train.feature_map import FeatureMap  # NumPy and SciPy, which the exact solver starts without
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-
+from libsvmx._core.enumerations import StrEnum
 from libsvmx._solvers import control
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from functools import partial
-from itertools import pairwise
-
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.contexts import contextmanager
 from libsvmx._core.threads import for_each, thread_count
 from libsvmx._kernels.cross import CrossKernel, may_be_approximate
-from libsvmx._train import probability
 from libsvmx._train.checks import check_precomputed_tests
 from libsvmx._train.decision import KernelFunctions, LinearFunctions, votes
 from libsvmx._typing import TYPE_CHECKING
@@ -83,7 +79,6 @@ class Predictor:
         while len(self.exact) < n_parts:
             self.exact.append(exact_functions(self.model))
             self.signs.append(functions_for_signs(self.model) or self.exact[-1])
-        bounds = [n * i // n_parts for i in range(n_parts + 1)]
         failed: list[bool] = []
 
         def ask() -> None:
@@ -92,23 +87,17 @@ class Predictor:
             if self.ask is not None:
                 self.ask()
 
-        def run(job: Callable[[Callable[[], None]], None]) -> None:
+        def run(i: int) -> None:
+            begin, end = n * i // n_parts, n * (i + 1) // n_parts
             try:
-                job(ask)
+                part(i, tests, rows[begin:end], values[begin * width : end * width], ask)
             except _OthersFailed:
                 pass
             except BaseException:  # Ctrl-C, too: the other threads are to end at once
                 failed.append(True)
                 raise
 
-        for_each(
-            run,
-            [
-                partial(part, i, tests, rows[begin:end], values[begin * width : end * width])
-                for i, (begin, end) in enumerate(pairwise(bounds))
-            ],
-            n_parts,
-        )
+        for_each(run, range(n_parts), n_parts)
         return values
 
     def _exact_values(self, i: int, tests: CsrMatrix, rows: Buffer, values: Buffer, ask: Callable[[], None]) -> None:
@@ -223,6 +212,8 @@ def predict_probability(
     values = predictor.values(tests, rows) if predictor else decision_values(model, tests, rows)
     if model.param.svm_type.is_regression or not model.has_probability:
         return labels_of(model.param, model.class_labels or (), values, n), zeros("d", 0), 0
+    from libsvmx._train import probability
+
     if model.param.svm_type == SvmType.ONE_CLASS:
         estimates = zeros("d", 2 * n)
         for i, value in enumerate(values):

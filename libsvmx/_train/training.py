@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from functools import partial
 from itertools import combinations, pairwise
 from math import isfinite
 from time import monotonic
@@ -14,7 +13,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
-from libsvmx._train import folds, limits, prediction, probability
+from libsvmx._train import folds, limits
 from libsvmx._train.assembly import assemble_classifier, assemble_single
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
@@ -24,11 +23,9 @@ from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
 from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs, solves_of, tell_of_classes
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
-from libsvmx._train.side_by_side import side_by_side, threads_of
 from libsvmx._train.solvers import solve
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
@@ -181,7 +178,9 @@ def train_single(
     try:
         limits.ask(observer)
         if param.svm_type == SvmType.ONE_CLASS:
-            values = prediction.decision_values(model, problem.matrix, problem.rows, partial(limits.ask, observer))
+            from libsvmx._train import prediction, probability
+
+            values = prediction.decision_values(model, problem.matrix, problem.rows, lambda: limits.ask(observer))
             marks = probability.density_marks(values)
             if marks is None:
                 observer.remark(Remark.FEW_DENSITY_VALUES)
@@ -190,6 +189,8 @@ def train_single(
         predicted = cross_validate_problem(problem, inner, INNER_FOLDS, rand, observer, kernels)
     except Stopped:
         return without_probability(model, observer)
+    from libsvmx._train import probability
+
     sigma = probability.laplace_scale(problem.targets, predicted)
     observer.laplace_scale(sigma)
     return replace(model, sigmoid_a=filled("d", [sigma]))
@@ -295,7 +296,13 @@ def sigmoid_of_pair(
     pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer, kernels: KernelProvider
 ) -> tuple[float, float]:
     """Sigmoid parameters (A, B) of one pair from decision values of a five-fold cross-validation. Raises Stopped."""
-    n, ask = len(pair), partial(limits.ask, observer)
+    from libsvmx._train import prediction, probability
+
+    n = len(pair)
+
+    def ask() -> None:
+        limits.ask(observer)
+
     ask()
     values = zeros("d", n)
     order, bounds = folds.plain_folds(n, INNER_FOLDS, rand)
@@ -357,10 +364,16 @@ def each_fold(
     kernels: KernelProvider,
 ) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
+    from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+    from libsvmx._train.side_by_side import side_by_side, threads_of
+
     n = len(bounds) - 1
     queue = queue_of_folds(problem, param, n, observer, kernels)
     if queue:
-        costs_of = partial(class_costs, param=param, observer=observer)
+
+        def costs_of(labels: list[int]) -> list[float]:
+            return class_costs(labels, param, observer)
+
         for fold in solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of):
             yield fold.predicted
         return
@@ -453,7 +466,11 @@ def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:
 
     Raises Stopped.
     """
-    ask = partial(limits.ask, observer)
+    from libsvmx._train import prediction
+
+    def ask() -> None:
+        limits.ask(observer)
+
     if not (model.param.probability and model.param.svm_type.is_classification):
         return prediction.predict_labels(model, held_out.matrix, held_out.rows, ask)
     predictor = prediction.Predictor(model, ask=ask)

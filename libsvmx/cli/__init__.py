@@ -1,4 +1,5 @@
-"""The commands. Each is a module of its name with ``main(argv)``, its exit code, and ``entry``, the console script.
+"""The commands. Each is a module of its name with ``main(argv)``, its exit code, and ``entry``, which ends the
+process with it. The console scripts stand in ``start``.
 
     train, predict, scale              svm-train, svm-predict, svm-scale
     grid, easy, subset, checkdata      LIBSVM's scripts; of grid, gridjob is the command line,

@@ -10,7 +10,6 @@ from math import inf
 
 from libsvmx.cli.options import UsageError, parse
 from libsvmx.cli.process import FAILURE, run, write
-from libsvmx.cli.version import version_text
 from libsvmx.io.files import read_blocks
 
 USAGE = """\
@@ -97,7 +96,7 @@ def errors_of(line: str) -> list[str]:
 
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
-    files = parse(argv, {}, {}, {}, {}, USAGE, version_text("svmx-checkdata"))
+    files = parse(argv, {}, {}, {}, {}, USAGE, "svmx-checkdata")
     if len(files) != 1:
         raise UsageError("one data set is needed" if argv else "")
     with suppress(AttributeError):  # not a text stream of Python's own
@@ -116,5 +115,5 @@ def main(argv: list[str]) -> int:
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-checkdata", main, USAGE)

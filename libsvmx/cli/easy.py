@@ -16,7 +16,6 @@ from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import run, tidy_end, warn, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import grammar, row_weights
-from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.modelfile import save_model
@@ -62,7 +61,7 @@ def main(argv: list[str]) -> int:
     del switches["--loo"]
     switches |= solver_switches
     switches["--resume"] = lambda: resume.append(True)
-    files = parse(argv, {"W": letters["W"]}, {}, names, switches, USAGE, version_text("svmx-easy"))
+    files = parse(argv, {"W": letters["W"]}, {}, names, switches, USAGE, "svmx-easy")
     if not 1 <= len(files) <= 2:
         raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
     job.plan(0)  # everything wrong with the options shows before anything is written
@@ -149,5 +148,5 @@ def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffe
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-easy", main, USAGE)

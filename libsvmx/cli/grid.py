@@ -216,5 +216,5 @@ def main(argv: list[str]) -> int:
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-grid", main, USAGE)

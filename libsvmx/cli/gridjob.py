@@ -16,7 +16,6 @@ from libsvmx.cli.process import available, warn
 from libsvmx.cli.solveroptions import asked_solvers
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
-from libsvmx.cli.version import version_text
 from libsvmx.exceptions import ParameterError
 from libsvmx.io.files import STANDARD_INPUT, check_target, name_of_output, same_file
 
@@ -149,7 +148,7 @@ def parse_arguments(argv: list[str]) -> Job:
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
     del names["--on-interrupt"], switches["--loo"]  # there is no model to save, and rates are those of folds
-    files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, version_text("svmx-grid"))
+    files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, "svmx-grid")
     if len(files) != 1:
         what = f"unexpected argument {files[0]!r}" if files else "no data set: it comes last"
         raise UsageError(what if argv else "")

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from textwrap import TextWrapper
 
 ENTRY = re.compile(r"( +)(\S+(?: \S+)*)  +(\S.*)")  # an option and, after two blanks at least, what it does
 LEAST = 40  # no narrower, however small the terminal
 UNKNOWN = -2  # column of what an option does that leaves no room beside it: the next line tells
 NARROW = 8  # indent of what an option does where its own column would leave too little room
-
-
-def columns() -> int | None:
-    """How wide lines may be: COLUMNS, or the terminal that they go to; None where nothing says."""
-    text = os.environ.get("COLUMNS", "")
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    try:
-        return os.get_terminal_size(1).columns or None if sys.stdout is not None and sys.stdout.isatty() else None
-    except (OSError, ValueError):
-        return None
 
 
 def fitted(text: str, width: int | None) -> str:

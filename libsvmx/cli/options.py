@@ -7,8 +7,16 @@ names, ``--name value`` or ``--name=value``. Unlike LIBSVM, values are checked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from math import inf
+
+from libsvmx._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    Setter: TypeAlias = Callable[[str, str], None]
+    Usage: TypeAlias = str | Callable[[], str]  # as a function, it is made when it is wanted
 
 
 class UsageError(Exception):
@@ -17,10 +25,6 @@ class UsageError(Exception):
 
 class HelpRequested(Exception):
     """``--help`` or ``--version``; ``args[0]`` is the text to print."""
-
-
-Setter = Callable[[str, str], None]
-Usage = str | Callable[[], str]  # as a function, it is made when it is wanted
 
 
 def text_of(usage: Usage) -> str:
@@ -35,7 +39,7 @@ def parse(
     names: Mapping[str, Setter],
     switches: Mapping[str, Callable[[], None]],
     usage: Usage,
-    version: str,
+    command: str,
 ) -> list[str]:
     """Feed options to their setters; returns the arguments that follow.
 
@@ -46,6 +50,7 @@ def parse(
     flags : dict                letter -> action without a value
     names : dict                long name -> setter(option, value)
     switches : dict             long name -> action without a value
+    command : str               its name, for --version
 
     Raises
     ------
@@ -55,7 +60,7 @@ def parse(
     while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
         option = argv[i]
         if option in ("--help", "--version"):
-            raise HelpRequested(text_of(usage) if option == "--help" else version)
+            raise HelpRequested(text_of(usage) if option == "--help" else version_text(command))
         if option.startswith("--"):
             i += _long(argv, i, names, switches)
             continue
@@ -71,6 +76,13 @@ def parse(
         letters[letter](option, argv[i + 1])
         i += 2
     return argv[i:]
+
+
+def version_text(command: str) -> str:
+    """One line: command, version, and the LIBSVM whose behaviour it has."""
+    from libsvmx._version import VERSION
+
+    return f"{command} {VERSION} (libsvmx; compatible with LIBSVM 3.37)\n"
 
 
 def _long(argv: list[str], i: int, names: Mapping[str, Setter], switches: Mapping[str, Callable[[], None]]) -> int:

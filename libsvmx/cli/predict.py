@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 
 from libsvmx._core.arrays import ramp
@@ -15,7 +14,6 @@ from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.options import UsageError, count, parse, switch
 from libsvmx.cli.process import printer, run, tidy_end, warn
-from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.batches import BatchReader
@@ -24,6 +22,8 @@ from libsvmx.io.modelfile import load_model
 from libsvmx.io.textwrite import numbers_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._typing import Buffer
@@ -77,7 +77,7 @@ def main(argv: list[str]) -> int:
             "--lenient": lambda: setattr(job, "lenient", True),
         },
         USAGE,
-        version_text("svmx-predict"),
+        "svmx-predict",
     )
     if len(files) < 3:
         raise UsageError("a test file, a model file and an output file are needed" if argv else "")
@@ -181,5 +181,5 @@ def slices(n: int, size: int) -> Iterator[Buffer]:
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-predict", main, USAGE)

@@ -12,7 +12,6 @@ from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
 from libsvmx.cli.options import UsageError, parse, real
 from libsvmx.cli.process import run, tidy_end, warn
-from libsvmx.cli.version import version_text
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, check_target, same_file
 from libsvmx.io.rangefile import Ranges, read_ranges, write_ranges
@@ -116,7 +115,7 @@ def main(argv: list[str]) -> int:
         {},
         {"--lenient": lambda: setattr(job, "lenient", True)},
         USAGE,
-        version_text("svmx-scale"),
+        "svmx-scale",
     )
     job.check()
     if len(files) != 1:
@@ -247,5 +246,5 @@ def write_output(text: bytes | bytearray) -> None:
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-scale", main, USAGE)

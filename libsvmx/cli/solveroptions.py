@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from libsvmx._core.records import fields
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_classes
-from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.parameter import Parameter
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.options import Setter, UsageError, integer, real
+from libsvmx.cli.options import UsageError, integer, real
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from libsvmx._solvers.solver import Setting, Solver
+    from libsvmx.cli.options import Setter
 
 INDENT, WIDTH = 27, 118
 READERS: dict[type, Callable[[str, str], object]] = {int: integer, float: real, str: lambda option, text: text}
@@ -79,6 +79,8 @@ def settings_usage() -> str:
 
 def seeder_usage() -> str:
     """The lines of --seeder and --seeder-scheme."""
+    from libsvmx._solvers.seeding.registry import SEEDERS
+
     names = ", ".join(["auto", *SEEDERS])
     return entry(
         "--seeder METHOD",
@@ -92,6 +94,8 @@ def seeder_usage() -> str:
 
 def seeders_usage() -> str:
     """What each seeder does, and its usual scheme."""
+    from libsvmx._solvers.seeding.registry import SEEDERS
+
     lines = [entry(f"{one.name} ({one.usual_scheme})", one.help) for one in SEEDERS.values()]
     return f"\n--seeder, what becomes of the coefficient of a row that is left out:\n{''.join(lines)}"
 
@@ -108,9 +112,19 @@ def right_side(known: Setting) -> str:
 
 def entry(option: str, text: str) -> str:
     """Lines of a usage: ``option`` on the left, ``text`` beside it."""
-    from textwrap import wrap
-
     left = f"  {option}".ljust(INDENT)
-    lines = wrap(text, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False)
+    lines = wrapped(text, WIDTH - INDENT)
     first = f"{left}{lines[0]}" if len(left) <= INDENT else f"{left}\n{' ' * INDENT}{lines[0]}"
     return "".join(f"{line}\n" for line in [first, *(" " * INDENT + line for line in lines[1:])])
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of whole words; ``textwrap`` brings ``re``, which takes longer than the whole usage."""
+    first, *words = text.split()
+    lines = [first]
+    for word in words:
+        if len(lines[-1]) + 1 + len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines

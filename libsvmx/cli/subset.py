@@ -11,7 +11,6 @@ from random import Random
 from libsvmx.cli.options import UsageError, integer, parse
 from libsvmx.cli.process import run, tidy_end, warn
 from libsvmx.cli.scale import write_output
-from libsvmx.cli.version import version_text
 from libsvmx.exceptions import FormatError, ParameterError
 from libsvmx.io.files import check_target, name_of_output, read_bytes, same_file, write_files
 
@@ -55,7 +54,7 @@ def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
     names = {"--random-state": job.set_random_state}
-    files = parse(argv, {"s": job.set_method}, {}, names, {}, USAGE, version_text("svmx-subset"))
+    files = parse(argv, {"s": job.set_method}, {}, names, {}, USAGE, "svmx-subset")
     if not 2 <= len(files) <= 4:
         raise UsageError("a data set and a subset size, then at most two output files, are needed" if argv else "")
     path, targets = files[0], files[2:]
@@ -136,5 +135,5 @@ def write_parts(lines: list[bytes], chosen: set[int], targets: list[str]) -> Non
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-subset", main, USAGE)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
 
-from libsvmx._core.memory import TooLittleMemory
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import field, record, replace
 from libsvmx._train.limits import limited
-from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
-from libsvmx._train.validation.scheme import Seeding
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.options import Setter, UsageError, cost, count, integer, parse, real, switch
+from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, switch
 from libsvmx.cli.process import StopFlag, count_on_terminal, printer, run, tidy_end, time_left, warn
 from libsvmx.cli.solveroptions import (
     asked_solvers,
@@ -28,18 +24,25 @@ from libsvmx.cli.solveroptions import (
     solver_grammar,
     solver_usage,
 )
-from libsvmx.cli.version import version_text
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
     from libsvmx._solvers.solver import Solver
+    from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
+    from libsvmx.cli.options import Setter
     from libsvmx.io.svmlight import DataFile
+
+    Actions: TypeAlias = dict[str, Callable[[], None]]
+    Grammar: TypeAlias = tuple[dict[str, Setter], Actions, dict[str, Setter], Actions]
 
 TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
@@ -138,6 +141,8 @@ class Job:
         return self.folds > 0 or self.leave_one_out
 
     def set_seeding(self, option: str, text: str) -> None:
+        from libsvmx._train.validation.scheme import Seeding
+
         part = "seeder" if option == "--seeder" else "scheme"
         try:
             self.seeding = replace(self.seeding or Seeding("auto"), **{part: text})
@@ -162,9 +167,6 @@ class Job:
                 "of any kernel a low-rank approximation, --rank N or --rank-error E"
             )
         return param
-
-
-Grammar = tuple[dict[str, Setter], dict[str, Callable[[], None]], dict[str, Setter], dict[str, Callable[[], None]]]
 
 
 def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
@@ -219,7 +221,7 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     """Job, parameters, training file and model file of a command line."""
     job = Job()
-    files = parse(argv, *grammar(job, asked_solvers(argv)), usage, version_text("svmx-train"))
+    files = parse(argv, *grammar(job, asked_solvers(argv)), usage, "svmx-train")
     if not files:
         raise UsageError("no training file" if argv else "")
     if job.weight_file == "-" and files[0] == "-":
@@ -274,10 +276,10 @@ class Report(transcript.TrainingReport):
 
 def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> Buffer:
     """The prediction of each row by a model without it."""
-    from libsvmx._train.validation.cross_validation import (
-        cross_validate,  # neither is worth its time at the start of a training
-    )
+    # not worth their time at the start of a training
+    from libsvmx._train.validation.cross_validation import cross_validate
     from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
+    from libsvmx._train.validation.scheme import Seeding
 
     if job.leave_one_out:
         seeder = job.seeding.seeder if job.seeding else "auto"
@@ -322,8 +324,9 @@ def main(argv: list[str]) -> int:
         report.flag.listen()
     try:
         if job.validates:
-            predicted = cross_validated(job, problem, param, observer)
-            scores = Scores()
+            from libsvmx._train.metrics import Scores
+
+            predicted, scores = cross_validated(job, problem, param, observer), Scores()
             scores.add(predicted, data.targets)
             # one-class counts as classification, as in LIBSVM
             say(transcript.cross_validation(scores, param.svm_type.is_regression))
@@ -341,5 +344,5 @@ def main(argv: list[str]) -> int:
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-train", main, usage)

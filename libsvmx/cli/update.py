@@ -21,9 +21,8 @@ from libsvmx.cli.options import UsageError, count, parse
 from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, time_left, warn
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
-from libsvmx.cli.train import Grammar, grammar, row_weights
 from libsvmx.cli.train import Job as TrainingJob
-from libsvmx.cli.version import version_text
+from libsvmx.cli.train import grammar, row_weights
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, FormatError, ParameterError, StoppedEarly, SvmxError
 from libsvmx.io import transcript
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.updating.state import State
     from libsvmx._typing import Buffer
+    from libsvmx.cli.train import Grammar
 
 TEMPLATE = """\
 usage: svmx-update [options] training_file model_file [new_model_file]
@@ -189,7 +189,7 @@ def update_grammar(job: Job, asked: Sequence[type[Solver]]) -> Grammar:
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job = Job()
-    files = parse(argv, *update_grammar(job, asked_solvers(argv)), usage, version_text("svmx-update"))
+    files = parse(argv, *update_grammar(job, asked_solvers(argv)), usage, "svmx-update")
     if not argv:
         raise UsageError("")
     job.check(files)
@@ -432,5 +432,5 @@ def write_all(state: State, targets: list[str | None], predictions: bytes, start
 
 
 def entry() -> None:
-    """The console script."""
+    """Run the command and leave with its exit code."""
     run("svmx-update", main, usage)

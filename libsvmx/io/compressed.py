@@ -12,7 +12,6 @@ from libsvmx.exceptions import FormatError
 if TYPE_CHECKING:
     from typing import IO, Any
 
-MAGIC_BYTES = 10  # as many as tell a compressed file
 BZIP2_BLOCK_OR_END = (b"1AY&SY", b"\x17rE8P\x90")  # digits of pi and of its root, behind "BZh" and the level
 INPUT_BYTES = 1 << 16  # read at once
 XZ_PADDING = 4  # zeros behind a stream come in multiples of it

@@ -5,16 +5,14 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
 
+from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.io.compressed import MAGIC_BYTES, damage, opener
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from typing import IO, Any
 
 try:
@@ -22,8 +20,10 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-TEMPORARY = re.compile(r"(\d+)\.\d+\.\d+\.tmp")  # behind the name of the target: host, process, attempt
+COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\x00", b"BZh")  # how gzip, xz and bzip2 begin; plain files need no module for them
+MAGIC_BYTES = 10  # as many as tell a compressed file
 PIECE = 1 << 23  # bytes that are read at a time, some milliseconds
+HOSTS = 4_294_967_291  # a prime, as good as a checksum
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
 
@@ -43,6 +43,10 @@ def read_bytes(path: str) -> bytes:
     else:
         with open(path, "rb") as file:
             content = _whole(file)
+    if not content.startswith(COMPRESSED):
+        return content
+    from libsvmx.io.compressed import damage, opener
+
     decompressed = opener(content[:MAGIC_BYTES])
     if decompressed is None:
         return content
@@ -105,7 +109,11 @@ class _Rejoined(io.RawIOBase):
 
 def _blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
     head = file.read(MAGIC_BYTES)
-    decompressed = opener(head)
+    decompressed = None
+    if head.startswith(COMPRESSED):
+        from libsvmx.io.compressed import damage, opener
+
+        decompressed = opener(head)
     if decompressed is None:
         block = head + file.read(size)
         while block:
@@ -318,8 +326,7 @@ def _remove_abandoned(folder: str, prefix: str) -> None:
     """Remove temporary files of processes of this host that died before they could."""
     with suppress(OSError):
         for name in os.listdir(folder):
-            match = TEMPORARY.fullmatch(name, len(prefix)) if name.startswith(prefix) else None
-            if match is None or int(match[1]) != _host():
+            if not name.startswith(prefix) or not _is_of_this_host(name[len(prefix) :]):
                 continue
             path = os.path.join(folder, name)
             with suppress(OSError), open(path, "r+b") as file:
@@ -329,11 +336,18 @@ def _remove_abandoned(folder: str, prefix: str) -> None:
                     os.unlink(path)
 
 
+def _is_of_this_host(ending: str) -> bool:
+    """Whether that is what follows in the name of a temporary file of this machine: host, process, attempt, tmp."""
+    *numbers, last = ending.split(".")
+    decimal = all(number.isascii() and number.isdecimal() for number in numbers)
+    return last == "tmp" and len(numbers) == 3 and decimal and int(numbers[0]) == _host()
+
+
 def _host() -> int:
     """A number for this machine: locks of another one may not be seen here."""
-    from zlib import crc32  # reading does without
-
-    return crc32(os.uname().nodename.encode()) if hasattr(os, "uname") else 0
+    if not hasattr(os, "uname"):
+        return 0
+    return int.from_bytes(os.uname().nodename.encode(), "big") % HOSTS
 
 
 def lock(descriptor: int, wait: bool = True) -> bool | None:
@@ -363,6 +377,8 @@ def held(path: str, on_wait: Callable[[], object]) -> Iterator[None]:
 
     Calls ``on_wait`` once if another process has it, and waits. A path that does not exist is not held.
     """
+    from contextlib import ExitStack  # reading and writing do without
+
     with ExitStack() as stack:
         waited = False
         while os.path.isfile(path):

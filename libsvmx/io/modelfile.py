@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import isfinite
 
 from libsvmx._core.buffers import filled
@@ -248,7 +247,7 @@ def check_serials(path: str, header: Header, vectors: Buffer) -> None:
 
 
 # The end of a number that C has not written: it ends with a digit, and its exponent has two or more.
-CUT_NUMBER = re.compile(rb"(?:[.eE]|[eE][+-]?[0-9]?)$")
+CUT_NUMBER = rb"(?:[.eE]|[eE][+-]?[0-9]?)$"
 
 BLOCK_BYTES = 4096
 
@@ -267,7 +266,9 @@ def check_last_line(
     words = text[text.rfind(b"\n") + 1 :].split()
     cut = len(text) % BLOCK_BYTES == 0
     if text[-1] not in b" \t":
-        cut = cut or len(words) <= n_coef or CUT_NUMBER.search(words[-1]) is not None
+        import re  # for such files alone
+
+        cut = cut or len(words) <= n_coef or re.search(CUT_NUMBER, words[-1]) is not None
     last_class = vectors.n_rows if class_sv is None else next(n for n in reversed(class_sv) if n)
     if last_class > 1 and header.words("kernel_type", 1) == [KERNEL_NAMES[KernelType.PRECOMPUTED]]:
         cut = cut or vectors.row(vectors.n_rows - 1)[0][1] <= vectors.row(vectors.n_rows - 2)[0][1]

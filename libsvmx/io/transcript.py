@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import isnan
 
-from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
+    from libsvmx._train.metrics import Scores
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.updating.transaction import UpdateReport
 

@@ -1,4 +1,5 @@
-"""What a command imports at its start: each module costs, and some of Python's cost more than a small training."""
+"""What a command imports at its start: each module costs, and some of Python's cost more than a small training. And how
+it ends: at once, unless somebody waits for Python's own end."""
 
 import subprocess
 import sys
@@ -6,44 +7,110 @@ import sys
 import pytest
 
 HEAVY = (
-    "dataclasses",
-    "inspect",
-    "typing",
-    "threading",
+    "contextlib",
     "ctypes",
-    "tempfile",
-    "subprocess",
-    "textwrap",
+    "dataclasses",
+    "enum",
+    "functools",
+    "inspect",
     "numpy",
+    "re",
     "scipy",
+    "signal",
+    "subprocess",
+    "tempfile",
+    "textwrap",
+    "threading",
+    "typing",
+    "zlib",
 )
-MOST = {"train": 124, "predict": 95, "scale": 90}
+MOST = {"train": 87, "predict": 70, "scale": 43, "help": 91, "error": 80}
+LINES = "1 1:1 2:0.5\n-1 1:-1 2:-0.5\n"
+
+
+def run(code, folder):
+    return subprocess.run([sys.executable, "-I", "-c", code], cwd=folder, capture_output=True, text=True, check=False)
 
 
 def modules_after(code, folder):
-    text = f"{code}\nimport sys\nprint(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-I", "-c", text], cwd=folder, capture_output=True, text=True, check=True)
-    bare = subprocess.run(
-        [sys.executable, "-I", "-c", "import sys; print(*sys.modules)"], capture_output=True, text=True, check=True
+    done, bare = (
+        run(f"{code}\nimport sys\nprint(*sorted(sys.modules))", folder),
+        run("import sys; print(*sys.modules)", folder),
     )
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.splitlines()[-1].split()) - set(bare.stdout.split())
 
 
-@pytest.mark.parametrize(
-    "name, arguments",
-    [("train", ["-q", "rows", "model"]), ("predict", ["rows", "model", "out"]), ("scale", ["-s", "ranges", "rows"])],
-)
-def test_a_command_starts_with_few_modules(tmp_path, name, arguments):
-    (tmp_path / "rows").write_text("1 1:1 2:0.5\n-1 1:-1 2:-0.5\n")
-    train = "from libsvmx.cli import train; train.main(['-q', 'rows', 'model'])\n"
-    if name == "predict":
-        subprocess.run([sys.executable, "-I", "-c", train], cwd=tmp_path, check=True)
-    loaded = modules_after(f"from libsvmx.cli import {name}; {name}.main({arguments!r})", tmp_path)
+CALLS = {
+    "train": "train.main(['-q', 'rows', 'model'])",
+    "predict": "predict.main(['rows', 'model', 'out'])",
+    "scale": "scale.main(['-s', 'ranges', 'rows'])",
+    "help": "process.guarded('svmx-train', train.main, train.usage, ['--help'])",
+    "error": "process.guarded('svmx-train', train.main, train.usage, ['-x'])",
+}
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_a_command_starts_with_few_modules(tmp_path, what):
+    (tmp_path / "rows").write_text(LINES)
+    command = what if what in ("predict", "scale") else "train"
+    if command == "predict":
+        assert run("from libsvmx.cli import train; train.main(['-q', 'rows', 'model'])", tmp_path).returncode == 0
+    loaded = modules_after(f"from libsvmx.cli import {command}, process; {CALLS[what]}", tmp_path)
     assert not loaded.intersection(HEAVY)
-    assert len(loaded) <= MOST[name]
+    assert len(loaded) <= MOST[what]
 
 
 def test_the_package_alone_imports_nothing_else(tmp_path):
     loaded = modules_after("import libsvmx", tmp_path)
     assert {name for name in loaded if name.startswith("libsvmx")} == {"libsvmx"}
-    assert not loaded.intersection((*HEAVY, "re", "enum"))
+    assert not loaded.intersection(HEAVY)
+
+
+TRAIN = "import sys; sys.argv = ['svmx-train', *sys.argv[1:]]; from libsvmx.cli.start import train; train()"
+
+
+def started(folder, before, *args):
+    """A finished svmx-train, as its script starts it, after some statements."""
+    (folder / "rows").write_text(LINES)
+    code = [sys.executable, "-c", f"{before}\n{TRAIN}", *args]
+    return subprocess.run(code, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("args, code", [(["rows", "model"], 0), (["none", "model"], 1), (["--version"], 0), ([], 1)])
+def test_both_ends_are_the_same(tmp_path, args, code):
+    ends = [started(tmp_path, before, *args) for before in ("", "import threading")]  # the second is Python's own
+    assert [end.returncode for end in ends] == [code, code]
+    assert ends[0].stdout == ends[1].stdout
+    assert ends[0].stderr == ends[1].stderr
+    assert (tmp_path / "model").exists() == (args == ["rows", "model"])
+
+
+@pytest.mark.parametrize(
+    "waiting",
+    [
+        "import atexit; atexit.register(print, 'told')",
+        "import threading, time; threading.Thread(target=lambda: (time.sleep(0.1), print('told'))).start()",
+    ],
+)
+def test_who_waits_for_the_end_is_told_of_it(tmp_path, waiting):
+    done = started(tmp_path, waiting, "-q", "rows", "model")
+    assert (done.returncode, done.stdout) == (0, "told\n")
+
+
+@pytest.mark.parametrize("watch", ["setprofile", "settrace"])
+def test_who_watches_the_calls_sees_the_exit(tmp_path, watch):
+    """As ``python -m cProfile`` does, which prints then what it has seen."""
+    (tmp_path / "rows").write_text(LINES)
+    code = f"import sys\nsys.{watch}(lambda *a: None)\ntry: exec({TRAIN!r})\nexcept SystemExit: print('told')"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "-q", "rows", "model"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, "told\n")
+
+
+def test_all_that_is_printed_arrives(tmp_path):
+    """A pipe has a buffer, which an end at once would lose."""
+    done = started(tmp_path, "print('before', end='')", "rows", "model")
+    assert done.stdout.startswith("before")
+    assert done.stdout.endswith("Total nSV = 2\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import pickle
+import typing
 from typing import ClassVar
 
 import pytest
@@ -94,6 +95,61 @@ def test_what_a_record_does_a_dataclass_does(which, given):
             )
         )
     assert results[0] == results[1]
+
+
+class Ours(NamedTuple):
+    """Of three."""
+
+    a: int
+    b: str = "b"
+    c: float = 0.5
+
+
+class Theirs(typing.NamedTuple):
+    """Of three."""
+
+    a: int
+    b: str = "b"
+    c: float = 0.5
+
+
+@pytest.mark.parametrize("args, named", [((1,), {}), ((1, "x", 2.0), {}), ((), {"b": "y", "a": 2}), ((3,), {"c": 1.0})])
+def test_what_a_named_tuple_does_one_of_typing_does(args, named):
+    results = []
+    for kind in (Ours, Theirs):
+        of = kind(*args, **named)
+        results.append((tuple(of), of.a, of.b, of.c, repr(of)[len(kind.__name__) :], of == tuple(of), hash(of)))
+        results[-1] += (
+            tuple(of._replace(b="z")),
+            kind._fields,
+            kind.__match_args__,
+            tuple(kind._make(of)),
+            kind.__doc__,
+        )
+        assert type(of._replace(a=1)) is kind
+        assert type(pickle.loads(pickle.dumps(of))) is kind
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    "args, named", [((), {}), ((1, 2, 3, 4), {}), ((1,), {"a": 1}), ((1,), {"x": 1}), ((), {"b": 1})]
+)
+def test_a_named_tuple_refuses(args, named):
+    for kind in (Ours, Theirs):
+        with pytest.raises(TypeError):
+            kind(*args, **named)
+
+
+def test_the_same_with_an_init_that_is_compiled():
+    @record(frozen=True)
+    class Pair:
+        a: int
+        b: int = 2
+
+    made = [Pair(1, b=3) for _ in range(20)]
+    assert set(made) == {Pair(1, 3)}
+    assert Pair.__init__.__code__.co_varnames == ("self", "a", "b")
+    assert Pair.__init__.__annotations__ == {"a": "int", "b": "int", "return": None}
 
 
 def test_fields_that_do_not_count_are_not_compared():

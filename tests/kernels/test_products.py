@@ -181,6 +181,25 @@ def test_rows_in_one_pass_change_no_bit(size, width):
     assert [list(kernel.row(i)) for i in sources] == expected
 
 
+@pytest.mark.parametrize("width", [1, 5, 12, 60])
+@pytest.mark.parametrize("size", [1e3, 1e5, 1e6, 1e7, 1e9])
+def test_unscaled_rows_in_one_pass_change_no_bit(size, width):
+    """Rows so far apart that nearly all values are 0, however large rounding is; some are near each other."""
+    rng = np.random.default_rng(width)
+    n = 700
+    X = size * rng.normal(size=(n, width))
+    X[::50] = X[0] + rng.normal(size=(n // 50, width)) * np.geomspace(1e-3, 30.0, n // 50)[:, None]
+    rows = [[(j + 1, v) for j, v in enumerate(row)] for row in X.tolist()]
+    everyone = filled("i", range(n))
+    kernel = Kernel(data.from_rows(rows), everyone, RBF, 0, 1.0, 0.0)
+    assert kernel.targets(everyone).panels.mostly_zero
+    squares = [dot(row, row) for row in rows]
+    sources = [0, 50, 100, 3, n - 1]
+    expected = [[exp_float(-(squares[i] + squares[j] - 2 * dot(rows[i], rows[j]))) for j in range(n)] for i in sources]
+    assert [list(row) for row in kernel.targets(everyone).rows(sources)] == expected
+    assert [list(kernel.row(i)) for i in sources] == expected
+
+
 def dot(a, b):
     total = 0.0
     for (_, v), (_, w) in zip(a, b, strict=True):

@@ -96,7 +96,8 @@ def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel, monkeypatch):
         with monkeypatch.context() as changed:
             no_queue(changed)
             assert bytes_of(problem, param) == found
-        assert KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:])).values_by_class()
+        kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
+        assert kernels.values_by_class(param, Observer())
 
 
 def test_given_kernels_have_no_values_by_class():
@@ -115,8 +116,7 @@ def test_wide_sparse_rows_of_several_classes_are_solved_in_turn(monkeypatch):
     param, (_, *groups) = Parameter(gamma=0.1, max_iter=5), group_classes(problem.targets)
     monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
     kernels = KernelProvider(problem, replace(param, cache_size=500.0), tuple(groups))
-    assert kernels.values_by_class() is None
-    assert not kernels.classes.for_threads
+    assert kernels.values_by_class(param, Observer()) is None
     assert kernels.queue(param, Observer(), 18, weighted=False) is None
 
 

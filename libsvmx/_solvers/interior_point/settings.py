@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from libsvmx._core.records import record
 from libsvmx._kernels.approximation import METHODS, Approximation
 from libsvmx._solvers.solver import Solver, setting
@@ -114,6 +112,8 @@ class CRSVM(Solver):
         self, dual: DualProblem, rows: FeatureRows, control: Control, threads: int, log: Callable[[Any], object]
     ) -> DualSolution:
         # by its name: that module reads these settings
+        from importlib import import_module
+
         method = import_module("libsvmx._solvers.interior_point.dual_solver")
         solution: DualSolution = method.solve_dual(dual, rows, self, control, threads, log)
         return solution

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from libsvmx._core.records import NamedTuple
 from libsvmx._typing import TYPE_CHECKING
 
@@ -32,6 +30,8 @@ class Seeder(NamedTuple):
     def seed(self) -> Callable[[FoldChange], Buffer]:
         """From a FoldChange to the beta of a start, float64, to be made feasible by ``adjust``. It is imported when it
         is asked for: MIR and ATO bring SciPy with them."""
+        from importlib import import_module
+
         function: Callable[[FoldChange], Buffer] = import_module(f"libsvmx._solvers.seeding.{self.name}").seed
         return function
 
