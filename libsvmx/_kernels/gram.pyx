@@ -21,6 +21,19 @@ from libsvmx._kernels.kernel cimport Kernel, Targets
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
 
 
+cdef class Slab:
+    """Slab(n, what): memory for n floats, kept for the next one when it is let go. MemoryError says ``what``."""
+
+    def __cinit__(self, Py_ssize_t n, what):
+        self.bytes = max(n, 1) * sizeof(float)
+        self.values = <float *>svmx_take_slab(self.bytes)
+        if self.values == NULL:
+            raise MemoryError(what)
+
+    def __dealloc__(self):
+        svmx_give_slab(self.values, self.bytes)
+
+
 cdef class KernelValues:
     """Base: K(i, j) of the n rows of ``kernel``, from which rows of parts are gathered; Gram and ClassValues.
 
@@ -65,10 +78,8 @@ cdef class Gram(KernelValues):
         if kernel.given:
             raise ValueError("a given kernel is not shared")
         self.kernel, self.n, self.diagonal = kernel, kernel.n, kernel.diagonal
-        self.bytes = max(kernel.n, 1) * max(kernel.n, 1) * sizeof(float)
-        self.values = <float *>svmx_take_slab(self.bytes)
-        if self.values == NULL:
-            raise MemoryError("kernel values")
+        self.slab = Slab(kernel.n * kernel.n, "kernel values")
+        self.values = self.slab.values
         targets = kernel.targets(ramp(kernel.n))
         for i in range(0, self.n, SVMX_SOURCES):
             count = <int>min(<Py_ssize_t>SVMX_SOURCES, self.n - i)
@@ -77,9 +88,6 @@ cdef class Gram(KernelValues):
             with nogil:
                 kernel.values_computed += targets.fill_rows(rows, count, self.n, out, pool, True)
             asking.ask(4 * count * self.n)
-
-    def __dealloc__(self):
-        svmx_give_slab(self.values, self.bytes)
 
     cdef const float *at(self, int32_t place) noexcept nogil:
         return self.values + <int64_t>place * self.n
@@ -93,13 +101,10 @@ cdef class GramRows(KernelRows):
         self.index, self.at = zeros("i", most_positions), zeros("i", most_positions)
         self.member, self.synced = zeros("i", most_rows), zeros("q", most_rows)
         self.slot_of = zeros("i", most_rows)
-        self.bytes = max(most_rows * padded(most_positions), 1) * sizeof(float)
-        self.slots = <float *>svmx_take_slab(self.bytes)
-        if self.slots == NULL:
-            raise MemoryError("kernel rows")
+        self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
+        self.slots = self.slab.values
 
     def __dealloc__(self):
-        svmx_give_slab(self.slots, self.bytes)
         free(self.swaps)
 
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil:
