@@ -7,6 +7,7 @@ while solves go on, so that one can be begun every few microseconds.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.arrays import ramp
@@ -109,11 +110,16 @@ cdef class GramRows(KernelRows):
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil:
         """A part of n rows of ``values``; a position for each of them, or, ``doubled``, another n for the same rows."""
         cdef Py_ssize_t p
+        cdef int breaks = 0
         if n:
             self.values.begin(members[0], members[n - 1])
         self.size = self.active = 2 * n if doubled else n
+        self.n_rows, self.first_run = n, n
         for p in range(n):
             self.member[p], self.synced[p] = self.values.place_of(members[p]), -1
+            if p and self.member[p] != self.member[p - 1] + 1:
+                breaks += 1
+                self.first_run = p if breaks == 1 else -1
         for p in range(self.size):
             self.index[p] = <int32_t>(p if p < n else p - n)
             self.at[p] = self.member[self.index[p]]
@@ -127,11 +133,23 @@ cdef class GramRows(KernelRows):
             self.n_slots += 1
         values = self.slots + self.slot_of[i] * self.stride
         if self.synced[i] != self.n_swaps and not self.sync(i, values):
-            svmx_gather(self.size, self.values.at(self.member[i]), &self.at[0], values)
+            self.gather(self.values.at(self.member[i]), values)
             self.rows_computed += self.synced[i] < 0
             self.synced[i] = self.n_swaps
         self.rows_found += 1
         return values
+
+    cdef void gather(self, const float *row, float *values) noexcept nogil:
+        """A row over all positions; as long as those have not moved, those of one class after the other are as they lie."""
+        cdef Py_ssize_t first = self.first_run, n = self.n_rows
+        if first < 0 or self.n_swaps:
+            svmx_gather(self.size, row, &self.at[0], values)
+            return
+        memcpy(values, row + self.member[0], first * sizeof(float))
+        if first < n:
+            memcpy(values + first, row + self.member[first], (n - first) * sizeof(float))
+        if self.size > n:
+            memcpy(values + n, values, n * sizeof(float))
 
     cdef bint sync(self, int32_t i, float *values) noexcept nogil:
         """Let a row follow the swaps it has missed; False if it had better be gathered again."""
