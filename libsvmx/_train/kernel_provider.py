@@ -151,15 +151,14 @@ class KernelProvider:
             return None
         from libsvmx._train.queue.solve_queue import SolveQueue
 
-        matrix = problem.matrix.take(self.rows)
-        by_row = inverse(problem.rows, problem.matrix.n_rows)
-        places = take_int32(by_row, self.rows)
-        targets = take_float64(problem.targets, places)
-        weights = None
-        if weighted and problem.sample_weight is not None:
-            weights = take_float64(problem.sample_weight, places)
+        rows, targets, weights = self.rows, None, problem.sample_weight if weighted else None
+        if weights is not None or not param.svm_type.is_classification:
+            places = take_int32(inverse(problem.rows, problem.matrix.n_rows), rows)
+            targets = take_float64(problem.targets, places)
+            weights = None if weights is None else take_float64(weights, places)
         most_workers = int(min(self.budget_bytes // slots, MOST_WORKERS))
-        return SolveQueue(kernel_values, matrix, targets, weights, param, observer, most_workers)
+        matrix_of = lambda: problem.matrix.take(rows)  # noqa: E731  a copy of all the data
+        return SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers)
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""
