@@ -24,6 +24,14 @@ KINDS = [
     {"svm_type": 3, "C": 2, "folds": 12},
     {"C": 10, "cache_size": 20, "probability": True},  # kernel values by pairs of classes
     {"C": 10, "cache_size": 20, "folds": 6},
+    # solves side by side: folds that are in no queue, those of a star, rows left out, points of a grid
+    {"C": 10, "cache_size": 10, "folds": 6, "rows": 2000},
+    {"svm_type": 3, "C": 2, "cache_size": 10, "folds": 5, "rows": 2000},
+    {"C": 10, "folds": 6, "seeder": "near", "rows": 2000},
+    {"C": 10, "left_out": "near", "rows": 400},
+    {"C": 10, "left_out": "path", "rows": 400},
+    {"grid": "auto", "rows": 600},
+    {"grid": "none", "rows": 600},
 ]
 
 
@@ -36,10 +44,20 @@ def data(n=2000, k=4):
 
 def work(X, y, options, threads):
     """All that a training and a prediction give, or the folds of a cross-validation, as bytes."""
+    options = dict(options)
+    if "rows" in options:  # of two classes
+        n = options.pop("rows")
+        X, y = X[:n], y[:n] % 2
     if "folds" in options:
-        settings = {name: value for name, value in options.items() if name != "folds"}
-        found = libsvmx.cross_validate(X, y, options["folds"], seeder="none", threads=threads, **settings)
+        options = {"seeder": "none", **options}
+        found = libsvmx.cross_validate(X, y, options.pop("folds"), threads=threads, **options)
         return found.predictions.tobytes(), np.asarray(found.decision_values).tobytes()
+    if "left_out" in options:
+        found = libsvmx.leave_one_out(X, y, seeder=options.pop("left_out"), threads=threads, **options)
+        return found.predictions.tobytes(), np.asarray(found.decision_values).tobytes()
+    if "grid" in options:
+        found = libsvmx.grid_search(X, y, (-1, 5, 2), (1, -5, -2), seeder=options["grid"], threads=threads)
+        return found.rate.tobytes(), found.iterations.tobytes()
     model = libsvmx.train(X, y, threads=threads, **options)
     values = libsvmx.decision_values(model, X)
     return bytes(memoryview(np.ascontiguousarray(model.coef))), np.asarray(values).tobytes()

@@ -102,3 +102,19 @@ def counted_from_one(rows):
     for i in range(row.shape[0]):
         out[i] = row[i] + 1
     return out_
+
+
+def add_up_scores(predictions, targets, sums_):
+    """How many predictions v are their targets y; the sums of (v - y)^2, v, y, v^2, y^2, v y go on in ``sums_``."""
+    cdef const double[::1] v = predictions, y = targets
+    cdef double[::1] sums = sums_
+    cdef Py_ssize_t k, correct = 0
+    for k in range(v.shape[0]):
+        correct += v[k] == y[k]
+        sums[0] += (v[k] - y[k]) * (v[k] - y[k])
+        sums[1] += v[k]
+        sums[2] += y[k]
+        sums[3] += v[k] * v[k]
+        sums[4] += y[k] * y[k]
+        sums[5] += v[k] * y[k]
+    return correct

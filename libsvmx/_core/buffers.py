@@ -36,11 +36,12 @@ def not_done(n: int) -> Buffer:
 
 def filled(kind: str, values: Iterable[float]) -> Buffer:
     """Writable memoryview holding ``values``."""
-    items = list(values)
-    out = zeros(kind, len(items))
-    for i, value in enumerate(items):
-        out[i] = value
-    return out
+    try:
+        return memoryview(array(kind, values))
+    except OverflowError as error:
+        if kind in "df":
+            raise
+        raise ValueError(str(error)) from None
 
 
 SIZE_OF = {"d": 8, "q": 8, "Q": 8, "i": 4, "f": 4, "H": 2, "b": 1}

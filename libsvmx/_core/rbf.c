@@ -42,8 +42,6 @@
 #define SVMX_JOIN_VALUE(name, bytes) SVMX_JOIN(name, bytes)
 #define SVMX_AT(name) SVMX_JOIN_VALUE(name, SVMX_BYTES)
 
-/* Rows of a group: 2 sums each, which fit the registers. */
-#define SVMX_GROUP 4
 #define SVMX_TARGET
 #define SVMX_BYTES 16
 #include "rbf_loops.h"
@@ -72,7 +70,6 @@
 #define SVMX_WIDEST(name, ...) svmx_##name##_16(__VA_ARGS__)
 #endif
 #else /* no vectors: libm's exp, and no rows in one pass */
-#define SVMX_GROUP SVMX_SOURCES
 #define SVMX_WIDEST(name, ...) svmx_##name(__VA_ARGS__)
 static void svmx_from_dots(int64_t n, const double *dots, const double *squares, double square, double neg_gamma,
                            float *below, float *above)
@@ -81,7 +78,7 @@ static void svmx_from_dots(int64_t n, const double *dots, const double *squares,
         below[k] = above[k] = (float)exp(neg_gamma * (square + squares[k] - 2 * dots[k]));
 }
 #define svmx_from_row(...) ((void)0)
-#define svmx_from_group(...) ((void)0)
+#define svmx_from_block(...) ((void)0)
 #endif
 
 /* Whether there are differences. Copies ``below``. */
@@ -171,17 +168,9 @@ int64_t svmx_rbf_one(const svmx_targets *targets, int64_t begin, int64_t n, int6
 void svmx_rbf_block(const svmx_targets *targets, int64_t begin, int64_t n, int count, const double *rows,
                     const svmx_source *sources, float *const *out, int64_t *n_doubtful, int32_t *doubtful)
 {
-    float below[SVMX_GROUP * SVMX_RBF_TILE], above[SVMX_GROUP * SVMX_RBF_TILE];
-    for (int first = 0; first < count; first += SVMX_GROUP) {
-        const int m = count - first < SVMX_GROUP ? count - first : SVMX_GROUP;
-        svmx_source group[SVMX_GROUP];
-        for (int s = 0; s < SVMX_GROUP; ++s)
-            group[s] = sources[first + (s < m ? s : 0)];
-        for (int64_t k = 0; k < n; k += SVMX_PANEL)
-            SVMX_WIDEST(from_group, targets, targets->panels + (begin + k) * targets->n_features,
-                        targets->squares + begin + k, rows + first, group, SVMX_RBF_TILE, below + k, above + k);
-        for (int s = 0; s < m; ++s)
-            n_doubtful[first + s] = svmx_settle_places(n, below + s * SVMX_RBF_TILE, above + s * SVMX_RBF_TILE,
-                                                       out[first + s] + begin, doubtful + (first + s) * SVMX_RBF_TILE);
-    }
+    float below[SVMX_SOURCES * SVMX_RBF_TILE], above[SVMX_SOURCES * SVMX_RBF_TILE];
+    SVMX_WIDEST(from_block, begin, n, count, targets, rows, sources, below, above);
+    for (int s = 0; s < count; ++s)
+        n_doubtful[s] = svmx_settle_places(n, below + s * SVMX_RBF_TILE, above + s * SVMX_RBF_TILE, out[s] + begin,
+                                           doubtful + s * SVMX_RBF_TILE);
 }

@@ -8,6 +8,7 @@ typedef int64_t SVMX_AT(words) __attribute__((vector_size(SVMX_BYTES)));
 typedef float SVMX_AT(floats) __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));
 
 #define WIDTH (SVMX_BYTES / 8)
+#define SVMX_MOST_GROUP (SVMX_BYTES == 64 ? 8 : 4)
 #define DOUBLES(p) (*(const SVMX_AT(doubles) *)(p))
 
 /* 2^t lies between *below and *above, which are (float)e and (float)(e ratio). */
@@ -75,19 +76,20 @@ static SVMX_TARGET void SVMX_AT(from_row)(int64_t n_panels, const svmx_targets *
     }
 }
 
-/* One panel with SVMX_GROUP rows, feature by feature, SVMX_SOURCES values each; two vectors of targets at a time. */
-static SVMX_TARGET void SVMX_AT(from_group)(const svmx_targets *targets, const double *panel, const double *squares,
-                                            const double *rows, const svmx_source *sources, int64_t stride, float *below,
-                                            float *above)
+/* One panel with ``group`` rows from ``first`` on, feature by feature, SVMX_SOURCES values each; two vectors of targets at a
+ * time. Of rows beyond ``count`` nothing comes out. */
+SVMX_INLINE SVMX_TARGET void SVMX_AT(group)(const int group, int first, int count, const svmx_targets *targets,
+                                            const double *panel, const double *squares, const double *rows,
+                                            const svmx_source *sources, float *below, float *above)
 {
     for (int64_t lane = 0; lane < SVMX_PANEL; lane += 2 * WIDTH) {
-        SVMX_AT(doubles) dots[2 * SVMX_GROUP] = {{0}};
+        SVMX_AT(doubles) dots[2 * SVMX_MOST_GROUP] = {{0}};
         for (int64_t f = 0; f < targets->n_features; ++f) {
             const SVMX_AT(doubles) x = DOUBLES(panel + f * SVMX_PANEL + lane);
             const SVMX_AT(doubles) y = DOUBLES(panel + f * SVMX_PANEL + lane + WIDTH);
-            const double *values = rows + f * SVMX_SOURCES;
+            const double *values = rows + f * SVMX_SOURCES + first;
             SVMX_UNROLL
-            for (int s = 0; s < SVMX_GROUP; ++s) {
+            for (int s = 0; s < group; ++s) {
                 dots[2 * s] += x * values[s];
                 dots[2 * s + 1] += y * values[s];
             }
@@ -95,14 +97,33 @@ static SVMX_TARGET void SVMX_AT(from_group)(const svmx_targets *targets, const d
         const SVMX_AT(doubles) x = DOUBLES(squares + lane) * targets->of_square;
         const SVMX_AT(doubles) y = DOUBLES(squares + lane + WIDTH) * targets->of_square;
         SVMX_UNROLL
-        for (int s = 0; s < SVMX_GROUP; ++s) {
-            float *low = below + s * stride + lane, *high = above + s * stride + lane;
-            SVMX_AT(bracket)(dots[2 * s] * targets->of_dot + (x + sources[s].of_square), sources[s].ratio, low, high);
-            SVMX_AT(bracket)(dots[2 * s + 1] * targets->of_dot + (y + sources[s].of_square), sources[s].ratio,
-                             low + WIDTH, high + WIDTH);
+        for (int s = 0; s < group; ++s)
+            if (first + s < count) {
+                const svmx_source source = sources[first + s];
+                float *low = below + (first + s) * SVMX_RBF_TILE + lane, *high = above + (first + s) * SVMX_RBF_TILE + lane;
+                SVMX_AT(bracket)(dots[2 * s] * targets->of_dot + (x + source.of_square), source.ratio, low, high);
+                SVMX_AT(bracket)(dots[2 * s + 1] * targets->of_dot + (y + source.of_square), source.ratio, low + WIDTH,
+                                 high + WIDTH);
+            }
+    }
+}
+
+/* ``count`` rows with the n targets from ``begin`` on, in groups whose sums, two vectors a row, fit the registers: sixteen of
+ * 32 in AVX-512, else eight of 16. Floats of row s come to SVMX_RBF_TILE places from s * SVMX_RBF_TILE on. */
+static SVMX_TARGET void SVMX_AT(from_block)(int64_t begin, int64_t n, int count, const svmx_targets *targets,
+                                            const double *rows, const svmx_source *sources, float *below, float *above)
+{
+    for (int first = 0; first < count; first += SVMX_MOST_GROUP) {
+        for (int64_t k = 0; k < n; k += SVMX_PANEL) {
+            const double *panel = targets->panels + (begin + k) * targets->n_features, *squares = targets->squares + begin + k;
+            if (count - first > SVMX_MOST_GROUP / 2)
+                SVMX_AT(group)(SVMX_MOST_GROUP, first, count, targets, panel, squares, rows, sources, below + k, above + k);
+            else
+                SVMX_AT(group)(SVMX_MOST_GROUP / 2, first, count, targets, panel, squares, rows, sources, below + k, above + k);
         }
     }
 }
 
+#undef SVMX_MOST_GROUP
 #undef WIDTH
 #undef DOUBLES

@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._kernels.gram cimport KernelValues
+from libsvmx._kernels.gram cimport KernelValues, Slab
 
 
 cdef class ClassValues(KernelValues):
@@ -20,10 +20,10 @@ cdef class PairValues(KernelValues):
     cdef const int32_t *class_of
     cdef void **target
     cdef float **own
-    cdef float *values              # (rows of two classes, stride), in the order in which they are asked for
+    cdef Slab slab
+    cdef float *values              # (rows of two classes, stride), of ``slab``, in the order in which they are asked for
     cdef int32_t[::1] slot_of       # of each place, -1 if its row was not asked for
     cdef int32_t n_slots
-    cdef size_t bytes
     cdef Py_ssize_t stride
     cdef int32_t a                  # the classes, a < b
     cdef int32_t b

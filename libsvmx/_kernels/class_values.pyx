@@ -13,9 +13,8 @@ from libc.string cimport memcpy, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._kernels.gram cimport Gram, padded
+from libsvmx._kernels.gram cimport Gram, Slab, padded
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 
@@ -96,13 +95,8 @@ cdef class PairValues(KernelValues):
         self.start, self.class_of = &classes.start[0], &classes.class_of[0]
         self.target, self.own = classes.target, classes.own
         self.slot_of, self.a = zeros("i", m), -1
-        self.bytes = max(m * padded(m), 1) * sizeof(float)
-        self.values = <float *>svmx_take_slab(self.bytes)
-        if self.values == NULL:
-            raise MemoryError("kernel values of two classes")
-
-    def __dealloc__(self):
-        svmx_give_slab(self.values, self.bytes)
+        self.slab = Slab(m * padded(m), "kernel values of two classes")
+        self.values = self.slab.values
 
     cdef void begin(self, int32_t first, int32_t last) noexcept nogil:
         cdef int32_t a = min(self.class_of[first], self.class_of[last])

@@ -4,6 +4,11 @@ from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rows cimport KernelRows
 
 
+cdef class Slab:
+    cdef float *values
+    cdef size_t bytes
+
+
 cdef class KernelValues:
     cdef readonly Kernel kernel
     cdef readonly Py_ssize_t n
@@ -16,24 +21,27 @@ cdef class KernelValues:
 
 
 cdef class Gram(KernelValues):
-    cdef float *values              # (n, n)
-    cdef size_t bytes
+    cdef Slab slab
+    cdef float *values              # (n, n), of ``slab``
 
 
 cdef class GramRows(KernelRows):
     cdef KernelValues values
     cdef int32_t[::1] member        # place in ``values`` of each row of the part
     cdef int32_t[::1] at            # the same of each position
-    cdef float *slots               # (rows of the part, stride), in the order in which they are asked for
+    cdef Py_ssize_t n_rows          # of the part
+    cdef Py_ssize_t first_run       # so many of its places, and the rest of them, follow each other; -1: they do not
+    cdef Slab slab
+    cdef float *slots               # (rows of the part, stride), of ``slab``, in the order in which they are asked for
     cdef int32_t[::1] slot_of       # of each row of the part; see ``synced``
     cdef int32_t n_slots
-    cdef size_t bytes
     cdef Py_ssize_t stride
     cdef int64_t[::1] synced        # swaps that the slot of a row has seen, -1 if it has none
     cdef int32_t *swaps             # pairs of positions
     cdef int64_t n_swaps
     cdef int64_t room_for_swaps
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil
+    cdef void gather(self, const float *row, float *values) noexcept nogil
     cdef bint sync(self, int32_t i, float *values) noexcept nogil
 
 

@@ -7,6 +7,7 @@ while solves go on, so that one can be begun every few microseconds.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.arrays import ramp
@@ -18,6 +19,19 @@ from libsvmx._kernels.kernel cimport Kernel, Targets
 
 # Following one swap of positions, in nanoseconds, and gathering a value.
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
+
+
+cdef class Slab:
+    """Slab(n, what): memory for n floats, kept for the next one when it is let go. MemoryError says ``what``."""
+
+    def __cinit__(self, Py_ssize_t n, what):
+        self.bytes = max(n, 1) * sizeof(float)
+        self.values = <float *>svmx_take_slab(self.bytes)
+        if self.values == NULL:
+            raise MemoryError(what)
+
+    def __dealloc__(self):
+        svmx_give_slab(self.values, self.bytes)
 
 
 cdef class KernelValues:
@@ -64,10 +78,8 @@ cdef class Gram(KernelValues):
         if kernel.given:
             raise ValueError("a given kernel is not shared")
         self.kernel, self.n, self.diagonal = kernel, kernel.n, kernel.diagonal
-        self.bytes = max(kernel.n, 1) * max(kernel.n, 1) * sizeof(float)
-        self.values = <float *>svmx_take_slab(self.bytes)
-        if self.values == NULL:
-            raise MemoryError("kernel values")
+        self.slab = Slab(kernel.n * kernel.n, "kernel values")
+        self.values = self.slab.values
         targets = kernel.targets(ramp(kernel.n))
         for i in range(0, self.n, SVMX_SOURCES):
             count = <int>min(<Py_ssize_t>SVMX_SOURCES, self.n - i)
@@ -76,9 +88,6 @@ cdef class Gram(KernelValues):
             with nogil:
                 kernel.values_computed += targets.fill_rows(rows, count, self.n, out, pool, True)
             asking.ask(4 * count * self.n)
-
-    def __dealloc__(self):
-        svmx_give_slab(self.values, self.bytes)
 
     cdef const float *at(self, int32_t place) noexcept nogil:
         return self.values + <int64_t>place * self.n
@@ -92,23 +101,25 @@ cdef class GramRows(KernelRows):
         self.index, self.at = zeros("i", most_positions), zeros("i", most_positions)
         self.member, self.synced = zeros("i", most_rows), zeros("q", most_rows)
         self.slot_of = zeros("i", most_rows)
-        self.bytes = max(most_rows * padded(most_positions), 1) * sizeof(float)
-        self.slots = <float *>svmx_take_slab(self.bytes)
-        if self.slots == NULL:
-            raise MemoryError("kernel rows")
+        self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
+        self.slots = self.slab.values
 
     def __dealloc__(self):
-        svmx_give_slab(self.slots, self.bytes)
         free(self.swaps)
 
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil:
         """A part of n rows of ``values``; a position for each of them, or, ``doubled``, another n for the same rows."""
         cdef Py_ssize_t p
+        cdef int breaks = 0
         if n:
             self.values.begin(members[0], members[n - 1])
         self.size = self.active = 2 * n if doubled else n
+        self.n_rows, self.first_run = n, n
         for p in range(n):
             self.member[p], self.synced[p] = self.values.place_of(members[p]), -1
+            if p and self.member[p] != self.member[p - 1] + 1:
+                breaks += 1
+                self.first_run = p if breaks == 1 else -1
         for p in range(self.size):
             self.index[p] = <int32_t>(p if p < n else p - n)
             self.at[p] = self.member[self.index[p]]
@@ -122,11 +133,23 @@ cdef class GramRows(KernelRows):
             self.n_slots += 1
         values = self.slots + self.slot_of[i] * self.stride
         if self.synced[i] != self.n_swaps and not self.sync(i, values):
-            svmx_gather(self.size, self.values.at(self.member[i]), &self.at[0], values)
+            self.gather(self.values.at(self.member[i]), values)
             self.rows_computed += self.synced[i] < 0
             self.synced[i] = self.n_swaps
         self.rows_found += 1
         return values
+
+    cdef void gather(self, const float *row, float *values) noexcept nogil:
+        """A row over all positions; as long as those have not moved, those of one class after the other are as they lie."""
+        cdef Py_ssize_t first = self.first_run, n = self.n_rows
+        if first < 0 or self.n_swaps:
+            svmx_gather(self.size, row, &self.at[0], values)
+            return
+        memcpy(values, row + self.member[0], first * sizeof(float))
+        if first < n:
+            memcpy(values + first, row + self.member[first], (n - first) * sizeof(float))
+        if self.size > n:
+            memcpy(values + n, values, n * sizeof(float))
 
     cdef bint sync(self, int32_t i, float *values) noexcept nogil:
         """Let a row follow the swaps it has missed; False if it had better be gathered again."""

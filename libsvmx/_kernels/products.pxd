@@ -61,6 +61,7 @@ cdef class RbfPanels:
     cdef svmx_kernel formula
     cdef svmx_targets targets
     cdef Py_ssize_t n
+    cdef Py_ssize_t block_tile      # targets at a time
     cdef readonly bint mostly_zero  # hardly any value is in doubt even where rounding is large
     @staticmethod
     cdef RbfPanels over(PanelProducts products, CsrMatrix matrix, const int32_t[::1] rows, double[::1] squares,

@@ -33,6 +33,8 @@ cdef double BITS_PER_NONZERO = 80
 # as long as to compute so many otherwise. So many rows are looked at.
 cdef int64_t VALUES_PER_DOUBT = 100
 cdef enum: SAMPLED_ROWS = 5
+# Values of targets that stay in L2 while the rows of a block go by.
+cdef Py_ssize_t BLOCK_VALUES = 1 << 15
 # Largest tile of postings: a target's place in its tile fits 16 bits.
 cdef int64_t LARGEST_TILE = 1 << 16
 
@@ -310,6 +312,8 @@ cdef class RbfPanels:
         panels.of_targets, panels.formula, panels.n = of_targets, formula[0], members.shape[0]
         for k in range(panels.n):
             panels.largest = max(panels.largest, of_targets[k])
+        panels.block_tile = max(<Py_ssize_t>SVMX_PANEL, min(<Py_ssize_t>SVMX_RBF_TILE,
+                                BLOCK_VALUES // products.width // SVMX_PANEL * SVMX_PANEL))
         panels.targets = svmx_rbf_targets(products.width, &products.panels[0], &of_targets[0], formula.gamma)
         panels.mostly_zero = (panels.doubts(members) * VALUES_PER_DOUBT
                               <= SAMPLED_ROWS * min(panels.n, <Py_ssize_t>SVMX_RBF_TILE))
@@ -367,11 +371,11 @@ cdef class RbfPanels:
             if not self.knows(sources[s], &shares[s]):
                 return False
         while begin < end:
-            svmx_rbf_block(&self.targets, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), count, laid, shares, out,
-                           n_doubtful, doubtful)
+            svmx_rbf_block(&self.targets, begin, min(end - begin, self.block_tile), count, laid, shares, out, n_doubtful,
+                           doubtful)
             for s in range(count):
                 self.settle(sources[s], begin, n_doubtful[s], &doubtful[s * SVMX_RBF_TILE], out[s] + begin)
-            begin += SVMX_RBF_TILE
+            begin += self.block_tile
         return True
 
     cdef void settle(self, int32_t i, Py_ssize_t begin, int64_t n_doubtful, const int32_t *doubtful,

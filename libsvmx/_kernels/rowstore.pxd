@@ -14,6 +14,7 @@ cdef class RowStore(KernelRows):
     cdef Py_ssize_t distinct        # kernel rows among the active positions
     cdef bint injective             # no two positions share a row
     cdef bint in_order              # position p < active is target p
+    cdef bint twice                 # positions are the targets in their order, and the same again: of a regression
     cdef int32_t[::1] place         # target of a position
     cdef float[::1] scratch
     cdef double arrange_ns

@@ -16,7 +16,7 @@ come from there; costs of computing count those alone that were not there yet.
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memmove, memset
+from libc.string cimport memcpy, memmove, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
@@ -212,7 +212,11 @@ cdef class RowStore(KernelRows):
                 whole[k] = &self.scratch[0] + k * self.targets.n
             computed = self.targets.fill_rows(rows, count, self.targets.n, whole, self.pool, long_enough)
             for k in range(count):
-                svmx_gather(self.extent, whole[k], &self.place[0], out[k])
+                if self.twice:
+                    memcpy(out[k], whole[k], self.targets.n * sizeof(float))
+                    memcpy(out[k] + self.targets.n, whole[k], self.targets.n * sizeof(float))
+                else:
+                    svmx_gather(self.extent, whole[k], &self.place[0], out[k])
         self.kernel.values_computed += computed
         return computed
 
@@ -224,7 +228,7 @@ cdef class RowStore(KernelRows):
         cdef void *grown
         self.index[a], self.index[b] = self.index[b], self.index[a]
         self.place[a], self.place[b] = self.place[b], self.place[a]
-        self.in_order = False
+        self.in_order = self.twice = False
         if self.used == 0:
             return 0
         if self.n_swaps == self.room_for_swaps:
@@ -299,7 +303,9 @@ cdef class RowStore(KernelRows):
                     n += 1
                     seen[self.index[p]] = <int32_t>n
                 self.place[p] = seen[self.index[p]] - 1
-        self.in_order = self.injective
+        self.in_order, self.twice = self.injective, self.extent == 2 * n
+        for p in range(n if self.twice else 0):
+            self.twice = self.twice and self.place[p] == p and self.place[n + p] == p
         self.targets = self.kernel.targets(members_[:n])
         self.covered, self.distinct = self.extent, n
         self.scratch = zeros("f", n * (SVMX_SOURCES if self.targets.blocks else 1))

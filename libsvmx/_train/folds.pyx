@@ -132,3 +132,50 @@ def mark_used(used, beta, Py_ssize_t begin_i, Py_ssize_t end_i, Py_ssize_t begin
     for k in range(coefficient.shape[0]):
         if coefficient[k] != 0:
             out[begin_i + k if k < n_i else begin_j + k - n_i] = 1
+
+
+def places_in_classes(start, order):
+    """(class, place in it) of each row, buffers of int32; arguments as ``group_classes`` returns them."""
+    cdef const int32_t[::1] row = order
+    cdef Py_ssize_t at, c
+    class_of_, place_ = zeros("i", row.shape[0]), zeros("i", row.shape[0])
+    cdef int32_t[::1] class_of = class_of_, place = place_
+    for c in range(len(start) - 1):
+        for at in range(start[c], start[c + 1]):
+            class_of[row[at]], place[row[at]] = <int32_t>c, <int32_t>(at - <Py_ssize_t>start[c])
+    return class_of_, place_
+
+
+def classes_among(rows, class_of, int k):
+    """Which of k classes ``rows`` are of: a set of int."""
+    cdef const int32_t[::1] row = rows, of = class_of
+    cdef Py_ssize_t q
+    there_ = bytearray(k)
+    cdef unsigned char[::1] there = there_
+    for q in range(row.shape[0]):
+        there[of[row[q]]] = 1
+    return {c for c in range(k) if there_[c]}
+
+
+def rows_of_pair(rows, class_of, place, int32_t i, int32_t j, Py_ssize_t n_i):
+    """Those of ``rows`` that are of class i, of n_i rows, or j, as numbers among the rows of i, then of j: int32."""
+    cdef const int32_t[::1] row = rows, of = class_of, at = place
+    cdef Py_ssize_t q, n = 0
+    found_ = zeros("i", row.shape[0])
+    cdef int32_t[::1] found = found_
+    for q in range(row.shape[0]):
+        if of[row[q]] == i or of[row[q]] == j:
+            found[n] = at[row[q]] + (0 if of[row[q]] == i else <int32_t>n_i)
+            n += 1
+    return found_[:n]
+
+
+def put_rows(out, rows, values, Py_ssize_t width):
+    """``width`` values for each of ``rows`` into their places: buffers of float64, row by row."""
+    cdef double[::1] to = out
+    cdef const double[::1] given = values
+    cdef const int32_t[::1] row = rows
+    cdef Py_ssize_t q, f
+    for q in range(row.shape[0]):
+        for f in range(width):
+            to[row[q] * width + f] = given[q * width + f]

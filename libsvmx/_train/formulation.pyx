@@ -317,6 +317,18 @@ cdef void recover(const Formulation *of, Py_ssize_t l, const double *w, const Du
                 found.n_bsv += 1
 
 
+def decision_values(DualProblem problem, scores, rows, double scale, double rho):
+    """Of some rows of the problem (buffer of int32), from V = linear - K beta: scale K beta - rho, float64."""
+    cdef const double[::1] linear = problem.linear, V = scores
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t k
+    values_ = zeros("d", chosen.shape[0])
+    cdef double[::1] values = values_
+    for k in range(chosen.shape[0]):
+        values[k] = (linear[chosen[k]] - V[chosen[k]]) * scale - rho
+    return values_
+
+
 def assemble_coefficients(betas, positions, start, Py_ssize_t k):
     """LIBSVM's sv_coef, float64, shape ((k-1) * n_sv,): pair (i, j) fills row j-1 for class i and row i for class j.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import allocate_lock
+
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.stopping import LetSignalsIn
 from libsvmx._core.thread_pool import ThreadPool
@@ -76,6 +78,7 @@ class KernelProvider:
         "classes",
         "feature_map",
         "gram",
+        "lock",
         "number",
         "prepared",
         "request",
@@ -95,28 +98,28 @@ class KernelProvider:
         self.gram: Gram | None = None
         self.classes: ClassValues | None = None
         self.budget_bytes = param.cache_size * MEGABYTE
-        self.at_once = 1
+        self.at_once, self.lock = 1, allocate_lock()
 
     def prepare(self) -> Kernel:
-        """Make the kernel of all the rows, and what is shared."""
+        """Make the kernel of all the rows, and what is shared, if they are not there."""
         problem, _, groups, repeated = self.request
-        starts = groups[0] if groups else [0, len(problem)]
-        whole, self.prepared = self.whole or self.make_whole(), True
-        self.shared = self.worth_sharing(whole, starts, repeated)
-        if self.shared:
-            self.budget_bytes -= self.shared.most_bytes
+        with self.lock:
+            whole = self.whole or self.make_whole()
+            if not self.prepared:
+                self.shared = self.worth_sharing(whole, groups[0] if groups else [0, len(problem)], repeated)
+                if self.shared:
+                    self.budget_bytes -= self.shared.most_bytes
+                self.prepared = True
         return whole
 
     def at_once_of(self, n_solves: int, threads: int) -> int:
-        """How many of so many solves over nearly all rows had better go on at a time, by so many threads; it is made
-        ready for these. With a thread alone it stays ready for what others do meanwhile."""
+        """How many of so many solves over nearly all rows had better go on at a time, by so many threads, which share
+        the memory from now on. With a thread alone it stays ready for what others do meanwhile."""
         problem, param = self.request[:2]
         if threads == 1:
             return 1
         pays = n_solves * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
         self.at_once = min(n_solves, threads) if pays else 1
-        if self.at_once > 1 and not self.prepared:
-            self.prepare()
         return self.at_once
 
     def make_whole(self) -> Kernel:
@@ -148,26 +151,26 @@ class KernelProvider:
             return None
         from libsvmx._train.queue.solve_queue import SolveQueue
 
-        matrix = problem.matrix.take(self.rows)
-        by_row = inverse(problem.rows, problem.matrix.n_rows)
-        places = take_int32(by_row, self.rows)
-        targets = take_float64(problem.targets, places)
-        weights = None
-        if weighted and problem.sample_weight is not None:
-            weights = take_float64(problem.sample_weight, places)
+        rows, targets, weights = self.rows, None, problem.sample_weight if weighted else None
+        if weights is not None or not param.svm_type.is_classification:
+            places = take_int32(inverse(problem.rows, problem.matrix.n_rows), rows)
+            targets = take_float64(problem.targets, places)
+            weights = None if weights is None else take_float64(weights, places)
         most_workers = int(min(self.budget_bytes // slots, MOST_WORKERS))
-        return SolveQueue(kernel_values, matrix, targets, weights, param, observer, most_workers)
+        matrix_of = lambda: problem.matrix.take(rows)  # noqa: E731  a copy of all the data
+        return SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers)
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""
         from libsvmx._kernels.gram import Gram
 
-        if self.gram is None:
-            whole = self.whole or self.make_whole()
-            n_bytes = 4.0 * whole.n**2
-            pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
-            self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
-            self.budget_bytes -= n_bytes
+        with self.lock:
+            if self.gram is None:
+                whole = self.whole or self.make_whole()
+                n_bytes = 4.0 * whole.n**2
+                pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
+                self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
+                self.budget_bytes -= n_bytes
         return self.gram
 
     def values_by_class(self, param: Parameter, observer: Observer) -> ClassValues | None:
@@ -175,16 +178,20 @@ class KernelProvider:
         problem, _, groups, _ = self.request
         if not groups or len(groups[0]) < 4 or problem.features.nnz > CHEAP_ROW * problem.features.n_rows:
             return None
-        if self.classes is not None:
-            return self.classes if self.classes.for_threads else None
+        with self.lock:
+            if self.classes is None:
+                self.classes = self.fitting_classes(groups[0], param, observer)
+        return self.classes if self.classes and self.classes.for_threads else None
+
+    def fitting_classes(self, starts: list[int], param: Parameter, observer: Observer) -> ClassValues | None:
+        """Kernel values by pairs of classes, which begin at ``starts``, if they fit."""
         from libsvmx._kernels.class_values import ClassValues
 
-        classes = ClassValues(self.whole or self.make_whole(), groups[0])
+        classes = ClassValues(self.whole or self.make_whole(), starts)
         threads, room = thread_count(param.threads), SHARED * self.budget_bytes
         if not classes.for_threads or 2 * classes.thread_bytes > room:
             return None
-        self.classes = classes
-        if len(groups[0]) > PAIRS_OF_CLASS + 1 and classes.own_bytes + 2.0 * threads * classes.thread_bytes <= room:
+        if len(starts) > PAIRS_OF_CLASS + 1 and classes.own_bytes + 2.0 * threads * classes.thread_bytes <= room:
             classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
             self.budget_bytes -= classes.own_bytes
         return classes

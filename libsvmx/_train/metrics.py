@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import copysign, inf, nan
 
+from libsvmx._core.arrays import add_up_scores
+from libsvmx._core.buffers import filled
+from libsvmx._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
+
 
 class Scores:
     """Running sums over pairs of prediction and target.
@@ -26,6 +33,9 @@ class Scores:
 
     def add(self, predictions: Iterable[float], targets: Iterable[float]) -> None:
         """Take in more rows."""
+        if isinstance(predictions, memoryview) and isinstance(targets, memoryview):
+            self._add_buffers(predictions, targets)
+            return
         for v, y in zip(predictions, targets, strict=True):
             self.total += 1
             self.correct += v == y
@@ -35,6 +45,15 @@ class Scores:
             self.sum_vv += v * v
             self.sum_yy += y * y
             self.sum_vy += v * y
+
+    def _add_buffers(self, predictions: Buffer, targets: Buffer) -> None:
+        """The same of buffers of float64."""
+        if len(predictions) != len(targets):
+            raise ValueError(f"{len(predictions)} predictions for {len(targets)} targets")
+        sums = filled("d", [self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy])
+        self.correct += add_up_scores(predictions, targets, sums)
+        self.total += len(predictions)
+        self.error, self.sum_v, self.sum_y, self.sum_vv, self.sum_yy, self.sum_vy = sums
 
     @property
     def accuracy(self) -> float:

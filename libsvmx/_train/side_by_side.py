@@ -10,9 +10,10 @@ at the clock and asks the observer, all for the others.
 from __future__ import annotations
 
 from functools import partial
-from itertools import count
+from itertools import count, takewhile
 
 from libsvmx._core.records import NamedTuple
+from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.control import End
 from libsvmx._train import limits
 from libsvmx._train.observer import Forwarding, Limits, Observer, hears
@@ -38,13 +39,14 @@ def threads_of(k: int, n: int, threads: int) -> int:
 
 
 def side_by_side(
-    solve: Callable[[int, Observer], Result], n: int, threads: int, observer: Observer
+    solve: Callable[[int, Observer], Result], n: int, threads: int, observer: Observer, ahead: int = 0
 ) -> Iterator[Result]:
     """The results in their order. What a solve raises is raised instead of its result, and ends the others.
 
-    ``threads`` may be 1: then each solve begins when it is asked for, and tells the observer itself.
+    ``threads`` may be 1: then each solve begins when it is asked for, and tells the observer itself. ``ahead``: how
+    many are begun at most of which no result has been taken; 0 for no limit.
     """
-    crew = Crew(solve, n, limits.limited(observer, 0.0)) if threads > 1 and n > 1 else None
+    crew = Crew(solve, n, limits.limited(observer, 0.0), ahead or n) if threads > 1 and n > 1 else None
     if crew is not None and crew.start(min(threads, n)):
         yield from crew.results()
         return
@@ -61,20 +63,20 @@ class Finished(NamedTuple):
 
 
 class Crew:
-    """Crew(solve, n, observer): the threads. They draw the numbers of solves in their order.
+    """Crew(solve, n, observer, ahead): the threads. They draw the numbers of solves in their order.
 
     Attributes
     ----------
     end : End        of all solves, as the call has come to its own, or nobody waits for results any more
     """
 
-    def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer) -> None:
+    def __init__(self, solve: Callable[[int, Observer], Any], n: int, observer: Observer, ahead: int) -> None:
         from threading import Semaphore  # not worth its time at start-up
 
         self.solve, self.n, self.observer = solve, n, observer
         self.numbers = count()
         self.finished: dict[int, Finished] = {}
-        self.news = Semaphore(0)
+        self.news, self.room = Semaphore(0), Semaphore(ahead)
         self.end = End()
         self.over = False
         self.helpers: list[Any] = []
@@ -93,7 +95,7 @@ class Crew:
         return bool(self.helpers)
 
     def work(self) -> None:
-        while not self.over and (k := next(self.numbers)) < self.n:
+        while self.room.acquire() and not self.over and (k := next(self.numbers)) < self.n:
             recording, result, error = Recording(self.observer, CrewLimits(self.end)), None, None
             try:
                 result = self.solve(k, recording)
@@ -114,9 +116,11 @@ class Crew:
                 if error is not None:
                     raise error
                 yield result
+                self.room.release()
         finally:
             self.over = True
             self.end.come(SolveStatus.INTERRUPTED)
+            self.room.release(len(self.helpers))
             for helper in self.helpers:
                 helper.join()
             self.helpers.clear()
@@ -163,3 +167,46 @@ class Recording(Observer):
         """Tell all of it."""
         for name, what in self.notes:
             getattr(observer, name)(*what)
+
+
+class HandedOn:
+    """HandedOn(): what a solve leaves for a later one, which takes each piece when it needs it.
+
+    The later one is begun after the other, so that it never waits for what nobody works on.
+    """
+
+    def __init__(self) -> None:
+        from threading import Condition
+
+        self.pieces: list[Any] = []
+        self.complete = False
+        self.news = Condition()
+
+    def append(self, piece: Any) -> None:
+        with self.news:
+            self.pieces.append(piece)
+            self.news.notify_all()
+
+    def close(self) -> None:
+        """There are no more; as the solve comes to its end, however it does."""
+        with self.news:
+            self.complete = True
+            self.news.notify_all()
+
+    def has(self, k: int) -> bool:
+        """Whether there is a piece k: waits for it."""
+        with self.news:
+            self.news.wait_for(lambda: self.complete or k < len(self.pieces))
+            return k < len(self.pieces)
+
+    def __bool__(self) -> bool:
+        return self.has(0)
+
+    def __getitem__(self, k: int) -> Any:
+        """Piece k: waits for it. Raises Stopped if it will not come."""
+        if not self.has(k):
+            raise Stopped(SolveStatus.INTERRUPTED)
+        return self.pieces[k]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self.pieces[k] for k in takewhile(self.has, count()))

@@ -42,6 +42,7 @@ def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     _print_names_as_typed()
+    sys.unraisablehook = _tell_of_unraisable
     code = guarded(command, main, usage, sys.argv[1:])
     _end_workers()  # which Python would wait for, until each has ended as it would itself
     leave(code)
@@ -213,6 +214,15 @@ def write(text: str) -> None:
     except OSError as error:
         error.filename = "standard output"
         raise
+
+
+def _tell_of_unraisable(error: sys.UnraisableHookArgs) -> None:
+    """A line where memory was out in what cannot raise, such as a destructor of matplotlib."""
+    if issubclass(error.exc_type, MemoryError):
+        name = getattr(error.object, "__qualname__", type(error.object).__name__)
+        warn(f"out of memory in {name}, which cannot tell its caller")
+    else:
+        sys.__unraisablehook__(error)
 
 
 def note(text: str) -> None:

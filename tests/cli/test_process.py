@@ -44,3 +44,20 @@ def test_a_signal_that_is_taken_for_something_else_ends_the_command(tmp_path, ot
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (-signal.SIGTERM, "")
+
+
+@pytest.mark.parametrize("error, traceback", [("MemoryError", False), ("KeyError", True)])
+def test_memory_that_is_out_in_what_cannot_raise_is_a_warning(tmp_path, error, traceback):
+    """As in a destructor. Other errors there are Python's to tell."""
+    code = (
+        "from libsvmx.cli.process import run\n"
+        "class Picture:\n"
+        f"    def __del__(self):\n        raise {error}\n"
+        "def main(argv):\n    Picture()\n    return 0\n"
+        "run('svmx-train', main, '')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert ("Traceback" in done.stderr) == traceback
+    if not traceback:
+        assert done.stderr == "warning: out of memory in Picture.__del__, which cannot tell its caller\n"

@@ -3,6 +3,7 @@
 import io
 import os
 from contextlib import redirect_stderr, redirect_stdout
+from math import exp, log
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from support.wild import Wild
 
 from libsvmx.cli.process import guarded
 
+# With a smaller chance a generator no longer reaches what it is for.
+ACCIDENT = 1e-9
 CASES = int(os.environ.get("LIBSVMX_FUZZ_CASES", "0"))
 
 
@@ -36,9 +39,21 @@ class Cases:
         return accepted
 
     def check(self, share):
-        """At least this share of the cases was accepted, about half of what is usual; not asked of few cases."""
+        """At least this share of the cases is accepted in the long run: so few as were are no accident."""
         print(f"accepted {self.accepted} of {self.tried}")
-        assert self.accepted >= share * self.tried or self.tried < 200
+        assert chance_of_fewer(self.accepted, self.tried, share) > ACCIDENT
+
+
+def chance_of_fewer(accepted, tried, share):
+    """A bound on the chance that no more than ``accepted`` of ``tried`` cases are, each with probability ``share``.
+
+    Chernoff's: exp(-n D), where D is the divergence of the share that there is from the one that was expected.
+    """
+    if accepted >= share * tried:
+        return 1.0
+    found = accepted / tried
+    divergence = (1 - found) * log((1 - found) / (1 - share)) + (found * log(found / share) if found else 0.0)
+    return exp(-tried * divergence)
 
 
 @pytest.fixture

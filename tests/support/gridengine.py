@@ -17,10 +17,12 @@ HEART = str(DATA / "heart_scale")
 SMALL = ["-log2c", "-1,3,2", "-log2g", "-5,-1,2", "-png", "null"]
 
 
-def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None):
+def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=None, hand_on=None):
     """The warm start is the chain of parameters from its start on; as many rows are right as its hash says."""
     gamma = struct.pack("d", param.gamma)
     warm_start = [*(start or ()), {(0, 0): WarmStart(param.C, gamma, gamma)}]
+    for link in warm_start if hand_on else ():
+        hand_on(link)
     n = len(problem)
     correct = int.from_bytes(sha256(repr((warm_start, n_folds, rand.draw())).encode()).digest()[:4], "big") % (n + 1)
     observer.remark("one class")

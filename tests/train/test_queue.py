@@ -10,6 +10,7 @@ from support import data
 from support.data import filled
 
 from libsvmx._core.arrays import ramp
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import NOBODY, Stopped
@@ -135,7 +136,7 @@ def test_there_may_be_more_memory_than_there_are_numbers(options, queued, monkey
 def queue_of(problem, param, observer=None):
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     gram = Gram(kernel, ThreadPool(2), NOBODY)
-    return SolveQueue(gram, problem.matrix, problem.targets, None, param, observer or Observer(), 8)
+    return SolveQueue(gram, lambda: problem.matrix, problem.targets, None, param, observer or Observer(), 8)
 
 
 def random_parts(n, count, seed):
@@ -327,6 +328,42 @@ def test_numbers_out_of_range_are_refused():
     queue.add_fold(rows, [0, 10, 20], [solve], rows)
     with pytest.raises(ValueError, match=f"solve {solve} is of another fold"):
         queue.add_fold(rows, [0, 10, 20], [solve], rows)
+
+
+@pytest.mark.parametrize(("probability", "times"), [(False, 0), (True, 1)])
+def test_rows_are_copied_for_predictions_alone(probability, times, fitting, monkeypatch):
+    """In the order of the queue, once for all folds."""
+    copied, problem = [], problem_of("vowel.scale.xz")[0]
+    make = kernel_provider.KernelProvider.queue
+
+    def watched(self, *args, **kwargs):
+        queue = make(self, *args, **kwargs)
+        assert queue is not None
+        return queue
+
+    class Watched(CsrMatrix):
+        def take(self, rows):
+            copied.append(len(rows))
+            return super().take(rows)
+
+    m = problem.matrix
+    matrix = Watched(m.indptr, m.indices, m.values, n_columns=m.n_columns, first_index=m.first_index)
+    monkeypatch.setattr(kernel_provider.KernelProvider, "queue", watched)
+    problem = Problem(matrix, problem.targets)
+    train_problem(problem, Parameter(gamma=0.5, probability=probability), Rand(1), Observer())
+    assert copied.count(len(problem)) == times
+    if not probability:
+        cross_validate_problem(problem, Parameter(gamma=0.5), 3, Rand(1), Observer())
+        assert copied.count(len(problem)) == 1
+
+
+def test_classes_have_no_targets_to_solve_over():
+    matrix, targets = data.load("iris.scale")
+    queue = KernelProvider(Problem(matrix, filled("d", targets)), Parameter(gamma=1.0)).queue(
+        Parameter(gamma=1.0), Observer(), 18, weighted=False
+    )
+    with pytest.raises(ValueError, match="targets, of which there are none"):
+        queue.add(filled("i", range(50)), -1, 0.0, 0.0)
 
 
 def test_a_queue_leaves_nothing_to_the_garbage_collector():

@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.gram import KernelValues
@@ -14,8 +14,8 @@ class SolveQueue(TaskList):
     def __init__(
         self,
         kernel_values: KernelValues,
-        matrix: CsrMatrix,
-        targets: Buffer,
+        matrix_of: Callable[[], CsrMatrix],
+        targets: Buffer | None,
         weights: Buffer | None,
         param: Parameter,
         observer: Observer,

@@ -4,7 +4,7 @@ One against one, folds, and the inner folds of probability estimates: hundreds o
 before Python has made the objects of one. Here a solve is a Task, a few numbers; rows of all of them stand in one list, one
 after the other, and each thread has a Worker with memory for the largest.
 
-    queue = SolveQueue(kernel_values, matrix, targets, weights, param, observer)
+    queue = SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers)
     t = queue.add(rows, n_positive, Cp, Cn, held_out)     as often as there are solves, in LIBSVM's order
     queue.run(threads)
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
@@ -38,7 +38,7 @@ cdef int UNITS_PER_THREAD = 4
 
 
 cdef class SolveQueue(TaskList):
-    """SolveQueue(kernel_values, matrix, targets, weights, param, observer, most_workers); but for the last two as of TaskList.
+    """SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers); the first five as of TaskList.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ cdef class SolveQueue(TaskList):
     most_workers : int        for whose rows there is memory; there is one in any case
     """
 
-    def __init__(self, kernel_values, matrix, targets, weights, param, observer, int most_workers):
+    def __init__(self, kernel_values, matrix_of, targets, weights, param, observer, int most_workers):
         self.limits, self.most_workers = observer, most_workers
         svmx_begin_tickets(&self.tickets)
 
@@ -55,8 +55,10 @@ cdef class SolveQueue(TaskList):
 
     def another(self):
         """An empty queue over the same rows."""
-        return SolveQueue(self.kernel_values, self.matrix, self.targets, self.weights if self.weighted else None, self.param,
-                          self.limits, self.most_workers)
+        cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.targets,
+                                           self.weights if self.weighted else None, self.param, self.limits, self.most_workers)
+        found.matrix = self.matrix
+        return found
 
     def run(self, int threads):
         """Do all that is to be done.
@@ -70,6 +72,8 @@ cdef class SolveQueue(TaskList):
         threads = max(1, min(threads, self.most_workers)) if self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS else 1
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
         self.arrange(threads)
+        if self.predicts and self.matrix is None:
+            self.matrix = self.matrix_of()
         pool = ThreadPool(threads)
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
         if self.worker == NULL:

@@ -58,7 +58,8 @@ cdef struct Fold:
 cdef class TaskList:
     cdef readonly KernelValues kernel_values
     cdef readonly object param
-    cdef object matrix              # the rows, in the order of ``kernel_values``
+    cdef object matrix_of
+    cdef object matrix              # the rows, in the order of ``kernel_values``; None while no values are wanted
     cdef Formulation of
     cdef bint doubled               # two variables for a row
     cdef const double[::1] targets

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.gram import KernelValues
 from libsvmx._train.parameter import Parameter
@@ -11,7 +13,12 @@ class TaskList:
     n_sigmoids: int
     n_folds: int
     def __init__(
-        self, kernel_values: KernelValues, matrix: CsrMatrix, targets: Buffer, weights: Buffer | None, param: Parameter
+        self,
+        kernel_values: KernelValues,
+        matrix_of: Callable[[], CsrMatrix],
+        targets: Buffer | None,
+        weights: Buffer | None,
+        param: Parameter,
     ) -> None: ...
     def add(self, rows: Buffer, n_positive: int, Cp: float, Cn: float, held_out: Buffer | None = None) -> int: ...
     def add_folds(

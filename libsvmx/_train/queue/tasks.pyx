@@ -13,19 +13,19 @@ from libsvmx._train.probability import TROUBLES
 
 
 cdef class TaskList:
-    """TaskList(kernel_values, matrix, targets, weights, param)
+    """TaskList(kernel_values, matrix_of, targets, weights, param)
 
     Parameters
     ----------
     kernel_values : KernelValues
-    matrix : CsrMatrix                  the same rows, as predictions see them
-    targets : buffer of float64, shape (kernel_values.n,)       of regression; else not looked at
+    matrix_of : function                gives a CsrMatrix, the same rows as predictions see them; called if there are any
+    targets : buffer of float64, shape (kernel_values.n,), or None       of classes they are not looked at
     weights : buffer of float64, shape (kernel_values.n,), or None
     param : Parameter                   formulation, eps, shrinking, limits
     """
 
-    def __cinit__(self, KernelValues kernel_values, matrix, targets, weights, param, *_):
-        self.kernel_values, self.matrix, self.param = kernel_values, matrix, param
+    def __cinit__(self, KernelValues kernel_values, matrix_of, targets, weights, param, *_):
+        self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
         self.targets, self.weighted = targets, weights is not None
         if self.weighted:
             self.weights = weights
@@ -94,6 +94,8 @@ cdef class TaskList:
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
         cdef Py_ssize_t k, n = chosen.shape[0], n_held = 0 if held_out is None else held.shape[0]
+        if n_positive < 0 and self.targets is None:
+            raise ValueError("a solve over targets, of which there are none")
         self.append(n + 2 * n_held)
         cdef Task *task = self.new_task()
         task.first, task.n, task.n_positive, task.n_held, task.Cp, task.Cn = self.n_rows, n, n_positive, n_held, Cp, Cn

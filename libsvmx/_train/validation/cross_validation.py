@@ -13,7 +13,8 @@ from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from libsvmx._core.buffers import not_done, zeros
+from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.buffers import filled, not_done
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
@@ -23,7 +24,7 @@ from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.side_by_side import side_by_side, threads_of
+from libsvmx._train.side_by_side import HandedOn, side_by_side, threads_of
 from libsvmx._train.training import (
     class_costs,
     draw_folds,
@@ -39,7 +40,7 @@ from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from libsvmx._core.rand import Rand
     from libsvmx._train.counting import CountingPart
@@ -97,8 +98,9 @@ def cross_validate(
     seeding: Seeding,
     with_values: bool = True,
     kernels: KernelProvider | None = None,
-    warm_starts: FoldWarmStarts | None = None,
+    warm_starts: FoldWarmStarts | HandedOn | None = None,
     for_larger_C: bool = False,
+    hand_on: Callable[[WarmStarts], None] | None = None,
 ) -> CrossValidated:
     """Predict every row by a model trained without its fold.
 
@@ -108,6 +110,7 @@ def cross_validate(
     kernels : KernelProvider        of these rows, if there were or will be other solves over them
     warm_starts : FoldWarmStarts    of a smaller C: seeded folds start from them
     for_larger_C : bool             ``warm_starts`` are wanted
+    hand_on : callable              is given each of them as its fold is solved
 
     Raises
     ------
@@ -124,9 +127,10 @@ def cross_validate(
         # many small problems, or folds that share nothing: a start costs more than it saves
         seeding = Seeding("none")
     seeding = Seeding("none") if seeding.seeder == "none" else seeding.usual(n_folds)
-    if warm_starts is not None and len(warm_starts) != len(bounds) - 1:
+    if isinstance(warm_starts, list) and len(warm_starts) != len(bounds) - 1:
         warm_starts = None  # they are of other folds
-    left: FoldWarmStarts | None = [] if for_larger_C and seeding.seeder != "none" else None
+    warm_starts = warm_starts or None
+    left = Left(hand_on) if for_larger_C and seeding.seeder != "none" else None
     try:
         kernels = kernels or shared_kernels(problem, param)
         if seeding.seeder == "none":
@@ -143,7 +147,20 @@ def cross_validate(
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
-    return results.result(seeding, left)
+    return results.result(seeding, left.all if left else None)
+
+
+class Left:
+    """Left(hand_on): what folds leave for a larger C, fold by fold, and who waits for it."""
+
+    def __init__(self, hand_on: Callable[[WarmStarts], None] | None) -> None:
+        self.all: FoldWarmStarts = []
+        self.hand_on = hand_on
+
+    def add(self, of_fold: WarmStarts) -> None:
+        self.all.append(of_fold)
+        if self.hand_on is not None:
+            self.hand_on(of_fold)
 
 
 class SeededFold(NamedTuple):
@@ -161,8 +178,8 @@ def seeded(
     part: CountingPart | None,
     crew: list[ProblemFolds],
     seeding: Seeding,
-    warm_starts: FoldWarmStarts | None,
-    left: FoldWarmStarts | None,
+    warm_starts: FoldWarmStarts | HandedOn | None,
+    left: Left | None,
     with_values: bool,
 ) -> None:
     """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
@@ -204,7 +221,7 @@ def seeded(
             results.put(*predictions)
         results.count(fold.report)
         if left is not None and fold.left is not None:
-            left.append(fold.left)
+            left.add(fold.left)
 
 
 def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
@@ -287,10 +304,8 @@ class Results:
         self.labels = folds.group_classes(problem.targets)[0] if classify else []
         self.width = len(self.labels) * (len(self.labels) - 1) // 2 if classify else 1
         self.predicted, self.values = not_done(n), not_done(n * self.width)
-        self.fold_of = zeros("i", n)
-        for f, (begin, end) in enumerate(pairwise(bounds)):
-            for row in order[begin:end]:
-                self.fold_of[row] = f
+        fold_at = filled("i", (f for f, (begin, end) in enumerate(pairwise(bounds)) for _ in range(begin, end)))
+        self.fold_of = take_int32(fold_at, inverse(order, n))
         self.reports: list[FoldReport] = []
         self.full: FoldReport | None = None
 
@@ -309,13 +324,10 @@ class Results:
 
         ``labels``: the classes whose pairs the decision values are of, if not all of them in their order.
         """
-        width = self.width
         if values is not None:
             values = by_pairs(values, len(rows), labels, self.labels)
-        for k, row in enumerate(rows):
-            self.predicted[row] = predicted[k]
-            if values is not None:
-                self.values[row * width : (row + 1) * width] = values[k * width : (k + 1) * width]
+            folds.put_rows(self.values, rows, values, self.width)
+        folds.put_rows(self.predicted, rows, predicted, 1)
 
     def result(self, seeding: Seeding, warm_starts: FoldWarmStarts | None = None) -> CrossValidated:
         """All of it."""

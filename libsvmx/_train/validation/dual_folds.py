@@ -14,10 +14,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import zeros
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
+from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
 from libsvmx._train.limits import control_of
 from libsvmx._train.reports import recover
 from libsvmx._train.solvers import solve
@@ -182,8 +182,7 @@ class DualFolds:
         """Decision values of ``rows`` in a fold, the last by default, from V, which is followed for all rows."""
         solved = solved or self.last
         assert solved is not None
-        linear, V, rho = self.problem.linear, solved.optimum.scores, solved.report.rho
-        return filled("d", ((linear[i] - V[i]) * solved.scale - rho for i in rows))
+        return decision_values(self.problem, solved.optimum.scores, rows, solved.scale, solved.report.rho)
 
     def is_unused(self, row: int) -> bool:
         """Whether the row has no coefficient in the optimum over all rows."""

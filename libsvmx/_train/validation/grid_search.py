@@ -13,6 +13,7 @@ Nothing here prints or knows files.
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -20,10 +21,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
+from libsvmx._core.threads import thread_count
 from libsvmx._train.checks import check_problem
+from libsvmx._train.kernel_provider import WORK_FOR_THREADS
 from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Limits, Observer, Remark
+from libsvmx._train.side_by_side import HandedOn, side_by_side
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.grid import Grid, Key, Point, best_of, param_at
@@ -34,8 +38,13 @@ if TYPE_CHECKING:
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.validation.problem_folds import WarmStarts
     from libsvmx._typing import Buffer
 
+# Fewer points are evaluated in turn, and their folds side by side.
+POINTS_PER_THREAD = 2
+# So many results may wait for their turn: for that of a point that takes long.
+AHEAD_PER_THREAD = 16
 # Points within so many rows of the best rate are confirmed.
 BORDER = 2
 
@@ -87,12 +96,14 @@ def cross_validate(
     rand: Rand,
     observer: Observer,
     seeding: Seeding,
-    warm_start: cross_validation.FoldWarmStarts | None,
+    warm_start: cross_validation.FoldWarmStarts | HandedOn | None,
     kernels: KernelProvider | None = None,
+    hand_on: Callable[[WarmStarts], None] | None = None,
 ) -> Evaluation:
-    """The engine of all searches but those of tests. ``kernels``: of all points of this gamma."""
+    """The engine of all searches but those of tests. ``kernels``: of all points of this gamma; ``hand_on`` is given the
+    warm start of each fold for the next point as it comes."""
     found = cross_validation.cross_validate(
-        problem, param, n_folds, rand, observer, seeding, False, kernels, warm_start, seeding.seeder != "none"
+        problem, param, n_folds, rand, observer, seeding, False, kernels, warm_start, seeding.seeder != "none", hand_on
     )
     return Evaluation(found.predicted, found.warm_starts, sum(report.iterations for report in found.solves))
 
@@ -146,16 +157,19 @@ def evaluate(
     warm_start: object,
     kernels: KernelProvider | None = None,
     limits: Limits | None = None,
+    leaves: HandedOn | None = None,
 ) -> Outcome:
     """Cross-validate one point, with folds drawn anew as separate runs of svm-train would draw them.
 
-    ``limits``: of the search. Raises StoppedEarly.
+    ``limits``: of the search; ``leaves`` takes what the next point of the column starts from. Raises StoppedEarly.
     """
     remarks = Remarks(limits)
     param = param_at(plan.param, key)
     begun = perf_counter()
     engine: Engine = plan.engine or cross_validate
-    result = engine(problem, param, plan.n_folds, Rand(plan.random_state), remarks, plan.seeding, warm_start, kernels)
+    hand_on = {} if leaves is None else {"hand_on": leaves.append}
+    rand = Rand(plan.random_state)
+    result = engine(problem, param, plan.n_folds, rand, remarks, plan.seeding, warm_start, kernels, **hand_on)
     seconds = float(f"{perf_counter() - begun:.6f}")
     scores = Scores()
     scores.add(result.predicted, problem.targets)
@@ -235,9 +249,18 @@ class Pool(Protocol):
 
 
 class Alone:
-    """In this process, column by column."""
+    """In this process, column by column, by several threads if there is work for them."""
 
     def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
+        threads, n = thread_count(plan.param.threads), sum(len(column.todo) for column in columns)
+        work = float(len(problem)) ** 2 * plan.n_folds * n
+        if threads > 1 and n >= POINTS_PER_THREAD * threads and work > WORK_FOR_THREADS:
+            points = Points(plan, problem, columns, threads)
+            yield from side_by_side(points.evaluate, n, threads, Remarks(limits), AHEAD_PER_THREAD * threads)
+        else:
+            yield from self.in_turn(plan, problem, columns, limits)
+
+    def in_turn(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
         gamma, kernels = None, None
         for column in columns:
             warm_start = column.warm_start
@@ -248,6 +271,45 @@ class Alone:
                 outcome = evaluate(plan, problem, key, warm_start, kernels, limits)
                 warm_start = outcome.warm_start
                 yield outcome
+
+
+class Points:
+    """Points(plan, problem, columns, threads): those of a search that several threads evaluate, each a point at a time.
+
+    A point takes the warm starts of the one below it fold by fold, as they come; and it is begun after that one, so it
+    follows it at a fold's distance. Points of the same gamma share kernel rows.
+    """
+
+    def __init__(self, plan: Plan, problem: Problem, columns: list[Column], threads: int) -> None:
+        share = plan.param.cache_size / threads  # no more columns than threads are in work
+        self.plan = replace(plan, param=replace(plan.param, threads=1, cache_size=share))
+        self.problem, self.lock = problem, allocate_lock()
+        self.todo: list[tuple[Key, object, HandedOn | None]] = []
+        self.left: dict[float | None, int] = {}  # points that are not done, by gamma
+        self.kernels: dict[float | None, KernelProvider] = {}
+        for column in columns:
+            start = column.warm_start
+            for key in column.todo:
+                leaves = HandedOn() if plan.chained and key != column.todo[-1] else None
+                self.todo.append((key, start, leaves))
+                self.left[key[1]] = self.left.get(key[1], 0) + 1
+                start = leaves
+
+    def evaluate(self, k: int, observer: Observer) -> Outcome:
+        """The k-th point. Raises StoppedEarly."""
+        key, start, leaves = self.todo[k]
+        try:
+            with self.lock:
+                if key[1] not in self.kernels:
+                    self.kernels[key[1]] = shared_kernels(self.problem, param_at(self.plan.param, key))
+            return evaluate(self.plan, self.problem, key, start, self.kernels[key[1]], observer.limits, leaves)
+        finally:
+            if leaves is not None:
+                leaves.close()
+            with self.lock:
+                self.left[key[1]] -= 1
+                if not self.left[key[1]]:
+                    self.kernels.pop(key[1], None)
 
 
 class Search:

@@ -69,10 +69,7 @@ class PairFolds(ProblemFolds):
         labels, start, order = folds.group_classes(problem.targets)
         self.labels: list[int] = labels
         k = len(self.labels)
-        self.class_of, self.place = zeros("i", len(problem)), zeros("i", len(problem))  # place of a row in its class
-        for c in range(k):
-            for at in range(start[c], start[c + 1]):
-                self.class_of[order[at]], self.place[order[at]] = c, at - start[c]
+        self.class_of, self.place = folds.places_in_classes(start, order)
         self.size = [start[c + 1] - start[c] for c in range(k)]
         costs = class_costs(self.labels, param, observer)
         self.pairs: dict[tuple[int, int], DualFolds] = {}
@@ -99,7 +96,7 @@ class PairFolds(ProblemFolds):
         return joined([pair.train_full() for pair in self.pairs.values()])
 
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStarts) -> FoldReport:
-        present = {self.class_of[row] for row in rest}
+        present = folds.classes_among(rest, self.class_of, len(self.labels))
         self.solved_pairs = [(i, j) for i, j in self.pairs if i in present and j in present]
         return joined(
             [
@@ -113,17 +110,12 @@ class PairFolds(ProblemFolds):
 
     def rows_in_pair(self, rows: Buffer, i: int, j: int) -> Buffer:
         """Which rows of pair (i, j) are among ``rows``, in the order of these."""
-        n_i = self.size[i]
-        return filled(
-            "i",
-            (self.place[row] + (0 if self.class_of[row] == i else n_i) for row in rows if self.class_of[row] in (i, j)),
-        )
+        return folds.rows_of_pair(rows, self.class_of, self.place, i, j, self.size[i])
 
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer | None]:
-        if len(self.labels) == 2 and len({self.class_of[row] for row in rest}) == 2:
+        if len(self.labels) == 2 and self.solved_pairs:
             values = self.pairs[0, 1].decided(self.rows_in_pair(held_out, 0, 1))
-            first, second = self.labels
-            return filled("d", (first if value > 0 else second for value in values)), values
+            return prediction.labels_of(self.param, self.labels, values, len(values)), values
         model = self.model_of(rest)
         out = self.problem.take(held_out)
         values = None
