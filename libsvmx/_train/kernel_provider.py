@@ -244,9 +244,9 @@ class KernelProvider:
         return self.shared.part(members) if self.shared else whole.part(members), share
 
 
-def all_bytes(segments: list[int], across: bool) -> int:
+def all_bytes(segments: list[int], across: bool) -> float:
     """What all the rows that are shared take, see ``sharedrows``."""
     from libsvmx._kernels import sharedrows
 
-    size: int = sharedrows.all_bytes(segments, across)
+    size: float = sharedrows.all_bytes(segments, across)
     return size
