@@ -26,6 +26,7 @@ KINDS = [
     {"C": 10, "cache_size": 20, "folds": 6},
     # solves side by side: folds that are in no queue, those of a star, rows left out, points of a grid
     {"C": 10, "cache_size": 10, "folds": 6, "rows": 2000},
+    {"C": 10, "cache_size": 10, "probability": True, "rows": 2000},
     {"svm_type": 3, "C": 2, "cache_size": 10, "folds": 5, "rows": 2000},
     {"C": 10, "folds": 6, "seeder": "near", "rows": 2000},
     {"C": 10, "left_out": "near", "rows": 400},

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import repeat
-from math import floor
+from itertools import combinations, repeat
+from math import floor, isfinite
 
 from libsvmx._train.folds import check_labels
 from libsvmx._train.rowchecks import first_not_finite, largest_serial, precomputed_row_length
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import KernelType, SvmType
+from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -90,3 +90,35 @@ def check_nu(problem: Problem, param: Parameter) -> None:
                 )
                 cause = f"nu = {param.nu:g} is infeasible: {found}, which allows at most {limit:g}"
                 raise ParameterError(cause, (a, b))
+
+
+REMEDIES = {
+    SvmType.NU_SVC: "a smaller nu, other kernel parameters",
+    SvmType.ONE_CLASS: "another nu, other kernel parameters",
+    SvmType.NU_SVR: "another nu, other kernel parameters",
+}
+
+
+def check_finite(model: Model) -> None:
+    """Raise ParameterError, with what is not finite and the pair of classes, if a function of the model degenerates."""
+    param, what, where = model.param, "", ""
+    classes: tuple[int, ...] = ()
+    if SolveStatus.DEGENERATE in model.statuses:
+        function = model.statuses.index(SolveStatus.DEGENERATE)
+        what = "rho is" if all(map(isfinite, model.coef)) else "coefficients are"
+        if isfinite(model.offsets[function]) and what == "rho is":
+            what = "objective is"
+        if model.class_labels is not None and model.nr_class > 2:
+            classes = list(combinations(model.class_labels, 2))[function]
+            where = f" for classes {classes[0]} and {classes[1]}"
+    elif not all(map(isfinite, (*(model.sigmoid_a or ()), *(model.sigmoid_b or ())))):
+        what = "probability estimates are"
+    if what:
+        remedy = REMEDIES.get(param.svm_type, "other kernel parameters, a smaller C")
+        if param.has_infinite_cost:
+            remedy = "a finite C, other kernel parameters"
+        raise ParameterError(
+            f"the solution degenerates{where}: its {what} not finite "
+            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose {remedy}, or scale the data",
+            classes,
+        )

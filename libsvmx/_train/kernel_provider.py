@@ -113,14 +113,14 @@ class KernelProvider:
         return whole
 
     def at_once_of(self, n_solves: int, threads: int) -> int:
-        """How many of so many solves over nearly all rows had better go on at a time, by so many threads, which share
-        the memory from now on. With a thread alone it stays ready for what others do meanwhile."""
+        """By how many of so many threads that many solves over nearly all rows had better be done side by side; from
+        now on they share the memory. With a thread alone it stays as it is, for what others do meanwhile."""
         problem, param = self.request[:2]
         if threads == 1:
             return 1
         pays = n_solves * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
         self.at_once = min(n_solves, threads) if pays else 1
-        return self.at_once
+        return threads if self.at_once > 1 else 1
 
     def make_whole(self) -> Kernel:
         """The kernel of all the rows, in the order of the classes if there are any."""

@@ -9,10 +9,9 @@ at the clock and asks the observer, all for the others.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import count, takewhile
 
-from libsvmx._core.records import NamedTuple
+from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers.control import End
 from libsvmx._train import limits
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, TypeVar
 
+    from libsvmx._train.parameter import Parameter
+
     Result = TypeVar("Result")
 
 # Seconds between two questions of the thread that waits.
@@ -32,10 +33,12 @@ PATIENCE = 0.02
 TOLD = tuple(name for name in Forwarding.passed_on if name not in ("limits", "should_stop"))
 
 
-def threads_of(k: int, n: int, threads: int) -> int:
-    """How many threads the k-th of n solves gets: 1, but where the last ones leave some idle."""
+def param_of(param: Parameter, k: int, n: int, threads: int) -> Parameter:
+    """Of the k-th of n solves side by side: each has one thread, but where the last ones leave some idle."""
+    if threads == 1:
+        return param
     left_over = n % threads
-    return threads // left_over if left_over and k >= n - left_over else 1
+    return replace(param, threads=threads // left_over if left_over and k >= n - left_over else 1)
 
 
 def side_by_side(
@@ -108,9 +111,10 @@ class Crew:
         """As of ``side_by_side``."""
         try:
             for k in range(self.n):
+                self.look()
                 while k not in self.finished:
-                    self.look()
                     self.news.acquire(timeout=PATIENCE)
+                    self.look()
                 result, error, recording = self.finished.pop(k)
                 recording.read_out(self.observer)
                 if error is not None:
@@ -154,14 +158,15 @@ class Recording(Observer):
         self.notes: list[tuple[str, tuple[Any, ...]]] = []
         for name in TOLD:
             if hears(observer, name):
-                setattr(self, name, partial(self.note, name))
+                setattr(self, name, self.noting(name))
 
     def should_stop(self) -> bool:
         assert self.limits is not None
         return self.limits.should_stop()
 
-    def note(self, name: str, *what: Any) -> None:
-        self.notes.append((name, what))
+    def noting(self, name: str) -> Callable[..., None]:
+        """What takes the place of a method."""
+        return lambda *what: self.notes.append((name, what))
 
     def read_out(self, observer: Observer) -> None:
         """Tell all of it."""

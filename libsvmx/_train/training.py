@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from itertools import combinations, pairwise
-from math import isfinite
+from itertools import chain, combinations, pairwise
 from time import monotonic
 
-from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
@@ -15,7 +13,7 @@ from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
 from libsvmx._train import folds, limits
 from libsvmx._train.assembly import assemble_classifier, assemble_single
-from libsvmx._train.checks import check_problem
+from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
@@ -29,13 +27,14 @@ from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
-from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from libsvmx._core.rand import Rand
     from libsvmx._train.observer import Observer
+    from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
     from libsvmx._typing import Buffer
 
@@ -69,38 +68,6 @@ def train_problem(
     model = train_counting(problem, param, rand, observer, warm=warm)
     check_finite(model)
     return model
-
-
-REMEDIES = {
-    SvmType.NU_SVC: "a smaller nu, other kernel parameters",
-    SvmType.ONE_CLASS: "another nu, other kernel parameters",
-    SvmType.NU_SVR: "another nu, other kernel parameters",
-}
-
-
-def check_finite(model: Model) -> None:
-    """Raise ParameterError, with what is not finite and the pair of classes, if a function of the model degenerates."""
-    param, what, where = model.param, "", ""
-    classes: tuple[int, ...] = ()
-    if SolveStatus.DEGENERATE in model.statuses:
-        function = model.statuses.index(SolveStatus.DEGENERATE)
-        what = "rho is" if all(map(isfinite, model.coef)) else "coefficients are"
-        if isfinite(model.offsets[function]) and what == "rho is":
-            what = "objective is"
-        if model.class_labels is not None and model.nr_class > 2:
-            classes = list(combinations(model.class_labels, 2))[function]
-            where = f" for classes {classes[0]} and {classes[1]}"
-    elif not all(map(isfinite, (*(model.sigmoid_a or ()), *(model.sigmoid_b or ())))):
-        what = "probability estimates are"
-    if what:
-        remedy = REMEDIES.get(param.svm_type, "other kernel parameters, a smaller C")
-        if param.has_infinite_cost:
-            remedy = "a finite C, other kernel parameters"
-        raise ParameterError(
-            f"the solution degenerates{where}: its {what} not finite "
-            f"({param.svm_type.name}, {param.kernel_type.name} kernel). Choose {remedy}, or scale the data",
-            classes,
-        )
 
 
 def train_counting(
@@ -223,7 +190,7 @@ def train_classifier(
         queue.run(thread_count(param.threads))
         pairs = queued.collect(observer)
     else:
-        pairs = pairs_in_turn(problem, param, classes, costs, rand, observer, kernels, warm)
+        pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm)
     if pairs.not_begun and k > 2:
         observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.betas)}")
     if kernels.feature_map and kernels.feature_map.predicts:
@@ -239,7 +206,7 @@ def train_classifier(
     return replace(model, sigmoid_a=a, sigmoid_b=b)
 
 
-def pairs_in_turn(
+def pairs_side_by_side(
     problem: Problem,
     param: Parameter,
     classes: tuple[list[int], list[int], Buffer],
@@ -249,26 +216,54 @@ def pairs_in_turn(
     kernels: KernelProvider,
     warm: WarmStart | None,
 ) -> Pairs:
-    """The solves of a classifier, one after the other."""
+    """The solves of a classifier that are in no queue: of each pair the inner folds of its sigmoid, then its own."""
     labels, start, order = classes
-    found, sigmoids, estimates = Pairs([], [], None, 0), [], param.probability
-    not_begun = 0
-    for i, j in combinations(range(len(labels)), 2):
+    pairs = list(combinations(range(len(labels)), 2))
+    sizes = [start[i + 1] - start[i] + start[j + 1] - start[j] for i, j in pairs]
+    drawn = [folds.plain_folds(size, INNER_FOLDS, rand) for size in sizes] if param.probability else []
+    inner = INNER_FOLDS if drawn else 0
+    n = (inner + 1) * len(pairs)
+    threads = kernels.at_once_of(n, thread_count(param.threads)) if warm is None else 1
+
+    def inner_fold(t: int, own: Parameter, observer: Observer) -> Buffer | None:
+        k, f = divmod(t, inner + 1)
+        (i, j), (inner_order, bounds) = pairs[k], drawn[k]
         pair = pair_problem(problem, order, start, i, j)
-        if estimates:
-            try:
-                sigmoids.append(sigmoid_of_pair(pair, param, costs[i], costs[j], rand, observer, kernels))
-            except Stopped:
-                estimates = False
-        stopped = limits.look(observer)
-        not_begun += stopped is not None
-        if stopped and found.betas and param.svm_type == SvmType.C_SVC:
-            solved = left_at_zero(pair, param, costs[i], costs[j], observer, stopped)
-        else:
-            solved = solve_binary(pair, param, costs[i], costs[j], observer, kernels, warm, (i, j))
-        found.betas.append(solved.coefficients)
-        found.reports.append(solved.report)
-    return found._replace(sigmoids=sigmoids if estimates else None, not_begun=not_begun)
+        own = replace(own, probability=False, C=1.0, weights=((1, costs[i]), (-1, costs[j])))
+        try:
+            return inner_values(pair, own, inner_order, bounds[f], bounds[f + 1], rand, observer, kernels)
+        except Stopped:
+            return None
+
+    def own_solve(t: int, own: Parameter, observer: Observer) -> tuple[Recovered, bool]:
+        k = t // (inner + 1)
+        i, j = pairs[k]
+        pair, stopped = pair_problem(problem, order, start, i, j), limits.look(observer)
+        if stopped and k and param.svm_type == SvmType.C_SVC:
+            return left_at_zero(pair, param, costs[i], costs[j], observer, stopped), False
+        return solve_binary(pair, own, costs[i], costs[j], observer, kernels, warm, (i, j)), stopped is None
+
+    def solve(t: int, observer: Observer, own: Parameter = param) -> Any:
+        return (own_solve if t % (inner + 1) == inner else inner_fold)(t, own, observer)
+
+    solved: Iterator[Any] = (solve(t, observer) for t in range(n))
+    if threads > 1:
+        from libsvmx._train.side_by_side import param_of, side_by_side
+
+        solved = side_by_side(lambda t, told: solve(t, told, param_of(param, t, n, threads)), n, threads, observer)
+    betas: list[Buffer] = []
+    reports: list[SolveReport] = []
+    sigmoids: list[tuple[float, float]] = []
+    not_begun = 0
+    for k in range(len(pairs)):
+        values = [next(solved) for _ in range(inner)]
+        if inner and len(sigmoids) == k and None not in values:
+            sigmoids.append(sigmoid_of(values, drawn[k][0], start[pairs[k][0] + 1] - start[pairs[k][0]], observer))
+        found, begun = next(solved)
+        not_begun += not begun
+        betas.append(found.coefficients)
+        reports.append(found.report)
+    return Pairs(betas, reports, sigmoids if inner and len(sigmoids) == len(pairs) else None, not_begun)
 
 
 def class_costs(labels: list[int], param: Parameter, observer: Observer) -> list[float]:
@@ -292,37 +287,42 @@ def pair_problem(problem: Problem, order: Buffer, start: list[int], i: int, j: i
     return problem.take(positions, signs)
 
 
-def sigmoid_of_pair(
-    pair: Problem, param: Parameter, Cp: float, Cn: float, rand: Rand, observer: Observer, kernels: KernelProvider
-) -> tuple[float, float]:
-    """Sigmoid parameters (A, B) of one pair from decision values of a five-fold cross-validation. Raises Stopped."""
-    from libsvmx._train import prediction, probability
-
-    n = len(pair)
+def inner_values(
+    pair: Problem,
+    param: Parameter,
+    order: Buffer,
+    begin: int,
+    end: int,
+    rand: Rand,
+    observer: Observer,
+    kernels: KernelProvider,
+) -> Buffer:
+    """Decision values of the rows order[begin:end] of a pair by a training on the others. Raises Stopped."""
+    from libsvmx._train import prediction
 
     def ask() -> None:
         limits.ask(observer)
 
     ask()
-    values = zeros("d", n)
-    order, bounds = folds.plain_folds(n, INNER_FOLDS, rand)
-    inner = replace(param, probability=False, C=1.0, weights=((1, Cp), (-1, Cn)))
-    for begin, end in pairwise(bounds):
-        rest = pair.take(folds.all_but(order, begin, end))
-        held_out = pair.take(order[begin:end])
-        n_positive = sum(1 for y in rest.targets if y > 0)
-        if n_positive and n_positive < len(rest):
-            model = train_classifier(rest, inner, rand, observer, kernels)
-            ask()
-            # classes -1 and +1 are always ordered +1 first, so the values count for the positive class
-            decided = prediction.decision_values(model, held_out.matrix, held_out.rows, ask)
-            for p, value in zip(order[begin:end], decided, strict=True):
-                values[p] = value
-        else:
-            constant = 0.0 if not len(rest) else 1.0 if n_positive else -1.0
-            for p in order[begin:end]:
-                values[p] = constant
-    a, b, trouble = probability.fit_sigmoid(values, pair.targets)
+    rest, held_out = pair.take(folds.all_but(order, begin, end)), pair.take(order[begin:end])
+    n_positive = sum(1 for y in rest.targets if y > 0)
+    if not 0 < n_positive < len(rest):
+        constant = 0.0 if not len(rest) else 1.0 if n_positive else -1.0
+        return filled("d", [constant] * len(held_out))
+    model = train_classifier(rest, param, rand, observer, kernels)
+    ask()
+    # classes -1 and +1 are always ordered +1 first, so the values count for the positive class
+    return prediction.decision_values(model, held_out.matrix, held_out.rows, ask)
+
+
+def sigmoid_of(values: list[Buffer], order: Buffer, n_positive: int, observer: Observer) -> tuple[float, float]:
+    """(A, B) of a pair, whose first rows are the positive ones, from decision values fold by fold, in ``order``."""
+    from libsvmx._train import probability
+
+    by_row = zeros("d", len(order))
+    folds.put_rows(by_row, order, filled("d", chain.from_iterable(values)), 1)
+    targets = filled("d", [1.0] * n_positive + [-1.0] * (len(order) - n_positive))
+    a, b, trouble = probability.fit_sigmoid(by_row, targets)
     if trouble:
         observer.remark(Remark(trouble))
     return a, b
@@ -341,6 +341,8 @@ def cross_validate_problem(
     Folds are LIBSVM's: stratified for classification, plain for the rest and for leave-one-out. ``kernels``: of these
     rows, if there were or will be other solves over them. Raises Stopped.
     """
+    from libsvmx._train.drawn_folds import draw_folds
+
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
@@ -349,8 +351,7 @@ def cross_validate_problem(
     for (begin, end), fold in zip(
         pairwise(bounds), each_fold(problem, param, order, bounds, rand, observer, kernels), strict=True
     ):
-        for p, value in zip(order[begin:end], fold, strict=True):
-            predicted[p] = value
+        folds.put_rows(predicted, order[begin:end], fold, 1)
     return predicted
 
 
@@ -364,8 +365,9 @@ def each_fold(
     kernels: KernelProvider,
 ) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
+    from libsvmx._train.drawn_folds import folds_at_once
     from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-    from libsvmx._train.side_by_side import side_by_side, threads_of
+    from libsvmx._train.side_by_side import param_of, side_by_side
 
     n = len(bounds) - 1
     queue = queue_of_folds(problem, param, n, observer, kernels)
@@ -381,7 +383,7 @@ def each_fold(
 
     def predicted(f: int, observer: Observer) -> Buffer:
         begin, end = bounds[f : f + 2]
-        part = replace(param, threads=threads_of(f, n, threads))
+        part = param_of(param, f, n, threads)
         model = train_all_but(problem, part, order, begin, end, rands[f], observer, kernels)
         limits.ask(observer)
         return predict_fold(model, problem.take(order[begin:end]), observer)
@@ -389,62 +391,10 @@ def each_fold(
     yield from side_by_side(predicted, n, threads, observer)
 
 
-def folds_at_once(
-    problem: Problem, param: Parameter, order: Buffer, bounds: list[int], rand: Rand, kernels: KernelProvider
-) -> tuple[int, list[Rand]]:
-    """How many folds that are not solved by a queue are solved at a time, and for each of them the random numbers as
-    its training finds them. ``kernels`` are made ready for that."""
-    n, threads = len(bounds) - 1, thread_count(param.threads)
-    if param.probability and (problem.sample_weight is not None or not param.svm_type.is_classification):
-        return 1, [rand] * n  # what a training draws is known when it does
-    threads = kernels.at_once_of(n, threads)
-    if not param.probability:
-        return threads, [rand] * n
-    rands = []
-    for begin, end in pairwise(bounds):
-        rands.append(rand.copy())
-        labels, start, _ = folds.group_classes(take_float64(problem.targets, folds.all_but(order, begin, end)))
-        for i, j in combinations(range(len(labels)), 2):
-            folds.plain_folds(start[i + 1] - start[i] + start[j + 1] - start[j], INNER_FOLDS, rand)
-    return threads, rands
-
-
 def shared_kernels(problem: Problem, param: Parameter) -> KernelProvider:
     """Kernel rows for many solves over the same rows."""
     classify = param.svm_type.is_classification
     return KernelProvider(problem, param, folds.group_classes(problem.targets)[1:] if classify else None, repeated=True)
-
-
-def draw_folds(
-    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer
-) -> tuple[Buffer, list[int]]:
-    """LIBSVM's folds, (order, bounds): fold f is order[bounds[f]:bounds[f+1]].
-
-    Raises
-    ------
-    DataError, ParameterError
-    """
-    n = len(problem)
-    if n_folds < 2:
-        raise ParameterError(f"cross-validation needs at least 2 folds, not {n_folds}")
-    if n_folds > n:
-        observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{n_folds} {n}")
-        n_folds = n
-    if n < 2:
-        raise DataError("cross-validation needs at least 2 rows")
-    if not param.svm_type.is_classification or n_folds == n:
-        return folds.plain_folds(n, n_folds, rand)
-    labels, start, _ = folds.group_classes(problem.targets)
-    rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < n_folds]
-    if rare:
-        observer.remark(Remark.CLASS_SMALLER_THAN_FOLDS, ", ".join(rare))
-    order, bounds = folds.stratified_folds(problem.targets, n_folds, rand)
-    if any(end - begin == n for begin, end in pairwise(bounds)):
-        raise DataError(
-            f"one of {n_folds} stratified folds holds all {n} rows: with so few rows of each class, "
-            f"take {n} folds (leave-one-out)"
-        )
-    return order, bounds
 
 
 def train_all_but(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
 from libsvmx._train import limits
-from libsvmx._train.checks import check_problem
+from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.observer import Forwarding
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import check_finite, train_classifier, train_problem, train_single
+from libsvmx._train.training import train_classifier, train_problem, train_single
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 

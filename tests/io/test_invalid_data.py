@@ -5,6 +5,7 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,13 @@ UNTRAINABLE = [
     (39, "column_missing.txt", "-t 4", 2, "with no column left out"),
     (39, "column_last_missing.txt", "-t 4", 2, "the row ends at column 1, others at 2"),
 ]
+
+
+def test_no_fault_is_left_out():
+    """The table beside the files says of each where its tests are."""
+    rows = re.findall(r"^\| ([\d, -]+) \|", INVALID.with_name("README.md").read_text(encoding="utf-8"), re.M)
+    numbers = [list(map(int, part.split("-"))) for row in rows for part in row.split(",")]
+    assert {n for part in numbers for n in range(part[0], part[-1] + 1)} == set(range(1, 113))
 
 
 def test_every_file_is_used():

@@ -6,10 +6,11 @@ from itertools import pairwise
 import numpy as np
 
 from libsvmx._core.rand import Rand
+from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import default_gamma, draw_folds
+from libsvmx._train.training import default_gamma
 from libsvmx._train.validation.cross_validation import cross_validate
 from libsvmx._train.validation.scheme import Seeding
 

@@ -9,6 +9,7 @@ from train.test_selection import cloud, rows_of
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
+from libsvmx._kernels import sharedrows
 from libsvmx._train import kernel_provider
 from libsvmx._train.folds import group_classes
 from libsvmx._train.kernel_provider import KernelProvider
@@ -43,7 +44,7 @@ def policy(request, monkeypatch):
         monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
         monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 1e9 if request.param == "never" else 0.0)
     if request.param == "in too little room":
-        monkeypatch.setattr(kernel_provider, "all_bytes", lambda starts, across: 0)
+        monkeypatch.setattr(sharedrows, "all_bytes", lambda starts, across=True: 0)
         monkeypatch.setattr(kernel_provider, "SHARED", 0.3)
     return request.param
 

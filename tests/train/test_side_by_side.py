@@ -16,17 +16,19 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.rowstore import RowStore
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+from libsvmx._solvers.decomposition.settings import Chunked
 from libsvmx._train import kernel_provider, side_by_side
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.side_by_side import threads_of
-from libsvmx._train.training import cross_validate_problem, default_gamma
+from libsvmx._train.side_by_side import param_of
+from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import StoppedEarly
+from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
 
 
@@ -163,7 +165,7 @@ def test_without_threads_to_be_had_solves_come_one_after_the_other(given, monkey
     [(5, 2, [1, 1, 1, 1, 2]), (10, 16, [1] * 10), (10, 8, [1] * 8 + [4, 4]), (4, 4, [1] * 4)],
 )
 def test_no_thread_is_idle_and_none_is_counted_twice(n, threads, expected):
-    assert [threads_of(k, n, threads) for k in range(n)] == expected
+    assert [param_of(Parameter(), k, n, threads).threads for k in range(n)] == expected
 
 
 def validated(problem, param, **settings):
@@ -195,8 +197,53 @@ def test_folds_do_not_depend_on_threads(options, expensive, problem, by_threads,
     monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", 0.0)
     for threads in (2, 3, 8):
         assert validated(*problem, threads=threads, **options) == expected
-    drawn_as_trained = options.get("svm_type") == 4 and options.get("probability")
-    assert by_threads == ([] if drawn_as_trained else [2, 3, 7])
+    if not (options.get("svm_type") == 4 and options.get("probability")):  # drawn as they are trained
+        assert {2, 3, 7} <= set(by_threads)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"probability": True},
+        {"probability": True, "svm_type": 1, "nu": 0.05},
+        {"probability": True, "solver": Chunked(working_set=20)},
+        {},
+    ],
+)
+@pytest.mark.parametrize("name", ["heart_scale", "wine.scale", "vowel.scale.xz"])
+def test_pairs_and_inner_folds_do_not_depend_on_threads(name, options, by_threads, monkeypatch):
+    matrix, targets = data.load(name)
+    w = filled("d", [k % 4 for k in range(len(targets))])
+    param = default_gamma(Parameter(**options), matrix.max_index)
+
+    def trained(threads, weights):
+        parts = []
+        problem = Problem(matrix, filled("d", targets), sample_weight=w if weights else None)
+        model = train_problem(problem, replace(param, threads=threads), Rand(1), TrainingReport(parts.append))
+        return model_text(model), "".join(parts)
+
+    for weights in (False, True):
+        assert trained(1, weights) == trained(2, weights) == trained(8, weights)
+    solves = len(set(targets)) * (len(set(targets)) - 1) // 2 * (6 if options else 1)
+    assert by_threads == ([2, min(8, solves)] * 2 if solves > 1 else [])
+
+
+def test_a_training_that_is_ended_has_pairs_that_were_not_begun(by_threads):
+    """Of several at a time; the first has a model in any case."""
+
+    class Ends(Observer):
+        def should_stop(self):
+            return True
+
+    matrix, targets = data.load("vowel.scale.xz")
+    problem, parts = Problem(matrix, filled("d", targets)), []
+    for threads in (1, 3):
+        observer = TrainingReport(parts.append)
+        observer.should_stop = Ends().should_stop
+        param = Parameter(gamma=1.0, probability=True, threads=threads)
+        model = train_problem(problem, param, Rand(1), observer)
+        assert not model.param.probability and len(model.offsets) == 55
+        assert SolveStatus.INTERRUPTED in model.statuses
 
 
 @pytest.mark.parametrize("weights", [False, True])

@@ -55,8 +55,9 @@ cdef class SolveQueue(TaskList):
 
     def another(self):
         """An empty queue over the same rows."""
-        cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.targets,
-                                           self.weights if self.weighted else None, self.param, self.limits, self.most_workers)
+        weights = self.weights if self.weighted else None
+        cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.targets, weights, self.param,
+                                           self.limits, self.most_workers)
         found.matrix = self.matrix
         return found
 

@@ -15,24 +15,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import inverse, take_int32
 from libsvmx._core.buffers import filled, not_done
-from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
+from libsvmx._train.drawn_folds import draw_folds, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
-from libsvmx._train.side_by_side import HandedOn, side_by_side, threads_of
-from libsvmx._train.training import (
-    class_costs,
-    draw_folds,
-    folds_at_once,
-    predict_fold,
-    shared_kernels,
-    train_all_but,
-)
+from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
+from libsvmx._train.training import class_costs, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
@@ -142,7 +135,7 @@ def cross_validate(
                 results.full = problem_folds.train_full()
             # in a chain each fold needs the one before
             n = len(bounds) - 1 if seeding.scheme == "star" else 1
-            crew = problem_folds.of_threads(kernels.at_once_of(n, thread_count(param.threads)))
+            crew = problem_folds.of_threads(kernels.at_once_of(n, thread_count(param.threads)), n)
             seeded(results, problem, part, crew, seeding, warm_starts, left, with_values)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
@@ -258,7 +251,7 @@ def plain(
 
     def solved(f: int, observer: Observer) -> tuple[Buffer, Buffer | None, FoldReport]:
         begin, end = bounds[f : f + 2]
-        counting, part = Counting(observer), replace(param, threads=threads_of(f, n, threads))
+        counting, part = Counting(observer), param_of(param, f, n, threads)
         began = perf_counter()
         model = train_all_but(problem, part, order, begin, end, rands[f], counting, kernels)
         ask(observer)  # a fold that was ended early is none

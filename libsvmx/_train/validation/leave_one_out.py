@@ -20,9 +20,10 @@ from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
+from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.side_by_side import side_by_side
-from libsvmx._train.training import draw_folds, predict_fold, shared_kernels, train_all_but
+from libsvmx._train.training import predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.dual_folds import optimum_may_stand
 from libsvmx._train.validation.fold_report import FoldReport
 from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
@@ -197,7 +198,7 @@ def each_left_out(
     observer: Observer,
 ) -> Iterator[LeftOut]:
     """``without(folds, row, observer)`` of the rows 0, 1, … n - 1, some at a time by each thread. Raises Stopped."""
-    crew = problem_folds.of_threads(threads)
+    crew = problem_folds.of_threads(threads, n)
     size = max(1, min(MOST_ROWS, n // (BATCHES_PER_THREAD * threads))) if threads > 1 else 1
 
     def batch(b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:

@@ -42,8 +42,9 @@ class ProblemFolds(ABC):
         """The same folds, for a thread that is one of so many: kernel rows, which share the memory, and ``last`` are
         its own."""
 
-    def of_threads(self, at_once: int) -> list[Self]:
-        """Those of so many threads: itself if there is but one."""
+    def of_threads(self, threads: int, n: int) -> list[Self]:
+        """Those of so many threads that do n solves: itself if there is but one."""
+        at_once = min(threads, n)
         return [self.of_thread(at_once) for _ in range(at_once)] if at_once > 1 else [self]
 
     @abstractmethod
