@@ -7,14 +7,20 @@ cdef class CsrMatrix:
     cdef readonly int max_index
     cdef readonly int first_index
     cdef readonly object indptr
-    cdef readonly object indices
     cdef readonly object values
     cdef const int64_t *ptr
-    cdef const int32_t *index
+    cdef readonly bint regular      # all rows have the same features
+    cdef const int32_t *feature     # of all rows, or of each if they are the same; see ``features``
     cdef const double *value
     cdef const int64_t[::1] _indptr
     cdef const int32_t[::1] _indices
     cdef const double[::1] _values
+
+    cdef take_regular(self, const int32_t[::1] chosen, indptr)
+
+    cdef inline const int32_t *features(self, Py_ssize_t i) noexcept nogil:
+        """Of the entries of row i, which begin at ptr[i]."""
+        return self.feature if self.regular else self.feature + self.ptr[i]
 
 
 cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index, Py_ssize_t begin) noexcept nogil

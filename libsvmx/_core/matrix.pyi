@@ -11,7 +11,7 @@ class CsrMatrix:
     max_index: int
     first_index: int
     indptr: Buffer
-    indices: Buffer
+    regular: bool
     values: Buffer
     def __init__(
         self,
@@ -21,7 +21,10 @@ class CsrMatrix:
         copy: bool = True,
         n_columns: int = 0,
         first_index: int = 1,
+        regular: bool = False,
     ) -> None: ...
+    @property
+    def indices(self) -> Buffer: ...
     @property
     def nnz(self) -> int: ...
     @property

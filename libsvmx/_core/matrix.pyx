@@ -13,7 +13,7 @@ from libsvmx._core.buffers import zeros
 
 
 cdef class CsrMatrix:
-    """CsrMatrix(indptr, indices, values, copy=True, n_columns=0, first_index=1)
+    """CsrMatrix(indptr, indices, values, copy=True, n_columns=0, first_index=1, regular=False)
 
     It behaves as data are expected to: ``X[:200]``, ``X[mask]``, ``X[numbers]`` and ``X[i]`` are a CsrMatrix of these
     rows with all columns, ``len(X)`` is the number of rows, iterating gives matrices of one row, ``np.asarray(X)`` and
@@ -27,6 +27,7 @@ cdef class CsrMatrix:
     copy : bool          False only for buffers that nobody will change: they are checked once
     n_columns : int      columns of ``shape``; at least as many as the entries need
     first_index : int    index of column 0, 0 or 1; 0 if there is an entry of index 0
+    regular : bool       all rows have the same features, and ``indices`` are those of one row; values may be 0
 
     Attributes
     ----------
@@ -41,45 +42,64 @@ cdef class CsrMatrix:
     ValueError           lengths that do not fit, or indices that are negative or not ascending
     """
 
-    def __cinit__(self, indptr, indices, values, bint copy=True, Py_ssize_t n_columns=0, int first_index=1):
+    def __cinit__(self, indptr, indices, values, bint copy=True, Py_ssize_t n_columns=0, int first_index=1,
+                  bint regular=False):
         cdef int64_t i, k, begin, end
         cdef int32_t last
+        cdef const int32_t *feature
         self._indptr, self._indices, self._values = indptr, indices, values  # checks the types
         if copy:
             self._indptr = indptr = memoryview(bytes(memoryview(indptr))).cast("q")
             self._indices = indices = memoryview(bytes(memoryview(indices))).cast("i")
             self._values = values = memoryview(bytes(memoryview(values))).cast("d")
         self.indptr = memoryview(indptr).toreadonly()
-        self.indices = memoryview(indices).toreadonly()
         self.values = memoryview(values).toreadonly()
-        self.n_rows = self._indptr.shape[0] - 1
-        if self.n_rows < 0 or self._indptr[0] != 0 or self._indptr[self.n_rows] != self._indices.shape[0] \
-                or self._indices.shape[0] != self._values.shape[0]:
+        self.n_rows, self.regular = self._indptr.shape[0] - 1, regular
+        if self.n_rows < 0 or self._indptr[0] != 0 or self._indptr[self.n_rows] != self._values.shape[0] \
+                or self._indices.shape[0] * (self.n_rows if regular else 1) != self._values.shape[0]:
             raise ValueError("indptr, indices and values do not fit together")
         self.ptr = &self._indptr[0]
-        self.index = &self._indices[0] if self._indices.shape[0] else NULL
+        self.feature = &self._indices[0] if self._indices.shape[0] else NULL
         self.value = &self._values[0] if self._values.shape[0] else NULL
         self.max_index = 0
         self.first_index = first_index != 0
         for i in range(self.n_rows):
             begin, end = self.ptr[i], self.ptr[i + 1]
-            if begin > end or end > self._indices.shape[0]:
+            if begin > end or end > self._values.shape[0]:
                 raise ValueError(f"row {i}: indptr must not decrease")
-            last = -1
-            if begin < end and self.index[begin] == 0:
+            if regular and end - begin != self._indices.shape[0]:
+                raise ValueError(f"row {i}: {end - begin} values for {self._indices.shape[0]} features")
+            if regular and i > 0:
+                continue
+            last, feature = -1, self.features(i)
+            if begin < end and feature[0] == 0:
                 self.first_index = 0
-            for k in range(begin, end):
-                if self.index[k] <= last:
+            for k in range(end - begin):
+                if feature[k] <= last:
                     raise ValueError(f"row {i}: feature indices must be ascending and not negative, "
-                                     f"but {self.index[k]} follows {last}")
-                last = self.index[k]
+                                     f"but {feature[k]} follows {last}")
+                last = feature[k]
             if last > self.max_index:
                 self.max_index = last
         self.n_columns = max(n_columns, <int64_t>self.max_index + 1 - self.first_index if self._indices.shape[0] else 0)
 
     @property
     def nnz(self):
-        return self._indices.shape[0]
+        return self._values.shape[0]
+
+    @property
+    def indices(self):
+        """Of all entries; made anew of a regular matrix."""
+        cdef Py_ssize_t i
+        cdef int32_t[::1] every
+        if not self.regular:
+            return memoryview(self._indices).toreadonly()
+        out = zeros("i", self._values.shape[0])
+        every = out
+        for i in range(self.n_rows):
+            if self._indices.shape[0]:
+                memcpy(&every[self.ptr[i]], self.feature, self._indices.shape[0] * sizeof(int32_t))
+        return out.toreadonly()
 
     @property
     def shape(self):
@@ -148,6 +168,8 @@ cdef class CsrMatrix:
             if not 0 <= chosen[i] < self.n_rows:
                 raise IndexError(f"row {chosen[i]} of {self.n_rows}")
             ptr[i + 1] = ptr[i] + self.ptr[chosen[i] + 1] - self.ptr[chosen[i]]
+        if self.regular:
+            return self.take_regular(chosen, indptr)
         indices, values = zeros("i", ptr[n]), zeros("d", ptr[n])
         cdef int32_t[::1] index = indices
         cdef double[::1] value = values
@@ -155,16 +177,52 @@ cdef class CsrMatrix:
             begin = self.ptr[chosen[i]]
             size = self.ptr[chosen[i] + 1] - begin
             if size:
-                memcpy(&index[at], self.index + begin, size * sizeof(int32_t))
+                memcpy(&index[at], self.feature + begin, size * sizeof(int32_t))
                 memcpy(&value[at], self.value + begin, size * sizeof(double))
             at += size
+        return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index)
+
+    cdef take_regular(self, const int32_t[::1] chosen, indptr):
+        """Of a regular matrix; without zeros, as everywhere else, unless those are kernel values."""
+        cdef int64_t[::1] ptr = indptr
+        cdef Py_ssize_t i, n = chosen.shape[0]
+        cdef int64_t j, at = 0, size = self._indices.shape[0]
+        cdef const double *row
+        cdef int32_t[::1] index
+        cdef double[::1] value
+        if self.first_index == 0:
+            values = zeros("d", n * size)
+            value = values
+            for i in range(n):
+                if size:
+                    memcpy(&value[i * size], self.value + self.ptr[chosen[i]], size * sizeof(double))
+            return CsrMatrix(indptr, self._indices, values, copy=False, n_columns=self.n_columns,
+                             first_index=0, regular=True)
+        for i in range(n):
+            row = self.value + self.ptr[chosen[i]]
+            for j in range(size):
+                at += row[j] != 0.0
+            ptr[i + 1] = at
+        indices, values = zeros("i", at), zeros("d", at)
+        index, value, at = indices, values, 0
+        for i in range(n):
+            row = self.value + self.ptr[chosen[i]]
+            for j in range(size):
+                if row[j] != 0.0:
+                    if at >= ptr[i + 1]:
+                        raise ValueError("X was changed while it was read")
+                    index[at], value[at] = self.feature[j], row[j]
+                    at += 1
+            if at != ptr[i + 1]:
+                raise ValueError("X was changed while it was read")
         return CsrMatrix(indptr, indices, values, copy=False, n_columns=self.n_columns, first_index=self.first_index)
 
     def row(self, Py_ssize_t i):
         """Row i as a list of (index, value) pairs."""
         if not 0 <= i < self.n_rows:
             raise IndexError(f"row {i} of {self.n_rows}")
-        return [(self.index[k], self.value[k]) for k in range(self.ptr[i], self.ptr[i + 1])]
+        cdef const int32_t *feature = self.features(i)
+        return [(feature[k - self.ptr[i]], self.value[k]) for k in range(self.ptr[i], self.ptr[i + 1])]
 
     def __reduce__(self):
         parts = bytes(self.indptr), bytes(self.indices), bytes(self.values)
@@ -191,15 +249,16 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 def distinct_features(CsrMatrix matrix):
     """Ascending indices of the features that have an entry: buffer of int32."""
-    cdef int64_t k, n = 0, nnz = matrix.nnz
+    cdef int64_t k, n = 0, nnz
     cdef Py_ssize_t size = <Py_ssize_t>matrix.max_index + 1
     cdef unsigned char[::1] seen
     cdef int32_t[::1] found, every
+    nnz = matrix._indices.shape[0]  # each once, if all rows have the same
     if size <= ROOM_PER_ENTRY * nnz + ROOM_FREE:
         seen = bytearray(size)
         for k in range(nnz):
-            n += not seen[matrix.index[k]]
-            seen[matrix.index[k]] = 1
+            n += not seen[matrix.feature[k]]
+            seen[matrix.feature[k]] = 1
         out = zeros("i", n)
         found = out
         n = 0
@@ -209,7 +268,7 @@ def distinct_features(CsrMatrix matrix):
                 n += 1
         return out
     every = zeros("i", nnz)
-    memcpy(&every[0], matrix.index, nnz * sizeof(int32_t))
+    memcpy(&every[0], matrix.feature, nnz * sizeof(int32_t))
     qsort(&every[0], nnz, sizeof(int32_t), ascending)
     n = 1
     for k in range(1, nnz):
@@ -268,10 +327,11 @@ cdef CsrMatrix _renumbered(CsrMatrix matrix, features):
     cdef int32_t[::1] indices = indices_
     cdef Py_ssize_t i, at
     cdef int64_t k
+    cdef const int32_t *own
     for i in range(matrix.n_rows):
-        at = 0
+        at, own = 0, matrix.features(i) - matrix.ptr[i]
         for k in range(matrix.ptr[i], matrix.ptr[i + 1]):
-            at = first_at_least(feature, matrix.index[k], at)
+            at = first_at_least(feature, own[k], at)
             indices[k] = <int32_t>at
             at += 1
     return CsrMatrix(matrix.indptr, indices_, matrix.values, copy=False)

@@ -88,6 +88,8 @@ cdef class CrossKernel:
         set_formula(&self.formula, kind, degree, gamma, coef0)
         cdef const svmx_kernel_function *function = self.formula.function
         self.given, self.of_distance = function.argument == SVMX_GIVEN, function.argument == SVMX_DISTANCE
+        if vectors.regular and not self.given:
+            raise ValueError("support vectors have features of their own")
         self.approximate = approximate and function.about != NULL and function.about_error(1, &self.formula, 0.0) < HUGE_VAL
         self.slot_of, self.table = zeros("i", 0), zeros("d", 0)
         self.slot_feature, self.panel_memory, self.squares_memory = zeros("i", 0), zeros("d", 0), zeros("d", 0)
@@ -113,7 +115,7 @@ cdef class CrossKernel:
             return
         self.numbered, self.tests = compacted(self.vectors, tests)
         tests = self.tests
-        self.entries.ptr, self.entries.index = self.numbered.ptr, self.numbered.index
+        self.entries.ptr, self.entries.index = self.numbered.ptr, self.numbered.feature
         self.entries.value = self.numbered.value
         for i in range(chosen.shape[0]):
             square = 0.0
@@ -171,13 +173,15 @@ cdef class CrossKernel:
         cdef int64_t k
         cdef int32_t f
         cdef double x
+        cdef const int32_t *feature
         self.rows, self.n = rows, n
         if self.given:
             return 0
         self.clear_slots()
         for r in range(n):
+            feature = self.tests.features(rows[r]) - self.tests.ptr[rows[r]]
             for k in range(self.tests.ptr[rows[r]], self.tests.ptr[rows[r] + 1]):
-                f = self.tests.index[k]
+                f = feature[k]
                 if self.slot_of[f] == 0:
                     self.n_slots += 1
                     self.slot_of[f] = 1
@@ -190,9 +194,10 @@ cdef class CrossKernel:
         for r in range(SVMX_TESTS):
             self.square_x[r] = self.margin[r] = 0.0
         for r in range(n):
+            feature = self.tests.features(rows[r]) - self.tests.ptr[rows[r]]
             for k in range(self.tests.ptr[rows[r]], self.tests.ptr[rows[r] + 1]):
                 x = self.tests.value[k]
-                self.panel[self.slot_of[self.tests.index[k]] * SVMX_TESTS + r] = x
+                self.panel[self.slot_of[feature[k]] * SVMX_TESTS + r] = x
                 self.square_x[r] += x * x
             if not self.exact:
                 self.margin[r] = self.error_bound(self.square_x[r], self.tests.ptr[rows[r] + 1] - self.tests.ptr[rows[r]])

@@ -45,6 +45,7 @@ cdef class CrossRow:
         cdef CrossKernel kernel = self.kernel
         cdef int64_t k, first = tests.ptr[row], p = 0
         cdef Py_ssize_t width
+        cdef const int32_t *feature = tests.features(row)
         cdef bint whole = kernel.whole, found
         cdef double x
         self.n, self.n_met, self.square = tests.ptr[row + 1] - first, 0, 0.0
@@ -56,10 +57,10 @@ cdef class CrossRow:
             x = self.value[k]
             self.square += x * x
             whole = whole and x == floor(x)
-            p = tests.index[first + k]
+            p = feature[k]
             if self.renumbered:
-                p = first_at_least(self.feature, tests.index[first + k], 0)
-                found = p < width and self.feature[p] == tests.index[first + k]
+                p = first_at_least(self.feature, feature[k], 0)
+                found = p < width and self.feature[p] == feature[k]
             else:
                 found = p < width
                 p = min(p, width)

@@ -87,7 +87,7 @@ cdef class Kernel:
         cdef Py_ssize_t i
         cdef int64_t k
         cdef double square
-        cdef bint binary = not self.given
+        cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
         self.squares = zeros("d", self.n)
@@ -135,6 +135,7 @@ cdef class Kernel:
         cdef Py_ssize_t i
         cdef int64_t k, n = 0
         cdef bint constant = True
+        cdef const int32_t *feature
         self.first_one, self.n_ones = zeros("q", self.n), zeros("i", self.n)
         for i in range(self.n):
             self.first_one[i], self.n_ones[i] = n, <int32_t>self.squares[i]
@@ -142,9 +143,10 @@ cdef class Kernel:
         self.ones = zeros("i", n)
         n = 0
         for i in range(self.n):
+            feature = self.matrix.features(self.rows[i]) - self.matrix.ptr[self.rows[i]]
             for k in range(self.matrix.ptr[self.rows[i]], self.matrix.ptr[self.rows[i] + 1]):
                 if self.matrix.value[k] == 1.0:
-                    self.ones[n] = self.matrix.index[k]
+                    self.ones[n] = feature[k]
                     n += 1
         self.n_table = <int>(2 * most + 1)
         self.table = zeros("f", max(self.n_table, 32))

@@ -60,13 +60,15 @@ cdef values_of_columns(Products products):
     cdef int64_t k
     cdef int32_t f
     cdef CsrMatrix matrix = products.matrix
+    cdef const int32_t *feature
     if products.n * <double>products.width > BITS_PER_NONZERO * products.nnz:
         return None
     values = zeros("d", products.width)
     cdef double[::1] value = values
     for i in range(products.n):
+        feature = matrix.features(products.rows[i]) - matrix.ptr[products.rows[i]]
         for k in range(matrix.ptr[products.rows[i]], matrix.ptr[products.rows[i] + 1]):
-            f = matrix.index[k]
+            f = feature[k]
             if value[f] == 0.0:
                 value[f] = matrix.value[k]
             elif matrix.value[k] != value[f] and matrix.value[k] != 0.0:
@@ -97,11 +99,11 @@ cdef class Products:
         for i in range(self.n):
             self.nnz += matrix.ptr[self.rows[i] + 1] - matrix.ptr[self.rows[i]]
         # worth it where a target is long enough to be worth fetching once, and the sources still fit L2
-        self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
+        self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH and not matrix.regular
 
     cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef int64_t first = self.matrix.ptr[row]
-        return self.dots(self.matrix.ptr[row + 1] - first, self.matrix.index + first, self.matrix.value + first, begin, end,
+        return self.dots(self.matrix.ptr[row + 1] - first, self.matrix.features(row), self.matrix.value + first, begin, end,
                          out)
 
     cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
@@ -116,30 +118,34 @@ cdef class Products:
         """Up to SVMX_SOURCES rows of the matrix, feature by feature; ``sources`` has width * SVMX_SOURCES doubles."""
         cdef int s
         cdef int64_t k
+        cdef const int32_t *feature
         memset(sources, 0, self.width * SVMX_SOURCES * sizeof(double))
         for s in range(n):
+            feature = self.matrix.features(rows[s]) - self.matrix.ptr[rows[s]]
             for k in range(self.matrix.ptr[rows[s]], self.matrix.ptr[rows[s] + 1]):
-                sources[self.matrix.index[k] * SVMX_SOURCES + s] = self.matrix.value[k]
+                sources[feature[k] * SVMX_SOURCES + s] = self.matrix.value[k]
 
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef double dots[BLOCK_TILE * SVMX_SOURCES]
-        svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.index, self.matrix.value, sources, dots)
+        svmx_stream_dots(end - begin, &self.rows[begin], self.matrix.ptr, self.matrix.feature, self.matrix.value, sources,
+                         dots)
         svmx_by_source(end - begin, dots, BLOCK_TILE, out)
         return 0
 
     cdef double dot(self, int64_t row, Py_ssize_t target) noexcept nogil:
         """One product."""
         cdef const int64_t *ptr = self.matrix.ptr
-        cdef const int32_t *index = self.matrix.index
         cdef int64_t p = ptr[row], q = ptr[self.rows[target]]
+        cdef const int32_t *of_p = self.matrix.features(row) - p
+        cdef const int32_t *of_q = self.matrix.features(self.rows[target]) - q
         cdef int64_t p_end = ptr[row + 1], q_end = ptr[self.rows[target] + 1]
         cdef double total = 0.0
         while p < p_end and q < q_end:
-            if index[p] == index[q]:
+            if of_p[p] == of_q[q]:
                 total += self.matrix.value[p] * self.matrix.value[q]
                 p += 1
                 q += 1
-            elif index[p] < index[q]:
+            elif of_p[p] < of_q[q]:
                 p += 1
             else:
                 q += 1
@@ -153,12 +159,16 @@ cdef class PanelProducts(Products):
         cdef const int32_t[::1] chosen = self.rows
         cdef Py_ssize_t i, panel, lane
         cdef int64_t k
-        self.full = self.nnz >= FULL_FROM * self.n * self.width
+        cdef const int32_t *feature
+        self.full = matrix.regular or self.nnz >= FULL_FROM * self.n * self.width
+        if matrix.regular:
+            self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
         self.panels = zeros("d", (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width)
         for i in range(self.n):
             panel, lane = i // SVMX_PANEL, i % SVMX_PANEL
+            feature = matrix.features(chosen[i]) - matrix.ptr[chosen[i]]
             for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-                self.panels[(panel * self.width + matrix.index[k]) * SVMX_PANEL + lane] = matrix.value[k]
+                self.panels[(panel * self.width + feature[k]) * SVMX_PANEL + lane] = matrix.value[k]
 
     cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
@@ -194,14 +204,16 @@ cdef class PostingProducts(Products):
         cdef const int32_t[::1] chosen = self.rows
         cdef Py_ssize_t i
         cdef int64_t k, cell, n_tiles
+        cdef const int32_t *feature
         while self.tile < LARGEST_TILE and self.width * (self.n // self.tile) > self.nnz:
             self.tile *= 2
         n_tiles = (self.n + self.tile - 1) // self.tile
         self.column = zeros("q", n_tiles * self.width + 2)
         for i in range(self.n):
             cell = i // self.tile * self.width + 1
+            feature = matrix.features(chosen[i]) - matrix.ptr[chosen[i]]
             for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-                self.column[cell + matrix.index[k]] += 1
+                self.column[cell + feature[k]] += 1
         for k in range(n_tiles * self.width + 1):
             self.column[k + 1] += self.column[k]
         self.place = zeros("H", max(self.nnz, 1))
@@ -209,10 +221,11 @@ cdef class PostingProducts(Products):
         # filled from the back: column[c + 1], so far the end of cell c, becomes its start
         for i in range(self.n - 1, -1, -1):
             cell = i // self.tile * self.width + 1
+            feature = matrix.features(chosen[i]) - matrix.ptr[chosen[i]]
             for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-                self.column[cell + matrix.index[k]] -= 1
-                self.place[self.column[cell + matrix.index[k]]] = <uint16_t>(i % self.tile)
-                self.value[self.column[cell + matrix.index[k]]] = matrix.value[k]
+                self.column[cell + feature[k]] -= 1
+                self.place[self.column[cell + feature[k]]] = <uint16_t>(i % self.tile)
+                self.value[self.column[cell + feature[k]]] = matrix.value[k]
 
     cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
@@ -240,13 +253,15 @@ cdef class ColumnProducts(Products):
     def __cinit__(self, CsrMatrix matrix, rows, values):
         cdef Py_ssize_t i
         cdef int64_t k
+        cdef const int32_t *feature
         self.value, self.blocks = values, False
         self.stride = (self.n + 63) // 64
         self.columns = zeros("Q", self.stride * self.width)
         for i in range(self.n):
+            feature = matrix.features(self.rows[i]) - matrix.ptr[self.rows[i]]
             for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):
                 if matrix.value[k] != 0.0:
-                    self.columns[matrix.index[k] * self.stride + i // 64] |= <uint64_t>1 << (i % 64)
+                    self.columns[feature[k] * self.stride + i // 64] |= <uint64_t>1 << (i % 64)
 
     cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
@@ -328,7 +343,7 @@ cdef class RbfPanels:
         """Up to SVMX_RBF_TILE values; returns how many are in doubt."""
         cdef const int64_t *ptr = self.matrix.ptr + self.rows[i]
         return svmx_rbf_one(&self.targets, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), ptr[1] - ptr[0],
-                            self.matrix.index + ptr[0], self.matrix.value + ptr[0], source, out, doubtful)
+                            self.matrix.features(self.rows[i]), self.matrix.value + ptr[0], source, out, doubtful)
 
     cdef bint fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         """False, and nothing done, if too many values would be in doubt."""

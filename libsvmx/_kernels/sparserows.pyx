@@ -240,6 +240,7 @@ def sparse_rows(CsrMatrix matrix, rows, features):
     cdef const int32_t[::1] feature = features
     cdef Py_ssize_t m = chosen.shape[0], n = feature.shape[0], i, j
     cdef int64_t k, size = 0
+    cdef const int32_t *own
     column_ = np.full(<Py_ssize_t>matrix.max_index + 1, -1, dtype=np.int32)
     indptr_ = np.zeros(m + 1, dtype=np.int64)
     cdef int32_t[::1] column = column_
@@ -250,17 +251,19 @@ def sparse_rows(CsrMatrix matrix, rows, features):
     for i in range(m):
         if not 0 <= chosen[i] < matrix.n_rows:
             raise IndexError(f"row {chosen[i]} of {matrix.n_rows}")
+        own = matrix.features(chosen[i]) - matrix.ptr[chosen[i]]
         for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-            size += column[matrix.index[k]] >= 0
+            size += column[own[k]] >= 0
         indptr[i + 1] = size
     columns_, values_ = np.empty(size, dtype=np.int32), np.empty(size)
     cdef int32_t[::1] columns = columns_
     cdef double[::1] values = values_
     size = 0
     for i in range(m):
+        own = matrix.features(chosen[i]) - matrix.ptr[chosen[i]]
         for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-            if column[matrix.index[k]] >= 0:
-                columns[size] = column[matrix.index[k]]
+            if column[own[k]] >= 0:
+                columns[size] = column[own[k]]
                 values[size] = matrix.value[k]
                 size += 1
     return SparseRows(indptr_, columns_, values_, n)

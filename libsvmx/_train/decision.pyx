@@ -251,15 +251,17 @@ cdef class LinearFunctions(Functions):
         cdef Py_ssize_t v, p
         cdef int64_t k
         cdef double square, largest = 0.0
+        cdef const int32_t *feature
         self.width = 1 + <Py_ssize_t>vectors.max_index
         self.w = zeros("d", max(self.width * self.n_functions, 1))
         for c in range(self.k):
             for v in range(self.start[c], self.start[c + 1]):
                 square = 0.0
+                feature = vectors.features(v) - vectors.ptr[v]
                 for k in range(vectors.ptr[v], vectors.ptr[v + 1]):
                     square += vectors.value[k] * vectors.value[k]
                     for line in range(self.lines()):
-                        p = vectors.index[k] * self.n_functions + self.function(c, line)
+                        p = feature[k] * self.n_functions + self.function(c, line)
                         self.w[p] += self.coef[line * self.n_vectors + v] * vectors.value[k]
                 largest = max(largest, square)
         self.radius = sqrt(largest)
@@ -293,12 +295,13 @@ cdef class LinearFunctions(Functions):
         cdef int64_t k, entries = tests.ptr[row + 1] - tests.ptr[row]
         cdef double x, largest, square = 0.0
         cdef const double *w
+        cdef const int32_t *feature = tests.features(row) - tests.ptr[row]
         memset(values, 0, self.n_functions * sizeof(double))
         for k in range(tests.ptr[row], tests.ptr[row + 1]):
             x = tests.value[k]
             square += x * x
-            if tests.index[k] < self.width:
-                w = &self.w[tests.index[k] * self.n_functions]
+            if feature[k] < self.width:
+                w = &self.w[feature[k] * self.n_functions]
                 for p in range(self.n_functions):
                     values[p] += x * w[p]
         for p in range(self.n_functions):

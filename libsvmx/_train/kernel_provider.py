@@ -206,7 +206,7 @@ class KernelProvider:
             return None
         if not repeated and len(starts) <= 3:  # a single solve
             return None
-        from libsvmx._kernels.sharedrows import SharedRows, all_bytes
+        from libsvmx._kernels.sharedrows import SharedRows
 
         choices = []
         if repeated:  # of two classes, no pair leaves out one
@@ -242,3 +242,11 @@ class KernelProvider:
         members = take_int32(self.number, rows)
         share = self.budget_bytes / self.at_once
         return self.shared.part(members) if self.shared else whole.part(members), share
+
+
+def all_bytes(segments: list[int], across: bool) -> float:
+    """What all the rows that are shared take, see ``sharedrows``."""
+    from libsvmx._kernels import sharedrows
+
+    size: float = sharedrows.all_bytes(segments, across)
+    return size

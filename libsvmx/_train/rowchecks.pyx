@@ -24,18 +24,19 @@ def first_not_finite(CsrMatrix matrix, rows):
 
 def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
     """Last index of the row if it has all of 0, 1, …, last; else -1."""
-    cdef int64_t k, begin = matrix.ptr[row], end = matrix.ptr[row + 1]
-    for k in range(begin, end):
-        if matrix.index[k] != k - begin:
+    cdef int64_t k, size = matrix.ptr[row + 1] - matrix.ptr[row]
+    cdef const int32_t *feature = matrix.features(row)
+    for k in range(size):
+        if feature[k] != k:
             return -1
-    return end - begin - 1
+    return size - 1
 
 
 def has_index_zero(CsrMatrix matrix):
     """Whether any row has a feature with index 0."""
     cdef Py_ssize_t i
     for i in range(matrix.n_rows):
-        if matrix.ptr[i] < matrix.ptr[i + 1] and matrix.index[matrix.ptr[i]] == 0:
+        if matrix.ptr[i] < matrix.ptr[i + 1] and matrix.features(i)[0] == 0:
             return True
     return False
 

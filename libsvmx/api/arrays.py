@@ -33,6 +33,9 @@ MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
 VALUES_OF_BLOCK = 2**17  # a megabyte: rows that are converted at a time
 VALUES_OF_LOOK = 2**24  # a twentieth of a second: Ctrl-C is heard between
+SHARE_OF_VALUES = (
+    1 / 3
+)  # from this share of values that are not 0 on sparse rows and panels take more than half as much again
 UNREAL = (complex, np.complexfloating, np.datetime64, np.timedelta64, str, bytes)
 
 
@@ -53,6 +56,35 @@ def as_matrix(X: Any) -> CsrMatrix:
     if table.ndim != 2:
         raise DataError(f"X must have rows and columns, but its shape is {table.shape}")
     return from_dense(table)
+
+
+def borrowed(X: Any) -> CsrMatrix | None:
+    """An array as the rows of a call, an array of float64 in C order without a copy of its values; None for what is
+    better as sparse rows.
+
+    For nothing that outlives the call: a model has copies of its vectors. Where most values are 0, or all are 0 or 1,
+    sparse rows are smaller, and are worked on faster. Raises DataError for values that are not finite.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype.kind not in "biuf":
+        return None
+    n, columns = X.shape
+    if not (n and 0 < columns < MAX_INDEX) or not X[:, -1].any():  # of zeros alone: the largest index is less
+        return None
+    counts = zeros("q", n)
+    for begin, block in blocks_of(X):
+        bad = count_entries(block, counts[begin : begin + len(block)])
+        if bad >= 0:
+            raise DataError(f"the value of column {bad % columns} is not finite", begin + bad // columns)
+    if int(np.sum(counts)) < SHARE_OF_VALUES * X.size or is_of_ones(X):
+        return None
+    indptr, indices = np.arange(n + 1, dtype=np.int64) * columns, np.arange(1, columns + 1, dtype=np.int32)
+    values = np.ascontiguousarray(X, dtype=np.float64).reshape(-1)
+    return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns, regular=True)
+
+
+def is_of_ones(table: Any) -> bool:
+    """Whether all values are 0 or 1."""
+    return all(((block == 0) | (block == 1)).all() for _, block in blocks_of(table))
 
 
 def from_dense(table: Any) -> CsrMatrix:
@@ -217,8 +249,8 @@ def precomputed(K: Any) -> CsrMatrix:
             raise DataError(f"the value of column {bad % m} is not finite", begin + bad // m)
     table = np.empty((n, m + 1))
     table[:, 0], table[:, 1:] = np.arange(1, n + 1), values
-    indices = np.tile(np.arange(m + 1, dtype=np.int32), n)
-    return CsrMatrix(np.arange(n + 1, dtype=np.int64) * (m + 1), indices, table.ravel(), copy=False)
+    indices, indptr = np.arange(m + 1, dtype=np.int32), np.arange(n + 1, dtype=np.int64) * (m + 1)
+    return CsrMatrix(indptr, indices, table.reshape(-1), copy=False, regular=True)
 
 
 def parameter_of(
@@ -280,9 +312,20 @@ def rand_of(random_state: int | None) -> Rand:
     return Rand(seed_of(random_state))
 
 
-def problem_of(X: Any, y: Any, param: Parameter, sample_weight: Any = None) -> tuple[Problem, Parameter]:
-    """Rows, targets and weights as a Problem, and ``param`` with its gamma."""
-    matrix = precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+def problem_of(
+    X: Any, y: Any, param: Parameter, sample_weight: Any = None, borrow: bool = False
+) -> tuple[Problem, Parameter]:
+    """Rows, targets and weights as a Problem, and ``param`` with its gamma.
+
+    ``borrow``: the problem ends with the call, so an array may be taken as it is. Not for probability estimates, which
+    predict its rows: tables are looked up there by values that another thread might change.
+    """
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        matrix = precomputed(X)
+    else:
+        matrix = (
+            borrowed(X) if borrow and not (param.solver.needs_features or param.probability) else None
+        ) or as_matrix(X)
     targets, weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
     return Problem(matrix, targets, sample_weight=weights), default_gamma(param, matrix.max_index)
 

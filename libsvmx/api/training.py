@@ -92,7 +92,7 @@ def train(
     ConvergenceWarning                   once, if a solve ended before the tolerance; the model's ``statuses`` say which
     """
     param = parameter_of(param, options, random_state, X)
-    problem, param = problem_of(X, y, param, sample_weight)
+    problem, param = problem_of(X, y, param, sample_weight, borrow=not keep_state)
     rand = rand_of(random_state)
     with early_stops_warned(observer) as told:
         if keep_state:

@@ -54,13 +54,14 @@ def feature_ranges(CsrMatrix matrix):
     cdef Py_ssize_t i, at
     cdef int64_t k
     cdef double v
+    cdef const int32_t *own
     for i in range(matrix.n_rows):
-        at = 0
+        at, own = 0, matrix.features(i) - matrix.ptr[i]
         for k in range(matrix.ptr[i], matrix.ptr[i + 1]):
             v = matrix.value[k]
             if not isfinite(v):
-                raise DataError(f"the value of feature {matrix.index[k]} is not finite: {v}", i)
-            at = first_at_least(index, matrix.index[k], at)
+                raise DataError(f"the value of feature {own[k]} is not finite: {v}", i)
+            at = first_at_least(index, own[k], at)
             if count[at] == 0:
                 low[at] = high[at] = v
             elif v < low[at]:
@@ -222,12 +223,13 @@ cdef class RowScaler:
         cdef Py_ssize_t n_features = self._index.shape[0], done = 0, at = 0
         cdef int64_t k
         cdef char *start = out
+        cdef const int32_t *own = matrix.features(i) - matrix.ptr[i]
         out += self._put_target(out, target, i)
         for k in range(matrix.ptr[i], matrix.ptr[i + 1]):
-            at = first_at_least(self._index, matrix.index[k], at)
+            at = first_at_least(self._index, own[k], at)
             if at == n_features:
                 break
-            if self._index[at] != matrix.index[k]:
+            if self._index[at] != own[k]:
                 continue
             out += self._put_zeros(out, done, at)
             out += self._put_entry(out, at, matrix.value[k], i)

@@ -1,6 +1,6 @@
 """Text of data files, model files and predictions, number by number."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx.io.numbers cimport NUMBER_ROOM, put_17, put_6, put_8, put_integer
@@ -50,6 +50,7 @@ def vectors_text(CsrMatrix vectors, coef, bint precomputed):
     cdef const double[::1] c = coef
     cdef Py_ssize_t i, k, l = vectors.n_rows, n_coef = c.shape[0] // l if l else 0
     cdef int64_t e
+    cdef const int32_t *feature
     cdef Text text = Text()
     for i in range(l):
         for k in range(n_coef):
@@ -61,8 +62,9 @@ def vectors_text(CsrMatrix vectors, coef, bint precomputed):
             text.integer(<int64_t>vectors.value[vectors.ptr[i]])
             text.put(c" ")
         else:
+            feature = vectors.features(i) - vectors.ptr[i]
             for e in range(vectors.ptr[i], vectors.ptr[i + 1]):
-                text.integer(vectors.index[e])
+                text.integer(feature[e])
                 text.put(c":")
                 text.general(vectors.value[e], 8)
                 text.put(c" ")
@@ -75,12 +77,14 @@ def data_text(CsrMatrix matrix, targets):
     cdef const double[::1] y = targets
     cdef Py_ssize_t i
     cdef int64_t e
+    cdef const int32_t *feature
     cdef Text text = Text()
     for i in range(matrix.n_rows):
         text.general(y[i], 17)
+        feature = matrix.features(i) - matrix.ptr[i]
         for e in range(matrix.ptr[i], matrix.ptr[i + 1]):
             text.put(c" ")
-            text.integer(matrix.index[e])
+            text.integer(feature[e])
             text.put(c":")
             text.general(matrix.value[e], 17)
         text.put(c"\n")

@@ -155,7 +155,9 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         try:
             # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
             seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-            data = self._training_data(X, y, sample_weight)
+            # else rows are kept, or predicted
+            borrow = not (keep or exact or self.warm_start or getattr(self, "probability", False))
+            data = self._training_data(X, y, sample_weight, borrow)
             param = self._parameter()
             if exact:
                 check_exact(param, "refine=True" if self.refine else "partial_fit")
@@ -241,8 +243,11 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         for name in FITTED:
             own.pop(name, None)
 
-    def _training_data(self, X: Any, y: Any, sample_weight: Any) -> TrainingData:
-        """What to train on; sets ``_gamma``, and what is known of features and classes. Raises ValueError."""
+    def _training_data(self, X: Any, y: Any, sample_weight: Any, borrow: bool) -> TrainingData:
+        """What to train on, ``borrow`` as of ``matrix_of``; sets ``_gamma``, and what is known of features and classes.
+
+        Raises ValueError.
+        """
         if callable(self.kernel):
             check_consistent_length(X, y)
             n, training_rows = _num_samples(X), X.copy() if hasattr(X, "copy") else copy(X)
@@ -257,7 +262,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         if order is not None:  # as scikit-learn's LIBSVM, which sorts the classes
             chosen = order if chosen is None else chosen[order]
         problem = Problem(
-            matrix_of(rows, self._is_kernel),
+            matrix_of(rows, self._is_kernel, borrow),
             targets.data,
             None if chosen is None else chosen.data,
             sample_weight=None if weights is None else weights.data if chosen is None else weights[chosen].data,

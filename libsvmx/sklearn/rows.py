@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.validation import _check_sample_weight
 
 from libsvmx._core.interchange import in_shape
-from libsvmx.api.arrays import from_dense, from_scipy, precomputed, scaled_gamma
+from libsvmx.api.arrays import borrowed, from_dense, from_scipy, precomputed, scaled_gamma
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +31,13 @@ def joining_weights(sample_weight: Any, X: Any) -> FloatArray | None:
     return np.maximum(weights, 0.0)
 
 
-def matrix_of(X: Any, is_kernel: bool) -> CsrMatrix:
-    """Validated rows, or rows of kernel values."""
+def matrix_of(X: Any, is_kernel: bool, borrow: bool = False) -> CsrMatrix:
+    """Validated rows, or rows of kernel values. ``borrow``: an array may be taken as it is, see ``borrowed``."""
     if is_kernel:
         return precomputed(X)
-    return from_scipy(X) if issparse(X) else from_dense(X)
+    if issparse(X):
+        return from_scipy(X)
+    return (borrowed(X) if borrow else None) or from_dense(X)
 
 
 def kernel_values(kernel: Callable[[Any, Any], Any], X: Any, training_rows: Any, n_columns: int) -> FloatArray:

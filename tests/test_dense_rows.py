@@ -1,0 +1,171 @@
+"""Arrays whose values are not copied for a training: the same models, and nothing of the array is kept."""
+
+import contextlib
+import gc
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import libsvmx
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx.api.arrays import borrowed, from_dense, precomputed
+from libsvmx.io.modelfile import model_text
+
+
+def table(rng, n, columns, share=1.0, values=None):
+    """n rows, of which such a share of values is not 0."""
+    X = rng.standard_normal((n, columns)) if values is None else rng.choice(values, (n, columns))
+    return X * (rng.random((n, columns)) < share)
+
+
+SETTINGS = [
+    {},
+    {"kernel_type": "linear"},
+    {"kernel_type": "poly", "gamma": 0.3, "coef0": 1.0},
+    {"kernel_type": "sigmoid", "gamma": 0.1},
+    {"svm_type": "nu_svc", "nu": 0.2},
+    {"svm_type": "one_class", "nu": 0.2},
+    {"svm_type": "epsilon_svr"},
+    {"svm_type": "nu_svr"},
+    {"probability": True},
+    {"solver": "chunked"},
+    {"shrinking": False, "cache_size": 0.01},
+]
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("share", [0.5, 1.0])
+@pytest.mark.parametrize("columns, classes", [(1, 2), (7, 4), (60, 2)])
+def test_models_are_those_of_sparse_rows(setting, share, columns, classes):
+    rng = np.random.default_rng([columns, classes, int(10 * share)])
+    X = table(rng, 90, columns, share)
+    X[0, -1] = 0.5
+    y = (np.arange(90) + (rng.random(90) < 0.1)) % classes
+    assert borrowed(X) is not None
+    ours = libsvmx.train(X, y, **setting)
+    assert model_text(ours) == model_text(libsvmx.train(from_dense(X), y, **setting))
+    assert not ours.vectors.regular
+    assert pickle.loads(pickle.dumps(ours)).vectors == ours.vectors
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        table(np.random.default_rng(1), 9, 5, 0.1),
+        table(np.random.default_rng(1), 9, 5, values=[0.0, 1.0]),
+        np.array([[1.5, 0.0], [2.5, 0.0]]),  # LIBSVM's largest index is 1
+        np.zeros((0, 3)),
+        np.zeros((3, 0)),
+        np.ma.masked_array(np.ones((2, 2)), False),
+    ],
+)
+def test_what_is_better_as_sparse_rows(X):
+    assert borrowed(X) is None
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int16, np.uint8])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_other_arrays_are_converted_once(kind, order):
+    X = np.array(table(np.random.default_rng(2), 40, 6, values=[1, 2, 3, 4]), dtype=kind, order=order)
+    y = np.arange(40) % 3
+    assert model_text(libsvmx.train(X, y, gamma=0.1)) == model_text(libsvmx.train(from_dense(X), y, gamma=0.1))
+
+
+def test_an_array_is_borrowed_and_given_back():
+    rng = np.random.default_rng(3)
+    X, y = table(rng, 50, 4), np.arange(50) % 2
+    rows = borrowed(X)
+    assert np.shares_memory(np.asarray(rows.values), X)
+    del rows
+    model = libsvmx.train(X, y, gamma=0.2)
+    before = model_text(model)
+    gc.collect()
+    assert not any(np.shares_memory(np.asarray(part), X) for part in (model.vectors.values, model.coef))
+    X[:] = 0.0
+    assert model_text(model) == before
+
+
+def test_a_state_keeps_rows_of_its_own():
+    X, y = table(np.random.default_rng(4), 40, 3), np.arange(40) % 2
+    state, other = (libsvmx.train(X, y, gamma=0.5, keep_state=True) for _ in range(2))
+    X[:] = 7.0
+    state.remove([3])
+    other.remove([3])
+    assert model_text(state.model) == model_text(other.model)
+    assert not np.shares_memory(np.asarray(state.problem.matrix.values), X)
+
+
+def test_values_that_are_not_finite_are_refused():
+    X = table(np.random.default_rng(5), 9, 3)
+    for value in (np.nan, np.inf, -np.inf):
+        X[4, 1] = value
+        with pytest.raises(libsvmx.DataError, match="row 4: the value of column 1 is not finite"):
+            libsvmx.train(X, np.arange(9) % 2)
+
+
+def test_a_regular_matrix_behaves_as_any_other():
+    X = table(np.random.default_rng(6), 8, 4, 0.7)
+    X[0, -1] = 1.0
+    rows, sparse = borrowed(X), from_dense(X)
+    assert rows.regular
+    assert rows.shape == sparse.shape == (8, 4)
+    assert (rows.max_index, rows.first_index, rows.nnz) == (4, 1, 32)
+    assert np.array_equal(rows.toarray(), X)
+    assert np.array_equal(rows.tocsr().toarray(), X)
+    for key in (3, slice(1, 7, 2), [5, 0, 5], X[:, 0] > 0):
+        assert rows[key] == sparse[key]
+        assert not rows[key].regular
+    assert rows.row(2) == [(j + 1, v) for j, v in enumerate(X[2])]
+    assert pickle.loads(pickle.dumps(rows)) == rows
+    assert list(rows.indices) == [1, 2, 3, 4] * 8
+
+
+def test_kernel_values_have_one_list_of_indices():
+    K = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, 0.0], [1.0, 0.0, 4.0]])
+    rows = precomputed(K)
+    assert rows.regular
+    assert [rows.row(i) for i in range(3)] == [[(0, i + 1.0), *((j + 1, K[i, j]) for j in range(3))] for i in range(3)]
+    some = rows[[2, 0]]
+    assert some.regular
+    assert [some.row(i) for i in range(2)] == [rows.row(2), rows.row(0)]
+    assert pickle.loads(pickle.dumps(some)) == some
+
+
+@pytest.mark.parametrize(
+    "indptr, indices, values",
+    [
+        ([0, 2, 4], [1, 2], [1.0] * 3),
+        ([0, 1, 4], [1, 2], [1.0] * 4),
+        ([0, 2, 4], [2, 1], [1.0] * 4),
+        ([0, 2], [1], [1.0] * 2),
+    ],
+)
+def test_what_is_no_regular_matrix(indptr, indices, values):
+    parts = np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), np.array(values)
+    with pytest.raises(ValueError):
+        CsrMatrix(*parts, regular=True)
+
+
+def test_an_array_that_another_thread_changes_is_no_crash():
+    """The model means nothing then, but nothing is looked up by values that may have changed."""
+    rng = np.random.default_rng(7)
+    X, y = table(rng, 400, 20, values=[1.0, 2.0]), np.arange(400) % 2
+    stop = threading.Event()
+
+    def change():
+        while not stop.is_set():
+            X[:] = rng.choice([0.0, 1.0, 1e300, np.nan, -5.5], X.shape)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(30):
+            with warnings.catch_warnings(), contextlib.suppress(ValueError):
+                warnings.simplefilter("ignore")
+                libsvmx.train(X, y, gamma=0.01, max_iter=200)
+    finally:
+        stop.set()
+        thread.join()
