@@ -1,11 +1,13 @@
 """Arrays whose values are not copied for a training: the same models, and nothing of the array is kept."""
 
+import contextlib
 import gc
 import pickle
+import threading
+import warnings
 
 import numpy as np
 import pytest
-from support import data
 
 import libsvmx
 from libsvmx._core.matrix import CsrMatrix
@@ -147,10 +149,23 @@ def test_what_is_no_regular_matrix(indptr, indices, values):
         CsrMatrix(*parts, regular=True)
 
 
-def test_predictions_of_cross_validated_probabilities_read_borrowed_rows():
-    """Of one-class, whose density marks are of the training rows themselves."""
-    X = data.load("iris.scale")[0].toarray()
-    X[X == 0] = 0.125
-    setting = {"svm_type": "one_class", "probability": True, "gamma": 0.5}
-    y = np.ones(len(X))
-    assert model_text(libsvmx.train(X, y, **setting)) == model_text(libsvmx.train(from_dense(X), y, **setting))
+def test_an_array_that_another_thread_changes_is_no_crash():
+    """The model means nothing then, but nothing is looked up by values that may have changed."""
+    rng = np.random.default_rng(7)
+    X, y = table(rng, 400, 20, values=[1.0, 2.0]), np.arange(400) % 2
+    stop = threading.Event()
+
+    def change():
+        while not stop.is_set():
+            X[:] = rng.choice([0.0, 1.0, 1e300, np.nan, -5.5], X.shape)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    try:
+        for _ in range(30):
+            with warnings.catch_warnings(), contextlib.suppress(ValueError):
+                warnings.simplefilter("ignore")
+                libsvmx.train(X, y, gamma=0.01, max_iter=200)
+    finally:
+        stop.set()
+        thread.join()

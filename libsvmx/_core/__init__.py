@@ -1,6 +1,7 @@
 """Buffers, sparse rows, factors, random numbers, threads, and the hot loops in C.
 
-    CsrMatrix (matrix)              the one form in which data enters the package; open this first
+    CsrMatrix (matrix)              the one form in which data enters the package, `regular` if all rows have the same
+                                    features; open this first
     interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
     tables                          arrays of NumPy and SciPy to its buffers, in two passes
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them

@@ -87,7 +87,7 @@ cdef class Kernel:
         cdef Py_ssize_t i
         cdef int64_t k
         cdef double square
-        cdef bint binary = not self.given
+        cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
         self.squares = zeros("d", self.n)

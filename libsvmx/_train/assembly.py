@@ -1,4 +1,4 @@
-"""Models from the coefficients that dual problems have."""
+"""Models from the coefficients that dual problems have; what a classifier has of them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,45 @@ from itertools import combinations
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled
+from libsvmx._core.records import NamedTuple
 from libsvmx._train import folds
 from libsvmx._train.formulation import assemble_coefficients
 from libsvmx._train.model import Model, columns_of, vectors_of
+from libsvmx._train.observer import Remark
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
+
+INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
+
+
+class Pairs(NamedTuple):
+    """What a classifier is made of, for all pairs (0, 1), (0, 2), …; no ``sigmoids`` where they are unfinished."""
+
+    betas: list[Buffer]
+    reports: list[SolveReport]
+    sigmoids: list[tuple[float, float]] | None
+    not_begun: int
+
+
+def solves_of(k: int, probability: bool) -> int:
+    """How many dual problems a classifier of k classes has, those of its probability estimates included."""
+    return k * (k - 1) // 2 * (1 + INNER_FOLDS * probability)
+
+
+def tell_of_classes(labels: list[int], start: list[int], param: Parameter, observer: Observer) -> None:
+    """Remarks on what a classifier of so few classes or rows is like; arguments as of ``folds.group_classes``."""
+    if len(labels) == 1:
+        observer.remark(Remark.ONE_CLASS)
+    if param.probability:
+        rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < INNER_FOLDS]
+        if rare:
+            observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
 
 
 def assemble_single(problem: Problem, param: Parameter, beta: Buffer, report: SolveReport) -> Model:

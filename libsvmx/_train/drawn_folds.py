@@ -7,8 +7,8 @@ from itertools import combinations, pairwise
 from libsvmx._core.arrays import take_float64
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds
+from libsvmx._train.assembly import INNER_FOLDS
 from libsvmx._train.observer import Remark
-from libsvmx._train.queue.pairs_at_once import INNER_FOLDS
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, ParameterError
 

@@ -12,7 +12,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
 from libsvmx._train import folds, limits
-from libsvmx._train.assembly import assemble_classifier, assemble_single
+from libsvmx._train.assembly import INNER_FOLDS, Pairs, assemble_classifier, assemble_single, solves_of, tell_of_classes
 from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import build_dual
@@ -21,7 +21,6 @@ from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue.pairs_at_once import INNER_FOLDS, Pairs, QueuedPairs, solves_of, tell_of_classes
 from libsvmx._train.reports import Recovered, recover
 from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._train.solvers import solve
@@ -186,6 +185,8 @@ def train_classifier(
     classes, weighted = (labels, start, order), problem.sample_weight is not None
     queue = kernels.queue(param, observer, solves_of(k, param.probability), weighted) if warm is None else None
     if queue:
+        from libsvmx._train.queue.pairs_at_once import QueuedPairs
+
         queued = QueuedPairs(queue, kernels.members(problem), classes, costs, rand if param.probability else None)
         queue.run(thread_count(param.threads))
         pairs = queued.collect(observer)

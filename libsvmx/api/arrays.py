@@ -317,12 +317,15 @@ def problem_of(
 ) -> tuple[Problem, Parameter]:
     """Rows, targets and weights as a Problem, and ``param`` with its gamma.
 
-    ``borrow``: the problem ends with the call, so an array may be taken as it is.
+    ``borrow``: the problem ends with the call, so an array may be taken as it is. Not for probability estimates, which
+    predict its rows: tables are looked up there by values that another thread might change.
     """
     if param.kernel_type == KernelType.PRECOMPUTED:
         matrix = precomputed(X)
     else:
-        matrix = (borrowed(X) if borrow and not param.solver.needs_features else None) or as_matrix(X)
+        matrix = (
+            borrowed(X) if borrow and not (param.solver.needs_features or param.probability) else None
+        ) or as_matrix(X)
     targets, weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
     return Problem(matrix, targets, sample_weight=weights), default_gamma(param, matrix.max_index)
 

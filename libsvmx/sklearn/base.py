@@ -155,7 +155,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         try:
             # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
             seed = check_random_state(getattr(self, "random_state", None)).randint(np.iinfo("i").max)
-            borrow = not (keep or exact or self.warm_start)  # else rows may be kept
+            # else rows are kept, or predicted
+            borrow = not (keep or exact or self.warm_start or getattr(self, "probability", False))
             data = self._training_data(X, y, sample_weight, borrow)
             param = self._parameter()
             if exact:

@@ -15,8 +15,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._train.assembly import solves_of
 from libsvmx._train.model import by_function
-from libsvmx._train.queue.pairs_at_once import solves_of
 from libsvmx.enums import SvmType
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on

@@ -122,3 +122,54 @@ def test_states(cases):
                 assert len(state) == before[0]
                 np.testing.assert_array_equal(libsvmx.decision_values(state.model, X), before[1])
     cases.check(0.3)
+
+
+class Impatient(libsvmx.Observer):
+    """Ends what asks more than so many times: SMO may go on for 10^7 steps where rounding hides the optimum."""
+
+    def __init__(self, questions):
+        self.left = questions
+
+    def should_stop(self):
+        self.left -= 1
+        return self.left < 0
+
+
+def scores_of(state, X, is_linear):
+    """Of each binary problem (K beta that is kept, K beta computed, what rounding may be)."""
+    for binary in state.binaries.values():
+        rows, beta = X[np.asarray(binary.state.tags)], np.asarray(binary.state.coefficients)
+        K = rows @ rows.T if is_linear else np.exp(-0.2 * ((rows[:, None] - rows) ** 2).sum(2))
+        expected = K @ beta.reshape(len(rows), -1).sum(axis=1)
+        rounding = 1e-13 * np.abs(beta).sum() * np.abs(K).max()
+        yield np.asarray(binary.state.K_beta), expected, rounding + 1e-9 * max(1.0, np.abs(expected).max())
+
+
+def test_states_of_all_scales(cases):
+    """Scores that a state keeps are those of its coefficients, whatever bounds it has had."""
+    for wild in cases.each(20):
+        r, n = wild.random, wild.random.choice([10, 30, 60])
+        X = wild.array.standard_normal((n + 40, r.choice([1, 2, 3, 13])))
+        X = X.round() if r.random() < 0.3 else X
+        kind, is_linear = r.choice([0, 0, 2, 3]), r.random() < 0.5
+        noisy = X[:, 0] + r.choice([0.1, 0.5, 3]) * wild.array.standard_normal(len(X))
+        y = noisy if kind == 3 else np.where(noisy > 0, 1.0, -1.0)
+        weights = wild.array.choice([1, 1, 1e-6, 1e6], len(X)) if r.random() < 0.3 else np.ones(len(X))
+        options = {"C": r.choice([1, 2, 1e-10, 1e4, 1e10, 1e15]), "nu": 0.3, "gamma": 0.2, "max_iter": 20000}
+        options |= {"svm_type": kind, "kernel_type": 0 if is_linear else 2, "observer": Impatient(300)}
+        given = {"sample_weight": weights[:n], "keep_state": True}
+        state = tried(lambda: libsvmx.train(X[:n], y[:n], **given, **options))  # noqa: B023
+        for _ in range(5 if cases.count(state is not None) else 0):
+            end = r.choice([1, 3, 8])
+            C = r.choice([0.5, 3, 1e10, 1e-10, 1e15, 2.0**70, state.param.C * 2, state.param.C / 2])
+            gone, observer = r.sample(state.ids.tolist(), min(len(state) // 3, end)), Impatient(300)
+            new = slice(state._next_id, state._next_id + end)
+            changes = [
+                lambda: state.add(X[new], y[new], sample_weight=weights[new], observer=observer),  # noqa: B023
+                lambda: state.remove(gone, observer=observer),  # noqa: B023
+                lambda: state.set_cost(C, observer=observer),  # noqa: B023
+            ]
+            tried(r.choice(changes))
+            for kept, expected, rounding in scores_of(state, X, is_linear):
+                assert np.abs(kept - expected).max() <= rounding
+    cases.check(0.3)

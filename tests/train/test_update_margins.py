@@ -81,7 +81,7 @@ def test_states_are_copied_but_not_pickled():
 
 
 @pytest.mark.parametrize("kernel", [RBF, LINEAR])
-@pytest.mark.parametrize("way", [(2.0**70, None), (1e15, None), (1e12, 2.0), (1e14, 1.0), (1.0, 1e12)])
+@pytest.mark.parametrize("way", [(2.0**70, None), (1e15, None), (1e12, 2.0), (1e14, 1.0), (1.0, 1e12), (5e3, 2.0**70)])
 def test_scores_keep_no_rounding_of_bounds_that_are_far_larger(kernel, way):
     """Rows on their way to a bound of 1e21 move scores by as much, and leave the rounding of that when they stop."""
     rng = np.random.default_rng(3)

@@ -40,7 +40,7 @@ cdef class Motion:
     cdef int needs(self, double amount) except -1
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1
     cdef int stop_moving(self, Py_ssize_t v) except -1
-    cdef int sum_anew(self) except -1
+    cdef int sum_anew_if_stale(self) except -1
     cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1
     cdef void round_to(self, Py_ssize_t v, double beta) noexcept
     cdef int direction(self) except -1

@@ -107,16 +107,17 @@ cdef class Motion:
             self.velocity[v] = 0.0
             self.speed_outside -= fabs(velocity)
             self.blur += ULP * s.largest * fabs(velocity)
-            if self.blur > STALE * ULP * s.largest * self.speed_outside:
-                return self.sum_anew()
             svmx_axpy(s.active, -velocity, s.row(<int32_t>(v // s.per_row)), &self.W[0])
             self.sum_residual += velocity
+            self.sum_anew_if_stale()
         return 0
 
-    cdef int sum_anew(self) except -1:
-        """Sums over what moves, from nothing: the largest have stopped, and have left their rounding errors."""
+    cdef int sum_anew_if_stale(self) except -1:
+        """Sums over what moves, from nothing, if the rounding errors of what was far larger are left in them."""
         cdef PathState s = self.state
         cdef Py_ssize_t v
+        if self.blur <= STALE * ULP * s.largest * self.speed_outside:
+            return 0
         self.sum_residual, self.speed_outside = self.wanted, 0.0
         self.W[:s.active] = 0.0
         for v in range(s.per_row * s.active):

@@ -171,7 +171,7 @@ cdef class Path:
             s.dbeta[p] = -s.beta[s.member[p]]
         motion.W[:s.n] = s.F[:s.n]
         add_margin_rows(s, &s.dbeta[0] if s.factor.size else NULL, s.n, &motion.W[0])
-        motion.blur = ULP * s.largest * motion.speed_outside
+        motion.blur = ULP * s.largest * (motion.speed_outside + motion.mass * fabs(ratio - 1.0))
         s.drift *= 1.0 + fabs(ratio - 1.0)  # F becomes F ratio
         reach = motion.speed_outside
         for p in range(s.n):
@@ -179,7 +179,7 @@ cdef class Path:
             reach += fabs(motion.W[p])
         if not isfinite(reach):
             raise PathLost("the change is beyond double precision")
-        return 0
+        return motion.sum_anew_if_stale()
 
     def by_smo(self, gone, double total, double eps, Control control, lower=None, upper=None):
         """As ``update``, or as ``rescale`` to bounds ``lower`` and ``upper``, to a gap of ``eps``, by SMO from beta as

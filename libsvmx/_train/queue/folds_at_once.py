@@ -10,10 +10,10 @@ from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, probability
-from libsvmx._train.assembly import used_rows
+from libsvmx._train.assembly import solves_of, tell_of_classes, used_rows
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of, most_probable
-from libsvmx._train.queue.pairs_at_once import QueuedPairs, solves_of, tell_of_classes
+from libsvmx._train.queue.pairs_at_once import QueuedPairs
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 

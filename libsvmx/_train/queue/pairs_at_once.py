@@ -6,43 +6,15 @@ from itertools import combinations
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
-from libsvmx._core.records import NamedTuple
 from libsvmx._train import folds
+from libsvmx._train.assembly import INNER_FOLDS, Pairs
 from libsvmx._train.observer import Observer, Remark, hears
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
-    from libsvmx._train.parameter import Parameter
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
-
-INNER_FOLDS = 5  # LIBSVM's cross-validation behind probability estimates
-
-
-class Pairs(NamedTuple):
-    """What a classifier is made of, for all pairs (0, 1), (0, 2), …; no ``sigmoids`` where they are unfinished."""
-
-    betas: list[Buffer]
-    reports: list[SolveReport]
-    sigmoids: list[tuple[float, float]] | None
-    not_begun: int
-
-
-def solves_of(k: int, probability: bool) -> int:
-    """How many dual problems a classifier of k classes has, those of its probability estimates included."""
-    return k * (k - 1) // 2 * (1 + INNER_FOLDS * probability)
-
-
-def tell_of_classes(labels: list[int], start: list[int], param: Parameter, observer: Observer) -> None:
-    """Remarks on what a classifier of so few classes or rows is like; arguments as of ``folds.group_classes``."""
-    if len(labels) == 1:
-        observer.remark(Remark.ONE_CLASS)
-    if param.probability:
-        rare = [str(label) for c, label in enumerate(labels) if start[c + 1] - start[c] < INNER_FOLDS]
-        if rare:
-            observer.remark(Remark.FEW_ROWS_FOR_PROBABILITY, ", ".join(rare))
 
 
 class QueuedPairs:
