@@ -49,9 +49,8 @@ def side_by_side(
     ``threads`` may be 1: then each solve begins when it is asked for, and tells the observer itself. ``ahead``: how
     many are begun at most of which no result has been taken; 0 for no limit.
     """
-    crew = Crew(solve, n, limits.limited(observer, 0.0), ahead or n) if threads > 1 and n > 1 else None
-    if crew is not None and crew.start(min(threads, n)):
-        yield from crew.results()
+    if threads > 1 and n > 1:
+        yield from Crew(solve, n, limits.limited(observer, 0.0), ahead or n).results(min(threads, n))
         return
     for k in range(n):
         yield solve(k, observer)
@@ -62,7 +61,7 @@ class Finished(NamedTuple):
 
     result: Any
     error: BaseException | None
-    recording: Recording
+    recording: Recording | None
 
 
 class Crew:
@@ -84,8 +83,8 @@ class Crew:
         self.over = False
         self.helpers: list[Any] = []
 
-    def start(self, threads: int) -> bool:
-        """Whether there is a thread at all."""
+    def start(self, threads: int) -> None:
+        """As many threads as there are to be had."""
         from threading import Thread
 
         for _ in range(threads):
@@ -95,28 +94,36 @@ class Crew:
             except RuntimeError:  # the system gives no more: those there are will do
                 break
             self.helpers.append(helper)
-        return bool(self.helpers)
 
     def work(self) -> None:
         while self.room.acquire() and not self.over and (k := next(self.numbers)) < self.n:
-            recording, result, error = Recording(self.observer, CrewLimits(self.end)), None, None
+            recording, result, error = None, None, None
             try:
+                recording = Recording(self.observer, CrewLimits(self.end))
                 result = self.solve(k, recording)
             except BaseException as raised:
                 error = raised
             self.finished[k] = Finished(result, error, recording)
             self.news.release()
 
-    def results(self) -> Iterator[Any]:
+    def results(self, threads: int) -> Iterator[Any]:
         """As of ``side_by_side``."""
         try:
+            self.start(threads)  # a signal may come at once
             for k in range(self.n):
+                if not self.helpers:
+                    yield self.solve(k, self.observer)
+                    continue
                 self.look()
                 while k not in self.finished:
-                    self.news.acquire(timeout=PATIENCE)
+                    if not self.news.acquire(timeout=PATIENCE) and not any(
+                        helper.is_alive() for helper in self.helpers
+                    ):
+                        raise MemoryError("the threads of a call")
                     self.look()
                 result, error, recording = self.finished.pop(k)
-                recording.read_out(self.observer)
+                if recording is not None:
+                    recording.read_out(self.observer)
                 if error is not None:
                     raise error
                 yield result
@@ -124,7 +131,7 @@ class Crew:
         finally:
             self.over = True
             self.end.come(SolveStatus.INTERRUPTED)
-            self.room.release(len(self.helpers))
+            self.room.release(threads)
             for helper in self.helpers:
                 helper.join()
             self.helpers.clear()
@@ -186,6 +193,7 @@ class HandedOn:
         self.pieces: list[Any] = []
         self.complete = False
         self.news = Condition()
+        self.limits: Limits | None = None  # of the one who waits
 
     def append(self, piece: Any) -> None:
         with self.news:
@@ -199,9 +207,10 @@ class HandedOn:
             self.news.notify_all()
 
     def has(self, k: int) -> bool:
-        """Whether there is a piece k: waits for it."""
+        """Whether there is a piece k: waits for it, until the call has come to its end."""
         with self.news:
-            self.news.wait_for(lambda: self.complete or k < len(self.pieces))
+            while k >= len(self.pieces) and not self.complete and not (self.limits and self.limits.look()):
+                self.news.wait(PATIENCE)
             return k < len(self.pieces)
 
     def __bool__(self) -> bool:

@@ -20,6 +20,7 @@ from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Grid, exponents
 from libsvmx._train.validation.grid_search import Plan, Search
 from libsvmx._train.validation.scheme import Seeding
+from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, StoppedEarly
 
 
@@ -150,6 +151,18 @@ def test_what_is_handed_on_is_waited_for():
     pieces.close()
     taking.join()
     assert taken == [True, 0, 1, 2]
+
+
+def test_nobody_waits_beyond_the_end():
+    class Over:
+        def look(self):
+            return SolveStatus.TIME_LIMIT
+
+    pieces = HandedOn()
+    pieces.limits = Over()
+    assert not pieces
+    with pytest.raises(Stopped):
+        pieces[0]
 
 
 def test_nothing_is_handed_on():

@@ -144,6 +144,38 @@ def test_a_result_that_nobody_waits_for():
     assert sorted(ended) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("what", ["Recording", "Finished"])
+def test_memory_that_is_out_in_a_thread_is_told(what, monkeypatch):
+    def no_memory(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(side_by_side, "PATIENCE", 0.001)
+    monkeypatch.setattr(side_by_side, what, no_memory)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    with pytest.raises(MemoryError):
+        list(side_by_side.side_by_side(lambda k, _: k, 3, 2, Observer()))
+
+
+def test_a_signal_as_threads_begin_ends_them(monkeypatch):
+    start, ended = side_by_side.Crew.start, []
+
+    def interrupted(crew, threads):
+        start(crew, threads)
+        raise KeyboardInterrupt
+
+    def solve(k, observer):
+        try:
+            while True:
+                ask(observer)
+        finally:
+            ended.append(k)
+
+    monkeypatch.setattr(side_by_side.Crew, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(side_by_side.side_by_side(solve, 5, 2, Observer()))
+    assert len(ended) <= 2 and threading.active_count() == 1
+
+
 @pytest.mark.parametrize("given", [0, 1])
 def test_without_threads_to_be_had_solves_come_one_after_the_other(given, monkeypatch):
     start, begun = threading.Thread.start, []

@@ -298,6 +298,8 @@ class Points:
     def evaluate(self, k: int, observer: Observer) -> Outcome:
         """The k-th point. Raises StoppedEarly."""
         key, start, leaves = self.todo[k]
+        if isinstance(start, HandedOn):
+            start.limits = observer.limits
         try:
             with self.lock:
                 if key[1] not in self.kernels:

@@ -110,19 +110,17 @@ def leave_one_out(
     StoppedEarly             ``partial`` is a LeftOneOut with predictions up to the first row that was not done, then
         nan; None if the training over all rows was not done
     """
-    observer = limited(observer, param.time_limit)
+    observer, n = limited(observer, param.time_limit), len(problem)
     seeding = checked_seeding(problem, param, seeder)
-    n = len(problem)
-    order, _ = draw_folds(problem, param, n, rand, observer)
-    place = inverse(order, n)
-    kernels = shared_kernels(problem, param)
+    order = draw_folds(problem, param, n, rand, observer)[0]
+    place, kernels = inverse(order, n), shared_kernels(problem, param)
     part = counting_part(problem, param, observer)
     rows, own_order = (part.rows, part.split(order)[0]) if part else (ramp(n), order)
-    if len(rows) < 2:
-        raise DataError("leave-one-out needs at least 2 rows whose weight is not 0")
+    check_count(rows)
 
-    def libsvms(row: int, param: Parameter, observer: Observer) -> float:
-        return libsvms_prediction(problem, param, order, place[row], rand, observer, kernels)
+    def libsvms(row: int, observer: Observer, threads: int = 1) -> float:
+        own = param if threads == 1 else replace(param, threads=1)
+        return libsvms_prediction(problem, own, order, place[row], rand, observer, kernels)
 
     found: Rows | None = None
     try:
@@ -133,19 +131,17 @@ def leave_one_out(
         def without(own: ProblemFolds, at: int, observer: Observer) -> LeftOut:
             assert found is not None
             one = found.without(own, at, seeding, with_values, observer)
-            if exact and is_doubtful(one.values, own.rho_widths(), param.eps):
-                return one._replace(predicted=libsvms(rows[at], own.param, observer))
-            return one
+            doubtful = exact and is_doubtful(one.values, own.rho_widths(), param.eps)
+            return one._replace(predicted=libsvms(rows[at], observer, threads)) if doubtful else one
 
         for one in each_left_out(without, problem_folds, len(rows), threads, observer):
             found.add(one)
             observer.counted("row", found.done, len(rows))
         problem_folds.begin(observer)
         whole = of_whole(found, part, problem)
-        if part and exact:
-            for row in part.split(ramp(n))[2]:
-                if found.is_doubtful_for_any(whole, row):
-                    whole.predicted[row] = libsvms(row, param, observer)
+        for row in part.split(ramp(n))[2] if part and exact else ():
+            if found.is_doubtful_for_any(whole, row):
+                whole.predicted[row] = libsvms(row, observer)
     except Stopped as stop:
         done = f"leave-one-out has no result; {found.done if found else 0} of {len(rows)} rows are done"
         raise StoppedEarly(stop.status, done, found and of_whole(found, part, problem)) from None
@@ -179,6 +175,12 @@ def of_whole(found: Rows, part: CountingPart | None, problem: Problem) -> LeftOn
         labels=tuple(order),
         retrained=take_int32(part.rows, own.retrained),
     )
+
+
+def check_count(rows: Buffer) -> None:
+    """Raise DataError for too few rows that count."""
+    if len(rows) < 2:
+        raise DataError("leave-one-out needs at least 2 rows whose weight is not 0")
 
 
 class LeftOut(NamedTuple):
