@@ -218,11 +218,11 @@ def write(text: str) -> None:
 
 def _tell_of_unraisable(error: sys.UnraisableHookArgs) -> None:
     """A line where memory was out in what cannot raise, such as a destructor of matplotlib."""
-    if issubclass(error.exc_type, MemoryError):
+    if not issubclass(error.exc_type, MemoryError):
+        sys.__unraisablehook__(error)
+    elif not sys.is_finalizing():  # Python that takes itself down has done its work
         name = getattr(error.object, "__qualname__", type(error.object).__name__)
         warn(f"out of memory in {name}, which cannot tell its caller")
-    else:
-        sys.__unraisablehook__(error)
 
 
 def note(text: str) -> None:

@@ -61,3 +61,19 @@ def test_memory_that_is_out_in_what_cannot_raise_is_a_warning(tmp_path, error, t
     assert ("Traceback" in done.stderr) == traceback
     if not traceback:
         assert done.stderr == "warning: out of memory in Picture.__del__, which cannot tell its caller\n"
+
+
+def test_python_that_takes_itself_down_says_nothing_of_memory(tmp_path):
+    code = (
+        "import os, sys\n"
+        "from libsvmx.cli import process\n"
+        "class Last:\n"
+        "    def __del__(self, down=sys.is_finalizing, write=os.write):\n"
+        "        write(1, b'last' if down() else b'early')\n"
+        "        raise MemoryError\n"
+        "last = Last()\n"
+        "process._others_are_waiting = lambda: True\n"
+        "process.run('svmx-train', lambda argv: 0, '')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "last", "")
