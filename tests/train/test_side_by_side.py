@@ -25,6 +25,8 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.side_by_side import param_of
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.validation import given_folds
+from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import StoppedEarly
@@ -358,6 +360,26 @@ def test_rows_left_out_do_not_depend_on_threads(name, options, seeder, exact, by
 
     assert found(1) == found(2) == found(8)
     assert by_threads == [2, 8]
+
+
+def test_given_folds_do_not_depend_on_threads(problem, by_threads, monkeypatch):
+    monkeypatch.setattr(given_folds, "WORK_FOR_THREADS", 0.0)
+    whole, param = problem
+    n = len(whole)
+
+    def found(threads):
+        given = [
+            GivenFold(
+                filled("i", [k for k in range(n) if k % 5 != f]),
+                filled("i", range(f, n, 5)),
+                replace(param, C=2.0**f, gamma=0.1 + 0.1 * f, threads=threads),
+            )
+            for f in range(5)
+        ]
+        return [bytes(labels) for labels in predicted_folds(whole, given, Observer())]
+
+    assert found(1) == found(2) == found(8)
+    assert by_threads == [2, 5]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
