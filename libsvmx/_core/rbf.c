@@ -158,6 +158,7 @@ int64_t svmx_rbf_one(const svmx_targets *targets, int64_t begin, int64_t n, int6
                      const double *value, svmx_source source, float *out, int32_t *doubtful)
 {
     float below[SVMX_RBF_TILE], above[SVMX_RBF_TILE];
+    below[0] = above[0] = 0.0f; /* the compiler does not know that n is not 0 */
     svmx_targets part = *targets;
     part.panels += begin * targets->n_features;
     part.squares += begin;

@@ -33,9 +33,8 @@ MAX_INDEX = 2**31 - 1
 REAL_KINDS = "biufO"  # of dtypes; objects are asked one by one for their float
 VALUES_OF_BLOCK = 2**17  # a megabyte: rows that are converted at a time
 VALUES_OF_LOOK = 2**24  # a twentieth of a second: Ctrl-C is heard between
-SHARE_OF_VALUES = (
-    1 / 3
-)  # from this share of values that are not 0 on sparse rows and panels take more than half as much again
+# From this share of values that are not 0 on, sparse rows and panels take more than half as much again.
+SHARE_OF_VALUES = 1 / 3
 UNREAL = (complex, np.complexfloating, np.datetime64, np.timedelta64, str, bytes)
 
 
@@ -78,7 +77,7 @@ def borrowed(X: Any) -> CsrMatrix | None:
     if int(np.sum(counts)) < SHARE_OF_VALUES * X.size or is_of_ones(X):
         return None
     indptr, indices = np.arange(n + 1, dtype=np.int64) * columns, np.arange(1, columns + 1, dtype=np.int32)
-    values = np.ascontiguousarray(X, dtype=np.float64).reshape(-1)
+    values = packed(X, np.float64).reshape(-1)
     return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns, regular=True)
 
 
@@ -113,7 +112,12 @@ def blocks_of(table: Any) -> Iterator[tuple[int, Any]]:
     step = max(1, (VALUES_OF_LOOK if as_it_is else VALUES_OF_BLOCK) // max(columns, 1))
     for begin in range(0, n, step):
         block = table[begin : begin + step]
-        yield begin, block if as_it_is else np.ascontiguousarray(block, dtype=np.float64)
+        yield begin, block if as_it_is else packed(block, np.float64)
+
+
+def packed(array: Any, dtype: Any = None) -> Any:
+    """An array in C order at addresses that suit its type, as compiled code takes them: the given one if it is that."""
+    return np.require(array, dtype, ("C", "A"))
 
 
 def is_plain(array: Any) -> bool:
@@ -130,7 +134,7 @@ def room_for(counts: Buffer) -> tuple[Buffer, Buffer]:
 
 def numbers_of(given: Any, what: str) -> FloatArray:
     """An array of float64, the given one where it is that already. Raises DataError as ``real_array`` does."""
-    numbers: FloatArray = real_array(given, what).astype(np.float64, copy=False)
+    numbers: FloatArray = np.require(real_array(given, what), np.float64, "A")
     return numbers
 
 
@@ -181,7 +185,7 @@ def from_scipy(X: Any) -> CsrMatrix:
     if not is_plain(data):
         data = data.astype(np.float64)
     indices = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
-    stored = np.ascontiguousarray(indices), np.ascontiguousarray(data)
+    stored = packed(indices), packed(data)
     parts = parts_of(ptr)
     # explicit zeros would be features with value 0: the same kernel, but another file
     indptr = zeros("q", n + 1)
@@ -287,7 +291,7 @@ def gamma_of(name: str, X: Any) -> float:
     if hasattr(X, "tocsr") or not is_table(X):
         return scaled_gamma(matrix.tocsr())
     del matrix
-    return scaled_gamma(np.ascontiguousarray(numbers_of(X, "X")))
+    return scaled_gamma(packed(numbers_of(X, "X")))
 
 
 def scaled_gamma(X: Any) -> float:
