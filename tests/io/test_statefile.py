@@ -216,7 +216,7 @@ def test_lengths_that_no_memory_holds(saved, refused):
     refused(closed(broken, raw=raw), "longer than the file")
 
 
-@pytest.mark.filterwarnings("default::libsvmx.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
 @pytest.mark.parametrize("svm_type", [0, 3])
 def test_sums_beyond_the_largest_double(svm_type, tmp_path):
     """The same point with both labels: every alpha moves to C."""
