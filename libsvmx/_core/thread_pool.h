@@ -14,6 +14,12 @@ typedef void (*svmx_job)(void *context, int64_t part);
 typedef void (*svmx_pause_call)(void *context);
 
 #if defined(SVMX_THREADS) && !defined(__STDC_NO_ATOMICS__)
+#define SVMX_HAS_THREADS 1
+#else
+#define SVMX_HAS_THREADS 0
+#endif
+
+#if SVMX_HAS_THREADS
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>

@@ -1,3 +1,5 @@
+HAS_THREADS: bool
+
 class ThreadPool:
     n: int
     def __init__(self, n_threads: int) -> None: ...

@@ -1,5 +1,8 @@
 """Helper threads of one solve (see thread_pool.h)."""
 
+# Whether this was built with threads. Without them, what threads would share is not safe for those of Python, either.
+HAS_THREADS = SVMX_HAS_THREADS == 1
+
 
 cdef class ThreadPool:
     """ThreadPool(n_threads): so many threads, the caller included, while the object lives.

@@ -13,6 +13,7 @@ from itertools import count, takewhile
 
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.thread_pool import HAS_THREADS
 from libsvmx._solvers.control import End
 from libsvmx._train import limits
 from libsvmx._train.observer import Forwarding, Limits, Observer, hears
@@ -46,10 +47,10 @@ def side_by_side(
 ) -> Iterator[Result]:
     """The results in their order. What a solve raises is raised instead of its result, and ends the others.
 
-    ``threads`` may be 1: then each solve begins when it is asked for, and tells the observer itself. ``ahead``: how
-    many are begun at most of which no result has been taken; 0 for no limit.
+    ``threads`` may be 1, or there are none in this build: then each solve begins when it is asked for, and tells the
+    observer itself. ``ahead``: how many are begun at most of which no result has been taken; 0 for no limit.
     """
-    if threads > 1 and n > 1:
+    if threads > 1 and n > 1 and HAS_THREADS:
         yield from Crew(solve, n, limits.limited(observer, 0.0), ahead or n).results(min(threads, n))
         return
     for k in range(n):

@@ -10,6 +10,7 @@ from support.data import filled
 
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.thread_pool import HAS_THREADS
 from libsvmx._train import kernel_provider
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
@@ -22,6 +23,8 @@ from libsvmx._train.validation.grid_search import Plan, Search
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import DataError, StoppedEarly
+
+pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
 
 
 @pytest.fixture(autouse=True)

@@ -13,6 +13,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
+from libsvmx._core.thread_pool import HAS_THREADS
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.rowstore import RowStore
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
@@ -32,6 +33,8 @@ from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import StoppedEarly
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
+
+pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
 
 
 class Hearing(Observer):
