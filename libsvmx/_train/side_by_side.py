@@ -51,7 +51,7 @@ def side_by_side(
     observer itself. ``ahead``: how many are begun at most of which no result has been taken; 0 for no limit.
     """
     if threads > 1 and n > 1 and HAS_THREADS:
-        yield from Crew(solve, n, limits.limited(observer, 0.0), ahead or n).results(min(threads, n))
+        yield from Workers(solve, n, limits.limited(observer, 0.0), ahead or n).results(min(threads, n))
         return
     for k in range(n):
         yield solve(k, observer)
@@ -65,8 +65,8 @@ class Finished(NamedTuple):
     recording: Recording | None
 
 
-class Crew:
-    """Crew(solve, n, observer, ahead): the threads. They draw the numbers of solves in their order.
+class Workers:
+    """Workers(solve, n, observer, ahead): the threads. They draw the numbers of solves in their order.
 
     Attributes
     ----------
@@ -82,6 +82,7 @@ class Crew:
         self.news, self.room = Semaphore(0), Semaphore(ahead)
         self.end = End()
         self.over = False
+        self.failure: BaseException | None = None
         self.helpers: list[Any] = []
 
     def start(self, threads: int) -> None:
@@ -97,15 +98,22 @@ class Crew:
             self.helpers.append(helper)
 
     def work(self) -> None:
-        while self.room.acquire() and not self.over and (k := next(self.numbers)) < self.n:
-            recording, result, error = None, None, None
-            try:
-                recording = Recording(self.observer, CrewLimits(self.end))
-                result = self.solve(k, recording)
-            except BaseException as raised:
-                error = raised
-            self.finished[k] = Finished(result, error, recording)
-            self.news.release()
+        try:
+            while self.room.acquire() and not self.over and (k := next(self.numbers)) < self.n:
+                self.finished[k] = self.solved(k)
+                self.news.release()
+        except BaseException as error:  # no memory to keep a result, for which nobody may wait then
+            self.failure = error
+
+    def solved(self, k: int) -> Finished:
+        """Solve number k."""
+        recording, result, error = None, None, None
+        try:
+            recording = Recording(self.observer, WorkerLimits(self.end))
+            result = self.solve(k, recording)
+        except BaseException as raised:
+            error = raised
+        return Finished(result, error, recording)
 
     def results(self, threads: int) -> Iterator[Any]:
         """As of ``side_by_side``."""
@@ -117,10 +125,9 @@ class Crew:
                     continue
                 self.look()
                 while k not in self.finished:
-                    if not self.news.acquire(timeout=PATIENCE) and not any(
-                        helper.is_alive() for helper in self.helpers
-                    ):
-                        raise MemoryError("the threads of a call")
+                    if self.failure is not None:
+                        raise self.failure
+                    self.news.acquire(timeout=PATIENCE)
                     self.look()
                 result, error, recording = self.finished.pop(k)
                 if recording is not None:
@@ -144,8 +151,8 @@ class Crew:
             self.end.come(status)
 
 
-class CrewLimits(Limits):
-    """CrewLimits(end): those of the call, as a thread of the crew sees them."""
+class WorkerLimits(Limits):
+    """WorkerLimits(end): those of the call, as one of the threads sees them."""
 
     def __init__(self, end: End) -> None:
         self.end: End = end

@@ -16,7 +16,7 @@ from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.side_by_side import Crew, HandedOn
+from libsvmx._train.side_by_side import HandedOn, Workers
 from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Grid, exponents
 from libsvmx._train.validation.grid_search import Plan, Search
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
 
 
 @pytest.fixture(autouse=True)
-def crews(monkeypatch):
+def counts(monkeypatch):
     """Threads for any work; how many there were each time."""
-    start, found = Crew.start, []
-    monkeypatch.setattr(Crew, "start", lambda crew, threads: (found.append(threads), start(crew, threads))[1])
+    start, found = Workers.start, []
+    monkeypatch.setattr(Workers, "start", lambda workers, threads: (found.append(threads), start(workers, threads))[1])
     monkeypatch.setattr(grid_search, "WORK_FOR_THREADS", 0.0)
     monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", 0.0)
     monkeypatch.setattr(grid_search, "POINTS_PER_THREAD", 1)
@@ -60,15 +60,15 @@ SEEDINGS = [Seeding("auto"), Seeding("sir"), Seeding("near", "star"), Seeding("n
 @pytest.mark.parametrize("seeding", SEEDINGS)
 @pytest.mark.parametrize("name", ["heart_scale", "wine.scale", "pyrim"])
 @pytest.mark.parametrize("queued", [True, False])
-def test_tables_do_not_depend_on_threads(seeding, name, queued, crews, monkeypatch):
+def test_tables_do_not_depend_on_threads(seeding, name, queued, counts, monkeypatch):
     if not queued:
         monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
     param = Parameter(svm_type=3 if name == "pyrim" else 0)
     problem = problem_of(name)
     expected = table(plan(1, seeding, param=param), problem)
-    assert crews == []
+    assert counts == []
     assert [table(plan(threads, seeding, param=param), problem) for threads in (2, 3, 8)] == [expected] * 3
-    assert {2, 3, 8} <= set(crews)
+    assert {2, 3, 8} <= set(counts)
 
 
 @pytest.mark.parametrize("n_folds", [2, 3])

@@ -60,13 +60,13 @@ def problem():
 @pytest.fixture
 def by_threads(monkeypatch):
     """No queue, and threads for any work; how many there were each time."""
-    start, crews = side_by_side.Crew.start, []
+    start, counts = side_by_side.Workers.start, []
     monkeypatch.setattr(
-        side_by_side.Crew, "start", lambda crew, threads: (crews.append(threads), start(crew, threads))[1]
+        side_by_side.Workers, "start", lambda workers, threads: (counts.append(threads), start(workers, threads))[1]
     )
     monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
     monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", 0.0)
-    return crews
+    return counts
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -133,52 +133,56 @@ def test_an_observer_that_raises_ends_all(monkeypatch):
         list(side_by_side.side_by_side(solve, 3, 2, Raising()))
 
 
-def test_a_result_that_nobody_waits_for():
-    ended = []
+def until_the_end(ended, long):
+    """A solve that goes on until it is stopped, if its number is one of these."""
 
     def solve(k, observer):
         try:
-            while k:
+            while k in long:
                 ask(observer)
         finally:
             ended.append(k)
 
-    results = side_by_side.side_by_side(solve, 3, 3, Observer())
+    return solve
+
+
+def test_a_result_that_nobody_waits_for():
+    ended = []
+    results = side_by_side.side_by_side(until_the_end(ended, range(1, 3)), 3, 3, Observer())
     next(results)
     results.close()
     assert sorted(ended) == [0, 1, 2]
 
 
+@pytest.mark.parametrize("ahead", [0, 2])
 @pytest.mark.parametrize("what", ["Recording", "Finished"])
-def test_memory_that_is_out_in_a_thread_is_told(what, monkeypatch):
-    def no_memory(*_):
-        raise MemoryError
+def test_memory_that_is_out_in_a_thread_is_told(what, ahead, monkeypatch):
+    """Also where the other threads wait for room."""
+    times, made = [], getattr(side_by_side, what)
+
+    def no_memory(*given):
+        times.append(given)
+        if len(times) == 1:
+            raise MemoryError
+        return made(*given)
 
     monkeypatch.setattr(side_by_side, "PATIENCE", 0.001)
     monkeypatch.setattr(side_by_side, what, no_memory)
-    monkeypatch.setattr(threading, "excepthook", lambda _: None)
     with pytest.raises(MemoryError):
-        list(side_by_side.side_by_side(lambda k, _: k, 3, 2, Observer()))
+        list(side_by_side.side_by_side(lambda k, _: k, 9, 2, Observer(), ahead))
 
 
 def test_a_signal_as_threads_begin_ends_them(monkeypatch):
-    start, ended = side_by_side.Crew.start, []
+    start, ended = side_by_side.Workers.start, []
 
-    def interrupted(crew, threads):
-        start(crew, threads)
+    def interrupted(workers, threads):
+        start(workers, threads)
         raise KeyboardInterrupt
 
-    def solve(k, observer):
-        try:
-            while True:
-                ask(observer)
-        finally:
-            ended.append(k)
-
     before = set(threading.enumerate())
-    monkeypatch.setattr(side_by_side.Crew, "start", interrupted)
+    monkeypatch.setattr(side_by_side.Workers, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        list(side_by_side.side_by_side(solve, 5, 2, Observer()))
+        list(side_by_side.side_by_side(until_the_end(ended, range(5)), 5, 2, Observer()))
     assert len(ended) <= 2
     assert before.issuperset(threading.enumerate())
 

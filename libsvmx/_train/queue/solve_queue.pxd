@@ -10,7 +10,7 @@ cdef class SolveQueue(TaskList):
     cdef object error               # what a signal handler or a thread has raised
     cdef readonly object stopped    # SolveStatus, once the call has come to its end
     cdef svmx_tickets tickets
-    cdef object crew                # the workers, of which ``worker`` has the addresses
+    cdef object workers                # the workers, of which ``worker`` has the addresses
     cdef void **worker
     cdef arrange(self, int threads)
     cdef void work(self, int64_t part, bint evaluating) noexcept with gil

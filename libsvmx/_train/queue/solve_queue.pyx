@@ -79,8 +79,8 @@ cdef class SolveQueue(TaskList):
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
         if self.worker == NULL:
             raise MemoryError("a queue of solves")
-        self.crew = [Worker(self, self.should_stop) for _ in range(pool.n)]
-        for k, worker in enumerate(self.crew):
+        self.workers = [Worker(self, self.should_stop) for _ in range(pool.n)]
+        for k, worker in enumerate(self.workers):
             self.worker[k] = <void *>worker
             (<Worker>worker).share(&self.tickets)
         for k, value in self.constants:
@@ -94,7 +94,7 @@ cdef class SolveQueue(TaskList):
             pool.run(_evaluate, <void *>self, pool.n if self.by_group else 0, _look)
         if self.error is not None:
             raise self.error
-        self.crew = None  # each of them knows the queue: both would wait for the garbage collector
+        self.workers = None  # each of them knows the queue: both would wait for the garbage collector
 
     cdef arrange(self, int threads):
         """``order`` and ``unit``: solves over the same group of kernel values stand together, for one worker, if they are not

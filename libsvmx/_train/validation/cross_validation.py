@@ -135,8 +135,8 @@ def cross_validate(
                 results.full = problem_folds.train_full()
             # in a chain each fold needs the one before
             n = len(bounds) - 1 if seeding.scheme == "star" else 1
-            crew = problem_folds.of_threads(kernels.at_once_of(n, thread_count(param.threads)), n)
-            seeded(results, problem, part, crew, seeding, warm_starts, left, with_values)
+            workers = problem_folds.of_threads(kernels.at_once_of(n, thread_count(param.threads)), n)
+            seeded(results, problem, part, workers, seeding, warm_starts, left, with_values)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
@@ -169,7 +169,7 @@ def seeded(
     results: Results,
     problem: Problem,
     part: CountingPart | None,
-    crew: list[ProblemFolds],
+    workers: list[ProblemFolds],
     seeding: Seeding,
     warm_starts: FoldWarmStarts | HandedOn | None,
     left: Left | None,
@@ -177,19 +177,19 @@ def seeded(
 ) -> None:
     """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
 
-    ``crew`` has folds for each thread, which are of ``part``, if there is one; its model predicts the other rows.
+    ``workers`` has folds for each thread, which are of ``part``, if there is one; its model predicts the other rows.
     """
-    threads = len(crew)
+    threads = len(workers)
 
     def solved(f: int, observer: Observer) -> SeededFold:
         ask(observer)
-        problem_folds = crew.pop()
+        problem_folds = workers.pop()
         try:
             if threads > 1:
                 problem_folds.begin(observer)
             return seeded_fold(f, problem_folds, observer)
         finally:
-            crew.append(problem_folds)
+            workers.append(problem_folds)
 
     def seeded_fold(f: int, problem_folds: ProblemFolds, observer: Observer) -> SeededFold:
         begin, end = results.bounds[f : f + 2]

@@ -200,11 +200,11 @@ def each_left_out(
     observer: Observer,
 ) -> Iterator[LeftOut]:
     """``without(folds, row, observer)`` of the rows 0, 1, … n - 1, some at a time by each thread. Raises Stopped."""
-    crew = problem_folds.of_threads(threads, n)
+    workers = problem_folds.of_threads(threads, n)
     size = max(1, min(MOST_ROWS, n // (BATCHES_PER_THREAD * threads))) if threads > 1 else 1
 
     def batch(b: int, observer: Observer) -> tuple[list[LeftOut], Stopped | None]:
-        own, done = crew.pop(), []  # there is one for each thread
+        own, done = workers.pop(), []  # there is one for each thread
         try:
             for row in range(b * size, min(n, (b + 1) * size)):
                 ask(observer)
@@ -212,7 +212,7 @@ def each_left_out(
         except Stopped as stop:
             return done, stop
         finally:
-            crew.append(own)
+            workers.append(own)
         return done, None
 
     for done, stop in side_by_side(batch, (n + size - 1) // size, threads, observer):
