@@ -1,5 +1,6 @@
 """Shared rows: whatever part asks, whatever was kept, a value is that of the kernel's own row."""
 
+import threading
 from functools import cache
 from itertools import pairwise
 
@@ -10,9 +11,11 @@ from hypothesis import strategies as st
 from support import data
 from support.examples import examples
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
-from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._core.thread_pool import HAS_THREADS, ThreadPool
 from libsvmx._kernels.kernel import Kernel
+from libsvmx._kernels.rowstore import RowStore
 from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)
@@ -150,3 +153,35 @@ def test_refusals():
     given_values = data.from_rows([[(0, i + 1.0), (1, 1.0), (2, 2.0)] for i in range(2)])
     with pytest.raises(ValueError, match="not shared"):
         SharedRows(Kernel(given_values, filled("i", [0, 1]), PRECOMPUTED, 0, 0.0, 0.0), 1e6)
+
+
+@pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
+@pytest.mark.parametrize("name", ["heart_scale", "splice.xz", "a1a.xz"])
+@pytest.mark.parametrize("share", [0.3, 2])
+def test_shared_rows_in_threads(name, share):
+    """Each with stores of its own over parts of its own; whoever computes a piece first."""
+    n = 200
+    matrix, _ = data.load(name, n)
+    kernel = Kernel(matrix, ramp(n), 2, 3, 0.1, 0.0)
+    K = np.array([kernel.row(i) for i in range(n)])
+    starts = [0, 60, 61, n]
+    shared = SharedRows(kernel, share * all_bytes(starts), starts)
+    wrong, begin = [], threading.Barrier(4)
+
+    def work(seed):
+        drawn = np.random.default_rng(seed)
+        begin.wait()
+        for _ in range(3):
+            members = drawn.permutation(n)[: n - 20].astype(np.int32)
+            store = RowStore(shared.part(filled("i", members.tolist())), 3 * 4 * n)
+            for at in drawn.integers(0, len(members), 150):
+                if not np.array_equal(np.asarray(store.fetch(int(at))), K[members[at]][members]):
+                    wrong.append((seed, at))
+
+    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    assert shared.held_bytes <= shared.most_bytes

@@ -9,14 +9,10 @@ from support import data
 from support.data import filled
 
 import libsvmx
-from libsvmx._core.arrays import ramp
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.thread_pool import HAS_THREADS
-from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.rowstore import RowStore
-from libsvmx._kernels.sharedrows import SharedRows, all_bytes
 from libsvmx._solvers.decomposition.settings import Chunked
 from libsvmx._train import kernel_provider, side_by_side
 from libsvmx._train.kernel_provider import KernelProvider
@@ -425,34 +421,3 @@ def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, problem, by
         cross_validate_problem(problem[0], replace(problem[1], threads=threads), 60, Rand(1), limited(observer, 0.0))
     assert stopped.value.status == SolveStatus.INTERRUPTED
     assert 3 <= len(observer.heard) < 60
-
-
-@pytest.mark.parametrize("name", ["heart_scale", "splice.xz", "a1a.xz"])
-@pytest.mark.parametrize("share", [0.3, 2])
-def test_shared_rows_in_threads(name, share):
-    """Each with stores of its own over parts of its own; whoever computes a piece first."""
-    n = 200
-    matrix, _ = data.load(name, n)
-    kernel = Kernel(matrix, ramp(n), 2, 3, 0.1, 0.0)
-    K = np.array([kernel.row(i) for i in range(n)])
-    starts = [0, 60, 61, n]
-    shared = SharedRows(kernel, share * all_bytes(starts), starts)
-    wrong, begin = [], threading.Barrier(4)
-
-    def work(seed):
-        drawn = np.random.default_rng(seed)
-        begin.wait()
-        for _ in range(3):
-            members = drawn.permutation(n)[: n - 20].astype(np.int32)
-            store = RowStore(shared.part(filled("i", members.tolist())), 3 * 4 * n)
-            for at in drawn.integers(0, len(members), 150):
-                if not np.array_equal(np.asarray(store.fetch(int(at))), K[members[at]][members]):
-                    wrong.append((seed, at))
-
-    workers = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-    assert not wrong
-    assert shared.held_bytes <= shared.most_bytes

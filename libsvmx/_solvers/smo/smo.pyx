@@ -113,11 +113,7 @@ cdef class Smo(Positions):
         cdef bint converged
         with nogil:
             converged = self.optimize()
-        if converged:
-            status = SolveStatus.CONVERGED
-        else:
-            status = self.control.stopped or self.unfinished()
-        return self.solution(status)
+        return self.solution(SolveStatus.CONVERGED if converged else self.control.stopped or self.unfinished())
 
     cdef object unfinished(self):
         """Why ``iterate`` came to an end before the optimum, if not by ``control``."""
@@ -447,10 +443,7 @@ cdef class Smo(Positions):
         cdef Optimum found
         beta, scores = zeros("d", self.total), zeros("d", self.total)
         cdef double[::1] beta_out = beta, scores_out = scores
-        if self.total:
-            self.write(&found, &beta_out[0], &scores_out[0])
-        else:
-            self.write(&found, NULL, NULL)
+        self.write(&found, &beta_out[0] if self.total else NULL, &scores_out[0] if self.total else NULL)
         return DualSolution(
             beta=beta, scores=scores, rho=found.rho, r=found.r, objective=found.objective, iterations=self.iterations,
             rows_computed=self.store.rows_computed, values_computed=self.store.kernel.values_computed,
