@@ -3,6 +3,9 @@ from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.gram import KernelValues
 from libsvmx._kernels.kernel import Kernel
 
+def rows_of_pair(starts: list[int]) -> int: ...
+def bytes_of_pair(starts: list[int]) -> int: ...
+
 class ClassValues(KernelValues):
     starts: list[int]
     for_threads: bool

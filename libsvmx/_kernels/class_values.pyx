@@ -19,6 +19,17 @@ from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 
 
+def rows_of_pair(starts):
+    """Rows of the two largest of the classes that begin at ``starts``."""
+    return sum(sorted((end - begin for begin, end in pairwise(starts)), reverse=True)[:2])
+
+
+def bytes_of_pair(starts):
+    """Memory for the values of those: what a thread takes."""
+    m = rows_of_pair(starts)
+    return 4 * m * padded(m)
+
+
 cdef class ClassValues(KernelValues):
     """ClassValues(kernel, starts): the rows of ``kernel``, class by class; shared by all threads.
 
@@ -69,13 +80,8 @@ cdef class ClassValues(KernelValues):
 
     @property
     def thread_bytes(self):
-        """Memory for the values of the largest pair."""
-        m = self.most_rows()
-        return 4 * m * padded(m)
-
-    def most_rows(self):
-        """Rows of the two largest classes."""
-        return sum(sorted((end - begin for begin, end in pairwise(self.starts)), reverse=True)[:2])
+        """Memory of each thread."""
+        return bytes_of_pair(self.starts)
 
     def of_thread(self):
         return PairValues(self)
@@ -90,7 +96,7 @@ cdef class PairValues(KernelValues):
     of the other class."""
 
     def __cinit__(self, ClassValues classes):
-        cdef Py_ssize_t m = classes.most_rows()
+        cdef Py_ssize_t m = rows_of_pair(classes.starts)
         self.classes, self.kernel, self.n, self.diagonal = classes, classes.kernel, classes.n, classes.diagonal
         self.start, self.class_of = &classes.start[0], &classes.class_of[0]
         self.target, self.own = classes.target, classes.own

@@ -14,6 +14,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._kernels.class_values import ClassValues
     from libsvmx._kernels.gram import Gram, KernelValues
     from libsvmx._kernels.sharedrows import SharedRows
@@ -157,7 +158,10 @@ class KernelProvider:
             targets = take_float64(problem.targets, places)
             weights = None if weights is None else take_float64(weights, places)
         most_workers = int(min(self.budget_bytes // slots, MOST_WORKERS))
-        matrix_of = lambda: problem.matrix.take(rows)  # noqa: E731  a copy of all the data
+
+        def matrix_of() -> CsrMatrix:  # a copy of all the data
+            return problem.matrix.take(rows)
+
         return SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers)
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
@@ -178,23 +182,24 @@ class KernelProvider:
         problem, _, groups, _ = self.request
         if not groups or len(groups[0]) < 4 or problem.features.nnz > CHEAP_ROW * problem.features.n_rows:
             return None
+        from libsvmx._kernels.class_values import ClassValues, bytes_of_pair
+
+        starts = groups[0]
         with self.lock:
             if self.classes is None:
-                self.classes = self.fitting_classes(groups[0], param, observer)
-        return self.classes if self.classes and self.classes.for_threads else None
-
-    def fitting_classes(self, starts: list[int], param: Parameter, observer: Observer) -> ClassValues | None:
-        """Kernel values by pairs of classes, which begin at ``starts``, if they fit."""
-        from libsvmx._kernels.class_values import ClassValues
-
-        classes = ClassValues(self.whole or self.make_whole(), starts)
-        threads, room = thread_count(param.threads), SHARED * self.budget_bytes
-        if not classes.for_threads or 2 * classes.thread_bytes > room:
-            return None
-        if len(starts) > PAIRS_OF_CLASS + 1 and classes.own_bytes + 2.0 * threads * classes.thread_bytes <= room:
-            classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
-            self.budget_bytes -= classes.own_bytes
-        return classes
+                room, of_pair, threads = SHARED * self.budget_bytes, bytes_of_pair(starts), thread_count(param.threads)
+                if 2 * of_pair > room:
+                    return None
+                self.classes = ClassValues(self.whole or self.make_whole(), starts)
+                own = self.classes.own_bytes
+                if (
+                    self.classes.for_threads
+                    and len(starts) > PAIRS_OF_CLASS + 1
+                    and own + 2.0 * threads * of_pair <= room
+                ):
+                    self.classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
+                    self.budget_bytes -= own
+        return self.classes if self.classes.for_threads else None
 
     def members(self, problem: Problem) -> Buffer:
         """The rows of ``gram`` that the rows of a problem are, which are among those of the whole: buffer of int32."""

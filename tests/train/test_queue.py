@@ -121,6 +121,15 @@ def test_wide_sparse_rows_of_several_classes_are_solved_in_turn(monkeypatch):
     assert kernels.queue(param, Observer(), 18, weighted=False) is None
 
 
+def test_classes_whose_values_do_not_fit_are_not_laid_out(monkeypatch):
+    """Each training of a cross-validation asks anew."""
+    matrix, targets = data.load("wine.scale")
+    problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1, cache_size=0.01)
+    kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
+    assert kernels.values_by_class(param, Observer()) is None
+    assert kernels.whole is None
+
+
 @pytest.mark.parametrize("queued", [True, False])
 @pytest.mark.parametrize("options", [{}, {"probability": True}, {"svm_type": 3, "probability": True}])
 def test_there_may_be_more_memory_than_there_are_numbers(options, queued, monkeypatch):
