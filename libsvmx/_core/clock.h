@@ -11,4 +11,15 @@ static double svmx_nanoseconds(void)
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }
 
+/* What this thread has had of a processor; where that is not told, the time. */
+static inline double svmx_thread_nanoseconds(void)
+{
+#ifdef CLOCK_THREAD_CPUTIME_ID
+    struct timespec had;
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &had) == 0)
+        return 1e9 * (double)had.tv_sec + (double)had.tv_nsec;
+#endif
+    return svmx_nanoseconds();
+}
+
 #endif

@@ -1,7 +1,7 @@
 /* A few helper threads for pieces of work of some microseconds.
  *
  * One thread leads: it hands out the parts of a job and works on them itself, so a helper that comes late finds nothing
- * left and costs nothing. Helpers wait a little while spinning, then asleep. They belong to one solve and end with it:
+ * left and costs nothing. Handing over takes a quarter of a microsecond. Helpers wait a little while spinning, then asleep. They belong to one solve and end with it:
  * there is nothing for a fork to lose. Without threads (no pthreads, or none to be had) the leader does all parts.
  */
 #ifndef SVMX_POOL_H
@@ -20,29 +20,48 @@ typedef void (*svmx_pause_call)(void *context);
 #endif
 
 #if SVMX_HAS_THREADS
+#include "clock.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
-#include <time.h>
 
-/* Looks at the ticket before a helper goes to sleep: some tens of microseconds. */
+/* Looks at its desk before a helper goes to sleep: some tens of microseconds. */
 #define SVMX_SPINS 4000
+/* Share of the time that may be lost where processors are too few, and nanoseconds that may be in any case. */
+#define SVMX_LOST_SHARE 0.05
+#define SVMX_LOST_FREELY 5e6
+/* Short jobs between two looks at how much of a processor the leader has. */
+#define SVMX_JOBS_OF_LOOK 256
+
+/* What lies on a helper's desk. The leader offers a part when the desk is empty, and takes back what the helper has not
+ * taken when the leader's own is done: a helper that comes late finds nothing, or a part of the job that is on. */
+enum { SVMX_EMPTY, SVMX_OFFERED, SVMX_TAKEN };
+
+typedef struct svmx_pool svmx_pool;
 
 typedef struct {
-    /* The next part of the current job to be done, and in the upper half the number of the job: a helper that is late
-     * draws a ticket of a job that is over, and sees it. */
-    _Atomic uint64_t ticket;
-    _Atomic int64_t done; /* parts finished */
-    _Atomic int sleepers;
-    _Atomic int over;
-    _Atomic int64_t n_parts;
+    _Atomic int desk;
+    _Atomic int asleep;
+    int64_t part;
+    svmx_pool *pool;
+    pthread_t thread;
+    char apart[64]; /* each helper looks at a cache line of its own */
+} svmx_helper;
+
+struct svmx_pool {
     svmx_job job;
     void *context;
-    uint32_t number; /* of the job, known to the leader */
     int n_helpers;
+    /* of short jobs, in nanoseconds */
+    double begun, lost;
+    double rest_until;       /* 0: no rest */
+    double looked, had_then; /* the last look at the clock, and what the leader had had of a processor */
+    int jobs;                /* since then */
+    _Atomic int over;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    pthread_t *helpers;
-} svmx_pool;
+    svmx_helper *helpers;
+};
 
 #if defined(__x86_64__) || defined(__i386__)
 #define svmx_pause() __builtin_ia32_pause()
@@ -50,53 +69,37 @@ typedef struct {
 #define svmx_pause() ((void)0)
 #endif
 
-/* Work on the job with this number until no part is left. */
-static void svmx_work(svmx_pool *pool, uint32_t number)
+/* Take what is offered, and do it. */
+static void svmx_help(svmx_helper *me)
 {
-    for (;;) {
-        uint64_t ticket = atomic_load(&pool->ticket);
-        /* drawn by comparing: a ticket is only ever taken from the job it belongs to */
-        if ((uint32_t)(ticket >> 32) != number || (int64_t)(ticket & 0xffffffff) >= atomic_load(&pool->n_parts))
-            return;
-        if (!atomic_compare_exchange_weak(&pool->ticket, &ticket, ticket + 1))
-            continue;
-        pool->job(pool->context, (int64_t)(ticket & 0xffffffff));
-        atomic_fetch_add(&pool->done, 1);
+    int offered = SVMX_OFFERED;
+    if (atomic_compare_exchange_strong(&me->desk, &offered, SVMX_TAKEN)) {
+        me->pool->job(me->pool->context, me->part);
+        atomic_store(&me->desk, SVMX_EMPTY);
     }
 }
 
-static void *svmx_helper(void *argument)
+static void *svmx_be_helper(void *argument)
 {
-    svmx_pool *pool = argument;
-    uint32_t seen = 0;
+    svmx_helper *me = argument;
+    svmx_pool *pool = me->pool;
+    int spin = 0;
     while (!atomic_load(&pool->over)) {
-        uint32_t number = (uint32_t)(atomic_load(&pool->ticket) >> 32);
-        for (int spin = 0; number == seen && spin < SVMX_SPINS && !atomic_load(&pool->over); ++spin) {
+        if (atomic_load(&me->desk) == SVMX_OFFERED) {
+            svmx_help(me);
+            spin = 0;
+        } else if (++spin < SVMX_SPINS) {
             svmx_pause();
-            number = (uint32_t)(atomic_load(&pool->ticket) >> 32);
-        }
-        if (number == seen) {
+        } else {
             pthread_mutex_lock(&pool->lock);
-            atomic_fetch_add(&pool->sleepers, 1);
-            while ((uint32_t)(atomic_load(&pool->ticket) >> 32) == seen && !atomic_load(&pool->over))
+            atomic_store(&me->asleep, 1);
+            while (atomic_load(&me->desk) != SVMX_OFFERED && !atomic_load(&pool->over))
                 pthread_cond_wait(&pool->wake, &pool->lock);
-            atomic_fetch_sub(&pool->sleepers, 1);
+            atomic_store(&me->asleep, 0);
             pthread_mutex_unlock(&pool->lock);
-            continue;
         }
-        seen = number;
-        svmx_work(pool, number);
     }
     return NULL;
-}
-
-static void svmx_wake(svmx_pool *pool)
-{
-    if (atomic_load(&pool->sleepers) > 0) {
-        pthread_mutex_lock(&pool->lock);
-        pthread_cond_broadcast(&pool->wake);
-        pthread_mutex_unlock(&pool->lock);
-    }
 }
 
 /* A pool of so many threads, the caller included; NULL if there are none to be had. */
@@ -105,17 +108,28 @@ static svmx_pool *svmx_pool_new(int n_threads)
     svmx_pool *pool = n_threads > 1 ? calloc(1, sizeof(svmx_pool)) : NULL;
     if (pool == NULL)
         return NULL;
-    pool->helpers = calloc((size_t)n_threads, sizeof(pthread_t));
+    pool->helpers = calloc((size_t)n_threads, sizeof(svmx_helper));
     if (pool->helpers == NULL || pthread_mutex_init(&pool->lock, NULL) != 0) {
         free(pool->helpers);
         free(pool);
         return NULL;
     }
+    pool->begun = svmx_nanoseconds();
     if (pthread_cond_init(&pool->wake, NULL) == 0)
-        while (pool->n_helpers < n_threads - 1 &&
-               pthread_create(&pool->helpers[pool->n_helpers], NULL, svmx_helper, pool) == 0)
-            ++pool->n_helpers;
+        for (; pool->n_helpers < n_threads - 1; ++pool->n_helpers) {
+            svmx_helper *helper = &pool->helpers[pool->n_helpers];
+            helper->pool = pool;
+            if (pthread_create(&helper->thread, NULL, svmx_be_helper, helper) != 0)
+                break;
+        }
     return pool;
+}
+
+static void svmx_wake(svmx_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 static void svmx_pool_free(svmx_pool *pool)
@@ -123,15 +137,69 @@ static void svmx_pool_free(svmx_pool *pool)
     if (pool == NULL)
         return;
     atomic_store(&pool->over, 1);
-    pthread_mutex_lock(&pool->lock);
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->lock);
+    svmx_wake(pool);
     for (int k = 0; k < pool->n_helpers; ++k)
-        pthread_join(pool->helpers[k], NULL);
+        pthread_join(pool->helpers[k].thread, NULL);
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     free(pool->helpers);
     free(pool);
+}
+
+static void svmx_do_alone(svmx_job job, void *context, int64_t n_parts)
+{
+    for (int64_t part = 0; part < n_parts; ++part)
+        job(context, part);
+}
+
+/* Part k to helper k - 1, part 0 for the leader, and those that no helper has begun when that is done. Returns how many
+ * helpers were asked; some may still be at work. */
+static int svmx_hand_out(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
+{
+    const int asked = n_parts - 1 < pool->n_helpers ? (int)(n_parts - 1) : pool->n_helpers;
+    int sleepers = 0;
+    pool->job = job;
+    pool->context = context;
+    for (int k = 0; k < asked; ++k) {
+        pool->helpers[k].part = k + 1;
+        atomic_store(&pool->helpers[k].desk, SVMX_OFFERED);
+        sleepers |= atomic_load(&pool->helpers[k].asleep);
+    }
+    if (sleepers)
+        svmx_wake(pool);
+    job(context, 0);
+    for (int64_t part = asked + 1; part < n_parts; ++part)
+        job(context, part);
+    for (int k = 0; k < asked; ++k) {
+        int offered = SVMX_OFFERED;
+        if (atomic_compare_exchange_strong(&pool->helpers[k].desk, &offered, SVMX_EMPTY))
+            job(context, k + 1);
+    }
+    return asked;
+}
+
+static int svmx_all_done(svmx_pool *pool, int asked)
+{
+    for (int k = 0; k < asked; ++k)
+        if (atomic_load(&pool->helpers[k].desk) != SVMX_EMPTY)
+            return 0;
+    return 1;
+}
+
+/* A job of many parts, drawn one by one. */
+typedef struct {
+    _Atomic int64_t next;
+    svmx_job job;
+    void *context;
+    int64_t n_parts;
+} svmx_drawing;
+
+static void svmx_draw_parts(void *argument, int64_t helper)
+{
+    svmx_drawing *drawing = argument;
+    (void)helper;
+    for (int64_t part; (part = atomic_fetch_add(&drawing->next, 1)) < drawing->n_parts;)
+        drawing->job(drawing->context, part);
 }
 
 /* job(context, part) for part in [0, n_parts), in any order, on all threads; returns when all are done. While the leader
@@ -139,21 +207,13 @@ static void svmx_pool_free(svmx_pool *pool)
 static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts, svmx_pause_call idle)
 {
     if (pool == NULL || pool->n_helpers == 0 || n_parts < 2) {
-        for (int64_t part = 0; part < n_parts; ++part)
-            job(context, part);
+        svmx_do_alone(job, context, n_parts);
         return;
     }
-    pool->job = job;
-    pool->context = context;
-    atomic_store(&pool->n_parts, n_parts);
-    atomic_store(&pool->done, 0);
-    pool->number += 1;
-    if (pool->number == 0) /* 0 is what helpers start with */
-        pool->number = 1;
-    atomic_store(&pool->ticket, (uint64_t)pool->number << 32);
-    svmx_wake(pool);
-    svmx_work(pool, pool->number);
-    for (int64_t spin = 1; atomic_load(&pool->done) < n_parts; ++spin) {
+    svmx_drawing drawing = {0, job, context, n_parts};
+    const int threads = n_parts <= pool->n_helpers ? (int)n_parts : 1 + pool->n_helpers;
+    const int asked = svmx_hand_out(pool, svmx_draw_parts, &drawing, threads);
+    for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
         svmx_pause();
         if (idle != NULL && spin > SVMX_SPINS) {
             const struct timespec while_away = {0, 1000000};
@@ -161,8 +221,61 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
             nanosleep(&while_away, NULL);
         }
     }
-    /* exhausted whatever the next n_parts is, which is set before the next ticket */
-    atomic_store(&pool->ticket, (uint64_t)pool->number << 32 | 0xffffffff);
+}
+
+/* So much time was lost; short jobs are done without helpers until that is a small share of all. */
+static void svmx_lose(svmx_pool *pool, double lost)
+{
+    pool->lost += lost;
+    if (pool->lost > SVMX_LOST_FREELY)
+        pool->rest_until = pool->begun + (pool->lost - SVMX_LOST_FREELY) / SVMX_LOST_SHARE;
+}
+
+/* Whether the leader does without helpers. */
+static int svmx_pool_rests(svmx_pool *pool)
+{
+    if (pool->rest_until > 0 && svmx_nanoseconds() < pool->rest_until)
+        return 1;
+    if (pool->rest_until > 0 || pool->jobs == 0) { /* what was before is no measure */
+        pool->rest_until = 0;
+        pool->looked = svmx_nanoseconds();
+        pool->had_then = svmx_thread_nanoseconds();
+    }
+    return 0;
+}
+
+/* Whether the leader was kept from working, by helpers or by whatever else runs. */
+static void svmx_look(svmx_pool *pool)
+{
+    const double away = (svmx_nanoseconds() - pool->looked) - (svmx_thread_nanoseconds() - pool->had_then);
+    if (away > 0)
+        svmx_lose(pool, away);
+    pool->jobs = 0;
+}
+
+/* As svmx_pool_run, for a part or two of a few microseconds for each thread: part k always for the same one, whose cache
+ * has what it worked on before. Where there are fewer processors than threads that want one, a helper may lose its own in
+ * the middle of a part, and the wait for it costs more than a thousand jobs gain: then there are no helpers until what was
+ * lost so is a small share of the time. */
+static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
+{
+    double since = 0;
+    if (pool == NULL || pool->n_helpers == 0 || n_parts < 2 || svmx_pool_rests(pool)) {
+        svmx_do_alone(job, context, n_parts);
+        return;
+    }
+    const int asked = svmx_hand_out(pool, job, context, n_parts);
+    for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
+        svmx_pause();
+        if (spin == SVMX_SPINS)
+            since = svmx_nanoseconds();
+        if (spin >= SVMX_SPINS)
+            sched_yield(); /* the helper may wait for this very core */
+    }
+    if (++pool->jobs == SVMX_JOBS_OF_LOOK)
+        svmx_look(pool);
+    if (since > 0)
+        svmx_lose(pool, svmx_nanoseconds() - since);
 }
 
 #else
@@ -188,6 +301,11 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
     (void)idle;
     for (int64_t part = 0; part < n_parts; ++part)
         job(context, part);
+}
+
+static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, int64_t n_parts)
+{
+    svmx_pool_run(pool, job, context, n_parts, NULL);
 }
 
 #endif

@@ -26,6 +26,10 @@ cdef class ThreadPool:
         """
         svmx_pool_run(self.threads, job, context, n_parts, idle)
 
+    cdef void run_short(self, svmx_job job, void *context, int64_t n_parts) noexcept nogil:
+        """The same for parts of a few microseconds: without helpers for a while where they turn out not to be prompt."""
+        svmx_pool_run_short(self.threads, job, context, n_parts)
+
     def count(self, int64_t n_parts, int64_t times):
         """How often each of ``n_parts`` parts was run in ``times`` jobs, for tests: a list."""
         cdef int64_t[256] seen

@@ -15,7 +15,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
 
 # Following one swap of positions, in nanoseconds, and gathering a value.
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
@@ -86,7 +86,7 @@ cdef class Gram(KernelValues):
             for s in range(count):
                 rows[s], out[s] = <int32_t>(i + s), self.values + (i + s) * self.n
             with nogil:
-                kernel.values_computed += targets.fill_rows(rows, count, self.n, out, pool, True)
+                kernel.values_computed += targets.fill_rows(rows, count, self.n, out, pool, LONG_NS)
             asking.ask(4 * count * self.n)
 
     cdef const float *at(self, int32_t place) noexcept nogil:

@@ -5,6 +5,8 @@ from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport Products, RbfPanels
 
+cdef double LONG_NS
+
 
 cdef class Kernel:
     cdef readonly Py_ssize_t n
@@ -46,7 +48,7 @@ cdef class Targets:
                         float **out) noexcept nogil
     cdef int fill_doubles(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
-                           bint long_enough) noexcept nogil
+                           double expected_ns) noexcept nogil
 
 
 cdef class DotTargets(Targets):

@@ -28,7 +28,13 @@ from libsvmx.exceptions import DataError
 cdef double BITS_PER_ONE = 192
 
 
-# A row is cut in more parts than there are threads, so that one that comes late costs little.
+# Words of 64 bits in a cache line.
+cdef Py_ssize_t LINE = 8
+
+# Rows that take so many nanoseconds are cut up for several threads,
+cdef double SHORT_NS = 1500.0
+# and from here on into more parts than there are threads, so that one that comes late costs little.
+cdef double LONG_NS = 400000.0
 cdef Py_ssize_t PARTS_PER_THREAD = 2
 
 
@@ -208,8 +214,8 @@ cdef class Targets:
     ``fill_block(sources, count, begin, end, out)``: the same of up to SVMX_SOURCES rows, row s into out[s], after
     ``lay_block(sources, count)``; with ``blocks`` that is less work than one by one.
 
-    ``fill_rows(sources, count, n, out, pool, long_enough)``: one row or a block, over the first n targets, by all
-    threads of a pool if that is worth it. Returns how many values were computed.
+    ``fill_rows(sources, count, n, out, pool, expected_ns)``: one row or a block, over the first n targets, by all
+    threads of a pool if that is worth it at such a cost in nanoseconds. Returns how many values were computed.
 
     ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``double_targets`` alone.
 
@@ -241,11 +247,12 @@ cdef class Targets:
         return 0
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
-                           bint long_enough) noexcept nogil:
+                           double expected_ns) noexcept nogil:
         cdef FillJob job
         cdef Py_ssize_t parts = 1
-        if long_enough and pool.n > 1:
-            parts = min(PARTS_PER_THREAD * pool.n, (n + self.tile - 1) // self.tile)
+        if pool.n > 1 and expected_ns >= SHORT_NS:
+            parts = PARTS_PER_THREAD * pool.n if expected_ns >= LONG_NS else min(pool.n, 2 * <int>(expected_ns / SHORT_NS))
+            parts = min(parts, (n + self.tile - 1) // self.tile)
         if count > 1:
             self.lay_block(sources, count)
         if parts <= 1:
@@ -256,7 +263,10 @@ cdef class Targets:
             return count * n
         job.targets, job.sources, job.count, job.n, job.out = <void *>self, sources, count, n, out
         job.size = ((n + parts - 1) // parts + self.tile - 1) // self.tile * self.tile
-        pool.run(_fill_part, &job, (n + job.size - 1) // job.size)
+        if expected_ns >= LONG_NS:
+            pool.run(_fill_part, &job, (n + job.size - 1) // job.size)
+        else:
+            pool.run_short(_fill_part, &job, (n + job.size - 1) // job.size)
         return count * n
 
     def rows(self, sources, ThreadPool pool=None):
@@ -277,7 +287,7 @@ cdef class Targets:
                 values = computed[start + s]
                 chosen[s], out[s] = sources[start + s], &values[0]
             if pool is not None:
-                self.fill_rows(chosen, count, self.n, out, pool, True)
+                self.fill_rows(chosen, count, self.n, out, pool, LONG_NS)
                 continue
             with nogil:
                 self.lay_block(chosen, count)
@@ -405,6 +415,8 @@ cdef class BitTargets(Targets):
         self.kernel, self.n, self.tile = kernel, chosen.shape[0], TILE
         self.base = 2 * ((kernel.n_table - 1) // 2)
         self.stride = (self.n + SVMX_BIT_BLOCK - 1) // SVMX_BIT_BLOCK * (SVMX_BIT_BLOCK // 64)
+        # an odd number of cache lines, so that the columns of one target do not compete for the same few places in L1
+        self.stride += LINE if self.stride // LINE % 2 == 0 else 0
         self.columns = zeros("Q", self.stride * (1 + <Py_ssize_t>kernel.matrix.max_index))
         self.offset = zeros("i", self.stride * 64)
         with nogil:

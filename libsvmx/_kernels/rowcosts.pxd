@@ -1,7 +1,7 @@
 from libc.stdint cimport int64_t
 
 
-cdef double FETCH_NS, EXPENSIVE_NS, LONG_NS, SWAP_NS
+cdef double FETCH_NS, EXPENSIVE_NS, SWAP_NS
 cdef int64_t FEW_ROWS
 
 

@@ -22,8 +22,6 @@ EXPENSIVE_NS = 2.0
 cdef double BLOCK_NS = 8.0
 # Rows computed alone before that is known.
 FEW_ROWS = 4
-# Rows of less work are not cut up for several threads.
-LONG_NS = 40000.0
 # Catching up with one swap, in nanoseconds.
 SWAP_NS = 2.0
 

@@ -27,7 +27,7 @@ from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rows cimport KernelRows
-from libsvmx._kernels.rowcosts cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, LONG_NS, SWAP_NS, RowCosts
+from libsvmx._kernels.rowcosts cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, RowCosts
 
 
 # A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
@@ -204,13 +204,13 @@ cdef class RowStore(KernelRows):
         cdef float *whole[SVMX_SOURCES]
         cdef int k
         cdef int64_t computed
-        cdef bint long_enough = self.costs.value_ns * count * self.extent > LONG_NS
+        cdef double expected_ns = self.costs.value_ns * count * self.extent
         if self.in_order:
-            computed = self.targets.fill_rows(rows, count, self.extent, out, self.pool, long_enough)
+            computed = self.targets.fill_rows(rows, count, self.extent, out, self.pool, expected_ns)
         else:
             for k in range(count):
                 whole[k] = &self.scratch[0] + k * self.targets.n
-            computed = self.targets.fill_rows(rows, count, self.targets.n, whole, self.pool, long_enough)
+            computed = self.targets.fill_rows(rows, count, self.targets.n, whole, self.pool, expected_ns)
             for k in range(count):
                 if self.twice:
                     memcpy(out[k], whole[k], self.targets.n * sizeof(float))

@@ -121,9 +121,9 @@ cdef class SharedRows:
         scratch = empty("f", SVMX_SOURCES * longest)
         for r in range(count):
             rows[r], out[r] = <int32_t>(r * self.kernel.n // count), &scratch[r * longest]
-        targets.fill_rows(rows, count, longest, out, self.alone, False)  # meets cold memory
+        targets.fill_rows(rows, count, longest, out, self.alone, 0)  # meets cold memory
         start = svmx_nanoseconds()
-        targets.fill_rows(rows, count, longest, out, self.alone, False)
+        targets.fill_rows(rows, count, longest, out, self.alone, 0)
         return (svmx_nanoseconds() - start) / (count * longest)
 
     # ---- pieces --------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ cdef class SharedRows:
         return room
 
     cdef int64_t bring(self, const int32_t *rows, int count, int32_t segment, Targets targets, const float **pieces,
-                       float *spare, Py_ssize_t stride, ThreadPool pool, bint long_enough) noexcept nogil:
+                       float *spare, Py_ssize_t stride, ThreadPool pool, double expected_ns) noexcept nogil:
         """Pieces of up to SVMX_SOURCES rows with a segment, of the ``targets``; returns how many values were computed.
 
         One that is not kept is computed to ``spare`` + its place among ``rows`` * ``stride``.
@@ -178,7 +178,7 @@ cdef class SharedRows:
             n += 1
         if n == 0:
             return 0
-        computed = targets.fill_rows(todo, n, length, out, pool, long_enough)
+        computed = targets.fill_rows(todo, n, length, out, pool, expected_ns)
         for r in range(n):
             if claimed[r] != NULL:
                 svmx_publish_piece(claimed[r], out[r])
@@ -254,11 +254,11 @@ cdef class SharedTargets(Targets):
         return 0
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,
-                           bint long_enough) noexcept nogil:
-        return self.gather(sources, count, 0, n, out, pool, long_enough)
+                           double expected_ns) noexcept nogil:
+        return self.gather(sources, count, 0, n, out, pool, expected_ns)
 
     cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,
-                        bint long_enough) noexcept nogil:
+                        double expected_ns) noexcept nogil:
         """Targets [begin, end) of up to SVMX_SOURCES rows; returns how many values were computed for them."""
         cdef int32_t rows[SVMX_SOURCES]
         cdef const float *pieces[SVMX_SOURCES]
@@ -274,7 +274,7 @@ cdef class SharedTargets(Targets):
         for t in range(n_segments):
             s = self.segments[t]
             length = self.shared.starts[s + 1] - self.shared.starts[s]
-            computed += self.shared.bring(rows, count, s, <Targets>self.target[t], pieces, spare, self.width, pool, long_enough)
+            computed += self.shared.bring(rows, count, s, <Targets>self.target[t], pieces, spare, self.width, pool, expected_ns)
             for r in range(count):
                 if n_segments == 1:
                     joined[r] = pieces[r]

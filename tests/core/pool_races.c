@@ -35,8 +35,13 @@ static void *lead(void *result)
         for (int64_t j = 0; j < JOBS; ++j) {
             int64_t parts = j % 3 ? PARTS : 1 + j % PARTS, expected = 0;
             t.job = j + 1;
-            svmx_pool_run(pool, write_cell, &t, parts, NULL);
-            svmx_pool_run(pool, read_cells, &t, parts, NULL);
+            if (j % 2) {
+                svmx_pool_run_short(pool, write_cell, &t, parts);
+                svmx_pool_run_short(pool, read_cells, &t, parts);
+            } else {
+                svmx_pool_run(pool, write_cell, &t, parts, NULL);
+                svmx_pool_run(pool, read_cells, &t, parts, NULL);
+            }
             for (int64_t k = 0; k < parts; ++k) {
                 expected += (j + 1) * k;
                 if (t.sums[k] != expected)

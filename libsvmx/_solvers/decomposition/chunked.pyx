@@ -20,7 +20,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.buffers import zeros
 from libsvmx._core.memory import load_blas, require
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
@@ -309,7 +309,7 @@ cdef class ChunkedSmo(WarmSmo):
             for s in range(count):
                 sources[s] = self.store.index[self.working[k + s]]
                 rows[s] = &self.subproblem.K[(k + s) * self.subproblem.stride]
-            self.store.kernel.values_computed += self.within.fill_rows(sources, count, n, rows, self.store.pool, True)
+            self.store.kernel.values_computed += self.within.fill_rows(sources, count, n, rows, self.store.pool, LONG_NS)
             k += count
             self.control.worked(4 * count * n)
             if self.control.expired:

@@ -13,7 +13,7 @@ from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.buffers import zeros
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._core.subproblem_steps cimport svmx_add_float_rows
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._kernels.sharedrows cimport SharedKernel
 from libsvmx._solvers.control cimport Control
@@ -125,7 +125,7 @@ cdef class ScoreUpdates:
         if not self.in_double:
             for s in range(count):
                 rows[s] = &self.values[s * n]
-            self.targets.fill_rows(sources, count, n, rows, self.store.pool, True)
+            self.targets.fill_rows(sources, count, n, rows, self.store.pool, LONG_NS)
         job.targets, job.sources, job.coef, job.count = <void *>self.targets, sources, coef, count
         job.rows, job.n, job.V = rows, n, V
         job.doubles = &self.doubles[0] if self.in_double else NULL

@@ -107,7 +107,7 @@ def moved_scores(FoldChange change, Targets targets, start_, ThreadPool pool):
         at = 0
         while at < n_changed:
             count = <int>min(SVMX_SOURCES, n_changed - at)
-            targets.fill_rows(&changed[at], count, n, out, pool, n * count > 40000)
+            targets.fill_rows(&changed[at], count, n, out, pool, n * count)
             for s in range(count):
                 svmx_axpy_row(n, difference[changed[at + s]], out[s], &product[0])
             at += count

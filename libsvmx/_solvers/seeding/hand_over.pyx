@@ -61,7 +61,7 @@ def hand_over(FoldChange change, start, candidates, *, bint same_class=False, bi
             count = <int>min(SVMX_SOURCES, n_givers - at)
             for s in range(count):
                 rows[s], out[s] = row[givers[at + s]], &values[s * n]
-            targets.fill_rows(rows, count, n, out, pool, False)
+            targets.fill_rows(rows, count, n, out, pool, 0)
             for s in range(count):
                 r = givers[at + s]
                 left, grows = fabs(known[r]), known[r] > 0

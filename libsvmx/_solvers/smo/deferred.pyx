@@ -18,14 +18,16 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.smo_steps cimport SVMX_REPLAY, svmx_axpy_at, svmx_axpy_row, svmx_interleave, svmx_replay
-from libsvmx._kernels.kernel cimport Kernel, Targets
+from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._solvers.control cimport Control
 
 # Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
 cdef Py_ssize_t MOST_SOURCES = 8192
-# Blocks of fewer values are not cut up for several threads.
-cdef Py_ssize_t VALUES_FOR_THREADS = 40000
+# What one of several threads does at a time has so many values at least: a few microseconds of work.
+cdef Py_ssize_t VALUES_FOR_THREADS = 32768
+cdef enum:
+    MOST_THREADS = 64
 # Updates kept before they are made to all rows.
 cdef int64_t MOST_UPDATES = 1 << 20
 
@@ -101,7 +103,7 @@ cdef class DeferredUpdates:
                 count = <int>min(<int64_t>SVMX_SOURCES, self.n - e)
                 for r in range(count):
                     out[r] = &values[r * targets.n]
-                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.pool, True)
+                store.kernel.values_computed += targets.fill_rows(&self.source[e], count, targets.n, out, store.pool, LONG_NS)
                 for r in range(count):
                     svmx_axpy_row(targets.n, self.coef[e + r], out[r], scores)
                 e += count
@@ -110,16 +112,16 @@ cdef class DeferredUpdates:
 
     cdef int apply_blocks(self, int64_t first, Kernel kernel, ThreadPool pool, const int32_t *rows, Py_ssize_t n_rows, double *scores,
                           bint transposed, Control control) except -1:
-        """SVMX_REPLAY positions at a time, against all sources."""
+        """Groups of SVMX_REPLAY positions against all sources, some of them by each thread at a time."""
         cdef int64_t begin = first, end
-        cdef Py_ssize_t at, lanes, r, n_sources
+        cdef Py_ssize_t at, r, n_sources, parts, work
+        cdef Replay replay
         cdef Targets targets
-        cdef double sums[SVMX_REPLAY]
-        cdef float *out[SVMX_REPLAY]
         number_, members_ = zeros("i", kernel.n), zeros("i", min(MOST_SOURCES, self.n - first))
         place_ = zeros("i", self.n - first)
         cdef int32_t[::1] number = number_, members = members_, place = place_
-        cdef float[::1] values, together
+        cdef float[::1] values
+        cdef void *targets_of[MOST_THREADS]
         while begin < self.n:
             # a stretch of updates with not too many sources
             end, n_sources = begin, 0
@@ -131,27 +133,73 @@ cdef class DeferredUpdates:
                 place[end - first] = number[self.source[end]] - 1
                 end += 1
             targets = kernel.targets(members_[:n_sources], transposed)
-            values, together = zeros("f", SVMX_REPLAY * n_sources), zeros("f", SVMX_REPLAY * n_sources)
+            replay.rows_of_part = SVMX_REPLAY * (1 + VALUES_FOR_THREADS // (SVMX_REPLAY * n_sources))
+            parts = min(min(pool.n, MOST_THREADS), (n_rows + replay.rows_of_part - 1) // replay.rows_of_part)
+            own = [targets]
+            while len(own) < parts:
+                own.append(targets.of_thread())
+            for r in range(parts):
+                targets_of[r] = <void *>own[r]
+            values = zeros("f", parts * 2 * SVMX_REPLAY * n_sources)
+            replay.targets, replay.values, replay.n_sources, replay.n_rows = targets_of, &values[0], n_sources, n_rows
+            replay.rows, replay.scores = rows, scores
+            replay.n, replay.place, replay.coef = end - begin, &place[begin - first], &self.coef[begin]
+            work = parts * replay.rows_of_part // SVMX_REPLAY * (4 * SVMX_REPLAY * n_sources + 2 * (end - begin))
             with nogil:
                 at = 0
                 while at < n_rows:
-                    lanes = min(SVMX_REPLAY, n_rows - at)
-                    for r in range(lanes):
-                        out[r] = &values[r * n_sources]
-                        sums[r] = scores[at + r]
-                    targets.fill_rows(rows + at, <int>lanes, n_sources, out, pool,
-                                      lanes * n_sources > VALUES_FOR_THREADS)
-                    svmx_interleave(n_sources, &values[0], &together[0])
-                    svmx_replay(end - begin, &place[begin - first], &self.coef[begin], &together[0], sums)
-                    for r in range(lanes):
-                        scores[at + r] = sums[r]
-                    at += lanes
-                    control.worked(4 * lanes * n_sources + 2 * (end - begin))
+                    replay.at = at
+                    pool.run(_replay_part, &replay, min(parts, (n_rows - at + replay.rows_of_part - 1) // replay.rows_of_part))
+                    at += parts * replay.rows_of_part
+                    control.worked(work)
             for r in range(n_sources):
                 number[members[r]] = 0
             kernel.values_computed += n_rows * n_sources
             begin = end
         return 0
+
+
+cdef struct Replay:
+    void **targets              # of each part that is worked on
+    float *values               # scratch, 2 SVMX_REPLAY n_sources for each part
+    Py_ssize_t n_sources
+    const int32_t *rows
+    double *scores
+    Py_ssize_t n_rows
+    Py_ssize_t rows_of_part     # a multiple of SVMX_REPLAY
+    Py_ssize_t at               # where the first part begins
+    int64_t n                   # updates
+    const int32_t *place        # their sources, in [0, n_sources)
+    const double *coef
+
+
+cdef void _replay_part(void *context, int64_t part) noexcept nogil:
+    cdef Replay *replay = <Replay *>context
+    cdef Py_ssize_t at = replay.at + part * replay.rows_of_part, end = min(at + replay.rows_of_part, replay.n_rows)
+    cdef float *values = replay.values + part * 2 * SVMX_REPLAY * replay.n_sources
+    while at < end:
+        _replay_group(replay, <Targets>replay.targets[part], at, min(SVMX_REPLAY, end - at), values)
+        at += SVMX_REPLAY
+
+
+cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize_t lanes, float *values) noexcept nogil:
+    """Make the updates to rows [at, at + lanes)."""
+    cdef float *together = values + SVMX_REPLAY * replay.n_sources
+    cdef double sums[SVMX_REPLAY]
+    cdef float *out[SVMX_REPLAY]
+    cdef Py_ssize_t r
+    for r in range(lanes):
+        out[r] = values + r * replay.n_sources
+        sums[r] = replay.scores[at + r]
+    if lanes == 1:
+        targets.fill(replay.rows[at], 0, replay.n_sources, out[0])
+    else:
+        targets.lay_block(replay.rows + at, <int>lanes)
+        targets.fill_block(replay.rows + at, <int>lanes, 0, replay.n_sources, out)
+    svmx_interleave(replay.n_sources, values, together)
+    svmx_replay(replay.n, replay.place, replay.coef, together, sums)
+    for r in range(lanes):
+        replay.scores[at + r] = sums[r]
 
 
 cdef class GBar:

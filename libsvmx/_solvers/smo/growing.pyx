@@ -18,7 +18,7 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport svmx_axpy_row
 from libsvmx._core.stopping import Stopped
-from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.kernel cimport LONG_NS, Kernel
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo
@@ -122,7 +122,7 @@ cdef class GrowingSmo(WarmSmo):
                     out[count] = &self.test_values[count * n]
                     count += 1
                 if count == SVMX_SOURCES or (p == self.size and count > 0):
-                    self.store.kernel.values_computed += self.tests.fill_rows(sources, count, n, out, self.store.pool, True)
+                    self.store.kernel.values_computed += self.tests.fill_rows(sources, count, n, out, self.store.pool, LONG_NS)
                     for r in range(count):
                         svmx_axpy_row(n, falls[r], out[r], &self.V[self.size])
                     self.control.worked(2 * count * n)

@@ -6,6 +6,7 @@ from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.deferred cimport DeferredUpdates, GBar
 from libsvmx._solvers.smo.positions cimport Positions
+from libsvmx._solvers.smo.scans cimport Scans
 
 
 cdef struct Optimum:
@@ -23,7 +24,7 @@ cdef class Smo(Positions):
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V
     cdef GBar G_bar             # LIBSVM's, in scores: -sum_{alpha_j = C_j} beta_j K_j, by kernel row
-    cdef float[::1] tops           # of svmx_partner
+    cdef Scans scans
     cdef int32_t[::1] shrunk    # scratch: positions
     cdef DeferredUpdates missed # of shrunk positions
     @staticmethod

@@ -22,8 +22,7 @@ from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.smo_steps cimport (SVMX_SPAN, SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing, svmx_partner,
-                                      svmx_update_max_violator)
+from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._kernels.rowstore cimport RowStore
@@ -33,6 +32,7 @@ from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, C
 from libsvmx._solvers.smo.alpha_form cimport AlphaForm
 from libsvmx._solvers.smo.deferred cimport GBar, DeferredUpdates
 from libsvmx._solvers.smo.positions cimport Positions
+from libsvmx._solvers.smo.scans cimport Scans
 
 from libsvmx.enums import SolveStatus
 
@@ -72,13 +72,13 @@ cdef class Smo(Positions):
             self.put(p, <int32_t>v, linear[v], start.alpha[v], start.C[v], start.y[v], diagonal[row[p]])
         # small problems are over before helpers have started
         pool = ThreadPool(n_threads if kernel.n >= ROWS_FOR_THREADS else 1)
-        self.store = RowStore(kernel, budget_bytes, row_, pool, self.active_size)
+        self.store, self.scans = RowStore(kernel, budget_bytes, row_, pool, self.active_size), Scans(m, pool)
 
     @staticmethod
     cdef Smo for_many(Py_ssize_t m, int groups, Control control, KernelRows store):
         """One that solves many problems of at most m variables, each laid out by ``begin`` and ``put``, over ``store``."""
         cdef Smo smo = Smo.__new__(Smo)
-        smo.control, smo.store = control, store
+        smo.control, smo.store, smo.scans = control, store, Scans(m, store.pool)
         smo.make_room(m, groups)
         smo.G_bar = GBar(m, m)
         return smo
@@ -87,7 +87,6 @@ cdef class Smo(Positions):
         """Memory for problems of at most so many variables and groups."""
         self.hold(m, groups)
         self.shrunk = zeros("i", m)
-        self.tops = zeros("f", m // SVMX_SPAN + 1)
         self.missed = DeferredUpdates()
         return 0
 
@@ -161,7 +160,7 @@ cdef class Smo(Positions):
             if violator[g] < 0:
                 continue
             pair.low, pair.K, pair.QD_i = &self.low[g, 0], self.row(violator[g]), self.QD[violator[g]]
-            candidate = svmx_partner(&pair, self.active_size, self.control.eps, &self.tops[0], &gain, &gap_of_group)
+            candidate = self.scans.partner(&pair, self.active_size, self.control.eps, &gain, &gap_of_group)
             gap = max(gap, gap_of_group)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate
@@ -261,8 +260,8 @@ cdef class Smo(Positions):
         self.alpha[i], self.alpha[j] = new_i, new_j
         self.update_status(i)
         self.update_status(j)
-        self.max_violator = svmx_update_max_violator(self.active_size, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
-                                                     self.y[j] * (new_j - old_j), &self.up[0, 0], &self.max_score)
+        self.max_violator = self.scans.update_max_violator(self.active_size, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
+                                                           self.y[j] * (new_j - old_j), &self.up[0, 0], &self.max_score)
         if self.control.shrinking:
             self.update_G_bar(i, was_upper_i)
             self.update_G_bar(j, was_upper_j)
