@@ -14,11 +14,12 @@ from libsvmx._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from libsvmx._core.rand import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.queue.star import LeftRows
     from libsvmx._typing import Buffer
 
 
 class QueuedPairs:
-    """QueuedPairs(queue, members, classes, costs, rand): puts the solves of one classifier at the end of the queue.
+    """QueuedPairs(queue, members, classes, costs, rand, left): puts the solves of one classifier at the end of the queue.
 
     Parameters
     ----------
@@ -26,6 +27,7 @@ class QueuedPairs:
     classes : (labels, start, order), as of ``folds.group_classes``
     costs : list of float          C of each class
     rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates
+    left : LeftRows or None        rows that left the optimum over all of them, from which each solve starts
     """
 
     __slots__ = ("queue", "sigmoids", "solves")
@@ -37,6 +39,7 @@ class QueuedPairs:
         classes: tuple[list[int], list[int], Buffer],
         costs: list[float],
         rand: Rand | None,
+        left: LeftRows | None = None,
     ) -> None:
         labels, start, order = classes
         rows = take_int32(members, order)
@@ -52,7 +55,8 @@ class QueuedPairs:
                 self.sigmoids.append(queue.n_sigmoids)
                 inner, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
                 queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds)
-            self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j])))
+            gone = left.of_pair(labels[i], labels[j]) if left else None
+            self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j], left=gone)))
 
     def have_sigmoids(self) -> bool:
         """Whether the sigmoids that were asked for are there: the queue was not stopped before."""
