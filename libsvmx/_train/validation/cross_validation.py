@@ -170,7 +170,7 @@ def chosen(
     if seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2):
         # folds that share nothing, or many small problems: a start costs more than it saves
         return Seeding("none"), queue_of_folds(problem, param, n_folds, observer, kernels)
-    return seeding.usual(n_folds), None
+    return seeding.usual(n_folds, linked), None
 
 
 class Left:
