@@ -1,4 +1,4 @@
-"""Folds that start from the training over all rows, in a queue: the same optima as from nothing, in fewer iterations."""
+"""Folds that start in a queue from the training over all rows: the same optima as from nothing, by fewer iterations."""
 
 import numpy as np
 import pytest
@@ -25,8 +25,8 @@ def found(name, seeder, n_folds=12, **options):
 
 
 def agree(star, plain, most=1e-4):
-    """Optima to EPS, and decision values from kernel values that were rounded to float; without free rows rho lies in an
-    interval, and they differ by more."""
+    """Optima to EPS, and decision values from kernel values that were rounded to float; without free rows rho lies in
+    an interval, and they differ by more."""
     most *= 1 + np.abs(plain.decision_values).max()
     assert np.abs(star.decision_values - plain.decision_values).max() < most
     unsure = (np.abs(plain.decision_values) < most).any(axis=-1) if plain.decision_values.ndim > 1 else False

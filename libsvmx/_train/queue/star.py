@@ -1,14 +1,14 @@
 """Folds of a classification that start from the optimum over all rows, in a SolveQueue: a star, seeded by NEAR.
 
-Each pair of classes is solved over all rows, once. A fold starts there, and what its rows had goes to rows that are near
-(``Worker.start_near``); the solves of all folds are in the queue at once, as those from nothing are.
+Each pair of classes is solved over all rows, once. A fold starts there, and what the rows had that leave goes to rows
+that are near (``Worker.start_near``); the solves of all folds are in the queue at once, as those from nothing are.
 """
 
 from __future__ import annotations
 
 from itertools import combinations
 
-from libsvmx._core.arrays import take_float64, take_int32
+from libsvmx._core.arrays import take_int32
 from libsvmx._core.buffers import zeros
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.queue.tasks import LeftRows
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -75,30 +76,17 @@ class Star:
                 folds.put_sizes(self.known[place], own, beta[part])
                 folds.put_rows(self.known_scores[place], own, scores[part], 1)
 
-    def without(self, targets: Buffer, rows: Buffer) -> LeftRows:
-        """A fold without ``rows``, of these targets."""
+    def without(self, targets: Buffer, rows: Buffer) -> Callable[[int, int], LeftRows]:
+        """Of a fold without ``rows``, of these targets: from two classes to ``left`` of ``TaskList.add``."""
         labels, start, order = folds.group_classes(targets)
-        grouped = take_int32(rows, order)
-        return LeftRows(self, {label: grouped[start[c] : start[c + 1]] for c, label in enumerate(labels)})
+        grouped, nobody = take_int32(rows, order), zeros("i", 0)
+        of_class = {label: grouped[start[c] : start[c + 1]] for c, label in enumerate(labels)}
 
+        def left(positive: int, negative: int) -> LeftRows:
+            i, j = self.number[positive], self.number[negative]
+            report = self.of_pair[min(i, j), max(i, j)]
+            planes = (j - 1 if j > i else j), (i - 1 if i > j else i)
+            rows_of = of_class.get(positive, nobody), of_class.get(negative, nobody)
+            return *rows_of, *planes, i > j, report.rho, report.objective, report.gap
 
-class LeftRows:
-    """LeftRows(star, of_class): the rows of each class that are held out of a fold."""
-
-    def __init__(self, star: Star, of_class: dict[int, Buffer]) -> None:
-        self.star, self.of_class = star, of_class
-
-    def of_pair(self, positive: int, negative: int) -> tuple[Buffer, Buffer, int, int, bool, float, float, float]:
-        """``left`` of ``TaskList.add`` for a pair of classes."""
-        i, j, nobody = self.star.number[positive], self.star.number[negative], zeros("i", 0)
-        report = self.star.of_pair[min(i, j), max(i, j)]
-        return (
-            self.of_class.get(positive, nobody),
-            self.of_class.get(negative, nobody),
-            j - 1 if j > i else j,
-            i - 1 if i > j else i,
-            i > j,
-            report.rho,
-            report.objective,
-            report.gap,
-        )
+        return left

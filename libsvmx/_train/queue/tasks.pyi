@@ -5,6 +5,8 @@ from libsvmx._kernels.gram import KernelValues
 from libsvmx._train.parameter import Parameter
 from libsvmx._typing import Buffer
 
+LeftRows = tuple[Buffer, Buffer, int, int, bool, float, float, float]
+
 class TaskList:
     kernel_values: KernelValues
     param: Parameter
@@ -29,7 +31,7 @@ class TaskList:
         Cp: float,
         Cn: float,
         held_out: Buffer | None = None,
-        left: tuple[Buffer, Buffer, int, int, bool, float, float, float] | None = None,
+        left: LeftRows | None = None,
     ) -> int: ...
     def add_folds(
         self, rows: Buffer, n_positive: int, Cp: float, Cn: float, order: Buffer, bounds: list[int]

@@ -156,9 +156,9 @@ def chosen(
     kernels: KernelProvider,
     linked: bool,
 ) -> tuple[Seeding, SolveQueue | None]:
-    """What is done where ``seeding`` is asked for, with all that it leaves open, and a queue for all the folds, or None.
+    """What is done where ``seeding`` is asked for, with all that it leaves open; and a queue for all folds, or None.
 
-    ``linked``: folds start from those at a smaller C, or leave something for a larger one, which those of a queue do not.
+    ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
     """
     if seeding.seeder == "none":
         return Seeding("none"), queue_of_folds(problem, param, n_folds, observer, kernels)

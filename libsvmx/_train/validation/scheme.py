@@ -16,8 +16,8 @@ SCHEMES = ("chain", "star")
 
 # What auto is: the fastest on the sets of the benchmark.
 AUTO = {"chain": "sir", "star": "near"}
-# With so many folds the training over all rows, of which each fold changes little, pays for a star; of folds that start from
-# those at a smaller C, or leave something for a larger one, there is one such training for many values of C.
+# With so many folds the training over all rows, of which each fold changes little, pays for a star; of folds that are
+# linked to those at other values of C, there is one such training for all of them.
 STAR_FROM = 10
 LINKED_STAR_FROM = 5
 
