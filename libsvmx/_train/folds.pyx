@@ -1,6 +1,6 @@
 """Grouping rows by class and drawing folds, in LIBSVM's order and with C's rand()."""
 
-from libc.math cimport floor
+from libc.math cimport fabs, floor
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.buffers import filled, zeros
@@ -168,6 +168,16 @@ def rows_of_pair(rows, class_of, place, int32_t i, int32_t j, Py_ssize_t n_i):
             found[n] = at[row[q]] + (0 if of[row[q]] == i else <int32_t>n_i)
             n += 1
     return found_[:n]
+
+
+def put_sizes(out, rows, values):
+    """|values| into their places: buffers of float64, one value for each of ``rows``."""
+    cdef double[::1] to = out
+    cdef const double[::1] given = values
+    cdef const int32_t[::1] row = rows
+    cdef Py_ssize_t q
+    for q in range(row.shape[0]):
+        to[row[q]] = fabs(given[q])
 
 
 def put_rows(out, rows, values, Py_ssize_t width):

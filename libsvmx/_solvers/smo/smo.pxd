@@ -20,6 +20,7 @@ cdef class Smo(Positions):
     cdef Py_ssize_t n_rows      # of the kernel, that positions stand for
     cdef Control control
     cdef bint unshrunk_once
+    cdef bint scores_known      # V is that of the alpha that were put
     cdef int64_t iterations
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V

@@ -93,7 +93,7 @@ cdef class Smo(Positions):
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
         """A problem of m variables, over so many rows of a kernel; ``put`` says what stands at each position."""
         self.clear(m, groups)
-        self.n_rows, self.iterations, self.max_violator, self.unshrunk_once = n_rows, 0, -2, False
+        self.n_rows, self.iterations, self.max_violator, self.unshrunk_once, self.scores_known = n_rows, 0, -2, False, False
 
     cdef object starting_order(self, DualProblem problem):
         """The variable at each position."""
@@ -285,9 +285,10 @@ cdef class Smo(Positions):
             self.G_bar.begin(self.n_rows)
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
-                if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
-                    self.fetch_next(p)
-                svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
+                if not self.scores_known:
+                    if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
+                        self.fetch_next(p)
+                    svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
                     self.update_G_bar(p, False)
                 self.control.worked(5 * self.size)

@@ -2,6 +2,7 @@
 
     folds_at_once.py              the folds of a cross-validation
         ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates
+        ──may start from──>  Star                 the optimum over all rows (star.py)
     SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order
         ──inherits──>  TaskList   rows and numbers of all solves, and what comes of them (tasks.pyx)
         ──makes──>  Worker        of one thread: Smo over GramRows, decision values of rows held out (worker.pyx)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.queue.star import Star
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -70,15 +71,16 @@ def solved_folds(
     observer: Observer,
     kernels: KernelProvider,
     costs_of: Costs,
+    star: Star | None = None,
 ) -> Iterator[FoldResult]:
     """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
 
-    ``queue``: of ``queue_of_folds``, empty; ``costs_of``: C of each of some classes.
+    ``queue``: of ``queue_of_folds``, empty; ``costs_of``: C of each of some classes; ``star``: where folds start.
     """
     members = kernels.members(problem)
     waiting: list[WaitingFold] = []
     for begin, end in pairwise(bounds):
-        waiting.append(WaitingFold(queue, problem, param, members, order, begin, end, rand, costs_of))
+        waiting.append(WaitingFold(queue, problem, param, members, order, begin, end, rand, costs_of, star))
         if queue.n_rows >= MOST_ROWS or end == bounds[-1]:
             queue.run(thread_count(param.threads))
             yield from (fold.result(observer) for fold in waiting)
@@ -99,6 +101,7 @@ class WaitingFold:
         end: int,
         rand: Rand,
         costs_of: Costs,
+        star: Star | None,
     ) -> None:
         self.queue, self.param, self.number = queue, param, queue.n_folds
         rest = folds.all_but(order, begin, end)
@@ -110,7 +113,11 @@ class WaitingFold:
             classes = folds.group_classes(take_float64(problem.targets, rest))
             self.labels, self.start = classes[:2]
             costs = costs_of(self.labels)
-            self.pairs = QueuedPairs(queue, rows, classes, costs, rand if param.probability else None)
+            left = None
+            if star is not None:
+                queue.start_from(star.known, star.known_scores)
+                left = star.without(take_float64(problem.targets, order[begin:end]), held_out)
+            self.pairs = QueuedPairs(queue, rows, classes, costs, rand if param.probability else None, left)
             self.grouped = take_int32(rows, classes[2])
             solves = [solve for _, solve in self.pairs.solves]
         else:

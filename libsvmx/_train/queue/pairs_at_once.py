@@ -12,13 +12,16 @@ from libsvmx._train.observer import Observer, Remark, hears
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._core.rand import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.queue.tasks import LeftRows
     from libsvmx._typing import Buffer
 
 
 class QueuedPairs:
-    """QueuedPairs(queue, members, classes, costs, rand): puts the solves of one classifier at the end of the queue.
+    """QueuedPairs(queue, members, classes, costs, rand, left): puts the solves of a classifier at the end of the queue.
 
     Parameters
     ----------
@@ -26,6 +29,7 @@ class QueuedPairs:
     classes : (labels, start, order), as of ``folds.group_classes``
     costs : list of float          C of each class
     rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates
+    left : function or None        from two classes to ``left`` of ``TaskList.add``, where their solve starts
     """
 
     __slots__ = ("queue", "sigmoids", "solves")
@@ -37,6 +41,7 @@ class QueuedPairs:
         classes: tuple[list[int], list[int], Buffer],
         costs: list[float],
         rand: Rand | None,
+        left: Callable[[int, int], LeftRows] | None = None,
     ) -> None:
         labels, start, order = classes
         rows = take_int32(members, order)
@@ -52,7 +57,8 @@ class QueuedPairs:
                 self.sigmoids.append(queue.n_sigmoids)
                 inner, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
                 queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds)
-            self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j])))
+            gone = left(labels[i], labels[j]) if left else None
+            self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j], left=gone)))
 
     def have_sigmoids(self) -> bool:
         """Whether the sigmoids that were asked for are there: the queue was not stopped before."""

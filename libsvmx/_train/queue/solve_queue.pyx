@@ -58,7 +58,7 @@ cdef class SolveQueue(TaskList):
         weights = self.weights if self.weighted else None
         cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.targets, weights, self.param,
                                            self.limits, self.most_workers)
-        found.matrix = self.matrix
+        found.matrix, found.by_floats = self.matrix, self.by_floats
         return found
 
     def run(self, int threads):
@@ -72,8 +72,9 @@ cdef class SolveQueue(TaskList):
         cdef Py_ssize_t k
         threads = max(1, min(threads, self.most_workers)) if self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS else 1
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
+        self.score = zeros("d", 0 if self.doubled else self.n_out)
         self.arrange(threads)
-        if self.predicts and self.matrix is None:
+        if self.predicts and self.matrix is None and not self.by_floats:
             self.matrix = self.matrix_of()
         pool = ThreadPool(threads)
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))

@@ -10,6 +10,14 @@ cdef struct Task:
     Py_ssize_t n
     Py_ssize_t n_positive       # the rows of target +1 come first; -1: targets are those of the rows
     Py_ssize_t n_held
+    Py_ssize_t n_left           # rows, after the others, that took part in the optimum it starts from; -1: from nothing
+    Py_ssize_t n_left_positive  # the first of them are of class +1
+    Py_ssize_t plane_positive   # of ``known``, of its rows of class +1
+    Py_ssize_t plane_negative
+    bint turned                 # that optimum has the classes the other way round
+    double known_rho            # of that optimum
+    double known_objective
+    double known_gap
     double Cp
     double Cn
     Py_ssize_t out              # of its coefficients; -1 if they are not kept
@@ -65,6 +73,9 @@ cdef class TaskList:
     cdef const double[::1] targets
     cdef const double[::1] weights
     cdef bint weighted
+    # of ``start_from``, each of shape (planes, kernel_values.n)
+    cdef const double[::1] known
+    cdef const double[::1] known_scores
     cdef int32_t *rows
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t room_for_rows
@@ -83,13 +94,17 @@ cdef class TaskList:
     cdef int64_t[::1] unit          # where each unit begins in ``order``, which one worker does in turn, and the end
     cdef bint by_group              # folds are solved at the very end, all of them
     cdef bint predicts              # decision values are wanted
+    cdef bint by_floats             # those of folds from the kernel values that solves have
     cdef list constants             # decision values that need no solve: (place, value)
     # what comes of it
     cdef Py_ssize_t n_out
     cdef Py_ssize_t n_values
     cdef double[::1] coefficient    # (n_out,)
+    cdef double[::1] score          # the same, V of each row
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
     cdef int append(self, Py_ssize_t n_rows) except -1
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
+    cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,
+                      bint turned, double rho, double objective, double gap) except -1

@@ -65,7 +65,7 @@ cdef class TaskList:
                 raise MemoryError("a queue of solves")
             self.tasks, self.room_for_tasks = <Task *>grown, room
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
-        self.tasks[self.n_tasks].sigmoid = self.tasks[self.n_tasks].fold = -1
+        self.tasks[self.n_tasks].sigmoid = self.tasks[self.n_tasks].fold = self.tasks[self.n_tasks].n_left = -1
         self.n_tasks += 1
         return &self.tasks[self.n_tasks - 1]
 
@@ -82,7 +82,17 @@ cdef class TaskList:
         self.n_sigmoids += 1
         return &self.sigmoids[self.n_sigmoids - 1]
 
-    def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None):
+    def start_from(self, known, known_scores):
+        """An optimum over more rows, for solves that are added with rows that left it: |coefficients| and scores V, float64,
+        shape (planes, kernel_values.n), a plane for each class but a row's own, as in LIBSVM's sv_coef."""
+        self.known, self.known_scores = known, known_scores
+
+    def decide_by_floats(self):
+        """Decision values of folds need not be LIBSVM's to the last digit: they may come of the kernel values, rounded to
+        float, that are there for all rows."""
+        self.by_floats = not self.kernel_values.has_groups
+
+    def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None, left=None):
         """Put a solve at the end of the queue; returns its number.
 
         Parameters
@@ -91,6 +101,9 @@ cdef class TaskList:
         n_positive : int                 the first of them are of class +1, the others of -1; -1 for targets of their own
         Cp, Cn : float                   of the two classes in C-SVC
         held_out : buffer of int32       rows whose decision values are wanted, instead of the coefficients
+        left : (positive, negative, plane_positive, plane_negative, turned, rho, objective, gap), or None       to start from
+            the optimum of ``start_from``, which has the last three numbers: rows of each class, buffers of int32, that were
+            in it and are not in ``rows``, the planes of these classes, and whether it has them the other way round
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
         cdef Py_ssize_t k, n = chosen.shape[0], n_held = 0 if held_out is None else held.shape[0]
@@ -107,6 +120,9 @@ cdef class TaskList:
             self.rows[self.n_rows + n + n_held + k] = <int32_t>k
         self.n_rows += n + 2 * n_held
         self.most_rows = max(self.most_rows, n)
+        if left is not None:
+            positive, negative, plane_positive, plane_negative, turned, rho, objective, gap = left
+            self.add_left(task, positive, negative, plane_positive, plane_negative, turned, rho, objective, gap)
         if held_out is None:
             task.out = self.n_out
             self.n_out += n
@@ -115,6 +131,28 @@ cdef class TaskList:
             self.n_values += n_held
             self.predicts = True
         return self.n_tasks - 1
+
+    cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,
+                      bint turned, double rho, double objective, double gap) except -1:
+        """After the rows of a task, those that left the optimum from which it starts."""
+        cdef Py_ssize_t planes = self.known.shape[0] // max(1, self.kernel_values.n)
+        cdef const int32_t[::1] rows
+        cdef Py_ssize_t k
+        if not (0 <= plane_positive < planes and 0 <= plane_negative < planes):
+            raise IndexError(f"planes {plane_positive}, {plane_negative} of {planes}")
+        task.n_left, task.n_left_positive = 0, len(positive)
+        task.plane_positive, task.plane_negative = plane_positive, plane_negative
+        task.turned, task.known_rho, task.known_objective, task.known_gap = turned, -rho if turned else rho, objective, gap
+        for side in (positive, negative):
+            rows = side
+            self.append(rows.shape[0])
+            for k in range(rows.shape[0]):
+                if not 0 <= rows[k] < self.kernel_values.n:
+                    raise IndexError(f"row {rows[k]} of {self.kernel_values.n}")
+                self.rows[self.n_rows + k] = rows[k]
+            self.n_rows += rows.shape[0]
+            task.n_left += rows.shape[0]
+        return 0
 
     def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds):
         """Put the inner folds of a pair of classes into the queue, whose decision values give its sigmoid.
@@ -201,6 +239,11 @@ cdef class TaskList:
         """The coefficients of the rows of a solve, float64, shape (n,): LIBSVM's sv_coef."""
         cdef Task *task = self.task(t)
         return memoryview(self.coefficient)[task.out:task.out + task.n]
+
+    def scores(self, Py_ssize_t t):
+        """V of the rows of a solve, one variable each, float64, shape (n,)."""
+        cdef Task *task = self.task(t)
+        return memoryview(self.score)[task.out:task.out + task.n]
 
     def values(self, Py_ssize_t t):
         """Decision values of the rows held out of a solve, float64, shape (n_held,)."""

@@ -1,5 +1,6 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from libsvmx._core.test_panels cimport SVMX_TESTS
 from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._kernels.cross cimport CrossKernel
 from libsvmx._kernels.gram cimport GramRows
@@ -24,17 +25,31 @@ cdef class Worker:
     cdef Dual dual
     cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, labels, panel
     cdef int8_t[::1] group
+    cdef const float *loaded[SVMX_TESTS]     # with all rows, by floats
     cdef int64_t row_elements       # of a row in the mean, as decision values count their work
     cdef int32_t[::1] row
+    cdef int32_t[::1] free          # rows that may take what rows that left had
+    cdef Py_ssize_t n_free
     cdef void share(self, svmx_tickets *tickets) noexcept
     cdef int work(self) except -1 nogil
     cdef int evaluate_solved(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
+    cdef void pose(self, const Task *task, const int32_t *rows) noexcept nogil
     cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil
+    cdef double known(self, const Task *task, int32_t row, bint positive) noexcept nogil
+    cdef double gap(self) noexcept nogil
+    cdef bint stands(self, const Task *task) noexcept nogil
+    cdef void start_near(self, const Task *task, const int32_t *rows) noexcept nogil
+    cdef void follow(self, const Task *task, const int32_t *rows) noexcept nogil
+    cdef void move_scores(self, Py_ssize_t n, int32_t row, double moved) noexcept nogil
+    cdef void hand_over(self, Py_ssize_t n, int32_t row, double beta) noexcept nogil
+    cdef Py_ssize_t nearest(self, Py_ssize_t n_free, const float *K, bint growing) noexcept nogil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil
     cdef int evaluate(self, Fold *fold) except -1 nogil
     cdef bint goes_on(self, int64_t lanes) except -1 nogil
+    cdef void load(self, const int32_t *rows, Py_ssize_t lanes) noexcept nogil
+    cdef void fill(self, int32_t row, Py_ssize_t lanes, double *values) noexcept nogil
     cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
                      Py_ssize_t lanes, double *values, double *total) except -1 nogil

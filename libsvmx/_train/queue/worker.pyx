@@ -1,13 +1,15 @@
 """What does the tasks of a queue: one worker a thread, with memory for the largest of them."""
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.clock cimport svmx_nanoseconds
+from libsvmx._core.smo_steps cimport svmx_axpy_at
 from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.tickets cimport svmx_counted_down, svmx_next_ticket, svmx_tickets, svmx_tickets_over
@@ -18,6 +20,8 @@ from libsvmx._train.probability cimport fit
 
 # Elements worked on from one question whether to stop to the next: a fraction of a millisecond, over several solves.
 cdef int64_t ASK_WORK = 100000
+# Of the sum of |beta|: what a sum that should be 0 may be by rounding.
+cdef double ROUNDING = 1e-10
 
 cdef extern from "pythread.h" nogil:
     unsigned long PyThread_get_thread_ident()
@@ -70,11 +74,14 @@ cdef class Worker:
         self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
         self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
         self.beta, self.scores, self.group, self.row = zeros("d", m), zeros("d", m), zeros("b", m), zeros("i", m)
+        self.free = zeros("i", l if todo.known is not None else 0)
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.labels = zeros("d", 2 * todo.most_labels)
+        self.row_elements = 1
         if todo.predicts:
-            self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
             self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
+        if todo.predicts and not todo.by_floats:
+            self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
             self.cross = CrossKernel(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
             self.cross.prepare(todo.matrix, ramp(todo.kernel_values.n))
 
@@ -103,31 +110,43 @@ cdef class Worker:
     cdef int solve(self, Task *task) except -1 nogil:
         cdef double began = svmx_nanoseconds()
         cdef const int32_t *rows = self.todo.rows + task.first
-        cdef Certificate sides[2]
         cdef Optimum optimum
-        cdef Py_ssize_t v
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task = task
-        self.lay_out(task, rows)
-        task.converged = self.smo.optimize()
-        self.smo.write(&optimum, &self.beta[0], &self.scores[0])
-        task.iterations = self.smo.iterations
-        task.begun = task.converged or task.iterations > 0
-        task.rows_computed = self.kernel_rows.rows_computed
-        task.values_computed = task.rows_computed * self.dual.size
+        self.pose(task, rows)
+        if task.n_left >= 0 and self.stands(task):
+            memcpy(&self.beta[0], &self.start[0], task.n * sizeof(double))
+            task.converged = task.begun = True
+            optimum.rho, optimum.objective, optimum.r, task.gap = task.known_rho, task.known_objective, 0.0, task.known_gap
+        else:
+            self.lay_out(task, rows)
+            task.converged = self.smo.optimize()
+            self.smo.write(&optimum, &self.beta[0], &self.scores[0])
+            task.iterations = self.smo.iterations
+            task.begun = task.converged or task.iterations > 0
+            task.rows_computed = self.kernel_rows.rows_computed
+            task.values_computed = task.rows_computed * self.dual.size
+            task.gap = self.gap()
+            if task.out >= 0 and not self.todo.doubled:
+                memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
         recover(&self.todo.of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0],
                 optimum.r, coefficients, &task.found)
+        task.seconds = 1e-9 * (svmx_nanoseconds() - began)
+        if task.converged or not svmx_tickets_over(self.tickets):
+            self.finish(task, coefficients)
+        return 0
+
+    cdef double gap(self) noexcept nogil:
+        """The KKT gap of a solve."""
+        cdef Certificate sides[2]
+        cdef Py_ssize_t v
         begin(&sides[0])
         begin(&sides[1])
         for v in range(self.dual.size):
             add_variable(&sides[self.group[v]], v, self.scores[v], self.beta[v] < self.upper[v],
                          self.beta[v] > self.lower[v], False)
-        task.gap = max(gap_of(&sides[0]), gap_of(&sides[1]))
-        task.seconds = 1e-9 * (svmx_nanoseconds() - began)
-        if task.converged or not svmx_tickets_over(self.tickets):
-            self.finish(task, coefficients)
-        return 0
+        return max(gap_of(&sides[0]), gap_of(&sides[1]))
 
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil:
         """Decision values of the rows held out; then the sigmoid or the fold of which this was the last solve.
@@ -149,11 +168,9 @@ cdef class Worker:
         self.control.worked(lanes * self.row_elements)
         return not svmx_tickets_over(self.tickets)
 
-    cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil:
-        """The dual problem, and the same in LIBSVM's variables."""
-        cdef Py_ssize_t i, v, l = task.n
-        cdef int groups = 1, y
-        cdef bint negative
+    cdef void pose(self, const Task *task, const int32_t *rows) noexcept nogil:
+        """The dual problem, and its start, from an optimum that is known if there is one."""
+        cdef Py_ssize_t i, l = task.n
         for i in range(l):
             self.targets[i] = self.todo.targets[rows[i]] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
             if self.todo.weighted:
@@ -161,17 +178,136 @@ cdef class Worker:
         self.dual.size = 2 * l if self.todo.doubled else l
         write_dual(&self.todo.of, l, &self.targets[0], task.Cp, task.Cn,
                    &self.weights[0] if self.todo.weighted else NULL, &self.dual)
+        for i in range(l if task.n_left >= 0 else 0):
+            self.start[i] = self.known(task, rows[i], i < task.n_positive)
+
+    cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil:
+        """The same in LIBSVM's variables."""
+        cdef Py_ssize_t v
+        cdef int groups = 1, y
+        cdef bint negative
         for v in range(self.dual.size):
             if self.group[v]:
                 groups = 2
-        self.kernel_rows.begin(rows, l, self.todo.doubled)
-        self.smo.begin(self.dual.size, l, groups)
+        self.kernel_rows.begin(rows, task.n, self.todo.doubled)
+        if task.n_left > 0:
+            self.start_near(task, rows)
+        self.smo.begin(self.dual.size, task.n, groups)
         for v in range(self.dual.size):
             negative = self.group[v] if groups == 2 else self.lower[v] < 0
             y = -1 if negative else 1
             self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
                          self.todo.kernel_values.diagonal[rows[self.row[v]]])
+        if task.n_left > 0:
+            memcpy(&self.smo.V[0], &self.scores[0], task.n * sizeof(double))
+            self.smo.scores_known = True
+
+    cdef double known(self, const Task *task, int32_t row, bint positive) noexcept nogil:
+        """beta of a row of this class in the optimum from which the task starts."""
+        cdef const double *known = &self.todo.known[0]
+        if positive:
+            return known[task.plane_positive * self.todo.kernel_values.n + row]
+        return -known[task.plane_negative * self.todo.kernel_values.n + row]
+
+    cdef bint stands(self, const Task *task) noexcept nogil:
+        """Whether no row that left the optimum from which the task starts had a coefficient: then it is the task's own."""
+        cdef const int32_t *left = self.todo.rows + task.first + task.n + 2 * task.n_held
+        cdef Py_ssize_t k
+        for k in range(task.n_left):
+            if self.known(task, left[k], k < task.n_left_positive) != 0:
+                return False
+        return True
+
+    cdef void start_near(self, const Task *task, const int32_t *rows) noexcept nogil:
+        """NEAR (libsvmx/_solvers/seeding/near.py): the coefficient of each row that left goes to the most similar rows, to
+        free ones first."""
+        cdef const int32_t *left = rows + task.n + 2 * task.n_held
+        cdef double total = 0.0, size = 0.0, moved
+        cdef Py_ssize_t i, k
+        self.n_free = 0
+        for i in range(task.n):
+            if self.lower[i] < self.start[i] < self.upper[i]:
+                self.free[self.n_free] = <int32_t>i
+                self.n_free += 1
+        for k in range(task.n_left):
+            self.hand_over(task.n, left[k], self.known(task, left[k], k < task.n_left_positive))
+        for i in range(task.n):
+            total += self.start[i]
+            size += fabs(self.start[i])
+        if fabs(total) > ROUNDING * size:  # there was no room where it was asked for
+            memset(&self.start[0], 0, task.n * sizeof(double))
+            memcpy(&self.scores[0], &self.linear[0], task.n * sizeof(double))
+            return
+        # what rounding makes of the sum goes to one variable
+        for i in range(task.n):
+            moved = self.start[i] - total
+            if self.lower[i] < self.start[i] < self.upper[i] and self.lower[i] < moved < self.upper[i]:
+                self.start[i] = moved
+                break
+        self.follow(task, rows)
+
+    cdef void follow(self, const Task *task, const int32_t *rows) noexcept nogil:
+        """Scores at the start: V less what the betas that are others add up to."""
+        cdef const double *known = &self.todo.known_scores[0]
+        cdef const int32_t *left = rows + task.n + 2 * task.n_held
+        cdef int64_t plane
+        cdef double moved
+        cdef Py_ssize_t i, k
+        for i in range(task.n):
+            plane = task.plane_positive if i < task.n_positive else task.plane_negative
+            moved = known[plane * self.todo.kernel_values.n + rows[i]]
+            self.scores[i] = -moved if task.turned else moved
+        for k in range(task.n_left):
+            self.move_scores(task.n, left[k], -self.known(task, left[k], k < task.n_left_positive))
+        for i in range(task.n):
+            self.move_scores(task.n, rows[i], self.start[i] - self.known(task, rows[i], i < task.n_positive))
+
+    cdef void move_scores(self, Py_ssize_t n, int32_t row, double moved) noexcept nogil:
+        """The beta of a row has grown by ``moved``."""
+        cdef const float *K
+        if moved != 0:
+            K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
+            svmx_axpy_at(n, -moved, K, &self.kernel_rows.member[0], &self.scores[0])
+
+    cdef void hand_over(self, Py_ssize_t n, int32_t row, double beta) noexcept nogil:
+        """Add ``beta``, of a row that left, to the start of the first n rows, as far as there is room."""
+        cdef const float *K
+        cdef double room
+        cdef Py_ssize_t i, k
+        if beta == 0:
+            return
+        K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
+        while beta != 0:
+            k = self.nearest(self.n_free, K, beta > 0)
+            if k < 0:
+                # all rows: one that was at a bound is free then, and may be taken again
+                for i in range(n):
+                    self.free[i] = <int32_t>i
+                self.n_free = n
+                k = self.nearest(n, K, beta > 0)
+                if k < 0:
+                    return
+            i = self.free[k]
+            room = self.upper[i] - self.start[i] if beta > 0 else self.lower[i] - self.start[i]
+            if fabs(beta) < fabs(room):
+                self.start[i] += beta
+                return
+            self.start[i] = self.upper[i] if beta > 0 else self.lower[i]
+            beta -= room
+            self.n_free -= 1
+            self.free[k] = self.free[self.n_free]
+
+    cdef Py_ssize_t nearest(self, Py_ssize_t n_free, const float *K, bint growing) noexcept nogil:
+        """Which of ``free`` with room is the one of largest K, -1 if there is none."""
+        cdef Py_ssize_t i, k, found = -1
+        cdef float most = 0
+        for k in range(n_free):
+            i = self.free[k]
+            if (found < 0 or K[self.kernel_rows.member[i]] > most) and \
+                    (self.start[i] < self.upper[i] if growing else self.start[i] > self.lower[i]):
+                found, most = k, K[self.kernel_rows.member[i]]
+        return found
 
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
         """Decision values of the rows held out: sum of coefficient K, in the order of the rows, minus rho.
@@ -224,7 +360,7 @@ cdef class Worker:
         cdef Py_ssize_t at = 0, lanes, r, f
         while at < fold.n_held:
             lanes = min(<Py_ssize_t>SVMX_TESTS, fold.n_held - at)
-            self.cross.load(held + at, lanes)
+            self.load(held + at, lanes)
             memset(total, 0, fold.n_functions * SVMX_TESTS * sizeof(double))
             if not self.add_up(fold, rows, solves, start, lanes, values, total):
                 return 0
@@ -235,6 +371,26 @@ cdef class Worker:
             at += lanes
         fold.done = True
         return 0
+
+    cdef void load(self, const int32_t *rows, Py_ssize_t lanes) noexcept nogil:
+        """Rows whose kernel values ``fill`` gives."""
+        cdef Py_ssize_t r
+        if not self.todo.by_floats:
+            self.cross.load(rows, lanes)
+            return
+        for r in range(lanes):
+            self.loaded[r] = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[r]))
+
+    cdef void fill(self, int32_t row, Py_ssize_t lanes, double *values) noexcept nogil:
+        """K of the loaded rows with another: LIBSVM's, or, by floats, rounded as solves have them."""
+        cdef int32_t place
+        cdef Py_ssize_t r
+        if not self.todo.by_floats:
+            self.cross.fill(row, row + 1, values)
+            return
+        place = self.kernel_rows.values.place_of(row)
+        for r in range(lanes):
+            values[r] = self.loaded[r][place]
 
     cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
                      Py_ssize_t lanes, double *values, double *total) except -1 nogil:
@@ -257,7 +413,7 @@ cdef class Worker:
                         coefficient += start[d + 1] - start[d]
                     if coefficient[0] != 0:
                         if not filled:
-                            self.cross.fill(rows[q], rows[q] + 1, values)
+                            self.fill(rows[q], lanes, values)
                             filled = True
                         svmx_weighted_sum(1, coefficient, values, total + SVMX_TESTS * f)
                 if filled and not self.goes_on(lanes):

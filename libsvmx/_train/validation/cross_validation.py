@@ -29,7 +29,8 @@ from libsvmx._train.training import class_costs, predict_fold, shared_kernels, t
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
-from libsvmx._train.validation.scheme import Seeding, check_seedable
+from libsvmx._train.validation.scheme import AUTO, STAR_FROM, Seeding, check_seedable
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import StoppedEarly
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -116,17 +118,18 @@ def cross_validate(
     results = Results(problem, param, order, bounds, observer)
     if seeding.seeder != "none":
         check_seedable(param)
-    if seeding == Seeding("auto") and (len(results.labels) > 2 or n_folds == 2):
-        # many small problems, or folds that share nothing: a start costs more than it saves
-        seeding = Seeding("none")
-    seeding = Seeding("none") if seeding.seeder == "none" else seeding.usual(n_folds)
     if isinstance(warm_starts, list) and len(warm_starts) != len(bounds) - 1:
         warm_starts = None  # they are of other folds
     warm_starts = warm_starts or None
-    left = Left(hand_on) if for_larger_C and seeding.seeder != "none" else None
+    left = None
     try:
         kernels = kernels or shared_kernels(problem, param)
-        if seeding.seeder == "none":
+        linked = warm_starts is not None or for_larger_C
+        seeding, queue = chosen(seeding, problem, param, n_folds, len(results.labels), observer, kernels, linked)
+        left = Left(hand_on) if for_larger_C and seeding.seeder != "none" else None
+        if queue is not None:
+            results.full = queued(results, queue, problem, param, rand, observer, with_values, kernels, seeding)
+        elif seeding.seeder == "none":
             plain(results, problem, param, rand, observer, with_values, kernels)
         else:
             part = counting_part(problem, param, observer)
@@ -141,6 +144,33 @@ def cross_validate(
         consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
     return results.result(seeding, left.all if left else None)
+
+
+def chosen(
+    seeding: Seeding,
+    problem: Problem,
+    param: Parameter,
+    n_folds: int,
+    n_classes: int,
+    observer: Observer,
+    kernels: KernelProvider,
+    linked: bool,
+) -> tuple[Seeding, SolveQueue | None]:
+    """What is done where ``seeding`` is asked for, with all that it leaves open; and a queue for all folds, or None.
+
+    ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
+    """
+    if seeding.seeder == "none":
+        return Seeding("none"), queue_of_folds(problem, param, n_folds, observer, kernels)
+    if seeding == Seeding("auto") and not linked and param.svm_type == SvmType.C_SVC:
+        queue = queue_of_folds(problem, param, n_folds, observer, kernels)
+        if queue is not None:
+            queue.decide_by_floats()
+            return Seeding("auto", "star") if n_folds >= STAR_FROM else Seeding("none"), queue
+    if seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2):
+        # folds that share nothing, or many small problems: a start costs more than it saves
+        return Seeding("none"), queue_of_folds(problem, param, n_folds, observer, kernels)
+    return seeding.usual(n_folds, linked), None
 
 
 class Left:
@@ -223,6 +253,40 @@ def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Bu
     return prediction.labels_of(model.param, model.class_labels or (), values, len(problem)), values
 
 
+def queued(
+    results: Results,
+    queue: SolveQueue,
+    problem: Problem,
+    param: Parameter,
+    rand: Rand,
+    observer: Observer,
+    with_values: bool,
+    kernels: KernelProvider,
+    seeding: Seeding,
+) -> FoldReport | None:
+    """All folds in a queue; those of a star start from the training over all rows, of which this is the report. Raises
+    Stopped."""
+    order, bounds, counting = results.order, results.bounds, Counting(observer)
+    costs_of = partial(class_costs, param=param, observer=observer)
+    star = full = None
+    if seeding.scheme == "star":
+        from libsvmx._train.queue.star import Star
+
+        star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
+        seconds = sum(report.seconds for report in star.reports)
+        full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
+    found = solved_folds(queue, problem, param, order, bounds, rand, counting, kernels, costs_of, star)
+    for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
+        seconds = sum(report.seconds for report in counting.reports)
+        report = fold_report(
+            counting.reports, seeder=AUTO["star"] if star else "none", seeding_seconds=0.0, solving_seconds=seconds
+        )
+        values = by_pairs(fold.values, end - begin, fold.labels or None, results.labels) if with_values else None
+        results.add(order[begin:end], fold.predicted, values, report)
+        counting.reports.clear()
+    return full
+
+
 def plain(
     results: Results,
     problem: Problem,
@@ -234,18 +298,6 @@ def plain(
 ) -> None:
     """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path. Raises Stopped."""
     order, bounds = results.order, results.bounds
-    queue = queue_of_folds(problem, param, len(bounds) - 1, observer, kernels)
-    if queue:
-        costs_of = partial(class_costs, param=param, observer=observer)
-        counting = Counting(observer)
-        found = solved_folds(queue, problem, param, order, bounds, rand, counting, kernels, costs_of)
-        for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
-            seconds = sum(report.seconds for report in counting.reports)
-            report = fold_report(counting.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
-            values = by_pairs(fold.values, end - begin, fold.labels or None, results.labels) if with_values else None
-            results.add(order[begin:end], fold.predicted, values, report)
-            counting.reports.clear()
-        return
     n = len(bounds) - 1
     threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
 

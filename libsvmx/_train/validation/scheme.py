@@ -16,8 +16,10 @@ SCHEMES = ("chain", "star")
 
 # What auto is: the fastest on the sets of the benchmark.
 AUTO = {"chain": "sir", "star": "near"}
-# With so many folds the training over all rows, of which each fold changes little, pays for a star.
-STAR_FROM = 5
+# With so many folds the training over all rows, of which each fold changes little, pays for a star; of folds that are
+# linked to those at other values of C, there is one such training for all of them.
+STAR_FROM = 10
+LINKED_STAR_FROM = 5
 
 
 @record(frozen=True, slots=True)
@@ -42,12 +44,15 @@ class Seeding:
         if self.scheme and self.scheme not in SCHEMES:
             raise ParameterError(f"unknown seeding scheme {self.scheme!r}: choose chain or star")
 
-    def usual(self, n_folds: int) -> Seeding:
-        """With the scheme filled in, and for 'auto' with few folds a chain: a star has one training more."""
+    def usual(self, n_folds: int, linked: bool = False) -> Seeding:
+        """With the scheme filled in, and for 'auto' with few folds a chain: a star has one training more.
+
+        ``linked``: to folds at other values of C.
+        """
         if self.scheme:
             return self
         if self.seeder == "auto":
-            return replace(self, scheme="chain" if n_folds < STAR_FROM else "star")
+            return replace(self, scheme="chain" if n_folds < (LINKED_STAR_FROM if linked else STAR_FROM) else "star")
         if self.seeder in SEEDERS:
             return replace(self, scheme=SEEDERS[self.seeder].usual_scheme)
         return replace(self, scheme="star" if self.seeder == "path" else "chain")

@@ -1,0 +1,92 @@
+"""Folds of a classification that start from the optimum over all rows, in a SolveQueue: a star, seeded by NEAR.
+
+Each pair of classes is solved over all rows, once. A fold starts there, and what the rows had that leave goes to rows
+that are near (``Worker.start_near``); the solves of all folds are in the queue at once, as those from nothing are.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from libsvmx._core.arrays import take_int32
+from libsvmx._core.buffers import zeros
+from libsvmx._core.stopping import Stopped
+from libsvmx._core.threads import thread_count
+from libsvmx._train import folds
+from libsvmx._train.assembly import tell_of_classes
+from libsvmx._train.queue.pairs_at_once import QueuedPairs
+from libsvmx._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.queue.tasks import LeftRows
+    from libsvmx._train.solve_report import SolveReport
+    from libsvmx._typing import Buffer
+
+
+class Star:
+    """Star(queue, problem, members, costs_of, observer): solves all pairs of classes over all rows.
+
+    Parameters
+    ----------
+    queue : SolveQueue                empty, for these solves alone
+    members : buffer of int32         row of ``queue.kernel_values`` of each row of the problem
+    costs_of : function               C of each of some classes
+    observer : Observer               is told of the solves
+
+    Attributes
+    ----------
+    known, known_scores : buffer of float64         of ``TaskList.start_from``
+    reports : list of SolveReport     of the pairs (0, 1), (0, 2), …
+
+    Raises
+    ------
+    Stopped
+    """
+
+    def __init__(
+        self,
+        queue: SolveQueue,
+        problem: Problem,
+        members: Buffer,
+        costs_of: Callable[[list[int]], list[float]],
+        observer: Observer,
+    ) -> None:
+        labels, start, order = folds.group_classes(problem.targets)
+        costs = costs_of(labels)
+        pairs = QueuedPairs(queue, members, (labels, start, order), costs, None)
+        queue.run(thread_count(queue.param.threads))
+        if queue.stopped is not None:
+            raise Stopped(queue.stopped)
+        tell_of_classes(labels, start, queue.param, observer)
+        found = pairs.collect(observer)
+        self.number = {label: c for c, label in enumerate(labels)}
+        self.of_pair = dict(zip(combinations(range(len(labels)), 2), found.reports, strict=True))
+        self.reports: list[SolveReport] = found.reports
+        n, rows = queue.kernel_values.n, take_int32(members, order)
+        self.known, self.known_scores = (zeros("d", (len(labels) - 1) * n) for _ in range(2))
+        for (i, j), (_, solve) in zip(self.of_pair, pairs.solves, strict=True):
+            n_i, beta, scores = start[i + 1] - start[i], queue.coefficients(solve), queue.scores(solve)
+            for plane, c, part in ((j - 1, i, slice(n_i)), (i, j, slice(n_i, None))):
+                own, place = rows[start[c] : start[c + 1]], slice(plane * n, (plane + 1) * n)
+                folds.put_sizes(self.known[place], own, beta[part])
+                folds.put_rows(self.known_scores[place], own, scores[part], 1)
+
+    def without(self, targets: Buffer, rows: Buffer) -> Callable[[int, int], LeftRows]:
+        """Of a fold without ``rows``, of these targets: from two classes to ``left`` of ``TaskList.add``."""
+        labels, start, order = folds.group_classes(targets)
+        grouped, nobody = take_int32(rows, order), zeros("i", 0)
+        of_class = {label: grouped[start[c] : start[c + 1]] for c, label in enumerate(labels)}
+
+        def left(positive: int, negative: int) -> LeftRows:
+            i, j = self.number[positive], self.number[negative]
+            report = self.of_pair[min(i, j), max(i, j)]
+            planes = (j - 1 if j > i else j), (i - 1 if i > j else i)
+            rows_of = of_class.get(positive, nobody), of_class.get(negative, nobody)
+            return *rows_of, *planes, i > j, report.rho, report.objective, report.gap
+
+        return left

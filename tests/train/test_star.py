@@ -1,0 +1,137 @@
+"""Folds that start in a queue from the training over all rows: the same optima as from nothing, by fewer iterations."""
+
+import numpy as np
+import pytest
+from support import data
+
+import libsvmx
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._train import kernel_provider
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.queue.folds_at_once import queue_of_folds
+from libsvmx._train.training import shared_kernels
+from libsvmx.enums import SolveStatus
+
+SETS = ["iris.scale", "glass.scale", "vowel.scale.xz", "heart_scale", "ionosphere_scale.xz"]
+EPS = 1e-7
+
+
+def found(name, seeder, n_folds=12, **options):
+    matrix, targets = data.load(name)
+    options = {"eps": EPS, "random_state": 3, **options}
+    return libsvmx.cross_validate(matrix, targets, n_folds, seeder=seeder, **options)
+
+
+def agree(star, plain, most=1e-4):
+    """Optima to EPS, and decision values from kernel values that were rounded to float; without free rows rho lies in
+    an interval, and they differ by more."""
+    most *= 1 + np.abs(plain.decision_values).max()
+    assert np.abs(star.decision_values - plain.decision_values).max() < most
+    unsure = (np.abs(plain.decision_values) < most).any(axis=-1) if plain.decision_values.ndim > 1 else False
+    assert ((star.predictions == plain.predictions) | unsure).all()
+    for a, b in zip(star.folds, plain.folds, strict=True):
+        assert a.objective == pytest.approx(b.objective, rel=1e-6)
+        assert a.gap < EPS
+        assert abs(a.n_sv - b.n_sv) <= 2
+
+
+@pytest.mark.parametrize("C", [0.5, 50.0])
+@pytest.mark.parametrize("name", SETS)
+def test_a_star_ends_where_folds_from_nothing_end(name, C):
+    star, plain = (found(name, seeder, C=C) for seeder in ("auto", "none"))
+    assert (star.seeder, star.scheme, star.full.seeder) == ("auto", "star", "none")
+    assert {fold.seeder for fold in star.folds} == {"near"}
+    agree(star, plain, 1e-4 if C > 1 else 0.1)
+    assert sum(fold.iterations for fold in star.folds) < sum(fold.iterations for fold in plain.folds)
+
+
+def test_classes_with_weights_and_a_class_that_is_held_out_whole():
+    matrix, targets = data.load("iris.scale")
+    keep = [*range(50), 50, *range(100, 150)]  # one row of the second class
+    part = np.asarray(matrix.toarray())[keep], np.asarray(targets)[keep]
+    options = {"weights": {1: 3.0, 3: 0.5}, "eps": EPS, "random_state": 1}
+    star, plain = (libsvmx.cross_validate(*part, 30, seeder=seeder, **options) for seeder in ("auto", "none"))
+    assert star.scheme == "star"
+    assert np.array_equal(np.isnan(star.decision_values), np.isnan(plain.decision_values))
+    assert np.nanmax(np.abs(star.decision_values - plain.decision_values)) < 1e-3
+    assert np.array_equal(star.predictions, plain.predictions)
+
+
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_where_kernel_values_stand_by_classes(monkeypatch, C):
+    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    star, plain = (found("vowel.scale.xz", seeder, 20, C=C) for seeder in ("auto", "none"))
+    assert star.scheme == "star"
+    agree(star, plain)
+
+
+def test_nothing_is_solved_where_only_rows_without_coefficients_leave():
+    """Each class is a tight bunch: with as many folds as rows, most folds leave the optimum as it is."""
+    draw = np.random.default_rng(2)
+    X = np.concatenate([draw.normal(size=(60, 2)) + centre for centre in ([0, 0], [9, 0], [0, 9])])
+    y = np.repeat([1.0, 2.0, 3.0], 60)
+    options = {"gamma": 0.05, "C": 10.0, "eps": EPS, "random_state": 1}
+    star, plain = (libsvmx.cross_validate(X, y, 180, seeder=seeder, **options) for seeder in ("auto", "none"))
+    agree(star, plain)
+    still = [fold for fold in star.folds if fold.iterations == 0]
+    assert len(still) > 120
+    assert all(fold.rows_computed == 0 and fold.n_sv == star.full.n_sv for fold in still)
+
+
+@pytest.mark.parametrize("name", ["iris.scale", "heart_scale"])
+def test_threads_change_nothing(name):
+    one, *others = (found(name, "auto", 40, threads=n) for n in (1, 2, 5))
+    for other in others:
+        assert other.decision_values.tobytes() == one.decision_values.tobytes()
+
+
+def test_with_few_folds_they_start_from_nothing():
+    few = found("heart_scale", "auto", 5)
+    assert few.full is None
+    assert {fold.seeder for fold in few.folds} == {"none"}
+    agree(few, found("heart_scale", "none", 5))
+
+
+def test_the_solves_are_told_in_order():
+    class Told(Observer):
+        def __init__(self):
+            self.reports = []
+
+        def solved(self, report):
+            self.reports.append(report.status)
+
+    told = Told()
+    star = found("iris.scale", "auto", 15, observer=told)
+    assert len(told.reports) == 3 * (1 + len(star.folds))
+    assert set(told.reports) == {SolveStatus.CONVERGED}
+
+
+def test_an_end_before_the_star_is_there_leaves_no_fold():
+    class Stopping(Observer):
+        def should_stop(self):
+            return True
+
+    with pytest.raises(libsvmx.StoppedEarly) as stopped:
+        found("vowel.scale.xz", "auto", 15, observer=Stopping())
+    assert not stopped.value.partial.folds
+
+
+@pytest.mark.parametrize(
+    ("left", "message"),
+    [
+        ((filled("i", [400]), zeros("i", 0), 0, 0), "row 400 of 270"),
+        ((zeros("i", 0), filled("i", [-1]), 0, 0), "row -1 of 270"),
+        ((zeros("i", 0), zeros("i", 0), 1, 0), "planes 1, 0 of 1"),
+        ((zeros("i", 0), zeros("i", 0), 0, -1), "planes 0, -1 of 1"),
+    ],
+)
+def test_what_left_is_checked(left, message):
+    matrix, targets = data.load("heart_scale")
+    problem = Problem(matrix, filled("d", targets))
+    param = Parameter(gamma=0.1)
+    queue = queue_of_folds(problem, param, 10, Observer(), shared_kernels(problem, param))
+    queue.start_from(zeros("d", 270), zeros("d", 270))
+    with pytest.raises(IndexError, match=message):
+        queue.add(filled("i", range(200)), 100, 1.0, 1.0, left=(*left, False, 0.0, 1.0, 0.0))
