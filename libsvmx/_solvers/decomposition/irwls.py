@@ -9,7 +9,8 @@ beta = s a e:
     S3   beta = C
 
 (beta signed, so without the paper's y and H; G_in, what lies outside of the working set, is in V from the start.) Then
-those of S1 that came out beyond a bound go to S2 or S3, and those of S2 and S3 whose error has the wrong sign to S1.
+those of S1 that came out beyond a bound go to S2 or S3, and those of S2 and S3 whose error has the wrong sign to S1 (in
+Table 1 those of S3 by way of S2).
 
 The plain iteration cycles or diverges on many problems. Four things make it converge on all:
 

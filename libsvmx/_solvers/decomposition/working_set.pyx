@@ -5,7 +5,8 @@ grow, level - V where it can only fall, and |V - level| where it is free. Candid
 positive error, as in Perez-Cruz et al. (2000), section 3:
 
 * RANDOM   their rule: one that violates most of each kind, the rest at random from the candidates; if there are fewer than
-           q, the others of least |error|
+           q, the others of least |error|. Kinds are the two directions of each sum; theirs are class and condition, and any
+           one that violates it
 * LARGEST  those of largest error, as Joachims (1999)
 * MIXED    half of them so, half at random
 

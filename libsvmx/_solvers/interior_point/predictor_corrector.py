@@ -6,9 +6,9 @@ The paper writes gamma for rho, tau for upper, and rho for what is ``share`` her
 is in block_steps.py, its normal equations in normal_equations.py, the choice of their rows Q in
 constraint_reduction.py. Beyond the paper:
 
-* The start and the thresholds do not change with the scale of C and of X. The share of rows is (mu/mean
-  upper)^(1/beta), and q_L counts |x| / omega >= theta sqrt(mu), |x| being the root of the mean |x|^2: with the paper's
-  data it is about 1.
+* The start and the thresholds do not change with the scale of C and of X. The share of rows is (4 mu/mean
+  upper)^(1/beta), at most 1, and q_L counts |x| / omega >= theta sqrt(mu), |x| being the root of the mean |x|^2: with
+  the paper's data it is about 1.
 * A direction of M_(Q) does not reduce r_w by the step as one of M does; what it leaves is the residual of the equations
   of M, at no cost. Where that is large, they are solved by conjugate gradients preconditioned by M_(Q), two products
   with X each. So few rows take no more iterations than all of them; the paper's algorithm, without, may stall.

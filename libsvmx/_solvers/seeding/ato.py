@@ -14,6 +14,8 @@ inverse of the matrix follows M by terms of rank one.
 
 Departs from the paper:
 
+* The level (the paper's -b) moves, as in Karasuyama & Takeuchi's (7). The paper keeps f on the margin as it is (9), so
+  its matrix (10) has one row more than columns, and in general only a pseudo-inverse.
 * The paper's path has no limits. Here a line reads the inverse and K_:M, which is what thousands of steps of SMO take:
   so M, its kernel values and the work have limits. Where the path meets one, the rest of R goes at once, M answers as
   if no bound were in its way, and ``adjust`` repairs what is not feasible.

@@ -14,7 +14,8 @@ Departs from the paper:
   which has two variables, is one unknown at most, and its sign is known.
 * Without such T, as in a star, the unknowns are the changes of the free rows of S, and the rows i are these alone:
   nothing says where rows off the margin should go.
-* Rows i: the margin first, then T, then as many others, evenly spaced, as fit MOST_VALUES; the paper takes all rows.
+* Rows i: the margin first, then T, then as many others of S, evenly spaced, as fit MOST_VALUES; the paper takes all
+  rows of the fold before, so R, too, and not T.
   Unknowns: up to MOST_UNKNOWNS, those whose rows are farthest from their goal.
 * The normal equations are solved by Cholesky; where they are singular to float64, by their pseudo-inverse, as in the
   paper.

@@ -7,6 +7,7 @@ Replacing r by q moves the score of each row i by alpha_r y_r (K_ir - K_iq), whi
 
 Departs from the paper:
 
+* Algorithm 3 goes over all of R: a row with alpha = 0, which has nothing to hand over, takes a row of T away, too.
 * Where T has no unused row of the class of r, the paper's text takes a random one of T (its algorithm 3 none). Here
   alpha_r is left to ``adjust``, so that a cross-validation gives the same figures each time.
 * Kernel values may be 0 or less: the largest counts, where algorithm 3 takes positive ones only.
