@@ -75,7 +75,7 @@ static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const doub
 /* Positions that are looked at together for a place. */
 #define SVMX_STRETCH_OF 32
 /* What is left of a block is done in so many at a time, a multiple of what a vector holds. */
-#define SVMX_PACK 16
+#define SVMX_TAIL 16
 
 /* V -= K_i dbeta_i + K_j dbeta_j, in LIBSVM's association, if ``move``; returns the maximum of V + up. */
 SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *SVMX_RESTRICT Ki,
@@ -116,7 +116,7 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const f
         if (n - k >= SVMX_SPAN) { /* a length that the compiler knows */
             top = svmx_moved(SVMX_SPAN, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, move);
         } else {
-            const int64_t m = (n - k) & -SVMX_PACK;
+            const int64_t m = (n - k) & -SVMX_TAIL;
             top = svmx_moved(m, V + k, Ki + k, Kj + k, dbeta_i, dbeta_j, up + k, move);
             for (int64_t r = k + m; r < n; ++r) {
                 const double v = svmx_moved(1, V + r, Ki + r, Kj + r, dbeta_i, dbeta_j, up + r, move);
@@ -257,8 +257,8 @@ SVMX_INLINE float svmx_survey(const svmx_pairing *pair, int64_t n, const int uni
         if (n - k >= SVMX_SPAN) {
             *tops = svmx_float_gains(pair, k, SVMX_SPAN, unit, &extremes);
         } else {
-            const float top = svmx_float_gains(pair, k, (n - k) & -SVMX_PACK, unit, &extremes);
-            const float last = svmx_float_gains(pair, n - SVMX_PACK, SVMX_PACK, unit, &extremes); /* some of them twice */
+            const float top = svmx_float_gains(pair, k, (n - k) & -SVMX_TAIL, unit, &extremes);
+            const float last = svmx_float_gains(pair, n - SVMX_TAIL, SVMX_TAIL, unit, &extremes); /* some of them twice */
             *tops = last > top ? last : top;
         }
         best = *tops > best ? *tops : best;
