@@ -37,12 +37,13 @@ MOST_ROWS = 1 << 22
 
 
 class FoldResult(NamedTuple):
-    """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and how it was solved."""
+    """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and of all its solves
+    together how they went."""
 
     predicted: Buffer
     values: Buffer
     labels: list[int]
-    reports: list[SolveReport]
+    report: SolveReport
 
 
 def queue_of_folds(
@@ -123,6 +124,7 @@ class WaitingFold:
         else:
             self.grouped, self.start, solves = rows, [0, len(rows)], [queue.add(rows, -1, 0.0, 0.0)]
         queue.add_fold(self.grouped, self.start, solves, held_out)
+        self.last = queue.n_tasks
 
     def result(self, observer: Observer) -> FoldResult:
         """What came of it; the observer is told of it. Raises Stopped if it was not finished."""
@@ -131,17 +133,18 @@ class WaitingFold:
             raise Stopped(queue.stopped or SolveStatus.INTERRUPTED)
         values = queue.fold_values(self.number)
         if self.pairs is None:
-            return FoldResult(labels_of(self.param, (), values, n), values, [], [queue.tell(self.first, observer)])
+            return FoldResult(labels_of(self.param, (), values, n), values, [], queue.tell(self.first, observer))
         tell_of_classes(self.labels, self.start, self.param, observer)
-        found = self.pairs.collect(observer)
+        found = self.pairs.collect(observer, for_model=False)
+        report = queue.summed(self.first, self.last)
         if hears(observer, "total_sv"):
             observer.total_sv(sum(used_rows(found.betas, self.start)))
         if found.sigmoids is None:
-            return FoldResult(labels_of(self.param, self.labels, values, n), values, self.labels, found.reports)
+            return FoldResult(labels_of(self.param, self.labels, values, n), values, self.labels, report)
         a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
         for f, (slope, offset) in enumerate(found.sigmoids):
             a[f], b[f] = slope, offset
         estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
         if unfinished:
             observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
-        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, found.reports)
+        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, report)

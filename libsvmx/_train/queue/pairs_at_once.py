@@ -64,9 +64,14 @@ class QueuedPairs:
         """Whether the sigmoids that were asked for are there: the queue was not stopped before."""
         return all(map(self.queue.sigmoid_is_done, self.sigmoids or ()))
 
-    def collect(self, observer: Observer) -> Pairs:
-        """The results, once the queue has run; the observer is told of them in LIBSVM's order."""
+    def collect(self, observer: Observer, for_model: bool = True) -> Pairs:
+        """The results, once the queue has run; the observer is told of them in LIBSVM's order.
+
+        ``for_model``: coefficients and reports are wanted; else reports are made of what the observer hears alone, and
+        coefficients of what its ``total_sv`` needs.
+        """
         queue, heard = self.queue, hears(observer, "solved") or hears(observer, "mark")
+        counted = for_model or hears(observer, "total_sv")
         found = Pairs([], [], [] if self.sigmoids is not None and self.have_sigmoids() else None, 0)
         not_begun = 0
         for k, (first, solve) in enumerate(self.solves):
@@ -79,6 +84,8 @@ class QueuedPairs:
                     observer.remark(Remark(trouble))
                 found.sigmoids.append((a, b))
             not_begun += not queue.was_begun(solve)
-            found.betas.append(queue.coefficients(solve))
-            found.reports.append(queue.tell(solve, observer))
+            if counted:
+                found.betas.append(queue.coefficients(solve))
+            if for_model or heard or not queue.went_well(solve):
+                found.reports.append(queue.tell(solve, observer))
         return found._replace(not_begun=not_begun)

@@ -13,8 +13,10 @@ The result does not depend on the number of threads: every solve is LIBSVM's own
 """
 
 from itertools import accumulate, chain, pairwise
+from math import nan
 
 from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
@@ -176,6 +178,32 @@ cdef class SolveQueue(TaskList):
             n_bsv=task.found.n_bsv, quantity=quantity, value=task.found.value, status=status,
             rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, seconds=task.seconds)
         return announced(report, observer)
+
+
+    def summed(self, Py_ssize_t first, Py_ssize_t last):
+        """One report of the solves first to last - 1: sums, the largest gap, the first end that was not an optimum; rho is
+        that of a single one, else nan."""
+        cdef Task *task
+        cdef Py_ssize_t t
+        cdef double objective = 0.0, gap = -HUGE_VAL, seconds = 0.0
+        cdef int64_t iterations = 0, rows = 0, values = 0, n_sv = 0, n_bsv = 0
+        status = SolveStatus.CONVERGED
+        for t in range(first, last):
+            task = self.task(t)
+            objective += task.found.objective
+            seconds += task.seconds
+            iterations += task.iterations
+            rows += task.rows_computed
+            values += task.values_computed
+            n_sv += task.found.n_sv
+            n_bsv += task.found.n_bsv
+            gap = max(gap, task.gap)
+            if not task.converged and status == SolveStatus.CONVERGED:
+                status = self.stopped or SolveStatus.ITERATION_LIMIT
+        rho = self.task(first).found.rho if last == first + 1 else nan
+        return SolveReport(
+            iterations=iterations, objective=objective, rho=rho, n_sv=n_sv, n_bsv=n_bsv, status=status, rows_computed=rows,
+            values_computed=values, gap=gap if last > first else 0.0, seconds=seconds)
 
 
 cdef void _work(void *queue, int64_t part) noexcept nogil:

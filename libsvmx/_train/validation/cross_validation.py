@@ -266,7 +266,7 @@ def queued(
 ) -> FoldReport | None:
     """All folds in a queue; those of a star start from the training over all rows, of which this is the report. Raises
     Stopped."""
-    order, bounds, counting = results.order, results.bounds, Counting(observer)
+    order, bounds = results.order, results.bounds
     costs_of = partial(class_costs, param=param, observer=observer)
     star = full = None
     if seeding.scheme == "star":
@@ -275,15 +275,12 @@ def queued(
         star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
         seconds = sum(report.seconds for report in star.reports)
         full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
-    found = solved_folds(queue, problem, param, order, bounds, rand, counting, kernels, costs_of, star)
+    found = solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of, star)
+    seeder = AUTO["star"] if star else "none"
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
-        seconds = sum(report.seconds for report in counting.reports)
-        report = fold_report(
-            counting.reports, seeder=AUTO["star"] if star else "none", seeding_seconds=0.0, solving_seconds=seconds
-        )
+        report = fold_report([fold.report], seeder=seeder, seeding_seconds=0.0, solving_seconds=fold.report.seconds)
         values = by_pairs(fold.values, end - begin, fold.labels or None, results.labels) if with_values else None
         results.add(order[begin:end], fold.predicted, values, report)
-        counting.reports.clear()
     return full
 
 
