@@ -7,6 +7,10 @@
 static double svmx_nanoseconds(void)
 {
     struct timespec now;
+#ifdef CLOCK_MONOTONIC
+    if (clock_gettime(CLOCK_MONOTONIC, &now) == 0)
+        return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+#endif
     (void)timespec_get(&now, TIME_UTC);
     return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
 }

@@ -1,7 +1,7 @@
 /* A few helper threads for pieces of work of some microseconds.
  *
  * One thread leads: it hands out the parts of a job and works on them itself, so a helper that comes late finds nothing
- * left and costs nothing. Handing over takes a quarter of a microsecond. Helpers wait a little while spinning, then asleep. They belong to one solve and end with it:
+ * left and costs nothing. Handing over takes 0.15 microseconds. Helpers wait a little while spinning, then asleep. They belong to one solve and end with it:
  * there is nothing for a fork to lose. Without threads (no pthreads, or none to be had) the leader does all parts.
  */
 #ifndef SVMX_POOL_H
@@ -30,6 +30,8 @@ typedef void (*svmx_pause_call)(void *context);
 /* Share of the time that may be lost where processors are too few, and nanoseconds that may be in any case. */
 #define SVMX_LOST_SHARE 0.05
 #define SVMX_LOST_FREELY 5e6
+/* No more of it counts at a time: a process may be stopped for hours, or wait for something else. */
+#define SVMX_LOST_AT_ONCE 5e7
 /* Short jobs between two looks at how much of a processor the leader has. */
 #define SVMX_JOBS_OF_LOOK 256
 
@@ -114,14 +116,19 @@ static svmx_pool *svmx_pool_new(int n_threads)
         free(pool);
         return NULL;
     }
+    if (pthread_cond_init(&pool->wake, NULL) != 0) {
+        pthread_mutex_destroy(&pool->lock);
+        free(pool->helpers);
+        free(pool);
+        return NULL;
+    }
     pool->begun = svmx_nanoseconds();
-    if (pthread_cond_init(&pool->wake, NULL) == 0)
-        for (; pool->n_helpers < n_threads - 1; ++pool->n_helpers) {
-            svmx_helper *helper = &pool->helpers[pool->n_helpers];
-            helper->pool = pool;
-            if (pthread_create(&helper->thread, NULL, svmx_be_helper, helper) != 0)
-                break;
-        }
+    for (; pool->n_helpers < n_threads - 1; ++pool->n_helpers) {
+        svmx_helper *helper = &pool->helpers[pool->n_helpers];
+        helper->pool = pool;
+        if (pthread_create(&helper->thread, NULL, svmx_be_helper, helper) != 0)
+            break;
+    }
     return pool;
 }
 
@@ -215,6 +222,8 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
     const int asked = svmx_hand_out(pool, svmx_draw_parts, &drawing, threads);
     for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
         svmx_pause();
+        if (idle == NULL && spin > SVMX_SPINS)
+            sched_yield(); /* the helper may wait for this very core */
         if (idle != NULL && spin > SVMX_SPINS) {
             const struct timespec while_away = {0, 1000000};
             idle(context);
@@ -226,7 +235,7 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
 /* So much time was lost; short jobs are done without helpers until that is a small share of all. */
 static void svmx_lose(svmx_pool *pool, double lost)
 {
-    pool->lost += lost;
+    pool->lost += lost < SVMX_LOST_AT_ONCE ? lost : SVMX_LOST_AT_ONCE;
     if (pool->lost > SVMX_LOST_FREELY)
         pool->rest_until = pool->begun + (pool->lost - SVMX_LOST_FREELY) / SVMX_LOST_SHARE;
 }
@@ -270,12 +279,14 @@ static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, in
         if (spin == SVMX_SPINS)
             since = svmx_nanoseconds();
         if (spin >= SVMX_SPINS)
-            sched_yield(); /* the helper may wait for this very core */
+            sched_yield();
     }
-    if (++pool->jobs == SVMX_JOBS_OF_LOOK)
-        svmx_look(pool);
-    if (since > 0)
+    if (since > 0) {
         svmx_lose(pool, svmx_nanoseconds() - since);
+        pool->jobs = 0; /* this was counted */
+    } else if (++pool->jobs == SVMX_JOBS_OF_LOOK) {
+        svmx_look(pool);
+    }
 }
 
 #else

@@ -225,7 +225,7 @@ cdef class Targets:
     """
 
     cdef Targets of_thread(self):
-        return self
+        raise NotImplementedError(f"{type(self).__name__} for another thread")
 
     cdef bint has(self, int32_t i) noexcept nogil:
         return False
@@ -425,6 +425,9 @@ cdef class BitTargets(Targets):
                     self.columns[kernel.ones[at] * self.stride + k // 64] |= <uint64_t>1 << (k % 64)
                 if kernel.of_distance:
                     self.offset[k] = kernel.n_ones[chosen[k]]
+
+    cdef Targets of_thread(self):
+        return self  # nothing is written after it was made
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         cdef int64_t first = self.kernel.first_one[i]

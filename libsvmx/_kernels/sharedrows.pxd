@@ -45,8 +45,9 @@ cdef class SharedTargets(Targets):
     cdef int32_t[::1] segments      # that have targets
     cdef list own                   # the targets of these
     cdef void **target              # the same
-    cdef float[::1] scratch         # that of the kernel
+    cdef float[::1] scratch         # that of the kernel, or of the thread
     cdef int32_t[::1] place         # of a target in the pieces of these segments, one after the other
     cdef Py_ssize_t width           # of these
+    cdef int lay_out(self, members) except -1
     cdef int64_t gather(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end, float **out, ThreadPool pool,
                         double expected_ns) noexcept nogil

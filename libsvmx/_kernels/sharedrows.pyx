@@ -208,13 +208,34 @@ cdef class SharedKernel(Kernel):
 cdef class SharedTargets(Targets):
     """Values gathered from shared pieces, which are computed where they are missing."""
 
-    def __cinit__(self, SharedKernel kernel, members):
+    def __cinit__(self, SharedKernel kernel, members, SharedTargets like=None):
+        cdef Py_ssize_t t
+        cdef SharedRows shared = kernel.shared
+        self.kernel, self.shared, self.origin = kernel, shared, kernel.origin
+        self.tile, self.kept, self.blocks = TILE, shared.across, shared.blocks
+        if like is None:
+            self.lay_out(members)
+            self.scratch, self.own = kernel.scratch, [kernel.own_targets(s) for s in self.segments]
+        else:
+            self.n, self.width, self.place, self.segments = like.n, like.width, like.place, like.segments
+            self.scratch = zeros("f", SVMX_SOURCES * like.width)
+            self.own = [(<Targets>shared.targets[s]).of_thread() for s in self.segments]
+        self.target = <void **>calloc(len(self.own) + 1, sizeof(void *))
+        if self.target == NULL:
+            raise MemoryError("shared kernel rows")
+        for t in range(len(self.own)):
+            self.target[t] = <void *>self.own[t]
+
+    cdef Targets of_thread(self):
+        return SharedTargets(self.kernel, None, self)
+
+    cdef int lay_out(self, members) except -1:
+        """Where each target stands in the pieces of a row."""
         cdef const int32_t[::1] chosen = members
+        cdef SharedRows shared = self.shared
         cdef Py_ssize_t t
         cdef int32_t s, row
-        cdef SharedRows shared = kernel.shared
-        self.kernel, self.shared, self.origin, self.n = kernel, shared, kernel.origin, chosen.shape[0]
-        self.tile, self.kept, self.blocks, self.scratch = TILE, shared.across, shared.blocks, kernel.scratch
+        self.n = chosen.shape[0]
         cdef int64_t[::1] offset = filled("q", [-1] * shared.k)
         self.place = zeros("i", self.n)
         touched = []
@@ -227,12 +248,7 @@ cdef class SharedTargets(Targets):
             row = self.origin[chosen[t]]
             self.place[t] = <int32_t>(offset[s] + row - shared.starts[s])
         self.segments = filled("i", touched)
-        self.own = [kernel.own_targets(s) for s in touched]
-        self.target = <void **>calloc(len(touched) + 1, sizeof(void *))
-        if self.target == NULL:
-            raise MemoryError("shared kernel rows")
-        for t in range(len(touched)):
-            self.target[t] = <void *>self.own[t]
+        return 0
 
     def __dealloc__(self):
         free(self.target)
@@ -245,12 +261,12 @@ cdef class SharedTargets(Targets):
         return True
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
-        self.gather(&i, 1, begin, end, &out, self.shared.alone, False)
+        self.gather(&i, 1, begin, end, &out, self.shared.alone, 0)
         return 0
 
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,
                         float **out) noexcept nogil:
-        self.gather(sources, count, begin, end, out, self.shared.alone, False)
+        self.gather(sources, count, begin, end, out, self.shared.alone, 0)
         return 0
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, Py_ssize_t n, float **out, ThreadPool pool,

@@ -64,7 +64,8 @@ class CrossValidation(Validation):
     Attributes
     ----------
     fold_of : ndarray of int32, shape (n,)  the fold that each row is held out in
-    seeder, scheme : str                    as asked for, with the usual scheme filled in
+    seeder, scheme : str                    as asked for, with the usual scheme filled in; ``auto`` and '': folds start
+        from nothing, and decision values may differ from those of ``none`` in the last digits
     """
 
     fold_of: IntArray

@@ -158,12 +158,15 @@ def test_the_usual_scheme(seeder, n_folds, scheme):
     assert (found.full is not None) == (scheme == "star")
 
 
-@pytest.mark.parametrize(("name", "n_folds"), [("iris", 5), ("heart", 2)])
-def test_auto_is_none_where_that_is_faster(name, n_folds):
+@pytest.mark.parametrize(
+    ("name", "n_folds", "seeding"), [("iris", 5, Seeding("auto", "")), ("heart", 2, Seeding("none"))]
+)
+def test_auto_is_none_where_that_is_faster(name, n_folds, seeding):
     """With few folds, unless there are too many rows for a queue."""
     problem, param, _ = setting(name, 1e-3)
     found, plain = validated(problem, param, n_folds, "auto"), validated(problem, param, n_folds)
-    assert found.seeding == Seeding("none")
+    assert found.seeding == seeding
+    assert {fold.seeder for fold in found.folds} == {"none"}
     assert np.allclose(np.asarray(found.values), np.asarray(plain.values), rtol=1e-5, atol=1e-6)
 
 

@@ -10,6 +10,7 @@ from libsvmx._train import kernel_provider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._train.queue import folds_at_once
 from libsvmx._train.queue.folds_at_once import queue_of_folds
 from libsvmx._train.training import shared_kernels
 from libsvmx.enums import SolveStatus
@@ -80,18 +81,38 @@ def test_nothing_is_solved_where_only_rows_without_coefficients_leave():
     assert all(fold.rows_computed == 0 and fold.n_sv == star.full.n_sv for fold in still)
 
 
-@pytest.mark.parametrize("name", ["iris.scale", "heart_scale"])
-def test_threads_change_nothing(name):
-    one, *others = (found(name, "auto", 40, threads=n) for n in (1, 2, 5))
+@pytest.mark.parametrize("by_classes", [False, True])
+@pytest.mark.parametrize("name", ["vowel.scale.xz", "heart_scale"])
+def test_threads_change_nothing(monkeypatch, name, by_classes):
+    if by_classes:
+        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    one, *others = (found(name, "auto", 80, threads=n) for n in (1, 2, 5))
     for other in others:
         assert other.decision_values.tobytes() == one.decision_values.tobytes()
 
 
 def test_with_few_folds_they_start_from_nothing():
     few = found("heart_scale", "auto", 5)
-    assert few.full is None
+    assert (few.full, few.seeder, few.scheme) == (None, "auto", "")
     assert {fold.seeder for fold in few.folds} == {"none"}
     agree(few, found("heart_scale", "none", 5))
+
+
+def test_folds_go_on_where_the_training_over_all_rows_did_not_end():
+    """Its coefficients are a start, not an optimum."""
+    with pytest.warns(libsvmx.ConvergenceWarning):
+        star = found("heart_scale", "auto", 270, max_iter=40)
+    assert star.full.status == SolveStatus.ITERATION_LIMIT
+    for fold in star.folds:
+        assert (fold.status == SolveStatus.CONVERGED) == (fold.gap < EPS)
+        assert fold.iterations == 40 or fold.status == SolveStatus.CONVERGED
+
+
+def test_several_queues(monkeypatch):
+    whole = found("vowel.scale.xz", "auto", 30)
+    monkeypatch.setattr(folds_at_once, "MOST_ROWS", 20000)
+    parts = found("vowel.scale.xz", "auto", 30)
+    assert parts.decision_values.tobytes() == whole.decision_values.tobytes()
 
 
 def test_the_solves_are_told_in_order():
@@ -118,6 +139,21 @@ def test_an_end_before_the_star_is_there_leaves_no_fold():
     assert not stopped.value.partial.folds
 
 
+def test_an_end_after_the_star_keeps_its_report():
+    class Stopping(Observer):
+        solves = 0
+
+        def solved(self, report):
+            self.solves += 1
+
+        def should_stop(self):
+            return self.solves == 55
+
+    with pytest.raises(libsvmx.StoppedEarly) as stopped:
+        found("vowel.scale.xz", "auto", 15, observer=Stopping())
+    assert stopped.value.partial.full.status == SolveStatus.CONVERGED
+
+
 @pytest.mark.parametrize(
     ("left", "message"),
     [
@@ -135,3 +171,12 @@ def test_what_left_is_checked(left, message):
     queue.start_from(zeros("d", 270), zeros("d", 270))
     with pytest.raises(IndexError, match=message):
         queue.add(filled("i", range(200)), 100, 1.0, 1.0, left=(*left, False, 0.0, 1.0, 0.0))
+
+
+def test_what_is_known_is_checked():
+    matrix, targets = data.load("heart_scale")
+    problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1)
+    queue = queue_of_folds(problem, param, 10, Observer(), shared_kernels(problem, param))
+    for known, scores in ((270, 540), (269, 269)):
+        with pytest.raises(ValueError, match=f"{known} coefficients and {scores} scores of 270 rows"):
+            queue.start_from(zeros("d", known), zeros("d", scores))

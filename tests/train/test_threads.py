@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from support import data
 
+import libsvmx
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
 from libsvmx._train.observer import Observer
@@ -47,6 +48,17 @@ def test_the_same_model(kind, options):
         for threads in (1, 2, 3)
     }
     assert len(texts) == 1
+
+
+@pytest.mark.parametrize("megabytes", [17.5, 18.5])
+def test_rows_of_a_class_that_its_pairs_share(megabytes):
+    """So little memory that a row is shared with its own class alone, and is not kept whole."""
+    n, draw = 1100, np.random.default_rng(3)
+    X, y = draw.normal(size=(3 * n, 60)), np.repeat([1.0, 2.0, 3.0], n)
+    X[y == 2, 0] += 1
+    X[y == 3, 1] += 1
+    models = [libsvmx.train(X, y, threads=t, gamma=0.02, cache_size=megabytes) for t in (1, 2, 3, 8)]
+    assert len({(m.coef.tobytes(), np.asarray(m.rho).tobytes()) for m in models}) == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -9,7 +9,8 @@ after the other, and each thread has a Worker with memory for the largest.
     queue.run(threads)
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
 
-The result does not depend on the number of threads: every solve is LIBSVM's own path.
+The result does not depend on the number of threads. Every solve is LIBSVM's own path, but those that start from an optimum
+over more rows (star.py).
 """
 
 from itertools import accumulate, chain, pairwise
@@ -74,7 +75,7 @@ cdef class SolveQueue(TaskList):
         cdef Py_ssize_t k
         threads = max(1, min(threads, self.most_workers)) if self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS else 1
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
-        self.score = zeros("d", 0 if self.doubled else self.n_out)
+        self.score = zeros("d", self.n_out if self.keeps_scores else 0)
         self.arrange(threads)
         if self.predicts and self.matrix is None and not self.by_floats:
             self.matrix = self.matrix_of()

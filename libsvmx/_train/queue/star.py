@@ -59,6 +59,7 @@ class Star:
         labels, start, order = folds.group_classes(problem.targets)
         costs = costs_of(labels)
         pairs = QueuedPairs(queue, members, (labels, start, order), costs, None)
+        queue.keep_scores()
         queue.run(thread_count(queue.param.threads))
         if queue.stopped is not None:
             raise Stopped(queue.stopped)

@@ -100,7 +100,8 @@ cdef class TaskList:
     cdef Py_ssize_t n_out
     cdef Py_ssize_t n_values
     cdef double[::1] coefficient    # (n_out,)
-    cdef double[::1] score          # the same, V of each row
+    cdef double[::1] score          # the same, V of each row, if it ``keeps_scores``
+    cdef bint keeps_scores
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
     cdef int append(self, Py_ssize_t n_rows) except -1

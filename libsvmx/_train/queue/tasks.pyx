@@ -86,6 +86,12 @@ cdef class TaskList:
         """An optimum over more rows, for solves that are added with rows that left it: |coefficients| and scores V, float64,
         shape (planes, kernel_values.n), a plane for each class but a row's own, as in LIBSVM's sv_coef."""
         self.known, self.known_scores = known, known_scores
+        if self.known.shape[0] != self.known_scores.shape[0] or self.known.shape[0] % max(1, self.kernel_values.n):
+            raise ValueError(f"{len(known)} coefficients and {len(known_scores)} scores of {self.kernel_values.n} rows")
+
+    def keep_scores(self):
+        """``scores`` will be asked for."""
+        self.keeps_scores = not self.doubled
 
     def decide_by_floats(self):
         """Decision values of folds need not be LIBSVM's to the last digit: they may come of the kernel values, rounded to
@@ -241,7 +247,7 @@ cdef class TaskList:
         return memoryview(self.coefficient)[task.out:task.out + task.n]
 
     def scores(self, Py_ssize_t t):
-        """V of the rows of a solve, one variable each, float64, shape (n,)."""
+        """V of the rows of a solve, one variable each, float64, shape (n,), after ``keep_scores``."""
         cdef Task *task = self.task(t)
         return memoryview(self.score)[task.out:task.out + task.n]
 

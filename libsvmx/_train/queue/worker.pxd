@@ -35,13 +35,13 @@ cdef class Worker:
     cdef int evaluate_solved(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
     cdef void pose(self, const Task *task, const int32_t *rows) noexcept nogil
-    cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil
+    cdef int lay_out(self, const Task *task, const int32_t *rows) except -1 nogil
     cdef double known(self, const Task *task, int32_t row, bint positive) noexcept nogil
     cdef double gap(self) noexcept nogil
     cdef bint stands(self, const Task *task) noexcept nogil
-    cdef void start_near(self, const Task *task, const int32_t *rows) noexcept nogil
-    cdef void follow(self, const Task *task, const int32_t *rows) noexcept nogil
-    cdef void move_scores(self, Py_ssize_t n, int32_t row, double moved) noexcept nogil
+    cdef int start_near(self, const Task *task, const int32_t *rows) except -1 nogil
+    cdef int follow(self, const Task *task, const int32_t *rows) except -1 nogil
+    cdef int move_scores(self, Py_ssize_t n, int32_t row, double moved) except -1 nogil
     cdef void hand_over(self, Py_ssize_t n, int32_t row, double beta) noexcept nogil
     cdef Py_ssize_t nearest(self, Py_ssize_t n_free, const float *K, bint growing) noexcept nogil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil

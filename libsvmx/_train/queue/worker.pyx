@@ -114,7 +114,8 @@ cdef class Worker:
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task = task
         self.pose(task, rows)
-        if task.n_left >= 0 and self.stands(task):
+        if self.stands(task):
+            self.control.worked(task.n)
             memcpy(&self.beta[0], &self.start[0], task.n * sizeof(double))
             task.converged = task.begun = True
             optimum.rho, optimum.objective, optimum.r, task.gap = task.known_rho, task.known_objective, 0.0, task.known_gap
@@ -127,7 +128,7 @@ cdef class Worker:
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
-            if task.out >= 0 and not self.todo.doubled:
+            if task.out >= 0 and self.todo.keeps_scores:
                 memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
         recover(&self.todo.of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0],
@@ -181,7 +182,7 @@ cdef class Worker:
         for i in range(l if task.n_left >= 0 else 0):
             self.start[i] = self.known(task, rows[i], i < task.n_positive)
 
-    cdef void lay_out(self, const Task *task, const int32_t *rows) noexcept nogil:
+    cdef int lay_out(self, const Task *task, const int32_t *rows) except -1 nogil:
         """The same in LIBSVM's variables."""
         cdef Py_ssize_t v
         cdef int groups = 1, y
@@ -190,7 +191,7 @@ cdef class Worker:
             if self.group[v]:
                 groups = 2
         self.kernel_rows.begin(rows, task.n, self.todo.doubled)
-        if task.n_left > 0:
+        if task.n_left >= 0:
             self.start_near(task, rows)
         self.smo.begin(self.dual.size, task.n, groups)
         for v in range(self.dual.size):
@@ -199,9 +200,10 @@ cdef class Worker:
             self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
                          self.todo.kernel_values.diagonal[rows[self.row[v]]])
-        if task.n_left > 0:
+        if task.n_left >= 0:
             memcpy(&self.smo.V[0], &self.scores[0], task.n * sizeof(double))
             self.smo.scores_known = True
+        return 0
 
     cdef double known(self, const Task *task, int32_t row, bint positive) noexcept nogil:
         """beta of a row of this class in the optimum from which the task starts."""
@@ -211,15 +213,17 @@ cdef class Worker:
         return -known[task.plane_negative * self.todo.kernel_values.n + row]
 
     cdef bint stands(self, const Task *task) noexcept nogil:
-        """Whether no row that left the optimum from which the task starts had a coefficient: then it is the task's own."""
+        """Whether the task starts from an optimum, and no row that left it had a coefficient: then it is the task's own."""
         cdef const int32_t *left = self.todo.rows + task.first + task.n + 2 * task.n_held
         cdef Py_ssize_t k
+        if task.n_left < 0 or not task.known_gap < self.control.eps:
+            return False
         for k in range(task.n_left):
             if self.known(task, left[k], k < task.n_left_positive) != 0:
                 return False
         return True
 
-    cdef void start_near(self, const Task *task, const int32_t *rows) noexcept nogil:
+    cdef int start_near(self, const Task *task, const int32_t *rows) except -1 nogil:
         """NEAR (libsvmx/_solvers/seeding/near.py): the coefficient of each row that left goes to the most similar rows, to
         free ones first."""
         cdef const int32_t *left = rows + task.n + 2 * task.n_held
@@ -238,16 +242,16 @@ cdef class Worker:
         if fabs(total) > ROUNDING * size:  # there was no room where it was asked for
             memset(&self.start[0], 0, task.n * sizeof(double))
             memcpy(&self.scores[0], &self.linear[0], task.n * sizeof(double))
-            return
+            return 0
         # what rounding makes of the sum goes to one variable
         for i in range(task.n):
             moved = self.start[i] - total
             if self.lower[i] < self.start[i] < self.upper[i] and self.lower[i] < moved < self.upper[i]:
                 self.start[i] = moved
                 break
-        self.follow(task, rows)
+        return self.follow(task, rows)
 
-    cdef void follow(self, const Task *task, const int32_t *rows) noexcept nogil:
+    cdef int follow(self, const Task *task, const int32_t *rows) except -1 nogil:
         """Scores at the start: V less what the betas that are others add up to."""
         cdef const double *known = &self.todo.known_scores[0]
         cdef const int32_t *left = rows + task.n + 2 * task.n_held
@@ -262,13 +266,16 @@ cdef class Worker:
             self.move_scores(task.n, left[k], -self.known(task, left[k], k < task.n_left_positive))
         for i in range(task.n):
             self.move_scores(task.n, rows[i], self.start[i] - self.known(task, rows[i], i < task.n_positive))
+        return 0
 
-    cdef void move_scores(self, Py_ssize_t n, int32_t row, double moved) noexcept nogil:
+    cdef int move_scores(self, Py_ssize_t n, int32_t row, double moved) except -1 nogil:
         """The beta of a row has grown by ``moved``."""
         cdef const float *K
-        if moved != 0:
-            K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
-            svmx_axpy_at(n, -moved, K, &self.kernel_rows.member[0], &self.scores[0])
+        if moved == 0:
+            return 0
+        K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
+        svmx_axpy_at(n, -moved, K, &self.kernel_rows.member[0], &self.scores[0])
+        return self.control.worked(2 * n)
 
     cdef void hand_over(self, Py_ssize_t n, int32_t row, double beta) noexcept nogil:
         """Add ``beta``, of a row that left, to the start of the first n rows, as far as there is room."""
@@ -323,11 +330,11 @@ cdef class Worker:
         cdef Py_ssize_t at = 0, lanes, i, r
         while at < task.n_held:
             lanes = min(<Py_ssize_t>SVMX_TESTS, task.n_held - at)
-            self.cross.load(held + at, lanes)
+            self.load(held + at, lanes)
             memset(total, 0, SVMX_TESTS * sizeof(double))
             for i in range(task.n):
                 if coefficients[i] != 0:
-                    self.cross.fill(rows[i], rows[i] + 1, values)
+                    self.fill(rows[i], lanes, values)
                     svmx_weighted_sum(1, &coefficients[i], values, total)
                     if not self.goes_on(lanes):
                         return False

@@ -128,7 +128,7 @@ def cross_validate(
         seeding, queue = chosen(seeding, problem, param, n_folds, len(results.labels), observer, kernels, linked)
         left = Left(hand_on) if for_larger_C and seeding.seeder != "none" else None
         if queue is not None:
-            results.full = queued(results, queue, problem, param, rand, observer, with_values, kernels, seeding)
+            queued(results, queue, problem, param, rand, observer, with_values, kernels, seeding)
         elif seeding.seeder == "none":
             plain(results, problem, param, rand, observer, with_values, kernels)
         else:
@@ -160,16 +160,17 @@ def chosen(
 
     ``linked``: folds start from those at a smaller C, or leave something for a larger one: not those of a queue.
     """
-    if seeding.seeder == "none":
-        return Seeding("none"), queue_of_folds(problem, param, n_folds, observer, kernels)
-    if seeding == Seeding("auto") and not linked and param.svm_type == SvmType.C_SVC:
+    exact = seeding.seeder == "none"
+    # folds that share nothing, or many small problems: a start costs more than it saves
+    apart = seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2)
+    in_queue = seeding == Seeding("auto") and not linked and param.svm_type == SvmType.C_SVC
+    if exact or apart or in_queue:
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
-        if queue is not None:
+        if in_queue and queue is not None:
             queue.decide_by_floats()
-            return Seeding("auto", "star") if n_folds >= STAR_FROM else Seeding("none"), queue
-    if seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2):
-        # folds that share nothing, or many small problems: a start costs more than it saves
-        return Seeding("none"), queue_of_folds(problem, param, n_folds, observer, kernels)
+            return Seeding("auto", "star" if n_folds >= STAR_FROM else ""), queue
+        if exact or apart:
+            return Seeding("none"), queue
     return seeding.usual(n_folds, linked), None
 
 
@@ -263,25 +264,23 @@ def queued(
     with_values: bool,
     kernels: KernelProvider,
     seeding: Seeding,
-) -> FoldReport | None:
-    """All folds in a queue; those of a star start from the training over all rows, of which this is the report. Raises
-    Stopped."""
+) -> None:
+    """All folds in a queue; those of a star start from the training over all rows. Raises Stopped."""
     order, bounds = results.order, results.bounds
     costs_of = partial(class_costs, param=param, observer=observer)
-    star = full = None
+    star = None
     if seeding.scheme == "star":
         from libsvmx._train.queue.star import Star
 
         star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
         seconds = sum(report.seconds for report in star.reports)
-        full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
+        results.full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
     found = solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of, star)
     seeder = AUTO["star"] if star else "none"
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
         report = fold_report([fold.report], seeder=seeder, seeding_seconds=0.0, solving_seconds=fold.report.seconds)
         values = by_pairs(fold.values, end - begin, fold.labels or None, results.labels) if with_values else None
         results.add(order[begin:end], fold.predicted, values, report)
-    return full
 
 
 def plain(

@@ -30,7 +30,8 @@ class Seeding:
     ----------
     seeder : str         of CHOICES; 'none' is LIBSVM's own path from nothing; 'path' takes the rows held out away from
         the optimum over all rows along the exact path, where others hand on their coefficients and solve
-    scheme : str         'chain': from the fold before; 'star': from the optimum over all rows; '' for the usual one
+    scheme : str         'chain': from the fold before; 'star': from the optimum over all rows; '' for the usual one. Of
+        an 'auto' that was chosen, '': from nothing, with decision values of the kernel values that are there
     """
 
     seeder: str = "none"
