@@ -1,8 +1,9 @@
 /* A few helper threads for pieces of work of some microseconds.
  *
  * One thread leads: it hands out the parts of a job and works on them itself, so a helper that comes late finds nothing
- * left and costs nothing. Handing over takes 0.15 microseconds. Helpers wait a little while spinning, then asleep. They belong to one solve and end with it:
- * there is nothing for a fork to lose. Without threads (no pthreads, or none to be had) the leader does all parts.
+ * left and costs nothing. Handing over takes 0.15 microseconds. Helpers wait a little while spinning, then asleep. They
+ * belong to one solve and end with it: there is nothing for a fork to lose. Without threads (no pthreads, or none to be
+ * had) the leader does all parts.
  */
 #ifndef SVMX_POOL_H
 #define SVMX_POOL_H

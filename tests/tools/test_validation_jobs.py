@@ -254,7 +254,7 @@ def test_command_of_validations(job, cases_and_more, heading, tmp_path, capsys):
     assert "NOT RUN: a9a is not in" in capsys.readouterr().out
     raw = json.loads(files["raw.json"].read_text())
     found = next(result for result in raw["results"] if not result["cannot"])
-    assert found["told"]["LIBSVM"]["accuracy"] > 70
+    assert found["told"]["LIBSVM"]["accuracy"] > 50
     assert "predictions" not in found["runs"][0]["results"][0]["records"][0]
     if job == "seeding":
         assert found["told"]["none"] == found["told"]["LIBSVM"]
