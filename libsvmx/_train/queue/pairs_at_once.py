@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from libsvmx._core.rand import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.queue.tasks import LeftRows
-    from libsvmx._typing import Buffer
+    from libsvmx._typing import Buffer, LeftRows
 
 
 class QueuedPairs:

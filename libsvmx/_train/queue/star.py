@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.queue.tasks import LeftRows
     from libsvmx._train.solve_report import SolveReport
-    from libsvmx._typing import Buffer
+    from libsvmx._typing import Buffer, LeftRows
 
 
 class Star:

@@ -3,9 +3,7 @@ from collections.abc import Callable
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.gram import KernelValues
 from libsvmx._train.parameter import Parameter
-from libsvmx._typing import Buffer
-
-LeftRows = tuple[Buffer, Buffer, int, int, bool, float, float, float]
+from libsvmx._typing import Buffer, LeftRows
 
 class TaskList:
     kernel_values: KernelValues
