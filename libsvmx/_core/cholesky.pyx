@@ -78,6 +78,15 @@ cdef class Cholesky:
             c[0] = r
         self.size = n - 1
 
+    def load(self, const double[::1, :] factor):
+        """Become that of the matrix whose lower factor is ``factor``, shape (size, size), in Fortran order; what is above
+        the diagonal is not read."""
+        cdef Py_ssize_t j, n = factor.shape[0]
+        self.reserve(n + 1)
+        for j in range(n):
+            memcpy(self.column(j) + j, &factor[j, j], (n - j) * sizeof(double))
+        self.size = n
+
     cdef void forward(self, double *x) noexcept nogil:
         """x := L^-1 x."""
         cdef Py_ssize_t j, n = self.size

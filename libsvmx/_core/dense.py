@@ -13,6 +13,8 @@ from scipy.linalg import blas, lapack, solve_triangular
 from libsvmx._core.stopping import FLOPS, NOBODY, TOUCHED, pieces
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from libsvmx._core.stopping import Asking
     from libsvmx._typing import FloatArray
 
@@ -23,6 +25,9 @@ MOST_MOVED = 1 << 24
 ROWS = 128
 # Columns of a block of a factor.
 BLOCK = 256
+# Relative to the largest diagonal element: what lets a singular matrix have a factor; pivots of dependent rows then.
+RIDGE = 1e-10
+DEPENDENT = 1e-8
 
 
 def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
@@ -102,6 +107,26 @@ def cholesky(A: FloatArray, lower: int, asking: Asking = NOBODY, overwrite: bool
             L[first:last, begin:end] = blas.dtrsm(1.0, diagonal, L[first:last, begin:end], side=1, lower=1, trans_a=1)
             asking.ask((last - first) * BLOCK**2 // FLOPS)
     return factor, 0
+
+
+def independent_rows(A: FloatArray, asking: Asking = NOBODY) -> NDArray[np.intp]:
+    """The rows of a positive semidefinite matrix that do not nearly depend on those before them: indices, ascending;
+    none where the matrix turns out not to be one."""
+    largest = A.diagonal().max()
+    ridged = np.array(A, order="F")
+    ridged.flat[:: len(A) + 1] += RIDGE * largest
+    factor, info = cholesky(ridged, 1, asking, overwrite=True)
+    return np.flatnonzero(factor.diagonal() ** 2 > DEPENDENT * largest) if not info else np.arange(0)
+
+
+def factor_and_inverse_norm(A: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, float]:
+    """Lower factor of A, in Fortran order, and an estimate of the 1-norm of A^-1, inf if there is no factor."""
+    norm = max(blas.dasum(A[:, k]) for k in range(len(A)))
+    factor, info = cholesky(np.array(A, order="F"), 1, asking, overwrite=True)
+    if info:
+        return factor, np.inf
+    reciprocal, _ = lapack.dpocon(factor, norm, uplo="L")
+    return factor, 1.0 / (reciprocal * norm) if reciprocal > 0 else np.inf
 
 
 def solve_cholesky(factor: FloatArray, right: FloatArray, lower: int, asking: Asking = NOBODY) -> FloatArray:

@@ -276,6 +276,9 @@ def test_where_a_path_is_lost_smo_goes_on(monkeypatch):
 
 
 class HopelessPath(LostPath):
+    def near(self, *arguments):
+        raise PathLost("hopeless")
+
     def by_smo(self, *arguments):
         super().by_smo(*arguments)
         raise PathLost("hopeless")

@@ -14,7 +14,8 @@ equations are cited by number; one row at a time: Cauwenberghs & Poggio (NIPS 20
         shrinking       rows that a path goes on without: shrink_if_many, unshrink
         following       follow: direction, next_breakpoint, advance, breakpoint_event, until eta = 1
         refinement      from near the optimum to it: refine, repair after a path
-    path.pyx        Path: start, update (rows), rescale (C), check; by_smo (smo/double_smo.pyx) where no path leads on
+    path.pyx        Path: start, update (rows), rescale (C), check; near, from what a training has found; by_smo
+                    (smo/double_smo.pyx) where no path leads on
     removal.pyx     folds of a cross-validation that leave the optimum over all rows
 
 Open first: following.pyx, ``follow``; then motion.pyx, which states the equations, and path.pyx.

@@ -15,10 +15,13 @@ from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.path.shrinking cimport shrink_if_many, unshrink
 
-from libsvmx._solvers.path.path_state import PathLost
+from libsvmx._solvers.path.path_state import PathLong, PathLost
 
 # Lines of length 0 in a row, for each member of M, after which the path turns in a circle.
 cdef int64_t MOST_STILL = 4
+
+# The share of the work that a path may take after which what it has come to tells how much it would take.
+cdef double GLIMPSE = 0.25
 
 cdef enum:
     AT_END = -2     # what ends a line at eta = 1
@@ -29,7 +32,7 @@ cdef int follow(Motion motion) except -1:
 
     Raises
     ------
-    PathLost; Stopped; what a signal handler raises; MemoryError
+    PathLong, where it would take more than ``most_work``; PathLost; Stopped; what a signal handler raises; MemoryError
     """
     cdef PathState s = motion.state
     cdef Py_ssize_t v
@@ -56,6 +59,9 @@ cdef int follow(Motion motion) except -1:
             raise PathLost("the path turns in a circle")
         breakpoint_event(motion, v)
         motion.tick(s.factor.size * (s.active + s.factor.size))
+        if motion.work > GLIMPSE * motion.most_work and motion.work > motion.eta * motion.most_work:
+            unshrink(motion)
+            raise PathLong("the path is long")
 
 
 cdef Py_ssize_t next_breakpoint(Motion motion, double *step) noexcept:

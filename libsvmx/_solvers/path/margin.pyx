@@ -8,12 +8,17 @@ bound and makes way, or the variable itself does (``exchange``). So no ridge is 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
+from libsvmx._core.buffers import zeros
 from libsvmx._core.vectors cimport svmx_axpy
 from libsvmx._solvers.path.margin_factor cimport (
     add_margin_rows, append_to_margin, border_margin, clear_margin, remove_from_margin)
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
 
+import numpy as np
+
+from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.dense import factor_and_inverse_norm, independent_rows
 from libsvmx._solvers.path.path_state import PathLost
 
 cdef double ULP = 2.0 ** -52
@@ -21,6 +26,10 @@ cdef double ULP = 2.0 ** -52
 cdef double SINGULAR = 8.0
 # Entries of a null direction that may be rounding.
 cdef double FAINT = 1e-8
+# Members from which on they are factored at once.
+cdef Py_ssize_t MANY_MEMBERS = 200
+# LAPACK estimates |K'^-1|, hardly ever more than 10 times too low (Higham 2002, section 15.3).
+cdef double SURELY = 100.0
 
 
 cdef int breakpoint_event(Motion motion, Py_ssize_t v) except -1:
@@ -153,7 +162,7 @@ cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length
 cdef int gather_margin(Motion motion) except -1:
     """The margin anew: variables within their bounds, exchanged while their columns depend on each other."""
     cdef PathState s = motion.state
-    cdef Py_ssize_t v, m = s.per_row * s.n
+    cdef Py_ssize_t v, n_members = 0, m = s.per_row * s.n
     cdef double schur
     clear_margin(s)
     for v in range(m):
@@ -161,12 +170,15 @@ cdef int gather_margin(Motion motion) except -1:
             continue
         if motion.is_free(v):
             s.assign(v, MARGIN)
+            n_members += 1
         elif s.beta[v] <= s.lower[v] + motion.near_bound(v):
             s.set_beta(v, s.lower[v])
             s.assign(v, AT_LOWER)
         else:
             s.set_beta(v, s.upper[v])
             s.assign(v, AT_UPPER)
+    if n_members >= MANY_MEMBERS:
+        factor_at_once(motion, n_members)
     for v in range(m):
         if s.where[v] == MARGIN and s.place[v] < 0:
             schur = border_margin(s, v)
@@ -176,3 +188,53 @@ cdef int gather_margin(Motion motion) except -1:
                 exchange(motion, v, 1.0)
             motion.tick(s.factor.size * s.factor.size)
     return 0
+
+
+cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
+    """Those that are to be members join by one call of LAPACK, but for those that nearly depend on others: these are left
+    to be joined one by one, and so are all, if the rest is too near to singular.
+
+    The null vector of each, as of ``is_nonsingular``, has sum |u| <= L_jj (|M| |K'^-1|)^1/2, so each Schur complement
+    L_jj^2 is more than rounding where SINGULAR ULP (largest + shift) |M| |K'^-1| < 1.
+    """
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, q, v
+    cdef const double *K
+    cdef double[::1, :] values
+    wanted_ = zeros("i", n_wanted)
+    cdef int32_t[::1] wanted = wanted_
+    matrix = np.empty((n_wanted, n_wanted), order="F")
+    values = matrix
+    k = 0
+    for v in range(s.per_row * s.n):
+        if s.where[v] == MARGIN:
+            wanted[k] = <int32_t>v
+            k += 1
+    for k in range(n_wanted):
+        K = s.row(<int32_t>(wanted[k] // s.per_row))
+        for q in range(n_wanted):
+            values[q, k] = K[wanted[q] // s.per_row] + s.shift
+        motion.tick(n_wanted)
+    with one_blas_thread():
+        factor, inverse_norm = factor_and_inverse_norm(matrix, motion.control)
+        if not are_members(motion, inverse_norm, n_wanted):
+            chosen = independent_rows(matrix, motion.control)
+            if len(chosen) in (0, n_wanted):
+                return 0
+            factor, inverse_norm = factor_and_inverse_norm(matrix[np.ix_(chosen, chosen)], motion.control)
+            if not are_members(motion, inverse_norm, len(chosen)):
+                return 0
+            wanted = np.asarray(wanted_)[chosen]
+    s.make_room_in_margin(wanted.shape[0])
+    s.factor.load(factor)
+    for k in range(wanted.shape[0]):
+        v = wanted[k]
+        s.member[k], s.place[v] = <int32_t>v, <int32_t>k
+        s.rows.pin(<int32_t>(v // s.per_row))
+    return 0
+
+
+cdef bint are_members(Motion motion, double inverse_norm, Py_ssize_t n) noexcept:
+    """Whether all Schur complements of the n rows of a K' with such an inverse are more than rounding."""
+    cdef PathState s = motion.state
+    return SURELY * SINGULAR * ULP * (s.largest + s.shift) * n * inverse_norm < 1.0

@@ -12,6 +12,8 @@ cdef class Motion:
     cdef readonly int64_t steps             # straight lines of length > 0
     cdef readonly int64_t exchanges         # along a null direction
     cdef readonly int64_t repairs           # paths in the linear term
+    cdef readonly double work               # on the way, as ``Control`` counts it
+    cdef double most_work                   # that the path may take, to judge by its beginning; inf: whatever it takes
     # per unit of eta
     cdef double eta
     cdef double wanted                      # of the sum of beta

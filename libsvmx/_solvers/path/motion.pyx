@@ -11,7 +11,7 @@ M, rho and V answer, per unit of eta, such that everything else stays optimal:
     dF = W + K_:M d beta_M,   dV = d linear - dF                                                               (11)
 """
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.buffers import zeros
@@ -38,6 +38,7 @@ cdef class Motion:
     ----------
     breakpoints, steps, exchanges, repairs : int      since ``begin``: variables that changed sets, straight lines of
         length > 0, moves along a null direction, paths that repaired what rounding had left
+    work : float            values that were worked on since ``begin``
     """
 
     def __cinit__(self, PathState state):
@@ -50,6 +51,12 @@ cdef class Motion:
         """Count anew, and stop where ``control`` says so."""
         self.control = self.state.control = control
         self.breakpoints = self.steps = self.exchanges = self.repairs = 0
+        self.work, self.most_work = 0.0, INFINITY
+
+    @property
+    def expected_work(self):
+        """What the path would take in all, if it went on as it has begun; inf where nothing has moved."""
+        return self.work / self.eta if self.eta > 0 else INFINITY
 
     cdef int reset(self) except -1:
         """Nothing moves; scales of what there is."""
@@ -79,6 +86,7 @@ cdef class Motion:
 
     cdef int tick(self, int64_t amount) except -1:
         """Note work done. Raises Stopped when it has to end, and what a signal handler raises."""
+        self.work += amount
         return self.control.asked(amount)
 
     # ---- the moving set ------------------------------------------------------------------------

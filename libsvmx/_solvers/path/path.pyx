@@ -6,22 +6,25 @@ What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
   together: d beta_A = bound_A - beta_A, d beta_R = -beta_R                                          (eqs. 3, 4)
 * ``rescale``: bounds move, and take along the beta that rest on them.
 * ``start``, ``check``: from near the optimum, by a path in the linear term (refinement.pyx).
+* ``near``: the same from a start that a training has found, where a path would take longer.
 * ``by_smo``: the same by SMO in double, where no path leads on.
 """
 
-from libc.math cimport fabs, isfinite
+from libc.math cimport INFINITY, fabs, isfinite
 from libc.stdint cimport int32_t
 
 from libsvmx._core.buffers import zeros
+from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.following cimport follow
 from libsvmx._solvers.path.margin_factor cimport add_margin_rows, clear_margin, remove_from_margin, rescale_shift
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
-from libsvmx._solvers.path.refinement cimport recompute_F, refine, repair, set_rho_of_free
+from libsvmx._solvers.path.refinement cimport recompute_F, refine, repair, row_if_free, set_rho_of_free
 from libsvmx._solvers.smo.double_smo cimport smo_in_double, restore_sum
 
-from libsvmx._solvers.path.path_state import PathLost
+from libsvmx._solvers.path.path_state import PathLong, PathLost
 
 
 cdef double ULP = 2.0 ** -52
@@ -78,14 +81,18 @@ cdef class Path:
         other.motion = Motion(other.state)
         return other
 
-    def update(self, Py_ssize_t n_fresh, gone, double total, Control control):
+    def update(self, Py_ssize_t n_fresh, gone, double total, Control control, double most_work=INFINITY):
         """The optimum with the last ``n_fresh`` rows and without the rows ``gone`` (buffer of int32), which stay, with
-        beta = 0, until ``state.discard``; the sum of beta is to be ``total``. Raises as ``start``."""
+        beta = 0, until ``state.discard``; the sum of beta is to be ``total``.
+
+        Raises PathLong where it would take more than ``most_work`` (``motion.work``); else as ``start``.
+        """
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
         cdef Py_ssize_t k, v, h
         self.begin(control)
+        motion.most_work = most_work
         for k in range(leaving.shape[0]):
             for h in range(s.per_row):
                 v = s.per_row * leaving[k] + h
@@ -101,6 +108,7 @@ cdef class Path:
             elif s.where[v] == JOINING:
                 motion.start_moving(v, s.upper[v] if s.upper[v] > 0 else s.lower[v])
         follow(motion)
+        motion.most_work = INFINITY
         for v in range(s.per_row * s.n):
             if s.where[v] == JOINING:
                 motion.fix_at_bound(v, s.upper[v] > 0)
@@ -108,6 +116,63 @@ cdef class Path:
                 motion.round_to(v, 0.0)
                 s.lower[v] = s.upper[v] = s.linear[v] = 0.0
         repair(motion)
+
+    def leave(self, gone):
+        """The rows ``gone`` (buffer of int32) are to leave: what ``dual`` and ``near`` ask where no path has begun."""
+        cdef PathState s = self.state
+        cdef const int32_t[::1] leaving = gone
+        cdef Py_ssize_t k, h
+        clear_margin(s)
+        for k in range(leaving.shape[0]):
+            for h in range(s.per_row):
+                s.assign(s.per_row * leaving[k] + h, LEAVING)
+
+    def dual(self):
+        """The DualProblem of all rows, at beta as it is, whose scores are known; LEAVING ones have no box."""
+        cdef PathState s = self.state
+        cdef Py_ssize_t p, v, d, n = s.n, m = s.per_row * s.n
+        cdef int h
+        linear_, lower_, upper_, beta_, scores_ = (zeros("d", m) for _ in range(5))
+        cdef double[::1] linear = linear_, lower = lower_, upper = upper_, beta = beta_, scores = scores_
+        row_ = zeros("i", m)
+        cdef int32_t[::1] row = row_
+        for p in range(n):
+            for h in range(s.per_row):
+                v, d = s.per_row * p + h, h * n + p
+                row[d], linear[d], beta[d], scores[d] = <int32_t>p, s.linear[v], s.beta[v], s.score(v)
+                if s.where[v] != LEAVING:
+                    lower[d], upper[d] = s.lower[v], s.upper[v]
+        return DualProblem(linear_, lower_, upper_, zeros("b", m), row_, beta_, scores_)
+
+    def near(self, beta, double total, Control control):
+        """The optimum without LEAVING rows from ``beta`` near it (buffer of float64, in the order of ``dual``), within
+        bounds and with sum ``total``. What has kernel rows to do is what differs. Raises as ``start``."""
+        cdef PathState s = self.state
+        cdef Motion motion = self.motion
+        cdef const double[::1] given = beta
+        cdef Py_ssize_t p, v, n = s.n
+        cdef int h
+        cdef double change, moved = 0.0
+        check_length(given.shape[0], s.per_row * n)
+        motion.begin(control)
+        clear_margin(s)
+        rescale_shift(s)
+        for p in range(n):
+            change = 0.0
+            for h in range(s.per_row):
+                v = s.per_row * p + h
+                if s.where[v] == LEAVING:
+                    s.lower[v] = s.upper[v] = s.linear[v] = 0.0
+                change -= s.beta[v]
+                s.beta[v] = min(max(given[h * n + p], s.lower[v]), s.upper[v])
+                change += s.beta[v]
+            if change != 0.0:
+                svmx_axpy(n, change, row_if_free(s, <int32_t>p), &s.F[0])
+                motion.tick(n)
+                moved += fabs(change)
+        s.drift += ULP * s.largest * moved
+        s.total = total
+        refine(motion)
 
     cdef int begin(self, Control control) except -1:
         """At rest at the optimum, from where a path can lead."""

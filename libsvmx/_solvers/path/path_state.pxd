@@ -58,7 +58,7 @@ cdef class PathState:
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1
     cdef int make_room(self, Py_ssize_t n) except -1
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1
-    cdef int make_room_in_margin(self) except -1
+    cdef int make_room_in_margin(self, Py_ssize_t more=*) except -1
 
 
 cdef void swap_values(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil

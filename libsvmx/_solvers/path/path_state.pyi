@@ -3,6 +3,7 @@ from libsvmx._solvers.control import Control
 from libsvmx._typing import Buffer
 
 class PathLost(ArithmeticError): ...
+class PathLong(PathLost): ...
 
 class PathState:
     n: int

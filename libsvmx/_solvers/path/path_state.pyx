@@ -9,6 +9,7 @@ The dual problem of one group (_problem/dual.pyx), its optimum in double:
 A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F.
 """
 
+from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, realloc
 
@@ -23,12 +24,18 @@ from libsvmx._solvers.control cimport Control
 from libsvmx._core.buffers import filled
 
 
+cdef double ULP = 2.0 ** -52
 # Work of a kernel value in double, as ``Control.worked`` counts it.
 cdef int64_t VALUE_WORK = 8
 
 
 class PathLost(ArithmeticError):
     """A path cannot be followed: K is not positive semidefinite, or rounding has taken over."""
+
+
+class PathLong(PathLost):
+    """A path is longer than it may be. The state is at rest on its way: beta and F fit together, all rows have theirs, and
+    rows that were to leave are LEAVING."""
 
 
 cdef class PathState:
@@ -151,6 +158,7 @@ cdef class PathState:
         """beta of one variable changes, and F with it."""
         if beta != self.beta[v]:
             svmx_axpy(self.n, beta - self.beta[v], self.row(<int32_t>(v // self.per_row)), &self.F[0])
+            self.drift += ULP * self.largest * fabs(beta - self.beta[v])
             self.beta[v] = beta
         return 0
 
@@ -364,13 +372,13 @@ cdef class PathState:
 
     # ---- the margin ----------------------------------------------------------------------------
 
-    cdef int make_room_in_margin(self) except -1:
-        """Scratch and lists for one more member."""
-        cdef Py_ssize_t room = self.member.shape[0]
+    cdef int make_room_in_margin(self, Py_ssize_t more=1) except -1:
+        """Scratch and lists for so many more members."""
+        cdef Py_ssize_t room = self.member.shape[0], wanted = self.factor.size + more + 1
         cdef void *grown
-        self.factor.reserve(self.factor.size + 1)
-        if self.factor.size + 2 > room:
-            room = max(64, 2 * room, self.factor.size + 2)
+        self.factor.reserve(self.factor.size + more)
+        if wanted > room:
+            room = max(64, 2 * room, wanted)
             grown = realloc(self.margin_rows, room * sizeof(double *))
             if grown == NULL:
                 raise MemoryError("rows of the margin")

@@ -54,7 +54,7 @@ cdef int repair(Motion motion) except -1:
 
 
 cdef int refine(Motion motion) except -1:
-    """From beta near the optimum to the optimum.
+    """From beta near the optimum, with F of it, to the optimum.
 
     Raises
     ------
@@ -64,7 +64,6 @@ cdef int refine(Motion motion) except -1:
     cdef int k
     cdef double gap, gap_before = HUGE_VAL
     s.inexact = False
-    s.drift = HUGE_VAL
     for k in range(MOST_REFINEMENTS):
         motion.reset()
         if k == 0 or not is_optimal(motion):
@@ -138,10 +137,19 @@ cdef int recompute_F(Motion motion, bint everywhere) except -1:
     memset(&s.F[0], 0, s.n * sizeof(double))
     for p in range(s.n):
         if by_row[p] != 0.0:
-            svmx_axpy(s.n, by_row[p], s.rows.glance(<int32_t>p), &s.F[0])
+            svmx_axpy(s.n, by_row[p], row_if_free(s, <int32_t>p), &s.F[0])
             motion.tick(WORK_OF_ROW * s.n)
     s.drift = 0.0
     return 0
+
+
+cdef const double *row_if_free(PathState s, int32_t p) except NULL:
+    """Kernel row p: one that stays where a variable of it is within its bounds, as it will be asked for in the margin."""
+    cdef Py_ssize_t v
+    for v in range(s.per_row * p, s.per_row * (p + 1)):
+        if s.is_inside(v):
+            return s.row(p)
+    return s.rows.glance(p)
 
 
 cdef int set_rho_of_margin(Motion motion) except -1:

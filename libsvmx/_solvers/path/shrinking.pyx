@@ -20,13 +20,15 @@ from libsvmx._solvers.path.path_state import copied
 cdef double MANY_VALUES = 4e5
 cdef double FAR = 5.0
 cdef double FEW = 0.8
+# Repairs after which rows that were shrunk wrongly, and would be again, are the likely cause of the next one.
+cdef int ENOUGH_REPAIRS = 1
 
 
 cdef int shrink_if_many(Motion motion) except -1:
     """Go on with the rows whose variables are in the margin, move, or are not far from V = -rho, if that pays."""
     cdef PathState s = motion.state
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
-    if motion.bounds_move or s.factor.size * <double>s.n <= MANY_VALUES:
+    if motion.bounds_move or motion.repairs >= ENOUGH_REPAIRS or s.factor.size * <double>s.n <= MANY_VALUES:
         return 0
     motion.direction()
     near_, pairs_ = bytearray(s.n), zeros("i", 2 * s.n)

@@ -7,6 +7,7 @@
 
     state.py              State: change (rows), set_cost, check, model; train_state
     transaction.py        Transaction, UpdateReport
+    by_training.py        a change by SMO, where its path would be longer
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
     restore.py            StateRecord: what a state file keeps, to and from a State
     left_out.py           exact leave-one-out: each row leaves along its path and comes back

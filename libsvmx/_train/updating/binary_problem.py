@@ -47,15 +47,16 @@ class BinaryProblem:
     Attributes
     ----------
     path : Path
-    retrained : bool      solved by SMO since the last report: from nothing, or where no path led on
+    retrained : bool      solved by SMO since the last report: from nothing, or where no path led on, or a long one
+    iterations : int      of SMO that its last training took, at least
     seconds : float       wall time of its training or of its last change; 0 of a state that was loaded
     """
 
-    __slots__ = ("path", "retrained", "seconds")
+    __slots__ = ("iterations", "path", "retrained", "seconds")
 
     def __init__(self, param: Parameter) -> None:
         self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE)
-        self.retrained, self.seconds = False, 0.0
+        self.retrained, self.seconds, self.iterations = False, 0.0, 0
 
     @property
     def state(self) -> PathState:
@@ -96,6 +97,7 @@ class BinaryProblem:
     def copy(self) -> BinaryProblem:
         other = object.__new__(BinaryProblem)
         other.path, other.retrained, other.seconds = self.path.copy(), False, self.seconds
+        other.iterations = self.iterations
         return other
 
 
@@ -198,7 +200,7 @@ def train_binary(
     binary = BinaryProblem(param)
     with errors_of_a_path("there is no state"), binary.timed():
         if beta is None:
-            beta = trained_beta(param, index, pair, observer)
+            beta, binary.iterations = trained_beta(param, index, pair, observer)
         kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         binary.retrained = True
         binary.state.append(kernel, ids[np.asarray(members)].data, *bounds, control_of(param, observer))
@@ -209,8 +211,9 @@ def train_binary(
     return binary
 
 
-def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Observer) -> Buffer:
-    """beta of a training from nothing, to ``param.eps``, by variable in the order of a path. Raises Stopped."""
+def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Observer) -> tuple[Buffer, int]:
+    """beta of a training from nothing, to ``param.eps``, by variable in the order of a path, and how many iterations it
+    took. Raises Stopped."""
     members = index.members[pair]
     problem = index.problem.take(members, signed(pair, index.problem.take(members).targets))
     control = control_of(param, observer)
@@ -221,4 +224,4 @@ def trained_beta(param: Parameter, index: PairIndex, pair: Pair, observer: Obser
         raise Stopped(control.stopped)
     if solution.status != SolveStatus.CONVERGED:
         observer.remark(Remark(solution.status))
-    return interleaved(solution.beta, len(problem))
+    return interleaved(solution.beta, len(problem)), solution.iterations

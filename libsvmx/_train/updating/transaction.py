@@ -15,10 +15,11 @@ import numpy as np
 from libsvmx._core.buffers import filled
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._solvers.path.path import PathLost
+from libsvmx._solvers.path.path import PathLong, PathLost
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path, no_bounds, train_binary
+from libsvmx._train.updating.by_training import most_iterations, train_near, work_of_training
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
@@ -27,9 +28,13 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex
-    from libsvmx._typing import Ids, IntArray
+    from libsvmx._typing import Buffer, Ids, IntArray
+
+    Joining = tuple[Buffer, Buffer, Buffer, Buffer]  # ids of rows; linear, lower and upper of their variables
 
 UNCHANGED = "the state is as it was before"
+# Times the iterations after which a training was given up: what the next one is thought to take, at least.
+MORE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +47,8 @@ class UpdateReport:
     steps : int            straight lines between breakpoints, those of length 0 left out
     exchanges : int        moves along a null direction of the kernel matrix, because of dependent rows
     repairs : int          paths that repaired what rounding had left
-    retrained : int        binary problems that were trained anew: those of a new class, and where no path led on
+    retrained : int        binary problems that were trained: those of a new class, and where no path led on, or one
+                           that is longer than a training
     gap : float            largest KKT gap of any binary problem, over all its rows
     """
 
@@ -180,15 +186,42 @@ class Transaction:
         binary.retrained = False
         with errors_of_a_path(UNCHANGED), binary.timed():
             ask(self.observer)
-            binary.state.append(kernel, fresh.data, *bounds, self.control())
+            self.change(binary, kernel, (fresh.data, *bounds), gone.data, total)
+
+    def change(self, binary: BinaryProblem, kernel: Kernel, joining: Joining, gone: Buffer, total: float) -> None:
+        """Along the path; by training, if that is less work or no path leads on; else by SMO in double."""
+        path, state, n_fresh = binary.path, binary.state, len(joining[0])
+
+        def begin_again() -> None:
+            state.rollback()
+            state.mark()
+            state.append(kernel, *joining, self.control())
+
+        state.append(kernel, *joining, self.control())
+        work, max_iter = work_of_training(state, n_fresh + len(gone), binary.iterations), 0
+        try:
+            return path.update(n_fresh, gone, total, self.control(), work)
+        except PathLong:
+            max_iter = most_iterations(state, work)
+        except PathLost:
+            begin_again()
+            path.leave(gone)
+        binary.retrained = True
+        if not state.inexact:
             try:
-                binary.path.update(len(fresh), gone.data, total, self.control())
+                kernel_of_rows = self.kernel_of(binary.ids)  # which a path may have put into another order
+                iterations = train_near(self.param, path, kernel_of_rows, total, self.control(), max_iter)
+                binary.iterations = max(iterations, binary.iterations // 2)
+                return None
             except PathLost:
-                binary.state.rollback()
-                binary.state.mark()
-                binary.state.append(kernel, fresh.data, *bounds, self.control())
-                binary.retrained = True
-                binary.path.by_smo(gone.data, total, self.param.eps, self.control())
+                begin_again()
+        if max_iter:
+            binary.iterations = MORE * max(binary.iterations, max_iter)
+            try:
+                return path.update(n_fresh, gone, total, self.control())
+            except PathLost:
+                begin_again()
+        return path.by_smo(gone, total, self.param.eps, self.control())
 
     # ---- the rows stay -------------------------------------------------------------------------
 

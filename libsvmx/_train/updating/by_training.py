@@ -1,0 +1,96 @@
+"""A change of a state by training, where a path would be longer than that.
+
+    the known optimum, or where a path has come to
+        -- near.seed -->         a start without the rows that leave
+        -- warm.solve -->        near the optimum, by SMO with kernel rows in float
+        -- Path.near -->         the optimum, in double
+
+A path costs |M| (n + |M|) a breakpoint, and there are about as many breakpoints as rows join or leave. A training needs
+the kernel rows of the margin and of those rows once, and one factor of the margin.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import filled
+from libsvmx._core.stopping import Stopped
+from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._core.threads import thread_count
+from libsvmx._solvers.path.path import PathLost
+from libsvmx._solvers.seeding import near
+from libsvmx._solvers.seeding.adjust import adjust
+from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.smo import warm
+from libsvmx._train.kernel_provider import MEGABYTE
+from libsvmx.enums import SolveStatus
+
+if TYPE_CHECKING:
+    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.path.path import Path
+    from libsvmx._solvers.path.path_state import PathState
+    from libsvmx._train.parameter import Parameter
+
+# The gap to which SMO goes, if -e asks for no less: what it leaves is a path of a few breakpoints.
+EPS = 1e-3
+# What a training takes, in the work of a path (``Motion.work``): at least; for each value of the kernel rows of the
+# margin and of the rows that join or leave; for each product of the factor; for each variable in an iteration of SMO,
+# most being shrunk. Measured on a9a, w7a, elec2, letter and fisher.
+WORK_AT_LEAST = 1e7
+WORK_OF_VALUE = 30.0
+WORK_OF_PRODUCT = 0.1
+WORK_OF_VARIABLE = 0.25
+# It is given up where SMO alone takes so many times what is expected of all of it.
+PATIENCE = 1.0
+
+
+def work_of_training(state: PathState, n_changed: int, iterations: int) -> float:
+    """What ``train_near`` may be expected to take, in the work of a path, for so many rows that join or leave.
+
+    ``iterations``: of the last training, and of this one.
+    """
+    margin = state.margin_size
+    work = WORK_AT_LEAST + WORK_OF_VALUE * (margin + n_changed) * state.n + WORK_OF_PRODUCT * margin**3
+    return work + WORK_OF_VARIABLE * iterations * state.n
+
+
+def most_iterations(state: PathState, work: float) -> int:
+    """How many iterations SMO may take where the training is expected to be so much work."""
+    return 1 + int(PATIENCE * work / (WORK_OF_VARIABLE * state.n))
+
+
+def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, control: Control, max_iter: int = 0) -> int:
+    """Bring a path to the optimum without its LEAVING rows. Returns the iterations of SMO.
+
+    Parameters
+    ----------
+    kernel : Kernel             of the rows of the path, in their order
+    total : float               the sum of beta
+    max_iter : int              of SMO; 0: as many as it takes
+
+    Raises
+    ------
+    PathLost                    too many iterations, or no way to the optimum from there; ``rollback`` must follow
+    Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
+    """
+    dual, nobody = path.dual(), filled("i", [])
+    leaving = np.flatnonzero((np.asarray(dual.lower) == np.asarray(dual.upper)) & (np.asarray(dual.beta) != 0))
+    gone = filled("i", leaving.tolist())
+    change = FoldChange(kernel, dual, (total,), dual.beta, dual.scores, gone, nobody, control)
+    start = near.seed(change)
+    if not adjust(change, start):
+        raise PathLost("no variable can make up for the sum")
+    V = moved_scores(change, kernel.targets(ramp(kernel.n)), start, ThreadPool(1))
+    started, budget_bytes = dual.changed(beta=start, scores=V), param.cache_size * MEGABYTE
+    solving = control.part(min(param.eps, EPS), max_iter)
+    solution = warm.solve(started, kernel, budget_bytes, solving, thread_count(param.threads))
+    if solving.stopped:
+        raise Stopped(solving.stopped)
+    if solution.status != SolveStatus.CONVERGED:
+        raise PathLost("SMO needs too many iterations")
+    path.near(solution.beta, total, control)
+    return solution.iterations

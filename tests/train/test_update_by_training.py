@@ -1,0 +1,144 @@
+"""Changes of states by training, where a path would be longer: the same optimum, by NumPy's judgement."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.exact import Twin, blobs, load
+from support.examples import examples
+
+import libsvmx
+from libsvmx import KernelType, StoppedEarly, SvmType
+from libsvmx._train.updating import transaction
+
+LINEAR, POLY, RBF = KernelType.LINEAR, KernelType.POLY, KernelType.RBF
+SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
+
+
+@pytest.fixture
+def no_paths(monkeypatch):
+    """Every path that has a breakpoint is too long."""
+    monkeypatch.setattr(transaction, "work_of_training", lambda *_: 0.0)
+
+
+CASES = {
+    "heart": (("heart_scale",), {"C": 4.0, "gamma": 0.1}),
+    "heart, linear": (("heart_scale",), {"C": 10.0, "kernel_type": LINEAR}),
+    "heart, one-class": (("heart_scale",), {"svm_type": ONE_CLASS, "nu": 0.23, "gamma": 0.2}),
+    "iris": (("iris.scale",), {"C": 1e3, "gamma": 0.5}),
+    "glass, weights": (("glass.scale",), {"C": 8.0, "gamma": 0.3, "weights": {1: 3.0, 7: 0.1}}),
+    "pyrim": (("pyrim",), {"svm_type": SVR, "C": 1e3, "gamma": 0.1, "p": 0.01}),
+    "a1a, small cache": (("a1a.xz", 160), {"C": 100.0, "gamma": 0.05, "cache_size": 0.01}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_rows_come_and_go(no_paths, name):
+    arguments, options = CASES[name]
+    X, y = load(*arguments)
+    rng = np.random.default_rng(3)
+    order = rng.permutation(len(y))
+    X, y = X[order], y[order]
+    n = len(y) // 2
+    twin, trained, waiting = Twin(X[:n], y[:n], **options), 0, list(range(n, len(y)))
+    for count in (1, 30, 0, 10):
+        come, waiting = waiting[:count], waiting[count:]
+        twin.update(X[come], y[come], rng.choice(twin.ids, rng.integers(0, n // 3), replace=False))
+        twin.check()
+        trained += twin.state.report.retrained
+    assert trained > 0
+    twin.check_against_fresh()
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    k=st.sampled_from([2, 3]),
+    source=st.sampled_from(["blobs", "grid", "thrice", "same"]),
+    kernel_type=st.sampled_from([LINEAR, POLY, RBF]),
+    C=st.sampled_from([0.01, 1.0, 100.0]),
+    sizes=st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), min_size=1, max_size=4),
+)
+@examples(60)
+def test_any_rows(no_paths_at_all, seed, k, source, kernel_type, C, sizes):
+    X, y = blobs(seed, 120, k)
+    rng = np.random.default_rng(seed)
+    if source == "grid":
+        X = X.round()
+    elif source == "thrice":
+        X = X[rng.integers(0, 40, 120)]
+    elif source == "same":
+        X = X * 0 + X[0]
+    twin = Twin(X[:40], y[:40], C=C, kernel_type=kernel_type, gamma=0.3, coef0=1.0, degree=2)
+    for count, share in sizes:
+        come = rng.integers(0, 120, count)
+        gone = rng.permutation(twin.ids)[: int(share * len(twin.ids)) if count else int(share * (len(twin.ids) - 1))]
+        twin.update(X[come], y[come], gone)
+        twin.check()
+    twin.check_against_fresh()
+
+
+@pytest.fixture(scope="module")
+def no_paths_at_all():
+    """As ``no_paths``, for all the examples of a test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(transaction, "work_of_training", lambda *_: 0.0)
+        yield
+
+
+def test_a_training_that_takes_longer_than_the_path(no_paths, monkeypatch):
+    """It is given up, the path is followed after all, and the next training is expected to be more work."""
+    monkeypatch.setattr(transaction, "most_iterations", lambda *_: 1)
+    X, y = load("heart_scale")
+    twin = Twin(X[:200], y[:200], C=10.0, gamma=0.1)
+    (binary,) = twin.state.binaries.values()
+    iterations = binary.iterations
+    assert iterations > 50
+    twin.update(X[200:], y[200:], range(20))
+    twin.check()
+    assert binary.path.motion.breakpoints > 20
+    assert binary.iterations == transaction.MORE * iterations
+    assert binary.copy().iterations == binary.iterations
+
+
+def test_a_stop_within_the_training(no_paths, monkeypatch):
+    """The state is as it was."""
+    X, y = load("heart_scale")
+    state = libsvmx.train(X[:200], y[:200], C=10.0, gamma=0.1, keep_state=True)
+    before, called, train_near = bytes(state.model.coef), [], transaction.train_near
+
+    def noted(*arguments):
+        called.append(1)
+        train_near(*arguments)
+
+    monkeypatch.setattr(transaction, "train_near", noted)
+    with pytest.raises(StoppedEarly, match="the state is as it was before"):
+        state.add(X[200:], y[200:], observer=Stopping(lambda: bool(called)))
+    assert called
+    assert (len(state), bytes(state.model.coef)) == (200, before)
+    state.add(X[200:], y[200:])
+    assert state.gap < 1e-9
+
+
+class Stopping(libsvmx.Observer):
+    """Stops as soon as ``asked`` says so."""
+
+    def __init__(self, asked):
+        self.asked = asked
+
+    def should_stop(self):
+        return self.asked()
+
+
+@pytest.mark.parametrize("twice", [False, True], ids=["once", "some twice"])
+def test_a_large_margin_is_factored_at_once(twice):
+    """Dependent rows are left to exchanges, the others join the margin in one."""
+    X, y = blobs(2, 420)
+    X = 10 * X
+    if twice:
+        X[300:], y[300:] = X[:120], y[:120]
+    twin = Twin(X[:400], y[:400], C=100.0, gamma=2.0)
+    twin.check()
+    (binary,) = twin.state.binaries.values()
+    assert binary.state.margin_size >= 250
+    twin.update(X[400:], y[400:], range(5))
+    twin.check()
