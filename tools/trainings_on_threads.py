@@ -33,6 +33,10 @@ KINDS = [
     {"C": 10, "left_out": "path", "rows": 400},
     {"grid": "auto", "rows": 600},
     {"grid": "none", "rows": 600},
+    # one training whose passes and updates are cut up, with all its rows kept and with few
+    {"C": 10, "cache_size": 100, "wide": 6000},
+    {"C": 10, "cache_size": 2, "wide": 6000},
+    {"svm_type": 3, "C": 2, "cache_size": 2, "wide": 3000},
 ]
 
 
@@ -46,6 +50,9 @@ def data(n=2000, k=4):
 def work(X, y, options, threads):
     """All that a training and a prediction give, or the folds of a cross-validation, as bytes."""
     options = dict(options)
+    if "wide" in options:  # expensive rows of three classes, which the pairs of a class share
+        X, _ = data(options.pop("wide"), 60)
+        y = np.digitize(X[:, :8].sum(axis=1), (-1, 1)) + 0.1 * (X[:, 9] if options.get("svm_type") else 0)
     if "rows" in options:  # of two classes
         n = options.pop("rows")
         X, y = X[:n], y[:n] % 2
