@@ -28,6 +28,8 @@ BLOCK = 256
 # Relative to the largest diagonal element: what lets a singular matrix have a factor; pivots of dependent rows then.
 RIDGE = 1e-10
 DEPENDENT = 1e-8
+# Times that LAPACK reads a factor to estimate the norm of an inverse, about.
+SOLVES_OF_ESTIMATE = 10
 
 
 def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
@@ -115,6 +117,7 @@ def independent_rows(A: FloatArray, asking: Asking = NOBODY) -> NDArray[np.intp]
     largest = A.diagonal().max()
     ridged = np.array(A, order="F")
     ridged.flat[:: len(A) + 1] += RIDGE * largest
+    asking.ask(TOUCHED * A.size)
     factor, info = cholesky(ridged, 1, asking, overwrite=True)
     return np.flatnonzero(factor.diagonal() ** 2 > DEPENDENT * largest) if not info else np.arange(0)
 
@@ -122,10 +125,14 @@ def independent_rows(A: FloatArray, asking: Asking = NOBODY) -> NDArray[np.intp]
 def factor_and_inverse_norm(A: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, float]:
     """Lower factor of A, in Fortran order, and an estimate of the 1-norm of A^-1, inf if there is no factor."""
     norm = max(blas.dasum(A[:, k]) for k in range(len(A)))
-    factor, info = cholesky(np.array(A, order="F"), 1, asking, overwrite=True)
+    asking.ask(A.size)
+    copy = np.array(A, order="F")
+    asking.ask(TOUCHED * A.size)
+    factor, info = cholesky(copy, 1, asking, overwrite=True)
     if info:
         return factor, np.inf
     reciprocal, _ = lapack.dpocon(factor, norm, uplo="L")
+    asking.ask(SOLVES_OF_ESTIMATE * A.size)
     return factor, 1.0 / (reciprocal * norm) if reciprocal > 0 else np.inf
 
 

@@ -100,6 +100,35 @@ def test_a_training_that_takes_longer_than_the_path(no_paths, monkeypatch):
     assert binary.copy().iterations == binary.iterations
 
 
+def test_an_error_in_a_later_problem_takes_all_back(no_paths, monkeypatch):
+    """What is expected of the next training, too."""
+    monkeypatch.setattr(transaction, "most_iterations", lambda *_: 1)
+    X, y = blobs(4, 90, 3)
+    state = libsvmx.train(X[:60], y[:60], keep_state=True, C=2.0, gamma=0.4)
+    before = [(binary.iterations, bytes(binary.state.coefficients)) for binary in state.binaries.values()]
+    calls, train_near = [], transaction.train_near
+
+    def failing(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return train_near(*arguments)
+
+    monkeypatch.setattr(transaction, "train_near", failing)
+    with pytest.raises(KeyboardInterrupt):
+        state.add(X[60:], y[60:])
+    assert [(binary.iterations, bytes(binary.state.coefficients)) for binary in state.binaries.values()] == before
+
+
+def test_most_of_the_margin_leaves(no_paths):
+    """No member is taken out of the factor one by one where training will make another."""
+    X, y = blobs(2, 400)
+    twin = Twin(X[:300], y[:300], C=100.0, gamma=2.0)
+    twin.update(X[300:], y[300:], range(150))
+    assert twin.state.report.retrained == 1
+    twin.check()
+
+
 def test_a_stop_within_the_training(no_paths, monkeypatch):
     """The state is as it was."""
     X, y = load("heart_scale")
@@ -108,7 +137,7 @@ def test_a_stop_within_the_training(no_paths, monkeypatch):
 
     def noted(*arguments):
         called.append(1)
-        train_near(*arguments)
+        return train_near(*arguments)
 
     monkeypatch.setattr(transaction, "train_near", noted)
     with pytest.raises(StoppedEarly, match="the state is as it was before"):

@@ -21,8 +21,8 @@ SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 def fingerprint(state):
     """All that an error must leave as it was."""
     binaries = {
-        pair: (bytes(at.coefficients), bytes(at.K_beta), at.rho, at.margin_size, at.inexact, bytes(at.tags))
-        for pair, at in ((pair, binary.state) for pair, binary in state.binaries.items())
+        pair: (bytes(at.coefficients), bytes(at.K_beta), at.rho, at.margin_size, at.inexact, bytes(at.tags), iterations)
+        for pair, at, iterations in ((pair, binary.state, binary.iterations) for pair, binary in state.binaries.items())
     }
     model = state.model
     coefficients = bytes(model.coef), bytes(model.offsets), model.class_labels, bytes(model.vectors.values)

@@ -155,7 +155,7 @@ cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length
     s.beta[v] += sign * length
     add_margin_rows(s, &s.dbeta[0], s.active, &s.F[0])
     svmx_axpy(s.active, sign * length, s.row(<int32_t>(v // s.per_row)), &s.F[0])
-    s.drift += ULP * s.largest * length * (m + 1)
+    s.drift += ULP * s.largest * (length * (m + 1) + fabs(s.beta[v]))
     return 0
 
 
@@ -218,6 +218,7 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
     with one_blas_thread():
         factor, inverse_norm = factor_and_inverse_norm(matrix, motion.control)
         if not are_members(motion, inverse_norm, n_wanted):
+            del factor
             chosen = independent_rows(matrix, motion.control)
             if len(chosen) in (0, n_wanted):
                 return 0

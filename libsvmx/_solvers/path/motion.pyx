@@ -53,11 +53,6 @@ cdef class Motion:
         self.breakpoints = self.steps = self.exchanges = self.repairs = 0
         self.work, self.most_work = 0.0, INFINITY
 
-    @property
-    def expected_work(self):
-        """What the path would take in all, if it went on as it has begun; inf where nothing has moved."""
-        return self.work / self.eta if self.eta > 0 else INFINITY
-
     cdef int reset(self) except -1:
         """Nothing moves; scales of what there is."""
         cdef PathState s = self.state

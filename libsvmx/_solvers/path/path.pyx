@@ -90,13 +90,20 @@ cdef class Path:
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const int32_t[::1] leaving = gone
-        cdef Py_ssize_t k, v, h
+        cdef Py_ssize_t k, v, h, n_members = 0
         self.begin(control)
         motion.most_work = most_work
         for k in range(leaving.shape[0]):
             for h in range(s.per_row):
+                n_members += s.place[s.per_row * leaving[k] + h] >= 0
+        if <double>n_members * s.factor.size * s.factor.size > most_work:
+            self.leave(gone)
+            raise PathLong("many rows leave the margin")
+        for k in range(leaving.shape[0]):
+            for h in range(s.per_row):
                 v = s.per_row * leaving[k] + h
                 if s.place[v] >= 0:
+                    motion.tick(s.factor.size * s.factor.size)
                     remove_from_margin(s, v)
                 s.assign(v, LEAVING)
         self.set_joining(n_fresh)

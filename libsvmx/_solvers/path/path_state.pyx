@@ -320,9 +320,10 @@ cdef class PathState:
             return
         (n, self.rho, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists, lists, self.factor,
          member) = self.before
-        for each in reversed(self.swapped):
-            pairs = filled("i", each)
-            self.rows.swap(&pairs[0], len(each) // 2)
+        while self.swapped:  # a signal handler may raise within ``filled``: what is undone is not undone again
+            pairs = filled("i", self.swapped[len(self.swapped) - 1])
+            self.rows.swap(&pairs[0], pairs.shape[0] // 2)
+            self.swapped.pop()
         for mine, kept in zip(self.row_lists(), row_lists):
             mine[:n] = kept
         for mine, kept in zip(self.lists(), lists):
@@ -376,7 +377,7 @@ cdef class PathState:
         """Scratch and lists for so many more members."""
         cdef Py_ssize_t room = self.member.shape[0], wanted = self.factor.size + more + 1
         cdef void *grown
-        self.factor.reserve(self.factor.size + more)
+        self.factor.reserve(self.factor.size + more + (more > 1))
         if wanted > room:
             room = max(64, 2 * room, wanted)
             grown = realloc(self.margin_rows, room * sizeof(double *))

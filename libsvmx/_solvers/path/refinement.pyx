@@ -49,6 +49,7 @@ cdef int repair(Motion motion) except -1:
         if k < MOST_REPAIRS:
             refine_once(motion)
     else:
+        s.drift = HUGE_VAL
         refine(motion)
     return empty_margin_if_all_bound(motion)
 
@@ -138,7 +139,7 @@ cdef int recompute_F(Motion motion, bint everywhere) except -1:
     for p in range(s.n):
         if by_row[p] != 0.0:
             svmx_axpy(s.n, by_row[p], row_if_free(s, <int32_t>p), &s.F[0])
-            motion.tick(WORK_OF_ROW * s.n)
+            motion.tick(s.n)
     s.drift = 0.0
     return 0
 
@@ -149,6 +150,8 @@ cdef const double *row_if_free(PathState s, int32_t p) except NULL:
     for v in range(s.per_row * p, s.per_row * (p + 1)):
         if s.is_inside(v):
             return s.row(p)
+    if s.control is not None and s.rows.kept(p) == NULL:
+        s.control.asked(WORK_OF_ROW * s.n)
     return s.rows.glance(p)
 
 

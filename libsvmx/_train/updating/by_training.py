@@ -63,14 +63,14 @@ def most_iterations(state: PathState, work: float) -> int:
     return 1 + int(PATIENCE * work / (WORK_OF_VARIABLE * state.n))
 
 
-def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, control: Control, max_iter: int = 0) -> int:
+def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, control: Control, max_iter: int) -> int:
     """Bring a path to the optimum without its LEAVING rows. Returns the iterations of SMO.
 
     Parameters
     ----------
     kernel : Kernel             of the rows of the path, in their order
     total : float               the sum of beta
-    max_iter : int              of SMO; 0: as many as it takes
+    max_iter : int              of SMO
 
     Raises
     ------

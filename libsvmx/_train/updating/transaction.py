@@ -93,7 +93,7 @@ class Transaction:
         self.last_known = ids[-n_fresh] - 1 if n_fresh else ids[-1]
         self.kernel: Kernel | None = None
         self.touched: list[BinaryProblem] = []
-        self.marked: list[BinaryProblem] = []
+        self.marked: list[tuple[BinaryProblem, int]] = []  # and the iterations of its last training
 
     def control(self) -> Control:
         """What the next path asks."""
@@ -117,17 +117,18 @@ class Transaction:
 
     def mark(self, binary: BinaryProblem) -> None:
         """The binary problem will change."""
-        self.marked.append(binary)
+        self.marked.append((binary, binary.iterations))
         binary.state.mark()
 
     def rollback(self) -> None:
         """All binary problems as they were."""
-        for binary in self.marked:
+        for binary, iterations in self.marked:
             binary.state.rollback()
+            binary.iterations = iterations
 
     def commit(self) -> None:
         """No way back: rows that have left are gone. Cannot fail."""
-        for binary in self.marked:
+        for binary, _ in self.marked:
             binary.state.discard()
             binary.state.forget()
 
@@ -198,12 +199,14 @@ class Transaction:
             state.append(kernel, *joining, self.control())
 
         state.append(kernel, *joining, self.control())
-        work, max_iter = work_of_training(state, n_fresh + len(gone), binary.iterations), 0
+        work = work_of_training(state, n_fresh + len(gone), binary.iterations)
+        max_iter, lost = most_iterations(state, work), False
         try:
             return path.update(n_fresh, gone, total, self.control(), work)
         except PathLong:
-            max_iter = most_iterations(state, work)
+            pass
         except PathLost:
+            lost = True
             begin_again()
             path.leave(gone)
         binary.retrained = True
@@ -215,7 +218,7 @@ class Transaction:
                 return None
             except PathLost:
                 begin_again()
-        if max_iter:
+        if not lost:
             binary.iterations = MORE * max(binary.iterations, max_iter)
             try:
                 return path.update(n_fresh, gone, total, self.control())
