@@ -72,7 +72,7 @@ cdef class Path:
 
     def finish(self):
         """From where ``approach`` has left off to the optimum. Raises as ``start``."""
-        refine(self.motion)
+        refine(self.motion, True)
 
     def copy(self):
         """A path of its own, without the kernel rows that are kept."""
@@ -179,7 +179,7 @@ cdef class Path:
                 moved += fabs(change)
         s.drift += ULP * s.largest * moved
         s.total = total
-        refine(motion)
+        refine(motion, False)
 
     cdef int begin(self, Control control) except -1:
         """At rest at the optimum, from where a path can lead."""
@@ -277,7 +277,7 @@ cdef class Path:
         smo_in_double(s, max(eps, motion.tolerance()), control)
         recompute_F(motion, True)
         try:
-            refine(motion)
+            refine(motion, True)
         except PathLost:
             self.let_go()
             self.restore_sum_at(total)
@@ -325,7 +325,7 @@ cdef class Path:
         self.motion.begin(control)
         recompute_F(self.motion, True)
         found = self.state.kkt_gap()
-        refine(self.motion)
+        refine(self.motion, True)
         return found
 
 

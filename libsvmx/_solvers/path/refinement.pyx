@@ -49,13 +49,13 @@ cdef int repair(Motion motion) except -1:
         if k < MOST_REPAIRS:
             refine_once(motion)
     else:
-        s.drift = HUGE_VAL
-        refine(motion)
+        refine(motion, True)
     return empty_margin_if_all_bound(motion)
 
 
-cdef int refine(Motion motion) except -1:
-    """From beta near the optimum, with F of it, to the optimum.
+cdef int refine(Motion motion, bint anew) except -1:
+    """From beta near the optimum to the optimum. F is computed from nothing once the margin is known if ``anew``, or where
+    it may have drifted.
 
     Raises
     ------
@@ -65,6 +65,8 @@ cdef int refine(Motion motion) except -1:
     cdef int k
     cdef double gap, gap_before = HUGE_VAL
     s.inexact = False
+    if anew:
+        s.drift = HUGE_VAL
     for k in range(MOST_REFINEMENTS):
         motion.reset()
         if k == 0 or not is_optimal(motion):
