@@ -279,3 +279,26 @@ def blobs(seed, n, k=2, d=3):
     y = rng.permutation(np.arange(n) % k)
     X = rng.normal(size=(n, d)) + 1.5 * np.stack([np.cos(y), *[np.sin(y + j) for j in range(1, d)]], axis=1)
     return X, (2.0 * y - 1 if k == 2 else y + 1.0)
+
+
+def shaped(X, source, rng):
+    """The 120 rows of ``blobs`` with others among them that depend on them, as ``source`` says, or all alike."""
+    if source == "grid":
+        return X.round()
+    if source == "thrice":
+        return X[rng.integers(0, 40, 120)]
+    if source == "zeros":
+        return 0 * X
+    if source == "same":
+        return X * 0 + X[0]
+    return X
+
+
+def come_and_go(twin, X, y, sizes, rng):
+    """Updates of a twin, each checked: ``count`` of the 120 rows X, y join, that ``share`` of its own leaves."""
+    for count, share in sizes:
+        come = rng.integers(0, 120, count)
+        gone = rng.permutation(twin.ids)[: int(share * len(twin.ids)) if count else int(share * (len(twin.ids) - 1))]
+        twin.update(X[come], y[come], gone)
+        twin.check()
+    twin.check_against_fresh()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import Twin, blobs, load
+from support.exact import Twin, blobs, come_and_go, load, shaped
 from support.examples import examples
 
 import libsvmx
@@ -75,22 +75,10 @@ def test_classification(seed, k, n, source, kernel_type, C, weights, sizes):
     """Classes come, go and change their order as they like."""
     X, y = blobs(seed, 120, k)
     rng = np.random.default_rng(seed)
-    if source == "grid":
-        X = X.round()
-    elif source == "thrice":
-        X = X[rng.integers(0, 40, 120)]
-    elif source == "zeros":
-        X = 0 * X
-    elif source == "same":
-        X = X * 0 + X[0]
+    X = shaped(X, source, rng)
     twin = Twin(X[:n], y[:n], C=C, kernel_type=kernel_type, gamma=0.3, coef0=1.0, degree=2, weights=weights)
     twin.check()
-    for count, share in sizes:
-        come = rng.integers(0, 120, count)
-        gone = rng.permutation(twin.ids)[: int(share * len(twin.ids)) if count else int(share * (len(twin.ids) - 1))]
-        twin.update(X[come], y[come], gone)
-        twin.check()
-    twin.check_against_fresh()
+    come_and_go(twin, X, y, sizes, rng)
 
 
 @given(
@@ -110,21 +98,13 @@ def test_regression_and_one_class(seed, n, kind, p, nu, source, kernel_type, C, 
     X, _ = blobs(seed, 120)
     rng = np.random.default_rng(seed)
     z = (X[:, 0] + 0.3 * rng.normal(size=120)).round(1)
-    if source == "grid":
-        X = X.round()
-    elif source == "thrice":
-        X = X[rng.integers(0, 40, 120)]
-    elif source == "constant":
+    X = shaped(X, source, rng)
+    if source == "constant":
         z[:] = 2.5
     options = {"kernel_type": kernel_type, "gamma": 0.3, "coef0": 1.0, "degree": 2, "p": p, "nu": nu, "C": C}
     twin = Twin(X[:n], z[:n], svm_type=kind, **options)
     twin.check()
-    for count, share in sizes:
-        come = rng.integers(0, 120, count)
-        gone = rng.permutation(twin.ids)[: int(share * len(twin.ids)) if count else int(share * (len(twin.ids) - 1))]
-        twin.update(X[come], z[come], gone)
-        twin.check()
-    twin.check_against_fresh()
+    come_and_go(twin, X, z, sizes, rng)
 
 
 @pytest.mark.parametrize(
