@@ -61,6 +61,15 @@ def test_a_command_starts_with_few_modules(tmp_path, what):
     assert len(loaded) <= MOST[what]
 
 
+def test_an_update_of_few_rows_needs_no_lapack(tmp_path):
+    """It would take longer to load than the update; large margins are factored by it."""
+    (tmp_path / "rows").write_text(LINES)
+    code = "from libsvmx.cli import train, update; train.main(['-q', 'rows', 'model'])"
+    loaded = modules_after(f"{code}; update.main(['--add', 'rows', 'rows', 'model'])", tmp_path)
+    assert "libsvmx._solvers.path.margin" in loaded
+    assert not loaded.intersection(("scipy.linalg", "libsvmx._core.dense"))
+
+
 def test_the_package_alone_imports_nothing_else(tmp_path):
     loaded = modules_after("import libsvmx", tmp_path)
     assert {name for name in loaded if name.startswith("libsvmx")} == {"libsvmx"}

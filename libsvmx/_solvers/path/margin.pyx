@@ -15,10 +15,6 @@ from libsvmx._solvers.path.margin_factor cimport (
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
 
-import numpy as np
-
-from libsvmx._core.blas import one_blas_thread
-from libsvmx._core.dense import factor_and_inverse_norm, independent_rows
 from libsvmx._solvers.path.path_state import PathLost
 
 cdef double ULP = 2.0 ** -52
@@ -201,6 +197,11 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
     cdef Py_ssize_t k, q, v
     cdef const double *K
     cdef double[::1, :] values
+    # most paths have small margins, and these take as long to load as many of them
+    import numpy as np
+
+    from libsvmx._core.blas import one_blas_thread
+    from libsvmx._core.dense import factor_and_inverse_norm, independent_rows
     wanted_ = zeros("i", n_wanted)
     cdef int32_t[::1] wanted = wanted_
     matrix = np.empty((n_wanted, n_wanted), order="F")
