@@ -28,8 +28,8 @@ BLOCK = 256
 # Relative to the largest diagonal element: what lets a singular matrix have a factor; pivots of dependent rows then.
 RIDGE = 1e-10
 DEPENDENT = 1e-8
-# Times that LAPACK reads a factor to estimate the norm of an inverse, about.
-SOLVES_OF_ESTIMATE = 10
+# Columns of an inverse, and means of them, that are tried to estimate its norm.
+MOST_COLUMNS = 5
 
 
 def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
@@ -111,29 +111,61 @@ def cholesky(A: FloatArray, lower: int, asking: Asking = NOBODY, overwrite: bool
     return factor, 0
 
 
+def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Asking = NOBODY) -> FloatArray:
+    """A copy, in Fortran order, of the rows and columns ``rows`` of A, of all if None, some columns at a time."""
+    n = len(A) if rows is None else len(rows)
+    out = np.empty((n, n), order="F")
+    for begin, end in pieces(0, n, TOUCHED * FLOPS * n):
+        # along columns, where A lies in memory, too, if it is in Fortran order
+        out.T[begin:end] = A.T[begin:end] if rows is None else A.T[np.ix_(rows[begin:end], rows)]
+        asking.ask(TOUCHED * (end - begin) * n)
+    return out
+
+
 def independent_rows(A: FloatArray, asking: Asking = NOBODY) -> NDArray[np.intp]:
     """The rows of a positive semidefinite matrix that do not nearly depend on those before them: indices, ascending;
     none where the matrix turns out not to be one."""
     largest = A.diagonal().max()
-    ridged = np.array(A, order="F")
+    ridged = part(A, None, asking)
     ridged.flat[:: len(A) + 1] += RIDGE * largest
-    asking.ask(TOUCHED * A.size)
     factor, info = cholesky(ridged, 1, asking, overwrite=True)
     return np.flatnonzero(factor.diagonal() ** 2 > DEPENDENT * largest) if not info else np.arange(0)
 
 
 def factor_and_inverse_norm(A: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, float]:
-    """Lower factor of A, in Fortran order, and an estimate of the 1-norm of A^-1, inf if there is no factor."""
-    norm = max(blas.dasum(A[:, k]) for k in range(len(A)))
-    asking.ask(A.size)
-    copy = np.array(A, order="F")
-    asking.ask(TOUCHED * A.size)
-    factor, info = cholesky(copy, 1, asking, overwrite=True)
-    if info:
-        return factor, np.inf
-    reciprocal, _ = lapack.dpocon(factor, norm, uplo="L")
-    asking.ask(SOLVES_OF_ESTIMATE * A.size)
-    return factor, 1.0 / (reciprocal * norm) if reciprocal > 0 else np.inf
+    """Lower factor of A, which becomes it if in Fortran order, and an estimate of the 1-norm of A^-1, which is not
+    above it, or inf if there is no factor."""
+    factor, info = cholesky(A, 1, asking, overwrite=True)
+    return factor, np.inf if info else inverse_norm(factor, asking)
+
+
+def inverse_norm(factor: FloatArray, asking: Asking = NOBODY) -> float:
+    """An estimate from below of the 1-norm of A^-1 by A's lower factor: |A^-1 x| at some x with |x| = 1.
+
+    Hager's way from one x to a better one, and Higham's guard against bad luck: N. J. Higham, FORTRAN codes for
+    estimating the one-norm of a real or complex matrix, ACM TOMS 14(4), 1988, algorithm 4.1. LAPACK's own, dpocon,
+    asks nobody.
+    """
+    n = len(factor)
+    x, signs, found = np.full(n, 1.0 / n), np.zeros(n), 0.0
+    for _ in range(MOST_COLUMNS):
+        solved = solve_cholesky(factor, x, 1, asking)
+        norm, before = blas.dasum(solved), signs
+        if norm <= found:
+            break
+        found, signs = norm, np.copysign(1.0, solved)
+        if np.array_equal(signs, before):
+            break
+        slope = solve_cholesky(factor, signs, 1, asking)
+        steepest = np.argmax(np.abs(slope))
+        if not np.abs(slope[steepest]) > slope @ x:
+            break
+        x = np.zeros(n)
+        x[steepest] = 1.0
+    alternating = np.linspace(1.0, 2.0, n)
+    alternating[1::2] *= -1.0
+    guess = 2.0 * blas.dasum(solve_cholesky(factor, alternating, 1, asking)) / (3 * n)
+    return max(found, guess) if np.isfinite(found + guess) else np.inf
 
 
 def solve_cholesky(factor: FloatArray, right: FloatArray, lower: int, asking: Asking = NOBODY) -> FloatArray:

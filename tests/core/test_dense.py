@@ -105,6 +105,69 @@ def test_inverse_transposed(n):
     assert not np.tril(found, -1).any()
 
 
+# ---- factors of what may be singular ---
+
+
+def one_norm_of_inverse(A):
+    return np.abs(np.linalg.inv(A)).sum(axis=0).max()
+
+
+@pytest.mark.usefixtures("small")
+def test_part():
+    A, rows = positive(60), np.array([0, 3, 4, 17, 59])
+    for found, expected in ((dense.part(A), A), (dense.part(A, rows), A[rows][:, rows])):
+        np.testing.assert_array_equal(found, expected)
+        assert found.flags.f_contiguous and not np.shares_memory(found, A)
+
+
+@pytest.mark.parametrize("n", [1, 2, 17, 90])
+@pytest.mark.usefixtures("small")
+def test_factor_and_inverse_norm(n):
+    """Not above, and seldom far below: never below a third, here."""
+    for A in (positive(n), positive(n, 1) + np.eye(n), np.diag(np.logspace(-8, 3, n)), np.eye(n)):
+        given = np.array(A, order="F")
+        factor, norm = dense.factor_and_inverse_norm(given)
+        L, exact = np.tril(factor), one_norm_of_inverse(A)
+        np.testing.assert_allclose(L @ L.T, A, atol=1e-13 * n * A.max())
+        assert np.shares_memory(factor, given)
+        assert exact / 3 <= norm <= exact * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("n, seed", [*((12, seed) for seed in range(20)), (4, 1522), (4, 1023)])
+def test_inverse_norm_is_that_of_lapack(n, seed):
+    """The last two would be too low but for the alternating vector."""
+    factor, _ = dense.cholesky(positive(n, seed), 1)
+    reciprocal, _ = lapack.dpocon(factor, 1.0, uplo="L")
+    assert dense.inverse_norm(factor) == pytest.approx(1 / reciprocal)
+
+
+@pytest.mark.parametrize("A", [-np.eye(3), np.ones((3, 3)) - 1e-9 * np.eye(3), np.diag([1.0, np.nan, 1.0])])
+def test_no_factor_no_norm(A):
+    assert dense.factor_and_inverse_norm(np.asfortranarray(A))[1] == np.inf
+
+
+def test_an_inverse_beyond_double_precision():
+    assert dense.factor_and_inverse_norm(np.diag([1.0, 5e-324]))[1] == np.inf
+
+
+@pytest.mark.usefixtures("small")
+def test_independent_rows():
+    """Of a matrix of rank 20, the first row of each direction; of a regular one, all."""
+    X = normal(20, 25)
+    weights = np.zeros((50, 20))
+    first = np.array([0, 1, 2, 5, 6, *range(30, 45)])
+    weights[first] = np.eye(20)
+    for k in np.setdiff1d(np.arange(50), first):
+        known = np.flatnonzero(first < k)
+        weights[k, known] = normal(len(known), seed=k)
+    A = weights @ X @ X.T @ weights.T
+    before = A.copy()
+    np.testing.assert_array_equal(dense.independent_rows(A), first)
+    np.testing.assert_array_equal(A, before)
+    np.testing.assert_array_equal(dense.independent_rows(positive(50)), np.arange(50))
+    np.testing.assert_array_equal(dense.independent_rows(np.eye(50) - 0.1), [])
+
+
 # ---- eigenvalues --------------------------------------------------------------------------------
 
 
@@ -168,6 +231,12 @@ def test_halves():
 WORK = {
     "product": (lambda asked: dense.product(normal(900, 900), normal(900, 900), asked), 2 * 900**3),
     "cholesky": (lambda asked: dense.cholesky(positive(1500), 1, asked), 1500**3 / 3),
+    "factor and norm": (
+        lambda asked: dense.factor_and_inverse_norm(np.asfortranarray(positive(1500)), asked),
+        1500**3 / 3 + 4 * 1500**2,
+    ),
+    "independent rows": (lambda asked: dense.independent_rows(positive(1500), asked), 1500**3 / 3),
+    "part": (lambda asked: dense.part(normal(2500, 2500), np.arange(0, 2500, 2), asked), TOUCHED * FLOPS * 1250**2),
     "inverse": (
         lambda asked: dense.inverse_transposed(np.tril(normal(900, 900)) + 99 * np.eye(900), asked),
         900**3 / 3,
@@ -189,7 +258,7 @@ def test_stopped_at_any_question(name):
     work, _ = WORK[name]
     asked = Asked()
     work(asked)
-    for stop_at in {1, 2, len(asked.told) // 2, len(asked.told)}:
+    for stop_at in {1, min(2, len(asked.told)), (len(asked.told) + 1) // 2, len(asked.told)}:
         stopped = Asked(stop_at)
         with pytest.raises(Stopped):
             work(stopped)

@@ -24,7 +24,7 @@ cdef double SINGULAR = 8.0
 cdef double FAINT = 1e-8
 # Members from which on they are factored at once.
 cdef Py_ssize_t MANY_MEMBERS = 200
-# LAPACK estimates |K'^-1|, hardly ever more than 10 times too low (Higham 2002, section 15.3).
+# |K'^-1| is estimated, hardly ever more than 10 times too low (Higham 2002, section 15.3).
 cdef double SURELY = 100.0
 
 
@@ -201,7 +201,7 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
     import numpy as np
 
     from libsvmx._core.blas import one_blas_thread
-    from libsvmx._core.dense import factor_and_inverse_norm, independent_rows
+    from libsvmx._core.dense import factor_and_inverse_norm, independent_rows, part
     wanted_ = zeros("i", n_wanted)
     cdef int32_t[::1] wanted = wanted_
     matrix = np.empty((n_wanted, n_wanted), order="F")
@@ -217,16 +217,18 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
             values[q, k] = K[wanted[q] // s.per_row] + s.shift
         motion.tick(n_wanted)
     with one_blas_thread():
-        factor, inverse_norm = factor_and_inverse_norm(matrix, motion.control)
+        factor, inverse_norm = factor_and_inverse_norm(part(matrix, None, motion.control), motion.control)
         if not are_members(motion, inverse_norm, n_wanted):
             del factor
             chosen = independent_rows(matrix, motion.control)
             if len(chosen) in (0, n_wanted):
                 return 0
-            factor, inverse_norm = factor_and_inverse_norm(matrix[np.ix_(chosen, chosen)], motion.control)
+            factor, inverse_norm = factor_and_inverse_norm(part(matrix, chosen, motion.control), motion.control)
             if not are_members(motion, inverse_norm, len(chosen)):
                 return 0
             wanted = np.asarray(wanted_)[chosen]
+    del matrix
+    values = None  # so that two are the most there are at a time
     s.make_room_in_margin(wanted.shape[0])
     s.factor.load(factor)
     for k in range(wanted.shape[0]):
