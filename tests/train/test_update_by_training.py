@@ -4,21 +4,28 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.exact import Twin, blobs, load
+from support.exact import PathTwin, Twin, blobs, come_and_go, load, shaped
 from support.examples import examples
 
 import libsvmx
 from libsvmx import KernelType, StoppedEarly, SvmType
+from libsvmx._core import dense
+from libsvmx._core.buffers import filled
+from libsvmx._solvers.path.path import PathLong, PathLost
 from libsvmx._train.updating import transaction
 
 LINEAR, POLY, RBF = KernelType.LINEAR, KernelType.POLY, KernelType.RBF
 SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
 
 
+def without_paths(patch):
+    """Every path that has a breakpoint is too long."""
+    patch.setattr(transaction, "work_of_training", lambda *_: 0.0)
+
+
 @pytest.fixture
 def no_paths(monkeypatch):
-    """Every path that has a breakpoint is too long."""
-    monkeypatch.setattr(transaction, "work_of_training", lambda *_: 0.0)
+    without_paths(monkeypatch)
 
 
 CASES = {
@@ -59,30 +66,14 @@ def test_rows_come_and_go(no_paths, name):
     sizes=st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), min_size=1, max_size=4),
 )
 @examples(60)
-def test_any_rows(no_paths_at_all, seed, k, source, kernel_type, C, sizes):
+def test_any_rows(seed, k, source, kernel_type, C, sizes):
     X, y = blobs(seed, 120, k)
     rng = np.random.default_rng(seed)
-    if source == "grid":
-        X = X.round()
-    elif source == "thrice":
-        X = X[rng.integers(0, 40, 120)]
-    elif source == "same":
-        X = X * 0 + X[0]
+    X = shaped(X, source, rng)
     twin = Twin(X[:40], y[:40], C=C, kernel_type=kernel_type, gamma=0.3, coef0=1.0, degree=2)
-    for count, share in sizes:
-        come = rng.integers(0, 120, count)
-        gone = rng.permutation(twin.ids)[: int(share * len(twin.ids)) if count else int(share * (len(twin.ids) - 1))]
-        twin.update(X[come], y[come], gone)
-        twin.check()
-    twin.check_against_fresh()
-
-
-@pytest.fixture(scope="module")
-def no_paths_at_all():
-    """As ``no_paths``, for all the examples of a test."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(transaction, "work_of_training", lambda *_: 0.0)
-        yield
+    with pytest.MonkeyPatch.context() as patch:  # a fixture would be one for all the examples
+        without_paths(patch)
+        come_and_go(twin, X, y, sizes, rng)
 
 
 def test_a_training_that_takes_longer_than_the_path(no_paths, monkeypatch):
@@ -120,11 +111,31 @@ def test_an_error_in_a_later_problem_takes_all_back(no_paths, monkeypatch):
     assert [(binary.iterations, bytes(binary.state.coefficients)) for binary in state.binaries.values()] == before
 
 
+class Noting:
+    """A Path, and why its updates were given up."""
+
+    def __init__(self, path):
+        self.path, self.given_up = path, []
+
+    def update(self, *arguments):
+        try:
+            self.path.update(*arguments)
+        except (PathLong, PathLost) as error:
+            self.given_up.append(str(error))
+            raise
+
+    def __getattr__(self, name):
+        return getattr(self.path, name)
+
+
 def test_most_of_the_margin_leaves(no_paths):
     """No member is taken out of the factor one by one where training will make another."""
     X, y = blobs(2, 400)
     twin = Twin(X[:300], y[:300], C=100.0, gamma=2.0)
+    (binary,) = twin.state.binaries.values()
+    binary.path = Noting(binary.path)
     twin.update(X[300:], y[300:], range(150))
+    assert binary.path.given_up == ["many rows leave the margin"]
     assert twin.state.report.retrained == 1
     twin.check()
 
@@ -158,16 +169,44 @@ class Stopping(libsvmx.Observer):
         return self.asked()
 
 
-@pytest.mark.parametrize("twice", [False, True], ids=["once", "some twice"])
-def test_a_large_margin_is_factored_at_once(twice):
-    """Dependent rows are left to exchanges, the others join the margin in one."""
+@pytest.fixture
+def factored(monkeypatch):
+    """The sizes of the margins that are factored at once."""
+    sizes, factor = [], dense.factor_and_inverse_norm
+
+    def noted(matrix, asking):
+        sizes.append(len(matrix))
+        return factor(matrix, asking)
+
+    monkeypatch.setattr(dense, "factor_and_inverse_norm", noted)
+    return sizes
+
+
+def test_a_large_margin_is_factored_at_once(factored):
     X, y = blobs(2, 420)
-    X = 10 * X
-    if twice:
-        X[300:], y[300:] = X[:120], y[:120]
-    twin = Twin(X[:400], y[:400], C=100.0, gamma=2.0)
+    twin = Twin(10 * X[:400], y[:400], C=100.0, gamma=2.0)
     twin.check()
     (binary,) = twin.state.binaries.values()
-    assert binary.state.margin_size >= 250
-    twin.update(X[400:], y[400:], range(5))
+    assert factored == [binary.state.margin_size]
+    assert factored[0] >= 250
+    twin.update(10 * X[400:], y[400:], range(5))
+    twin.check()
+
+
+def test_of_a_large_margin_dependent_rows_are_exchanged(factored):
+    """The others join in one. An optimum without a bound, K beta + b = y, with a third of the rows in two halves."""
+    X, y = blobs(2, 300)
+    twin = PathTwin(np.concatenate([10 * X, 10 * X[:100]]), libsvmx.Parameter(gamma=2.0))
+    K = np.block([[twin.K[:300, :300], np.ones((300, 1))], [np.ones((1, 300)), np.zeros((1, 1))]])
+    beta = np.linalg.solve(K, [*y, 0])[:300]
+    beta = np.concatenate([beta, beta[:100]])
+    beta[:100] /= 2
+    beta[300:] /= 2
+    y = np.concatenate([y, y[:100]])
+    assert (beta * y > 0).all()
+    twin.append(np.arange(400), y, np.minimum(0, 10 * y), np.maximum(0, 10 * y))
+    twin.path.start(filled("d", beta.tolist()), 0.0, twin.control())
+    assert factored[:2] == [400, 300]
+    assert twin.path.motion.exchanges >= 100
+    assert twin.path.state.margin_size == 300
     twin.check()
