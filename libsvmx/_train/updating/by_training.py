@@ -44,8 +44,6 @@ WORK_AT_LEAST = 1e7
 WORK_OF_VALUE = 30.0
 WORK_OF_PRODUCT = 0.1
 WORK_OF_VARIABLE = 0.25
-# It is given up where SMO alone takes so many times what is expected of all of it.
-PATIENCE = 1.0
 
 
 def work_of_training(state: PathState, n_changed: int, iterations: int) -> float:
@@ -59,8 +57,8 @@ def work_of_training(state: PathState, n_changed: int, iterations: int) -> float
 
 
 def most_iterations(state: PathState, work: float) -> int:
-    """How many iterations SMO may take where the training is expected to be so much work."""
-    return 1 + int(PATIENCE * work / (WORK_OF_VARIABLE * state.n))
+    """How many iterations SMO may take where the training is expected to be so much work: no more than all of it."""
+    return 1 + int(work / (WORK_OF_VARIABLE * state.n))
 
 
 def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, control: Control, max_iter: int) -> int:
