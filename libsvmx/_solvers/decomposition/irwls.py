@@ -59,6 +59,8 @@ FALLBACK_STEPS = 100
 MOST_FALLBACKS = 3
 # Faces solved in a round.
 MOST_FACES = 30
+# Relative to the box: what is as near to a bound is on it, but for rounding.
+ON_BOUND = 1e-14
 # Of the search for a feasible point: each halves an interval.
 BISECTIONS = 80
 
@@ -209,6 +211,9 @@ def feasible(point: FloatArray, total: float, lower: FloatArray, upper: FloatArr
         else:
             high = middle
     nearest = np.clip(point - high, lower, upper)
+    # a hair inside of a bound, a variable would count as free, and no step could move it
+    for bound in (lower, upper):
+        nearest = np.where(np.abs(nearest - bound) <= ON_BOUND * (upper - lower), bound, nearest)
     inside = (nearest > lower) & (nearest < upper)
     if inside.any():  # what rounding leaves
         nearest[inside] += (total - nearest.sum()) / inside.sum()
