@@ -9,6 +9,7 @@ import numpy as np
 from libsvmx._core.arrays import ramp
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train import prediction
+from libsvmx._train.checks import check_problem
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.training import train_problem
@@ -16,7 +17,7 @@ from libsvmx._train.updating.state import train_state
 from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, tests_of, threads_of
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
-from libsvmx.exceptions import DataError
+from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io import modelfile, svmlight
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def train(
     param: Parameter | None = None,
     *,
     sample_weight: Any = None,
+    start: Any = None,
     keep_state: Literal[False] = False,
     random_state: int | None = None,
     observer: Observer | None = None,
@@ -43,6 +45,7 @@ def train(
     param: Parameter | None = None,
     *,
     sample_weight: Any = None,
+    start: Any = None,
     keep_state: Literal[True],
     random_state: int | None = None,
     observer: Observer | None = None,
@@ -54,6 +57,7 @@ def train(
     param: Parameter | None = None,
     *,
     sample_weight: Any = None,
+    start: Any = None,
     keep_state: bool = False,
     random_state: int | None = None,
     observer: Observer | None = None,
@@ -68,11 +72,15 @@ def train(
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; kernels and
         formulations may be names (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn; with
-        ``solver="chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits; ``"crsvm"`` is C-SVC
-        on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with ``low_rank="cholesky", rank=300``
+        ``solver="auto"``, ``"chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits;
+        ``"crsvm"`` is C-SVC on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with
+        ``low_rank="cholesky", rank=300``
     sample_weight : array of float, shape (n,)      weights of the rows, finite and >= 0; None: 1 each. A row of weight
         w has w times the bound, C w: weight 2 is the row twice, weight 0 the row left out. In the nu formulations and
         one-class the sum of the weights stands for the number of rows. Weights that are all 1 change no bit
+    start : Model, or array of float, shape (n,)        where the solver starts: a model of these rows, of another C or
+        gamma say, or the coefficients beta = y alpha of the rows, feasible or not; of k > 2 classes, shape (k - 1, n),
+        as ``Model.sv_coef`` of all rows. The optimum is the same to ``eps``, the bits are not LIBSVM's
     keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
     random_state : int                   of what is drawn: the folds behind probability estimates, by default LIBSVM's,
@@ -94,10 +102,17 @@ def train(
     param = parameter_of(param, options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight, borrow=not keep_state)
     rand = rand_of(random_state)
+    if start is not None and keep_state:
+        raise ParameterError("a state starts from nothing: start= and keep_state= do not go together")
     with early_stops_warned(observer) as told:
         if keep_state:
             return train_state(problem, param, told, State)
-        return train_problem(problem, param, rand, told)
+        if start is None:
+            return train_problem(problem, param, rand, told)
+        from libsvmx.api.start import warm_start_of
+
+        check_problem(problem, param)
+        return train_problem(problem, param, rand, told, warm_start_of(start, problem, param))
 
 
 def predict_probability(model: Model, X: Any, *, threads: int = 0) -> tuple[FloatArray, FloatArray]:

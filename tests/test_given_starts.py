@@ -1,0 +1,124 @@
+"""train(start=…): where the solver starts, from a model or from coefficients, and what cannot be a start."""
+
+import numpy as np
+import pytest
+from support.data import load
+
+import libsvmx
+from libsvmx import DataError, ParameterError
+
+HEART, LABELS = load("heart_scale", 200)
+IRIS, SPECIES = load("iris.scale", 150)
+LABELS, SPECIES = np.array(LABELS), np.array(SPECIES)
+TARGETS = np.asarray(HEART.toarray())[:, 0] + LABELS
+TIGHT = {"gamma": 0.1, "eps": 1e-8}
+KINDS = [
+    ("C_SVC", HEART, LABELS, {"C": 5.0}),
+    ("C_SVC", IRIS, SPECIES, {"C": 5.0}),
+    ("NU_SVC", HEART, LABELS, {"nu": 0.4}),
+    ("NU_SVC", IRIS, SPECIES, {"nu": 0.3}),
+    ("ONE_CLASS", HEART, LABELS, {"nu": 0.3}),
+    ("EPSILON_SVR", HEART, TARGETS, {"C": 5.0}),
+    ("NU_SVR", HEART, TARGETS, {"C": 5.0, "nu": 0.3}),
+]
+
+
+def trained(X, y, **options):
+    """A model, and the iterations of all its solves."""
+    model = libsvmx.train(X, y, **options)
+    return model, sum(report.iterations for report in model.reports)
+
+
+def by_row(model, n):
+    table = np.zeros((model.nr_class - 1, n))
+    table[:, np.asarray(model.row_numbers) - 1] = model.sv_coef
+    return table
+
+
+@pytest.mark.parametrize(("kind", "X", "y", "options"), KINDS)
+@pytest.mark.parametrize("form", ["model", "coefficients", "file"])
+@pytest.mark.parametrize("change", [{}, {"gamma": 0.15}, {"C": 2.0}, {"C": 9.0}])
+def test_the_optimum_is_that_of_a_training_from_nothing(kind, X, y, options, form, change, tmp_path):
+    options = {"svm_type": kind, **options, **TIGHT}
+    start, _ = trained(X, y, **options)
+    if form == "coefficients":
+        start = by_row(start, len(y))
+    elif form == "file":
+        libsvmx.save_model(str(tmp_path / "model"), start)
+        start = libsvmx.load_model(str(tmp_path / "model"))
+    options.update({name: value for name, value in change.items() if name in options})
+    expected, cold = trained(X, y, **options)
+    found, warm = trained(X, y, start=start, **options)
+    for one, other in zip(found.reports, expected.reports, strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=1e-7, abs=1e-9)
+    np.testing.assert_allclose(values(found, X), values(expected, X), atol=1e-5)
+    if not change:
+        assert warm < 0.2 * cold + 20
+
+
+def values(model, X):
+    return libsvmx.decision_values(model, X)
+
+
+def test_rows_and_classes_that_do_not_count_are_left_out():
+    weight = np.ones(150)
+    weight[::7] = 0.0
+    options = {**TIGHT, "weights": ((1, 0.0),), "sample_weight": weight}
+    model, cold = trained(IRIS, SPECIES, **options)
+    for start in (model, by_row(model, 150)):
+        found, warm = trained(IRIS, SPECIES, start=start, **options)
+        assert warm < 0.2 * cold + 20
+        np.testing.assert_allclose(values(found, IRIS), values(model, IRIS), atol=1e-5)
+
+
+def test_classes_in_another_order(tmp_path):
+    model, cold = trained(IRIS, SPECIES, **TIGHT)
+    libsvmx.save_model(str(tmp_path / "model"), model)
+    backwards = np.arange(149, -1, -1)
+    rows, labels = IRIS.toarray()[backwards], SPECIES[backwards]
+    found, warm = trained(rows, labels, start=libsvmx.load_model(str(tmp_path / "model")), **TIGHT)
+    assert found.labels.tolist() == model.labels.tolist()[::-1]
+    assert warm < 0.2 * cold + 20
+    np.testing.assert_allclose(values(found, rows), -values(model, rows)[:, ::-1], atol=1e-5)
+
+
+def test_coefficients_that_are_not_feasible_are_made_so():
+    start = np.where(LABELS > 0, 100.0, -0.01)
+    expected, _ = trained(HEART, LABELS, **TIGHT)
+    found, _ = trained(HEART, LABELS, start=start, **TIGHT)
+    assert found.reports[0].objective == pytest.approx(expected.reports[0].objective, rel=1e-7)
+
+
+def test_a_start_that_is_a_list_and_is_left_alone():
+    start = [0.0] * 200
+    trained(HEART, LABELS, start=start)
+    assert start == [0.0] * 200
+
+
+MODEL = libsvmx.train(HEART, LABELS)
+OTHER = libsvmx.train(IRIS, SPECIES)
+WRONG = [
+    (np.zeros(199), {}, DataError, r"start must have shape \(1, 200\), but its shape is \(199,\)"),
+    (np.zeros((2, 200)), {}, DataError, r"start must have shape \(1, 200\)"),
+    (np.full(200, np.nan), {}, DataError, "row 0: its coefficient in start is not finite"),
+    (np.where(np.arange(200) == 7, -LABELS, 0.0), {}, DataError, "row 7: its coefficient in start is .*, but must be"),
+    (-np.ones(200), {"svm_type": "ONE_CLASS"}, DataError, "row 0: its coefficient in start is -1, but must be >= 0"),
+    ("nothing", {}, DataError, "start"),
+    (OTHER, {}, DataError, "is a class of"),
+    (MODEL, {"svm_type": "EPSILON_SVR"}, DataError, "start is a model of C_SVC, but EPSILON_SVR is trained"),
+    (MODEL, {"solver": "crsvm", "kernel_type": "linear"}, ParameterError, "crsvm cannot start from what is known"),
+    (MODEL, {"keep_state": True}, ParameterError, "start= and keep_state= do not go together"),
+]
+
+
+@pytest.mark.parametrize(("start", "options", "error", "words"), WRONG)
+def test_what_cannot_be_a_start(start, options, error, words):
+    with pytest.raises(error, match=words):
+        libsvmx.train(HEART, LABELS, start=start, **options)
+
+
+def test_a_model_of_more_rows_or_of_other_labels():
+    with pytest.raises(DataError, match="but there are 100 rows"):
+        libsvmx.train(HEART.toarray()[:100], LABELS[:100], start=MODEL)
+    with pytest.raises(DataError, match="row 2: it is of class 1 in the model of start"):
+        libsvmx.train(HEART, -LABELS, start=MODEL)
