@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._solvers.auto import Auto
     from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._solvers.interior_point.settings import CRSVM
@@ -71,6 +72,7 @@ __all__ = [
     "IRWLS",
     "SEEDERS",
     "SMO",
+    "Auto",
     "Chunked",
     "ConvergenceWarning",
     "CrossValidation",
@@ -108,6 +110,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "Auto": "_solvers.auto",
     "CRSVM": "_solvers.interior_point.settings",
     "Chunked": "_solvers.decomposition.settings",
     "ConvergenceWarning": "exceptions",

@@ -25,6 +25,7 @@ LAYERS = {
         "_solvers/path",
         "_solvers/decomposition",
         "_solvers/interior_point",
+        "_solvers/auto",
         "_solvers/seeding",
         "_train",
         "_train/validation",

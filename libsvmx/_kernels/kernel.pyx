@@ -88,6 +88,11 @@ cdef class Kernel:
         else:
             self.take(whole, members)
 
+    @property
+    def row_numbers(self):
+        """The rows of ``matrix`` that it is over: buffer of int32, shape (n,)."""
+        return self.rows
+
     cdef int measure(self) except -1:
         """Squares and the diagonal, and whether rows are kept as bits."""
         cdef Py_ssize_t i

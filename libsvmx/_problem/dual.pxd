@@ -25,3 +25,4 @@ cdef class DualSolution:
     cdef readonly int64_t subproblems
     cdef readonly int64_t fallbacks
     cdef readonly object status
+    cdef readonly str chosen

@@ -42,6 +42,7 @@ class DualSolution:
     subproblems: int
     fallbacks: int
     status: SolveStatus
+    chosen: str
     def __init__(
         self,
         *,
@@ -56,4 +57,5 @@ class DualSolution:
         subproblems: int = 0,
         fallbacks: int = 0,
         status: SolveStatus,
+        chosen: str = "",
     ) -> None: ...

@@ -70,11 +70,13 @@ cdef class DualSolution:
     iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
     subproblems, fallbacks : int      of decomposition: working sets solved, and those that IRWLS left to pair steps; else 0
     status : SolveStatus
+    chosen : str          by solver auto: the solvers that have worked on it, else ''
     """
 
     def __init__(self, *, beta, scores, double rho, double r=0.0, double objective, int64_t iterations,
-                 int64_t rows_computed=0, int64_t values_computed=0, int64_t subproblems=0, int64_t fallbacks=0, status):
+                 int64_t rows_computed=0, int64_t values_computed=0, int64_t subproblems=0, int64_t fallbacks=0, status,
+                 str chosen=""):
         self.beta, self.scores, self.rho, self.r, self.objective = beta, scores, rho, r, objective
-        self.iterations, self.status = iterations, status
+        self.iterations, self.status, self.chosen = iterations, status, chosen
         self.rows_computed, self.values_computed = rows_computed, values_computed
         self.subproblems, self.fallbacks = subproblems, fallbacks

@@ -6,11 +6,13 @@
     path/            exact optima that follow their data: rows join and leave, C changes
     seeding/         starts of a fold from the optimum of another
     control          tolerance, limits, and whom to tell of progress; every solver has one
-    solver           Solver: what it can do, and its settings, declared once; SMO, Chunked, IRWLS, CRSVM inherit it
+    solver           Solver: what it can do, and its settings, declared once; all solvers inherit it
+    auto             which of them goes on where SMO does not get on
     registry         all of them by name
 
-Arrows between chapters: decomposition ──> smo, path;  path ──> smo/double_smo ──> path/path_state. Each ends in a
-DualSolution (libsvmx/_problem), whose status is a SolveStatus. The papers stand in the first lines of each chapter.
+Arrows between chapters: auto ──> all solvers;  decomposition ──> smo, path;  path ──> smo/double_smo, which
+──> path/path_state. Each ends in a DualSolution (libsvmx/_problem), whose status is a SolveStatus. The papers stand in
+the first lines of each chapter.
 
 Open first: smo/smo.pyx. A solver of your own: a subclass of Solver beside its algorithm, and a line in registry.py.
 """

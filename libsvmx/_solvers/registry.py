@@ -15,6 +15,7 @@ SOLVERS = {
     "chunked": "libsvmx._solvers.decomposition.settings.Chunked",
     "irwls": "libsvmx._solvers.decomposition.settings.IRWLS",
     "crsvm": "libsvmx._solvers.interior_point.settings.CRSVM",
+    "auto": "libsvmx._solvers.auto.Auto",
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _thread import allocate_lock
+from math import inf
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.stopping import LetSignalsIn
@@ -140,8 +141,15 @@ class KernelProvider:
         n_bytes = 4.0 * len(problem) ** 2
         few = n_solves < FEW_SOLVES or len(problem) > ROWS_PER_SOLVE * n_solves
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
-        if param.kernel_type == KernelType.PRECOMPUTED or param.solver.name != "smo" or param.has_infinite_cost:
+        if param.kernel_type == KernelType.PRECOMPUTED or param.has_infinite_cost:
             return None
+        most = param.solver.queued_up_to
+        if not most:
+            return None
+        if most < inf:
+            largest = max((self.whole or self.make_whole()).diagonal, default=0.0)
+            if largest * (param.C if param.svm_type.has_cost else 1.0) > most:
+                return None
         kernel_values: KernelValues | None
         if few or n_bytes > MOST_GRAM_BYTES or (self.gram is None and n_bytes + slots > SHARED * self.budget_bytes):
             kernel_values = self.values_by_class(param, observer)

@@ -38,6 +38,7 @@ class Remark(StrEnum):
     COUPLING_LIMIT = "coupling limit"
     LINE_SEARCH = "line search"
     NEWTON_LIMIT = "newton limit"
+    SOLVER = "solver"
 
 
 class Limits:

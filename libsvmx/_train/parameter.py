@@ -44,9 +44,10 @@ class Parameter:
     max_iter : int                iteration limit of each solve, 0 for LIBSVM's
     time_limit : float            seconds for the whole call, all its solves and what is between them; 0 for none
     threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
-    solver : Solver               an SMO, Chunked, IRWLS or CRSVM with its settings, or the name of one with the usual
-                                  settings: 'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same optimum to
-                                  eps by working sets; 'crsvm', C-SVC on explicit features
+    solver : Solver               an SMO, Auto, Chunked, IRWLS or CRSVM with its settings, or the name of one with the
+                                  usual settings: 'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same
+                                  optimum to eps by working sets; 'crsvm', C-SVC on explicit features; 'auto', which
+                                  begins with smo and takes another where that does not get on
 
     Raises
     ------

@@ -58,8 +58,11 @@ def recover(
         gap=kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
         subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
+        chosen=solution.chosen,
         seconds=seconds,
     )
+    if report.chosen:
+        observer.remark(Remark.SOLVER, report.chosen)
     if report.status == SolveStatus.ITERATION_LIMIT and param.has_infinite_cost:
         fits = "fits all targets to -p" if param.svm_type.is_regression else "separates the classes"
         observer.remark(Remark.HARD_MARGIN, fits)

@@ -53,9 +53,10 @@ REMARKS = {
     Remark.COUPLING_LIMIT: "pairwise coupling met its iteration limit for {detail} rows",
 }
 
-# in LIBSVM these are part of the transcript
+# part of the transcript, in LIBSVM, too, but for what solver auto has chosen
 TRANSCRIPT_REMARKS = {
     Remark.LINE_SEARCH: "Line search fails in two-class probability estimates\n",
+    Remark.SOLVER: "\nsolver = {detail}",
     Remark.NEWTON_LIMIT: "Reaching maximal iterations in two-class probability estimates\n",
 }
 
@@ -130,7 +131,7 @@ class TrainingReport(Remarks):
         if kind == Remark.COUPLING_LIMIT:  # in LIBSVM, a line for each row
             self.write("Exceeds max_iter in multiclass_prob\n" * int(detail))
         elif kind in TRANSCRIPT_REMARKS:
-            self.write(TRANSCRIPT_REMARKS[kind])
+            self.write(TRANSCRIPT_REMARKS[kind].format(detail=detail))
         else:
             super().remark(kind, detail)
 

@@ -76,7 +76,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         "cache_size": [Interval(Real, 0, None, closed="neither")],
         "verbose": ["verbose"],
         "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "solver": [StrOptions({"smo", "chunked", "irwls"}), Solver],
+        "solver": [StrOptions({"smo", "auto", "chunked", "irwls"}), Solver],
         "n_jobs": [Integral, None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "warm_start": ["boolean"],

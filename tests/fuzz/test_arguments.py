@@ -24,7 +24,7 @@ CHOICES = {
     "shrinking": [0, 1],
     "probability": [0, 1],
     "threads": [0, 1, 2],
-    "solver": ["smo", "chunked", "irwls", "crsvm"],
+    "solver": ["smo", "chunked", "irwls", "crsvm", "auto"],
     "working_set": [0, 2, 3, 10, 10**6],
     "precision": ["auto", "float", "double"],
     "low_rank": ["", "cholesky", "rpcholesky", "nystrom", "eigen"],

@@ -18,6 +18,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._problem.dual import DualProblem, DualSolution
+from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
 from libsvmx._solvers.interior_point.settings import CRSVM
@@ -157,6 +158,7 @@ SOLVERS = {
     "chunked": Subject(partial(decomposition, Chunked(working_set=16))),
     "irwls": Subject(partial(decomposition, IRWLS(working_set=16))),
     "crsvm": Subject(interior_point, (SvmType.C_SVC,), double=True),
+    "auto": Subject(partial(decomposition, Auto())),
     "path": Subject(along_a_path, ONE_GROUP, counts=False, double=True),
 }
 EACH = pytest.mark.parametrize(

@@ -39,7 +39,7 @@ CHOICES = {  # option: values that it takes
     "-n": ("0.5", "0.1"),
     "-p": ("0", "0.1"),
     "-w1": ("2", "0.5", "0"),
-    "--solver": ("smo", "chunked", "irwls", "crsvm"),
+    "--solver": ("smo", "chunked", "irwls", "crsvm", "auto"),
     "--seeder": ("auto", "sir", "mir", "ato", "avg", "top", "near", "path", "none"),
     "--precision": ("auto", "float", "double"),
     "--reduction": ("adaptive", "fixed", "none"),

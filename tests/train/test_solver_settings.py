@@ -9,7 +9,7 @@ import pytest
 from support import data
 
 import libsvmx
-from libsvmx import CRSVM, IRWLS, SMO, Chunked, Parameter, ParameterError, SvmType
+from libsvmx import CRSVM, IRWLS, SMO, Auto, Chunked, Parameter, ParameterError, SvmType
 from libsvmx._solvers.registry import SOLVERS, names_of, solver_class, solver_classes
 from libsvmx._solvers.solver import REFUSALS, Solver
 from libsvmx._train.parameter import changed, flat_fields
@@ -34,10 +34,10 @@ def made(solver, known, value):
 
 
 def test_every_solver_is_there_by_its_name():
-    assert [solver.name for solver in solver_classes()] == list(SOLVERS) == ["smo", "chunked", "irwls", "crsvm"]
-    assert solver_classes() == [SMO, Chunked, IRWLS, CRSVM]
+    assert [solver.name for solver in solver_classes()] == list(SOLVERS) == ["smo", "chunked", "irwls", "crsvm", "auto"]
+    assert solver_classes() == [SMO, Chunked, IRWLS, CRSVM, Auto]
     assert all(issubclass(solver, Solver) and solver.summary and solver.formulations for solver in solver_classes())
-    assert names_of(solver_classes()) == "smo, chunked, irwls or crsvm"
+    assert names_of(solver_classes()) == "smo, chunked, irwls, crsvm or auto"
     assert names_of([SMO]) == "smo"
 
 
@@ -153,7 +153,7 @@ def test_a_name_stands_for_the_usual_settings():
 
 @pytest.mark.parametrize("name", ["simplex", "SMO", "", 1, None])
 def test_unknown_solvers(name):
-    with pytest.raises(ParameterError, match=r"^unknown solver .*: choose one of smo, chunked, irwls, crsvm$"):
+    with pytest.raises(ParameterError, match=r"^unknown solver .*: choose one of smo, chunked, irwls, crsvm, auto$"):
         Parameter(solver=name)
 
 
@@ -291,4 +291,4 @@ def test_usage_tells_all():
             assert f"\n  {known.option} " in train.USAGE or f"\n  {known.option}\n" in train.USAGE
             assert " ".join(known.help.split()) in " ".join(train.USAGE.split())
     assert max(map(len, train.USAGE.splitlines())) <= 120
-    assert "smo, chunked or irwls" in update.USAGE
+    assert "smo, chunked, irwls or auto" in update.USAGE

@@ -18,7 +18,7 @@ from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.modelfile import model_text
 
-SOLVERS = ("smo", "chunked", "irwls", "crsvm")
+SOLVERS = ("smo", "chunked", "irwls", "crsvm", "auto")
 NEAR = 1e-6  # of decision values, where eps is 1e-8
 SOLVED = [
     (kind, classes, solver)

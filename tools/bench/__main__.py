@@ -8,6 +8,7 @@ python -m tools.bench loo             leave-one-out beside LIBSVM
 python -m tools.bench grid            svmx-grid with and without seeding, beside LIBSVM
 python -m tools.bench updating        rows that join and leave a trained state, beside trainings from nothing
 python -m tools.bench chunked         working sets solved in cache, beside the exact solver and LIBSVM
+python -m tools.bench choosing        solver auto beside those that it chooses from
 python -m tools.bench interior        the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
 python -m tools.bench estimators      estimators and searches beside scikit-learn and scikit-learn-intelex
@@ -35,6 +36,7 @@ JOBS = (
     "grid",
     "updating",
     "chunked",
+    "choosing",
     "interior",
     "distributed",
     "estimators",

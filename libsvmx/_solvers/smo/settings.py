@@ -23,6 +23,7 @@ class SMO(Solver):
     name: ClassVar[str] = "smo"
     summary: ClassVar[str] = "LIBSVM's path and its model files"
     follows_libsvm: ClassVar[bool] = True
+    queued_up_to: ClassVar[float] = inf
     takes_infinite_cost: ClassVar[bool] = True
 
     def solve(

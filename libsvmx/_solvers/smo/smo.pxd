@@ -52,5 +52,6 @@ cdef class Smo(Positions):
     cdef int add_deferred(self, int64_t n_free) except -1 nogil
     cdef double calculate_rho(self, int g) noexcept nogil
     cdef void write(self, Optimum *found, double *beta, double *scores) noexcept nogil
+    cdef object ended(self, bint converged)
     cdef object unfinished(self)
     cdef object solution(self, status, int64_t subproblems=*, int64_t fallbacks=*)

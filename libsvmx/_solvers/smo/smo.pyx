@@ -112,6 +112,16 @@ cdef class Smo(Positions):
         cdef bint converged
         with nogil:
             converged = self.optimize()
+        return self.ended(converged)
+
+    def go_on(self, int64_t limit):
+        """After ``run`` has made ``control.max_iter`` steps: up to so many in all, with the kernel rows that it has."""
+        cdef bint converged
+        with nogil:
+            converged = self.iterate(limit)
+        return self.ended(converged)
+
+    cdef object ended(self, bint converged):
         return self.solution(SolveStatus.CONVERGED if converged else self.control.stopped or self.unfinished())
 
     cdef object unfinished(self):

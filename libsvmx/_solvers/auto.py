@@ -1,0 +1,180 @@
+"""Solver auto: LIBSVM's steps while they get on, and where they do not another solver.
+
+A step of SMO changes two variables and is cheap, so SMO is soonest wherever some dozens of steps for each variable
+will do. Large C on rows that lie close together takes thousands for each. That shows early: after some twenty the KKT
+gap is still half of what it was at the start, or larger; else it falls to the end. Working sets that are solved as a
+whole, by least squares, are many times sooner then; or by pair steps in cache, where too many variables are free for
+a factor. With a linear kernel of few features an interior point takes about as long whatever C is, so SMO has as many
+steps as would take that long.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from libsvmx._core.records import record
+from libsvmx._solvers.solver import Solver
+from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import KernelType, SolveStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import ClassVar
+
+    from libsvmx._kernels.kernel import Kernel
+    from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
+    from libsvmx._solvers.smo.smo import Smo
+
+    Attempt = Callable[[Control], DualSolution]
+
+# Steps of SMO for each variable after which its gap is looked at, and those after which another solver goes on; and in
+# all, since what the others need takes a while to load.
+GLIMPSE = 20
+PATIENCE = 200
+LEAST = 10_000
+# IRWLS factors matrices of the free variables, the others do not.
+MOST_FREE = 2048
+# Where crsvm is taken: so many features at most, and rows for each.
+MOST_FEATURES = 1000
+ROWS_FOR_FEATURE = 2
+# What an iteration of it takes for each row, in values read by a step of SMO, and how many there are about.
+ITERATIONS, OF_GRAM, OF_ENTRY, OF_ROW = 25, 0.25, 2.5, 75.0
+
+
+@record(frozen=True)
+class Auto(Solver):
+    """SMO, and where it does not get on IRWLS or Chunked from there, or CRSVM. It has no settings."""
+
+    name: ClassVar[str] = "auto"
+    summary: ClassVar[str] = "smo, and where it does not get on irwls, chunked or crsvm, whichever suits"
+    takes_infinite_cost: ClassVar[bool] = True
+    queued_up_to: ClassVar[float] = 100.0  # SMO gets on there
+
+    def solve(
+        self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
+    ) -> DualSolution:
+        from libsvmx._solvers.smo.settings import SMO
+
+        features = features_of(dual, kernel)
+        glimpse = max(LEAST, GLIMPSE * dual.size)
+        if features:
+            glimpse = max(LEAST, min(glimpse, steps_for_features(kernel, features)))
+        if 0 < control.max_iter <= glimpse or inf in dual.upper:
+            return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
+        early = control.part(control.eps, glimpse, control.tell)
+        smo = smo_of(dual, kernel, budget_bytes, early, threads)
+        solution = smo.run()
+        if solution.status == SolveStatus.ITERATION_LIMIT and not features and gets_on(dual, solution):
+            limit = max(LEAST, PATIENCE * dual.size)
+            solution = smo.go_on(min(limit, control.max_iter) if control.max_iter else limit)
+        early.read_out()
+        del smo  # and its kernel rows
+        solution = chosen(solution, SMO.name)
+        for name, attempt in attempts(dual, solution, features, kernel, budget_bytes, threads):
+            left = control.max_iter - solution.iterations if control.max_iter else inf
+            if left <= 0 or solution.status not in (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING):
+                break
+            part = control.part(control.eps, int(left) if left < inf else 0, control.tell)
+            found = attempt(part)
+            part.read_out()
+            solution = after(solution, found, name)
+        return solution
+
+
+def features_of(dual: DualProblem, kernel: Kernel) -> int:
+    """Features of the rows, where crsvm may solve the problem: C-SVC with a linear kernel of not too many. Else 0."""
+    if kernel.kind != KernelType.LINEAR or dual.groups > 1 or dual.size != kernel.n:
+        return 0
+    for linear, lower, upper in zip(dual.linear, dual.lower, dual.upper, strict=True):
+        if (linear, lower, upper > 0) != (1.0, 0.0, True) and (linear, lower < 0, upper) != (-1.0, True, 0.0):
+            return 0
+    from libsvmx._core.matrix import distinct_features
+
+    n = len(distinct_features(kernel.matrix))
+    return n if n <= min(MOST_FEATURES, kernel.n // ROWS_FOR_FEATURE) else 0
+
+
+def steps_for_features(kernel: Kernel, n_features: int) -> int:
+    """Steps of SMO that take about as long as crsvm, each of which goes over all rows."""
+    entries = kernel.matrix.nnz / kernel.matrix.n_rows
+    return int(ITERATIONS * (OF_GRAM * entries * n_features + OF_ENTRY * entries + OF_ROW))
+
+
+def smo_of(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int) -> Smo:
+    """SMO from the scores of ``dual``, or from nothing."""
+    if dual.scores is None:
+        from libsvmx._solvers.smo.smo import Smo
+
+        return Smo(dual, kernel, budget_bytes, control, threads)
+    from libsvmx._solvers.smo.warm import WarmSmo
+
+    return WarmSmo(dual, kernel, budget_bytes, control, threads)
+
+
+def gets_on(dual: DualProblem, solution: DualSolution) -> bool:
+    """Whether the gap has halved since beta was 0 and the scores the linear term. Of another start, that of the nu
+    formulations or a seed, the first gap is not known: it has patience."""
+    from libsvmx._problem.certificate import kkt_gap
+
+    if any(dual.beta):
+        return True
+    first = kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
+    return kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group) < 0.5 * first
+
+
+def attempts(
+    dual: DualProblem, solution: DualSolution, n_features: int, kernel: Kernel, budget_bytes: float, threads: int
+) -> Iterator[tuple[str, Attempt]]:
+    """What goes on where SMO has come to a limit, one after the other: the names of solvers, and what solves."""
+    from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
+
+    if n_features:
+        yield "crsvm", lambda control: by_features(dual, kernel, control, threads)
+    n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
+    other = IRWLS() if n_free <= MOST_FREE else Chunked()
+    start = dual.changed(beta=solution.beta, scores=solution.scores)
+    yield other.name, lambda control: other.solve(start, kernel, budget_bytes, control, threads)
+    if dual.scores is None:  # where rounding leads astray from the one start it may not from the other
+        yield other.name, lambda control: other.solve(dual, kernel, budget_bytes, control, threads)
+
+
+def by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: int) -> DualSolution:
+    """The solution by crsvm, with the features of the rows."""
+    from libsvmx._core.memory import load_blas, threads_that_fit
+    from libsvmx._core.stopping import LetSignalsIn
+
+    load_blas()
+    from libsvmx._kernels.featurerows import feature_rows
+    from libsvmx._solvers.interior_point.settings import CRSVM
+
+    rows = feature_rows(kernel.matrix, kernel.row_numbers, LetSignalsIn(control))
+    return CRSVM().solve_features(dual, rows, control, threads_that_fit(threads), lambda line: None)
+
+
+def chosen(solution: DualSolution, name: str) -> DualSolution:
+    """The solution with the name of its solver."""
+    return after(None, solution, name)
+
+
+def after(first: DualSolution | None, second: DualSolution, name: str) -> DualSolution:
+    """The second solution, or the first where that is better and neither has ended well, with the work of both."""
+    from libsvmx._problem.dual import DualSolution
+
+    best = second
+    if first and second.status != SolveStatus.CONVERGED and first.objective < second.objective:
+        best = first
+    return DualSolution(
+        beta=best.beta,
+        scores=best.scores,
+        rho=best.rho,
+        r=best.r,
+        objective=best.objective,
+        iterations=second.iterations + (first.iterations if first else 0),
+        rows_computed=second.rows_computed + (first.rows_computed if first else 0),
+        values_computed=max(second.values_computed, first.values_computed if first else 0),  # the kernel counts them
+        subproblems=second.subproblems + (first.subproblems if first else 0),
+        fallbacks=second.fallbacks + (first.fallbacks if first else 0),
+        status=second.status,
+        chosen=f"{first.chosen}, {name}" if first else name,
+    )

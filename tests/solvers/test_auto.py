@@ -1,0 +1,139 @@
+"""Solver auto: when SMO goes on, what takes over where it does not, and that each ends at the same optimum."""
+
+import numpy as np
+import pytest
+from support.data import load
+
+import libsvmx
+from libsvmx._solvers import auto
+from libsvmx._solvers.decomposition.settings import IRWLS
+from libsvmx.enums import SolveStatus
+
+HEART, LABELS = load("heart_scale")
+IRIS, SPECIES = load("iris.scale")
+KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
+
+
+@pytest.fixture
+def soon(monkeypatch):
+    """SMO has twenty steps in all, and then is said not to get on."""
+    monkeypatch.setattr(auto, "LEAST", 20)
+    monkeypatch.setattr(auto, "GLIMPSE", 0)
+    monkeypatch.setattr(auto, "PATIENCE", 0)
+
+
+def chosen(model):
+    return [report.chosen for report in model.reports]
+
+
+def same(model, other):
+    for one, two in zip(model.reports, other.reports, strict=True):
+        assert one.status == SolveStatus.CONVERGED
+        assert one.objective == pytest.approx(two.objective, rel=1e-6, abs=1e-9)
+    ours, theirs = (libsvmx.decision_values(found, HEART) for found in (model, other))
+    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+
+
+def test_smo_alone_where_it_gets_on():
+    model = libsvmx.train(HEART, LABELS, solver="auto", C=10)
+    smo = libsvmx.train(HEART, LABELS, C=10)
+    assert chosen(model) == ["smo"]
+    assert chosen(smo) == [""]
+    assert bytes(model.coef) == bytes(smo.coef)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("most_free", "name"), [(2048, "irwls"), (-1, "chunked")])
+def test_another_goes_on(kind, most_free, name, soon, monkeypatch):
+    monkeypatch.setattr(auto, "MOST_FREE", most_free)
+    options = {"svm_type": kind, "eps": 1e-7, "gamma": 0.1}
+    model = libsvmx.train(HEART, LABELS, solver="auto", **options)
+    assert chosen(model) == [f"smo, {name}"]
+    same(model, libsvmx.train(HEART, LABELS, **options))
+
+
+def test_a_gap_that_does_not_fall(monkeypatch):
+    """Only the glimpse says so here: there is patience for all of it."""
+    monkeypatch.setattr(auto, "LEAST", 0)
+    monkeypatch.setattr(auto, "GLIMPSE", 1)
+    options = {"C": 1e5, "gamma": 0.001, "eps": 1e-5}
+    hard = libsvmx.train(HEART, LABELS, solver="auto", **options)
+    assert chosen(hard) == ["smo, irwls"]
+    easy = libsvmx.train(HEART, LABELS, solver="auto", C=0.01)
+    assert chosen(easy) == ["smo"]
+
+
+def test_a_linear_kernel_by_features(soon):
+    options = {"kernel_type": "linear", "C": 1, "eps": 1e-6}
+    model = libsvmx.train(HEART, LABELS, solver="auto", **options)
+    assert chosen(model) == ["smo, crsvm"]
+    same(model, libsvmx.train(HEART, LABELS, **options))
+
+
+def test_no_features_where_there_are_too_many(soon):
+    wide = np.random.default_rng(0).normal(size=(60, 40))
+    y = np.where(wide[:, 0] > 0, 1.0, -1.0)
+    model = libsvmx.train(wide, y, solver="auto", kernel_type="linear", C=100)
+    assert chosen(model) == ["smo, irwls"]
+
+
+def test_from_nothing_where_rounding_stops_the_first(soon, monkeypatch):
+    """The second attempt begins where SMO began."""
+    starts = []
+
+    def solve(self, dual, kernel, budget_bytes, control, threads):
+        starts.append(dual.scores is None)
+        found = IRWLS.solve(IRWLS(), dual, kernel, budget_bytes, control, threads)
+        return auto.after(None, found, "irwls") if starts[-1] else stalled(found)
+
+    def stalled(found):
+        return type(found)(
+            beta=found.beta,
+            scores=found.scores,
+            rho=found.rho,
+            objective=found.objective,
+            iterations=found.iterations,
+            status=SolveStatus.ROUNDING,
+        )
+
+    monkeypatch.setattr("libsvmx._solvers.decomposition.settings.IRWLS", type("Stalling", (IRWLS,), {"solve": solve}))
+    model = libsvmx.train(HEART, LABELS, solver="auto", C=10)
+    assert starts == [False, True]
+    assert chosen(model) == ["smo, irwls, irwls"]
+    assert model.statuses == (SolveStatus.CONVERGED,)
+
+
+@pytest.mark.parametrize("limit", [1, 15, 25, 100])
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+def test_an_iteration_limit_holds_for_all_of_them(limit, soon, monkeypatch):
+    monkeypatch.setattr(auto, "MOST_FREE", -1)
+    model = libsvmx.train(HEART, LABELS, solver="auto", C=1e4, eps=1e-9, max_iter=limit)
+    assert model.statuses == (SolveStatus.ITERATION_LIMIT,)
+    assert model.reports[0].iterations == limit
+    assert chosen(model) == ["smo" if limit <= 20 else "smo, chunked"]
+
+
+def test_several_classes_in_a_queue_and_outside():
+    """Both with LIBSVM's steps; what is in a queue says nothing of its solver."""
+    one, two, three = (
+        libsvmx.train(IRIS, SPECIES, solver=solver, C=C) for solver, C in [("auto", 10), ("smo", 10), ("auto", 1000)]
+    )
+    assert chosen(one) == ["", "", ""]
+    assert bytes(one.coef) == bytes(two.coef)
+    assert chosen(three) == ["smo", "smo", "smo"]
+
+
+def test_folds_states_and_estimates():
+    rates = [
+        libsvmx.cross_validate(HEART, LABELS, 5, solver=solver, seeder=seeder).accuracy
+        for solver in ("auto", "smo")
+        for seeder in ("none", "sir")
+    ]
+    assert len(set(rates)) == 1
+    state = libsvmx.train(HEART, LABELS, solver="auto", keep_state=True)
+    state.remove([0])
+    assert state.report.gap < 1e-6
+    model = libsvmx.train(HEART, LABELS, solver="auto", probability=True)
+    assert model.has_probability
+    with pytest.warns(libsvmx.ConvergenceWarning):
+        assert libsvmx.train(HEART, LABELS, solver="auto", C=float("inf"), kernel_type="linear").n_sv
