@@ -160,7 +160,7 @@ def test_a_start_that_no_solve_has_found(interrupted, value):
             for f in folds
         ]
         path.write_bytes(start_bytes(run, key, wrong))
-        found, said = resumed(interrupted)
+        found, _ = resumed(interrupted)
         expected = rates(interrupted, "expected")
         assert [row[:2] for row in found] == [row[:2] for row in expected]
         assert [row for row in found if row[1] != gamma] == [row for row in expected if row[1] != gamma]
