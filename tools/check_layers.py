@@ -35,7 +35,7 @@ LAYERS = {
         "api dask cli compat commonutil grid sklearn svm svmutil __init__",
     ),
     "tools": (
-        "powers_of_five snapshot solver_options check_layers trainings_on_threads memory_of_fits",
+        "powers_of_five snapshot solver_options check_layers trainings_on_threads memory_of_fits oldest",
         "bench/__init__ bench/measure bench/cases bench/report bench/generated",
         "bench/machine bench/datasets bench/figures bench/turns",
         "bench/certificate bench/mapped bench/roofline bench/peers bench/protocol",

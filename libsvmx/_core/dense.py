@@ -192,7 +192,7 @@ def solve_cholesky(factor: FloatArray, right: FloatArray, lower: int, asking: As
 def inverse_transposed(lower: FloatArray, asking: Asking = NOBODY) -> FloatArray:
     """L^-T of a lower triangular matrix, shape (n, n)."""
     n = len(lower)
-    if n**3 <= WHOLE:
+    if 0 < n**3 <= WHOLE:  # SciPy before 1.14 has no inverse of no rows
         return np.asarray(solve_triangular(lower, np.eye(n), lower=True).T)
     found = np.zeros((n, n))
     for begin, end in pieces(0, n, n * n):

@@ -55,6 +55,8 @@ def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None)
     ``count``: the largest ones, by default all.
     """
     n = len(A)
+    if n == 0:  # to which SciPy before 1.14 says no
+        return np.zeros(0), np.zeros((0, 0))
     if n <= WHOLE:
         values, vectors = eigh((A + A.T) / 2, subset_by_index=None if count is None else (n - count, n - 1))
         asking.ask(n**3)

@@ -153,12 +153,17 @@ def _drop_unwritable_output() -> None:
 
 def complain(command: str, message: str) -> None:
     """An error on standard error."""
-    _say(f"{command}: error: {message}\n")
+    _say(f"{command}: error: {printable(message)}\n")
 
 
 def warn(message: str) -> None:
     """A remark on standard error."""
-    _say(f"warning: {message}\n")
+    _say(f"warning: {printable(message)}\n")
+
+
+def printable(message: str) -> str:
+    """Control characters by their codes: what a file says is not to steer a terminal."""
+    return "".join(c if " " <= c < "\x7f" or c > "\x9f" or c in "\n\t" else ascii(c)[1:-1] for c in message)
 
 
 def _say(text: str) -> None:

@@ -5,6 +5,7 @@ import os
 import pickle
 import random
 import shutil
+import struct
 from dataclasses import replace
 from hashlib import sha256
 
@@ -141,3 +142,25 @@ def test_kept_starts_are_removed_and_nothing_else(finished):
         patch.setattr(gridfile, "WORTH_KEEPING", 0.0)
         finished.accepts("svmx-grid", *SMALL, "-out", "results", HEART)
     assert [path.name for path in folder.iterdir()] == ["mine"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e308, 1e30])
+def test_a_start_that_no_solve_has_found(interrupted, value):
+    """Under a right checksum, which is no signature: its column's rates may be wrong, but the search ends with all."""
+    path = max((interrupted.path / "starts").iterdir(), key=lambda one: one.stat().st_mtime)
+    run = json.loads(path.read_bytes().split(b"\n")[1])["run"]
+    key, folds = read_start(path.read_bytes(), run)
+    gamma = str(float(key[1]))
+    for field in ("beta", "scores"):
+        wrong = [
+            {
+                pair: replace(warm, **{field: struct.pack("d", value) * (len(warm.beta) // 8)})
+                for pair, warm in f.items()
+            }
+            for f in folds
+        ]
+        path.write_bytes(start_bytes(run, key, wrong))
+        found, _ = resumed(interrupted)
+        expected = rates(interrupted, "expected")
+        assert [row[:2] for row in found] == [row[:2] for row in expected]
+        assert [row for row in found if row[1] != gamma] == [row for row in expected if row[1] != gamma]

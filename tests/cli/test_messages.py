@@ -251,3 +251,14 @@ def test_an_ignored_interrupt_says_nothing(folder):
     command = [sys.executable, "-c", f"{ignore}; os.execv(sys.executable, {command!r})"]
     done = subprocess.run(command, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_what_a_file_says_does_not_steer_the_terminal(folder):
+    """A results file of a grid whose seeder is escape sequences."""
+    args = ["-log2c", "0,1,1", "-log2g", "0,0,1", "-out"]
+    folder.accepts("svmx-grid", *args, "results", HEART)
+    results = folder.get("results")
+    assert b'"seeder": "' in results
+    folder.put("results", re.sub(rb'"seeder": "\w+"', rb'"seeder": "\\u001b[2J\\u009b1m\\u007f\\ttold"', results))
+    _, _, said = folder.call("svmx-grid", *args, "more", "-resume", "results", HEART)
+    assert "seeder was \\x1b[2J\\x9b1m\\x7f\ttold, now" in said

@@ -40,8 +40,9 @@ def test_shape_and_dense_form(heart: tuple[CsrMatrix, np.ndarray]) -> None:
     assert np.array_equal(np.asarray(X), dense)
     assert np.array(X, dtype=np.float32).dtype == np.float32
     assert X.nnz == np.count_nonzero(dense)
-    with pytest.raises(ValueError, match=r"np\.asarray"):
-        np.array(X, copy=False)
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":  # before, it copies all the same
+        with pytest.raises(ValueError, match=r"np\.asarray"):
+            np.array(X, copy=False)
     assert np.mean(X) == dense.mean()
     assert libsvmx.train(dense, y).n_sv == libsvmx.train(X, y).n_sv
 

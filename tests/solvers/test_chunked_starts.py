@@ -54,6 +54,20 @@ def test_from_another_cost(kind, factor, shrinking, engine):
         assert bytes(solution.scores) == bytes(problem.scores)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_rounding_leaves_at_a_bound(engine):
+    """3e-17 goes to a coefficient that it does not change: the objective falls by V relative to the level, not by V."""
+    case = Posed(
+        [[0.1**0.5], [0.5 / 0.1**0.5], [0.0]], [1, 1, -1], Parameter(kernel_type=KernelType.LINEAR), (1.0, 0.88)
+    )
+    alpha = np.array([0.88, 3e-17, 0.88])
+    problem = case.changed(start=alpha, V=case.scores(alpha))
+    assert problem.scores[0] > problem.scores[1] > 0.5
+    solution = case.solve(1e-3, problem=problem, engine=engine)
+    assert (solution.status, solution.iterations) == ("converged", 1)
+    assert list(solution.beta) == [0.88, 0, -0.88]
+
+
 @pytest.mark.parametrize("kind", FORMULATIONS)
 def test_the_optimum_is_left_alone(kind):
     X, y = classes(7, 120)

@@ -13,6 +13,7 @@ cdef class Subproblem:
     cdef readonly int64_t subproblems
     cdef public int64_t fallbacks
     cdef readonly double gained
+    cdef double level[2]
     cdef int64_t rounds
     cdef readonly object engine
     cdef Subproblem inner

@@ -213,12 +213,11 @@ cdef class Subproblem:
         """V in float and relative to the levels, padded to ``size``; curvatures; and beta and V as they are now."""
         cdef Py_ssize_t n = self.size, v
         cdef Certificate found
-        cdef double level[2]
         cdef float *V = &self.nearby[0]
         cdef int g
         for g in range(self.groups):
             certify(&found, n, &self.V[0], &self.up[g, 0], &self.low[g, 0])
-            level[g] = level_of(&found)
+            self.level[g] = level_of(&found)
         for v in range(n):
             if self.inner is None:
                 svmx_leaf_inverse(n, &self.K[v * self.stride], &self.diagonal[0], self.diagonal[v],
@@ -226,7 +225,7 @@ cdef class Subproblem:
             else:
                 self.inverse[v] = <float>self.diagonal[v]
             self.coef[v], self.before[v] = self.beta[v], self.V[v]
-            V[v] = <float>(self.V[v] - level[self.group[v]])
+            V[v] = <float>(self.V[v] - self.level[self.group[v]])
         for v in range(n, size):
             V[v] = 0
 
@@ -285,7 +284,10 @@ cdef class Subproblem:
 
     cdef bint renew_scores(self) noexcept nogil:
         """V in double from what has changed since ``coef`` and ``before``; False, and nothing changed, where the objective
-        has not fallen: then float cannot tell scores apart."""
+        has not fallen: then float cannot tell scores apart.
+
+        Changes of a group add up to 0 but for rounding, which scores relative to its level do not see.
+        """
         cdef Py_ssize_t v, n = 0
         cdef double gain = 0.0
         for v in range(self.size):
@@ -297,7 +299,7 @@ cdef class Subproblem:
                 n += 1
         svmx_add_float_rows(self.size, n, &self.falls[0], self.rows, 0, &self.V[0])
         for v in range(self.size):
-            gain += (self.coef[v] - self.beta[v]) * (self.V[v] + self.before[v])
+            gain += (self.coef[v] - self.beta[v]) * (self.V[v] + self.before[v] - 2.0 * self.level[self.group[v]])
         if not gain > 0:
             for v in range(self.size):
                 self.V[v] = self.before[v]

@@ -27,7 +27,7 @@ cdef class TaskList:
     def __cinit__(self, KernelValues kernel_values, matrix_of, targets, weights, param, *_):
         self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
         self.targets, self.weighted = targets, weights is not None
-        self.known = self.known_scores = None
+        self.known, self.known_scores = None, None  # a = b = None is beyond Cython 3.1.2
         if self.weighted:
             self.weights = weights
         self.of, self.doubled = formulation_of(param), param.svm_type.is_regression
