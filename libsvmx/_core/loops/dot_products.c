@@ -1,28 +1,14 @@
-/* Dot products of one row, or of SVMX_SOURCES rows at a time, with many target rows.
- *
- * One row at a time, a value costs what fetching its target costs; a block of rows fetches each target once. Every
- * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
- * sparse, targets where they are dense; the vectors are GCC's, which any width of register can be made to hold.
- *
- * Who calls: _kernels/products.pyx.
- */
-#ifndef SVMX_DOT_PRODUCTS_H
-#define SVMX_DOT_PRODUCTS_H
-
+/* Dot products and distances; see dot_products.h. The vectors are GCC's, which any width of register can be made to
+ * hold. */
 #include "simd.h"
-
-/* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
-#define SVMX_PANEL 16
-/* Rows of a block: as many as a solver may have computed at once. */
-#define SVMX_SOURCES 16
 
 /* ---- dot products of one row with many ---------------------------------------------- */
 
 /* dots[p*16+r] = sum over k of value[k] * panel_p[index[k]][r], in the order of k.
  * panels: n_panels blocks of n_features x 16 doubles. Zeros in the panel add +-0: no change. */
-static SVMX_CLONES void svmx_panel_dots(int64_t n_panels, int64_t n_features, const double *SVMX_RESTRICT panels,
-                                        int64_t nnz, const int32_t *index, const double *value,
-                                        double *SVMX_RESTRICT dots)
+void SVMX_LOOP(panel_dots)(int64_t n_panels, int64_t n_features, const double *SVMX_RESTRICT panels,
+                           int64_t nnz, const int32_t *index, const double *value,
+                           double *SVMX_RESTRICT dots)
 {
     for (int64_t p = 0; p < n_panels; ++p) {
         const double *panel = panels + p * n_features * SVMX_PANEL;
@@ -40,21 +26,14 @@ static SVMX_CLONES void svmx_panel_dots(int64_t n_panels, int64_t n_features, co
     }
 }
 
-/* dots[place] += v * x for all (place, x) of one feature's postings. */
-static void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots)
-{
-    for (int64_t k = 0; k < n; ++k)
-        dots[place[k]] += v * x[k];
-}
-
 /* ---- squared distances of one row from many ------------------------------------------- */
 
 /* The sum of (x_f - z_f)^2 over ascending features f, of a row x that is given by its nonzeros: entry k has the feature
  * place[k], or is at none of the targets', and then comes before the feature ~place[k].
  * Where neither has a feature, 0 is added: no change. */
-static SVMX_CLONES void svmx_panel_row_distances(int64_t n_panels, int64_t n_features,
-                                                 const double *SVMX_RESTRICT panels, int64_t nnz, const int32_t *place,
-                                                 const double *value, double *SVMX_RESTRICT distances)
+void SVMX_LOOP(panel_row_distances)(int64_t n_panels, int64_t n_features,
+                                    const double *SVMX_RESTRICT panels, int64_t nnz, const int32_t *place,
+                                    const double *value, double *SVMX_RESTRICT distances)
 {
     for (int64_t p = 0; p < n_panels; ++p) {
         const double *lane = panels + p * n_features * SVMX_PANEL;
@@ -87,10 +66,10 @@ static SVMX_CLONES void svmx_panel_row_distances(int64_t n_panels, int64_t n_fea
 
 /* The same of a tile of n targets in postings: those of feature f are (place_of[j], x[j]), start[f] <= j < start[f + 1].
  * terms: (n,), room. */
-static SVMX_CLONES void svmx_postings_distances(int64_t n, int64_t n_features, const int64_t *start,
-                                                const uint16_t *place_of, const double *x, int64_t nnz,
-                                                const int32_t *place, const double *value,
-                                                double *SVMX_RESTRICT terms, double *SVMX_RESTRICT distances)
+void SVMX_LOOP(postings_distances)(int64_t n, int64_t n_features, const int64_t *start,
+                                   const uint16_t *place_of, const double *x, int64_t nnz,
+                                   const int32_t *place, const double *value,
+                                   double *SVMX_RESTRICT terms, double *SVMX_RESTRICT distances)
 {
     int64_t j = start[0];
     for (int64_t r = 0; r < n; ++r)
@@ -118,13 +97,12 @@ static SVMX_CLONES void svmx_postings_distances(int64_t n, int64_t n_features, c
 typedef double svmx_vector __attribute__((vector_size(64), aligned(8), may_alias));
 #define SVMX_LOAD(p) (*(const svmx_vector *)(p))
 #define SVMX_STORE(p, v) (*(svmx_vector *)(p) = (v))
-#define SVMX_UNROLL _Pragma("GCC unroll 8")
 
 /* dots[k * SVMX_SOURCES + s] = <source s, row rows[k]> for k in [0, n); sources: feature by feature, SVMX_SOURCES
  * values each. Two targets at a time, since one sum after the other would wait for each addition. */
-static SVMX_CLONES void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr,
-                                         const int32_t *SVMX_RESTRICT index, const double *SVMX_RESTRICT value,
-                                         const double *SVMX_RESTRICT sources, double *SVMX_RESTRICT dots)
+void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr,
+                            const int32_t *SVMX_RESTRICT index, const double *SVMX_RESTRICT value,
+                            const double *SVMX_RESTRICT sources, double *SVMX_RESTRICT dots)
 {
     int64_t k = 0;
     for (; k + 2 <= n; k += 2) {
@@ -167,9 +145,9 @@ static SVMX_CLONES void svmx_stream_dots(int64_t n, const int32_t *rows, const i
 }
 
 /* The same for one panel of dense targets (see svmx_panel_dots): dots[s * stride + r], r < SVMX_PANEL. */
-static SVMX_CLONES void svmx_panel_block(int64_t n_features, const double *SVMX_RESTRICT panel,
-                                         const double *SVMX_RESTRICT sources, int64_t stride,
-                                         double *SVMX_RESTRICT dots)
+void SVMX_LOOP(panel_block)(int64_t n_features, const double *SVMX_RESTRICT panel,
+                            const double *SVMX_RESTRICT sources, int64_t stride,
+                            double *SVMX_RESTRICT dots)
 {
     for (int half = 0; half < SVMX_SOURCES; half += 8) {
         svmx_vector sum[16] = {{0}};
@@ -192,7 +170,7 @@ static SVMX_CLONES void svmx_panel_block(int64_t n_features, const double *SVMX_
 
 #else
 
-static void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index,
+void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index,
                              const double *value, const double *sources, double *dots)
 {
     for (int64_t k = 0; k < n; ++k) {
@@ -205,7 +183,7 @@ static void svmx_stream_dots(int64_t n, const int32_t *rows, const int64_t *ptr,
     }
 }
 
-static void svmx_panel_block(int64_t n_features, const double *panel, const double *sources, int64_t stride,
+void SVMX_LOOP(panel_block)(int64_t n_features, const double *panel, const double *sources, int64_t stride,
                              double *dots)
 {
     for (int s = 0; s < SVMX_SOURCES; ++s) {
@@ -221,12 +199,10 @@ static void svmx_panel_block(int64_t n_features, const double *panel, const doub
 #endif
 
 /* out[s * stride + k] = dots[k * SVMX_SOURCES + s]. */
-static SVMX_CLONES void svmx_by_source(int64_t n, const double *SVMX_RESTRICT dots, int64_t stride,
-                                       double *SVMX_RESTRICT out)
+void SVMX_LOOP(by_source)(int64_t n, const double *SVMX_RESTRICT dots, int64_t stride,
+                          double *SVMX_RESTRICT out)
 {
     for (int s = 0; s < SVMX_SOURCES; ++s)
         for (int64_t k = 0; k < n; ++k)
             out[s * stride + k] = dots[k * SVMX_SOURCES + s];
 }
-
-#endif

@@ -1,13 +1,4 @@
-/* Vectors of doubles: dot products, sums of rows, plane rotations.
- *
- * n is the length of each vector, IN but where it says so; y, z, out, column are IN and OUT. Orders of summation are
- * fixed: equal bits on every CPU.
- *
- * Who calls: cholesky.pyx, _solvers/path, _solvers/smo/double_smo.pyx, _solvers/decomposition/chunked.pyx.
- */
-#ifndef SVMX_VECTORS_H
-#define SVMX_VECTORS_H
-
+/* Loops over vectors of doubles; see vectors.h. */
 #include "simd.h"
 
 /* Rows added in one pass: one load and one store of ``out`` for so many rows. */
@@ -50,7 +41,7 @@ SVMX_INLINE double svmx_folded(const svmx_wide *a, const svmx_wide *b)
     return sum[0];
 }
 
-static SVMX_CLONES double svmx_dot(int64_t n, const double *x, const double *y)
+double SVMX_LOOP(dot)(int64_t n, const double *x, const double *y)
 {
     svmx_wide a = {0.0}, b = {0.0};
     double rest = 0.0;
@@ -65,7 +56,7 @@ static SVMX_CLONES double svmx_dot(int64_t n, const double *x, const double *y)
 }
 
 /* Two dot products with the same x: a column of the factor is read once for both right-hand sides. */
-static SVMX_CLONES void svmx_dot_two(int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz)
+void SVMX_LOOP(dot_two)(int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz)
 {
     svmx_wide a = {0.0}, b = {0.0}, c = {0.0}, d = {0.0};
     double rest_y = 0.0, rest_z = 0.0;
@@ -84,14 +75,14 @@ static SVMX_CLONES void svmx_dot_two(int64_t n, const double *x, const double *y
     *xz = rest_z + svmx_folded(&c, &d);
 }
 
-static SVMX_CLONES void svmx_axpy(int64_t n, double a, const double *SVMX_RESTRICT x, double *SVMX_RESTRICT y)
+void SVMX_LOOP(axpy)(int64_t n, double a, const double *SVMX_RESTRICT x, double *SVMX_RESTRICT y)
 {
     for (int64_t k = 0; k < n; ++k)
         y[k] += a * x[k];
 }
 
-static SVMX_CLONES void svmx_axpy_two(int64_t n, double a, double b, const double *SVMX_RESTRICT x,
-                                      double *SVMX_RESTRICT y, double *SVMX_RESTRICT z)
+void SVMX_LOOP(axpy_two)(int64_t n, double a, double b, const double *SVMX_RESTRICT x,
+                         double *SVMX_RESTRICT y, double *SVMX_RESTRICT z)
 {
     for (int64_t k = 0; k < n; ++k) {
         y[k] += a * x[k];
@@ -113,8 +104,8 @@ SVMX_INLINE void svmx_add_eight(int64_t n, const double *coef, const double *con
 }
 
 /* out[k] += sum over r of coef[r] * rows[r][k], in the order of r by groups of SVMX_TOGETHER. */
-static SVMX_CLONES void svmx_add_rows(int64_t n, int64_t count, const double *coef, const double *const *rows,
-                                      double *SVMX_RESTRICT out)
+void SVMX_LOOP(add_rows)(int64_t n, int64_t count, const double *coef, const double *const *rows,
+                         double *SVMX_RESTRICT out)
 {
     for (int64_t begin = 0; begin < n; begin += SVMX_STRETCH) {
         const int64_t m = n - begin < SVMX_STRETCH ? n - begin : SVMX_STRETCH;
@@ -132,7 +123,7 @@ static SVMX_CLONES void svmx_add_rows(int64_t n, int64_t count, const double *co
 
 /* A plane rotation that takes (head, x) onto its first axis is applied below: column and x change to
  * c column + s x and c x - s column. */
-static SVMX_CLONES void svmx_rotate(int64_t n, double c, double s, double *SVMX_RESTRICT column, double *SVMX_RESTRICT x)
+void SVMX_LOOP(rotate)(int64_t n, double c, double s, double *SVMX_RESTRICT column, double *SVMX_RESTRICT x)
 {
     for (int64_t k = 0; k < n; ++k) {
         const double kept = column[k];
@@ -140,5 +131,3 @@ static SVMX_CLONES void svmx_rotate(int64_t n, double c, double s, double *SVMX_
         x[k] = c * x[k] - s * kept;
     }
 }
-
-#endif

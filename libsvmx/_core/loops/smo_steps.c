@@ -1,24 +1,10 @@
-/* Steps of SMO: float kernel rows move scores in double, and the working set is found by second-order information.
- *
- * Notation: V_i = -y_i G_i, beta_i = y_i alpha_i, K without labels (Fan, Chen & Lin, JMLR 6, 2005, rewritten in
- * label-free scores). Arrays are IN and of length n, the active variables, but where it says so; V and scores are IN and
- * OUT, out and lanes are OUT.
- *
- * Who calls: _solvers/smo (scans.pyx the working set, deferred.pyx the replay); svmx_gather and svmx_axpy_row also
- * _kernels/rowstore.pyx, _kernels/sharedrows.pyx, _solvers/decomposition and _solvers/seeding.
- */
-#ifndef SVMX_SMO_STEPS_H
-#define SVMX_SMO_STEPS_H
-
+/* The loops of SMO; see smo_steps.h. */
 #include "simd.h"
-
-/* Curvature floor of LIBSVM: keeps the pair step finite where K_ii + K_jj - 2 K_ij <= 0. */
-#define SVMX_TAU 1e-12
 
 /* ---- rows seen through an index --------------------------------------------------------- */
 
-static SVMX_CLONES void svmx_gather(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
-                                    float *SVMX_RESTRICT out)
+void SVMX_LOOP(gather)(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
+                       float *SVMX_RESTRICT out)
 {
     for (int64_t k = 0; k < n; ++k)
         out[k] = row[index[k]];
@@ -26,25 +12,22 @@ static SVMX_CLONES void svmx_gather(int64_t n, const float *SVMX_RESTRICT row, c
 
 /* ---- the SMO iteration -------------------------------------------------------------------- */
 
-static SVMX_CLONES void svmx_axpy_row(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
+void SVMX_LOOP(axpy_row)(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
 {
     for (int64_t k = 0; k < n; ++k)
         V[k] += a * K[k];
 }
 
 /* scores[k] += a * K[at[k]]. */
-static SVMX_CLONES void svmx_axpy_at(int64_t n, double a, const float *SVMX_RESTRICT K, const int32_t *SVMX_RESTRICT at,
-                                     double *SVMX_RESTRICT scores)
+void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const int32_t *SVMX_RESTRICT at,
+                        double *SVMX_RESTRICT scores)
 {
     for (int64_t k = 0; k < n; ++k)
         scores[k] += a * K[at[k]];
 }
 
-/* Rows that are replayed together. */
-#define SVMX_REPLAY 16
-
 /* out[k][r] = rows[r][k], r < SVMX_REPLAY: values that are used together come to lie together. */
-static SVMX_CLONES void svmx_interleave(int64_t n, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
+void SVMX_LOOP(interleave)(int64_t n, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
 {
     for (int64_t k = 0; k < n; ++k)
         for (int r = 0; r < SVMX_REPLAY; ++r)
@@ -52,8 +35,8 @@ static SVMX_CLONES void svmx_interleave(int64_t n, const float *SVMX_RESTRICT ro
 }
 
 /* scores[r] += coef[e] * K[source[e]][r] for e in [0, n), in the order of e. */
-static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const double *coef, const float *SVMX_RESTRICT K,
-                                    double *SVMX_RESTRICT scores)
+void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, const float *SVMX_RESTRICT K,
+                       double *SVMX_RESTRICT scores)
 {
     double sum[SVMX_REPLAY];
     for (int r = 0; r < SVMX_REPLAY; ++r)
@@ -67,9 +50,8 @@ static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const doub
         scores[r] = sum[r];
 }
 
-/* Maxima are found block by block, and the last place of one by looking into its block again. The compiler may compare in
- * any order, which changes no maximum: SVMX_ANY_ORDER. */
-#define SVMX_SPAN 256
+/* Maxima are found block by block, SVMX_SPAN positions each, and the last place of one by looking into its block again.
+ * The compiler may compare in any order, which changes no maximum: SVMX_ANY_ORDER. */
 /* Among so few positions the exact gains are looked at once. */
 #define SVMX_FEW 64
 /* Positions that are looked at together for a place. */
@@ -138,27 +120,18 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const f
     return end - 1;
 }
 
-static SVMX_CLONES int64_t svmx_max_violator(int64_t n, double *V, const float *up, double *maximum)
+int64_t SVMX_LOOP(max_violator)(int64_t n, double *V, const float *up, double *maximum)
 {
     return svmx_move_top(n, V, up, up, 0.0, 0.0, up, maximum, 0);
 }
 
-static SVMX_CLONES int64_t svmx_update_max_violator(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
-                                                    double dbeta_j, const float *up, double *maximum)
+int64_t SVMX_LOOP(update_max_violator)(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
+                                       double dbeta_j, const float *up, double *maximum)
 {
     return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, maximum, 1);
 }
 
 /* ---- the partner ---------------------------------------------------------------------------- */
-
-/* What pairing i with the positions depends on: V, low (0 inside I_low, +inf outside), QD and K_i. ``unit``: QD is 1
- * throughout, as in RBF. */
-typedef struct {
-    const double *V, *QD;
-    const float *low, *K;
-    double Vmax, QD_i;
-    int unit;
-} svmx_pairing;
 
 /* max over I_low of Vmax - V; -inf if I_low is empty. */
 SVMX_INLINE double svmx_exact_gap(const svmx_pairing *pair, int64_t n)
@@ -273,8 +246,8 @@ SVMX_INLINE float svmx_survey(const svmx_pairing *pair, int64_t n, const int uni
 
 /* Last k of the largest pair gain over I_low, -1 if there is no partner. *largest: that gain; *gap: max over I_low of
  * V_i - V_k, rounded to float if it is surely more than eps. tops: scratch, one for each SVMX_SPAN positions. */
-static SVMX_CLONES int64_t svmx_partner(const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest,
-                                        double *gap)
+int64_t SVMX_LOOP(partner)(const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest,
+                           double *gap)
 {
     double gains[SVMX_FEW], best = -HUGE_VAL, unused;
     int64_t winner = -1;
@@ -310,5 +283,3 @@ static SVMX_CLONES int64_t svmx_partner(const svmx_pairing *pair, int64_t n, dou
         --winner;
     return first + winner;
 }
-
-#endif

@@ -1,23 +1,9 @@
-/* Pair steps in float on a small problem whose kernel matrix stands in cache: the innermost subproblem of decomposition.
- *
- * V is kept as its difference to a level near the optimum, so that its rounding is relative to what is left to do; the
- * coefficients found, in double, are applied to scores in double outside. Arrays are IN and of length n, a multiple of
- * SVMX_LEAF_PAD, padded with variables that belong to neither side; V is IN and OUT, inverse is OUT. up and low are 0 on
- * their side and -inf, inf off it.
- *
- * Who calls: _solvers/decomposition/subproblem.pyx; svmx_add_float_rows also chunked.pyx.
- */
-#ifndef SVMX_SUBPROBLEM_STEPS_H
-#define SVMX_SUBPROBLEM_STEPS_H
-
-#include "dot_products.h"
+/* Pair steps in float; see subproblem_steps.h. */
 #include "simd.h"
 
-#define SVMX_LEAF_PAD 32
-
 /* inverse[k] = 1 / (K_ii + K_kk - 2 K_ik), at least 1e-12 below: a selection is without divisions. */
-static SVMX_CLONES void svmx_leaf_inverse(int64_t n, const float *SVMX_RESTRICT row, const double *SVMX_RESTRICT diagonal,
-                                          double own, float *SVMX_RESTRICT inverse)
+void SVMX_LOOP(leaf_inverse)(int64_t n, const float *SVMX_RESTRICT row, const double *SVMX_RESTRICT diagonal,
+                             double own, float *SVMX_RESTRICT inverse)
 {
     for (int64_t k = 0; k < n; ++k) {
         const double curvature = own + diagonal[k] - 2.0 * row[k];
@@ -51,8 +37,8 @@ SVMX_INLINE int64_t svmx_leaf_winner(const svmx_floats *value, const svmx_ints *
 }
 
 /* V -= step (K_i - K_j), and the place of the largest V + up afterwards; -1 if up is -inf throughout. */
-static SVMX_CLONES int64_t svmx_leaf_move(int64_t n, float *SVMX_RESTRICT V, const float *Ki, const float *Kj, float step,
-                                          const float *SVMX_RESTRICT up, float *top)
+int64_t SVMX_LOOP(leaf_move)(int64_t n, float *SVMX_RESTRICT V, const float *Ki, const float *Kj, float step,
+                             const float *SVMX_RESTRICT up, float *top)
 {
     const svmx_ints ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     svmx_floats best[2];
@@ -114,7 +100,7 @@ SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, cons
 
 #else
 
-static int64_t svmx_leaf_move(int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top)
+int64_t SVMX_LOOP(leaf_move)(int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top)
 {
     int64_t winner = -1;
     *top = -HUGE_VALF;
@@ -150,15 +136,15 @@ static inline int64_t svmx_leaf_best(int64_t n, const float *V, const float *low
 
 /* The place of the largest gain (top - V)^2 / (K_ii + K_kk - 2 K_ik) over low, given the inverse curvatures; -1 if there is
  * none. *widest: the largest top - V. */
-static SVMX_CLONES int64_t svmx_leaf_partner(int64_t n, const float *V, const float *low, const float *inverse, float top,
-                                             float *gain, float *widest)
+int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *V, const float *low, const float *inverse, float top,
+                                float *gain, float *widest)
 {
     return svmx_leaf_best(n, V, low, inverse, NULL, NULL, 0, top, gain, widest);
 }
 
 /* The same from row K_i: dividing takes less time than fetching the inverse from beyond the second-level cache. */
-static SVMX_CLONES int64_t svmx_leaf_partner_of(int64_t n, const float *V, const float *low, const float *row,
-                                                const float *diagonal, float own, float top, float *gain, float *widest)
+int64_t SVMX_LOOP(leaf_partner_of)(int64_t n, const float *V, const float *low, const float *row,
+                                   const float *diagonal, float own, float top, float *gain, float *widest)
 {
     return svmx_leaf_best(n, V, low, NULL, row, diagonal, own, top, gain, widest);
 }
@@ -174,8 +160,8 @@ SVMX_INLINE void svmx_add_eight_floats(int64_t n, const double *coef, const floa
                 ((coef[4] * e[k] + coef[5] * f[k]) + (coef[6] * g[k] + coef[7] * h[k]));
 }
 
-static SVMX_CLONES void svmx_add_float_rows(int64_t n, int64_t count, const double *coef, const float *const *rows,
-                                            int64_t begin, double *SVMX_RESTRICT V)
+void SVMX_LOOP(add_float_rows)(int64_t n, int64_t count, const double *coef, const float *const *rows,
+                               int64_t begin, double *SVMX_RESTRICT V)
 {
     int64_t r = 0;
     for (; r + 8 <= count; r += 8)
@@ -187,5 +173,3 @@ static SVMX_CLONES void svmx_add_float_rows(int64_t n, int64_t count, const doub
             V[k] += a * x[k];
     }
 }
-
-#endif
