@@ -126,13 +126,16 @@ static void svmx_look_up(int n_planes, uint64_t (*SVMX_RESTRICT plane)[SVMX_WORD
                          int32_t base, const float *table, float *SVMX_RESTRICT out)
 {
     int32_t at[SVMX_BIT_BLOCK];
+    uint32_t bit[32];
+    for (int k = 0; k < 32; ++k)
+        bit[k] = (uint32_t)1 << k;
     for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
         at[k] = base + offset[k];
     for (int p = 0; p < n_planes; ++p)
         for (int w = 0; w < 2 * SVMX_WORDS; ++w) {
             const uint32_t half = (uint32_t)(plane[p][w / 2] >> (w % 2 * 32));
-            for (int k = 0; k < 32; ++k)
-                at[w * 32 + k] -= (int32_t)((half >> k & 1) << (p + 1));
+            for (int k = 0; k < 32; ++k) /* a mask, not a shift by k, which the baseline has not in vectors */
+                at[w * 32 + k] -= (half & bit[k]) != 0 ? 2 << p : 0;
         }
     for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
         out[k] = table[at[k]];

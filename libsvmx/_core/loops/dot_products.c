@@ -1,5 +1,4 @@
-/* Dot products and distances; see dot_products.h. The vectors are GCC's, which any width of register can be made to
- * hold. */
+/* Dot products and distances; see dot_products.h. */
 #include "simd.h"
 
 /* ---- dot products of one row with many ---------------------------------------------- */
@@ -93,110 +92,79 @@ void SVMX_LOOP(postings_distances)(int64_t n, int64_t n_features, const int64_t 
 
 /* ---- dot products of a block of rows with many ------------------------------------------ */
 
-#if defined(__GNUC__)
-typedef double svmx_vector __attribute__((vector_size(64), aligned(8), may_alias));
-#define SVMX_LOAD(p) (*(const svmx_vector *)(p))
-#define SVMX_STORE(p, v) (*(svmx_vector *)(p) = (v))
+/* Vectors of a sum for each source. */
+#define SVMX_PARTS (SVMX_SOURCES / SVMX_WIDTH)
+
+SVMX_INLINE void svmx_add_entry(svmx_doubles *sum, const double *of_sources, double value)
+{
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        sum[r] += SVMX_DOUBLES(of_sources + r * SVMX_WIDTH) * value;
+}
 
 /* dots[k * SVMX_SOURCES + s] = <source s, row rows[k]> for k in [0, n); sources: feature by feature, SVMX_SOURCES
- * values each. Two targets at a time, since one sum after the other would wait for each addition. */
-void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr,
-                            const int32_t *SVMX_RESTRICT index, const double *SVMX_RESTRICT value,
-                            const double *SVMX_RESTRICT sources, double *SVMX_RESTRICT dots)
-{
-    int64_t k = 0;
-    for (; k + 2 <= n; k += 2) {
-        svmx_vector a = {0}, b = {0}, c = {0}, d = {0};
-        int64_t p = ptr[rows[k]], q = ptr[rows[k + 1]];
-        const int64_t p_end = ptr[rows[k] + 1], q_end = ptr[rows[k + 1] + 1];
-        for (; p < p_end && q < q_end; ++p, ++q) {
-            const double *x = sources + (int64_t)index[p] * SVMX_SOURCES, *y = sources + (int64_t)index[q] * SVMX_SOURCES;
-            a += SVMX_LOAD(x) * value[p];
-            b += SVMX_LOAD(x + 8) * value[p];
-            c += SVMX_LOAD(y) * value[q];
-            d += SVMX_LOAD(y + 8) * value[q];
-        }
-        for (; p < p_end; ++p) {
-            const double *x = sources + (int64_t)index[p] * SVMX_SOURCES;
-            a += SVMX_LOAD(x) * value[p];
-            b += SVMX_LOAD(x + 8) * value[p];
-        }
-        for (; q < q_end; ++q) {
-            const double *y = sources + (int64_t)index[q] * SVMX_SOURCES;
-            c += SVMX_LOAD(y) * value[q];
-            d += SVMX_LOAD(y + 8) * value[q];
-        }
-        double *out = dots + k * SVMX_SOURCES;
-        SVMX_STORE(out, a);
-        SVMX_STORE(out + 8, b);
-        SVMX_STORE(out + 16, c);
-        SVMX_STORE(out + 24, d);
-    }
-    if (k < n) {
-        svmx_vector a = {0}, b = {0};
-        for (int64_t p = ptr[rows[k]]; p < ptr[rows[k] + 1]; ++p) {
-            const double *x = sources + (int64_t)index[p] * SVMX_SOURCES;
-            a += SVMX_LOAD(x) * value[p];
-            b += SVMX_LOAD(x + 8) * value[p];
-        }
-        SVMX_STORE(dots + k * SVMX_SOURCES, a);
-        SVMX_STORE(dots + k * SVMX_SOURCES + 8, b);
-    }
-}
-
-/* The same for one panel of dense targets (see svmx_panel_dots): dots[s * stride + r], r < SVMX_PANEL. */
-void SVMX_LOOP(panel_block)(int64_t n_features, const double *SVMX_RESTRICT panel,
-                            const double *SVMX_RESTRICT sources, int64_t stride,
+ * values each. Two targets at a time where they have only two vectors each, since one sum after the other would wait for
+ * each addition. */
+void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *SVMX_RESTRICT index,
+                            const double *SVMX_RESTRICT value, const double *SVMX_RESTRICT sources,
                             double *SVMX_RESTRICT dots)
 {
-    for (int half = 0; half < SVMX_SOURCES; half += 8) {
-        svmx_vector sum[16] = {{0}};
-        for (int64_t f = 0; f < n_features; ++f) {
-            const svmx_vector x = SVMX_LOAD(panel + f * SVMX_PANEL), y = SVMX_LOAD(panel + f * SVMX_PANEL + 8);
-            const double *v = sources + f * SVMX_SOURCES + half;
+    const int together = SVMX_BYTES == 64 ? 2 : 1;
+    for (int64_t k = 0; k < n; k += together) {
+        svmx_doubles a[SVMX_PARTS], b[SVMX_PARTS];
+        const int two = together == 2 && k + 1 < n;
+        int64_t p = ptr[rows[k]], q = two ? ptr[rows[k + 1]] : 0;
+        const int64_t p_end = ptr[rows[k] + 1], q_end = two ? ptr[rows[k + 1] + 1] : 0;
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PARTS; ++r)
+            a[r] = b[r] = (svmx_doubles){0};
+        for (; p < p_end && q < q_end; ++p, ++q) {
+            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, value[p]);
+            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, value[q]);
+        }
+        for (; p < p_end; ++p)
+            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, value[p]);
+        for (; q < q_end; ++q)
+            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, value[q]);
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PARTS; ++r)
+            SVMX_STORE(dots + k * SVMX_SOURCES + r * SVMX_WIDTH, a[r]);
+        if (two)
             SVMX_UNROLL
-            for (int s = 0; s < 8; ++s) {
-                sum[2 * s] += x * v[s];
-                sum[2 * s + 1] += y * v[s];
+            for (int r = 0; r < SVMX_PARTS; ++r)
+                SVMX_STORE(dots + (k + 1) * SVMX_SOURCES + r * SVMX_WIDTH, b[r]);
+    }
+}
+
+/* Sources whose sums, two vectors each, fit the registers. */
+#define SVMX_GROUP (SVMX_BYTES == 64 ? 8 : 4)
+
+/* The same for one panel of dense targets (see panel_dots): dots[s * stride + r], r < SVMX_PANEL. */
+void SVMX_LOOP(panel_block)(int64_t n_features, const double *SVMX_RESTRICT panel, const double *SVMX_RESTRICT sources,
+                            int64_t stride, double *SVMX_RESTRICT dots)
+{
+    for (int first = 0; first < SVMX_SOURCES; first += SVMX_GROUP)
+        for (int lane = 0; lane < SVMX_PANEL; lane += 2 * SVMX_WIDTH) {
+            svmx_doubles sum[2 * SVMX_GROUP];
+            SVMX_UNROLL
+            for (int s = 0; s < 2 * SVMX_GROUP; ++s)
+                sum[s] = (svmx_doubles){0};
+            for (int64_t f = 0; f < n_features; ++f) {
+                const double *at = panel + f * SVMX_PANEL + lane, *v = sources + f * SVMX_SOURCES + first;
+                const svmx_doubles x = SVMX_DOUBLES(at), y = SVMX_DOUBLES(at + SVMX_WIDTH);
+                SVMX_UNROLL
+                for (int s = 0; s < SVMX_GROUP; ++s) {
+                    sum[2 * s] += x * v[s];
+                    sum[2 * s + 1] += y * v[s];
+                }
+            }
+            SVMX_UNROLL
+            for (int s = 0; s < SVMX_GROUP; ++s) {
+                SVMX_STORE(dots + (first + s) * stride + lane, sum[2 * s]);
+                SVMX_STORE(dots + (first + s) * stride + lane + SVMX_WIDTH, sum[2 * s + 1]);
             }
         }
-        SVMX_UNROLL
-        for (int s = 0; s < 8; ++s) {
-            SVMX_STORE(dots + (half + s) * stride, sum[2 * s]);
-            SVMX_STORE(dots + (half + s) * stride + 8, sum[2 * s + 1]);
-        }
-    }
 }
-
-#else
-
-void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index,
-                             const double *value, const double *sources, double *dots)
-{
-    for (int64_t k = 0; k < n; ++k) {
-        double *sum = dots + k * SVMX_SOURCES;
-        for (int s = 0; s < SVMX_SOURCES; ++s)
-            sum[s] = 0.0;
-        for (int64_t p = ptr[rows[k]]; p < ptr[rows[k] + 1]; ++p)
-            for (int s = 0; s < SVMX_SOURCES; ++s)
-                sum[s] += sources[(int64_t)index[p] * SVMX_SOURCES + s] * value[p];
-    }
-}
-
-void SVMX_LOOP(panel_block)(int64_t n_features, const double *panel, const double *sources, int64_t stride,
-                             double *dots)
-{
-    for (int s = 0; s < SVMX_SOURCES; ++s) {
-        double *sum = dots + s * stride;
-        for (int r = 0; r < SVMX_PANEL; ++r)
-            sum[r] = 0.0;
-        for (int64_t f = 0; f < n_features; ++f)
-            for (int r = 0; r < SVMX_PANEL; ++r)
-                sum[r] += sources[f * SVMX_SOURCES + s] * panel[f * SVMX_PANEL + r];
-    }
-}
-
-#endif
 
 /* out[s * stride + k] = dots[k * SVMX_SOURCES + s]. */
 void SVMX_LOOP(by_source)(int64_t n, const double *SVMX_RESTRICT dots, int64_t stride,

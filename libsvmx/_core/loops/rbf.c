@@ -31,15 +31,10 @@
 #define LOG2_OF_LEAST (-SVMX_EXP_ERROR * 1.4427)
 
 #if defined(__GNUC__)
-/* GCC and Clang take vectors of any size, but hold those that are wider than a register in memory, which costs ten times
- * what they save. */
-typedef double svmx_doubles __attribute__((vector_size(SVMX_BYTES), aligned(8), may_alias));
 typedef int64_t svmx_words __attribute__((vector_size(SVMX_BYTES)));
 typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));
 
-#define WIDTH (SVMX_BYTES / 8)
 #define SVMX_MOST_GROUP (SVMX_BYTES == 64 ? 8 : 4)
-#define DOUBLES(p) (*(const svmx_doubles *)(p))
 
 /* 2^t lies between *below and *above, which are (float)e and (float)(e ratio). */
 SVMX_INLINE void svmx_bracket(svmx_doubles t, double ratio, float *below, float *above)
@@ -73,9 +68,9 @@ static void svmx_from_dots(int64_t n, const double *dots, const double *squares,
                            float *below, float *above)
 {
     const svmx_doubles most = (svmx_doubles){0} + MOST_EXPONENT;
-    for (int64_t k = 0; k < n; k += WIDTH) {
+    for (int64_t k = 0; k < n; k += SVMX_WIDTH) {
         /* 2 d is exact, so fusing it changes nothing: x is LIBSVM's */
-        const svmx_doubles x = neg_gamma * (square + DOUBLES(squares + k) - 2 * DOUBLES(dots + k));
+        const svmx_doubles x = neg_gamma * (square + SVMX_DOUBLES(squares + k) - 2 * SVMX_DOUBLES(dots + k));
         svmx_doubles t = x * SVMX_LOG2_E + LOG2_OF_LEAST;
         const svmx_words large = t > most;
         t = (svmx_doubles)(((svmx_words)most & large) | ((svmx_words)t & ~large));
@@ -89,17 +84,17 @@ static void svmx_from_row(int64_t n_panels, const svmx_targets *targets, int64_t
 {
     for (int64_t p = 0; p < n_panels; ++p) {
         const double *panel = targets->panels + p * targets->n_features * SVMX_PANEL;
-        svmx_doubles dots[SVMX_PANEL / WIDTH] = {{0}};
+        svmx_doubles dots[SVMX_PANEL / SVMX_WIDTH] = {{0}};
         for (int64_t k = 0; k < nnz; ++k) {
             const double *lanes = panel + (int64_t)index[k] * SVMX_PANEL;
             SVMX_UNROLL
-            for (int v = 0; v < SVMX_PANEL / WIDTH; ++v)
-                dots[v] += DOUBLES(lanes + v * WIDTH) * value[k];
+            for (int v = 0; v < SVMX_PANEL / SVMX_WIDTH; ++v)
+                dots[v] += SVMX_DOUBLES(lanes + v * SVMX_WIDTH) * value[k];
         }
         SVMX_UNROLL
-        for (int v = 0; v < SVMX_PANEL / WIDTH; ++v) {
-            const int64_t at = p * SVMX_PANEL + v * WIDTH;
-            const svmx_doubles squares = DOUBLES(targets->squares + at) * targets->of_square + source.of_square;
+        for (int v = 0; v < SVMX_PANEL / SVMX_WIDTH; ++v) {
+            const int64_t at = p * SVMX_PANEL + v * SVMX_WIDTH;
+            const svmx_doubles squares = SVMX_DOUBLES(targets->squares + at) * targets->of_square + source.of_square;
             svmx_bracket(dots[v] * targets->of_dot + squares, source.ratio, below + at, above + at);
         }
     }
@@ -111,11 +106,11 @@ SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_ta
                             const double *squares, const double *rows, const svmx_source *sources, float *below,
                             float *above)
 {
-    for (int64_t lane = 0; lane < SVMX_PANEL; lane += 2 * WIDTH) {
+    for (int64_t lane = 0; lane < SVMX_PANEL; lane += 2 * SVMX_WIDTH) {
         svmx_doubles dots[2 * SVMX_MOST_GROUP] = {{0}};
         for (int64_t f = 0; f < targets->n_features; ++f) {
-            const svmx_doubles x = DOUBLES(panel + f * SVMX_PANEL + lane);
-            const svmx_doubles y = DOUBLES(panel + f * SVMX_PANEL + lane + WIDTH);
+            const svmx_doubles x = SVMX_DOUBLES(panel + f * SVMX_PANEL + lane);
+            const svmx_doubles y = SVMX_DOUBLES(panel + f * SVMX_PANEL + lane + SVMX_WIDTH);
             const double *values = rows + f * SVMX_SOURCES + first;
             SVMX_UNROLL
             for (int s = 0; s < group; ++s) {
@@ -123,16 +118,16 @@ SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_ta
                 dots[2 * s + 1] += y * values[s];
             }
         }
-        const svmx_doubles x = DOUBLES(squares + lane) * targets->of_square;
-        const svmx_doubles y = DOUBLES(squares + lane + WIDTH) * targets->of_square;
+        const svmx_doubles x = SVMX_DOUBLES(squares + lane) * targets->of_square;
+        const svmx_doubles y = SVMX_DOUBLES(squares + lane + SVMX_WIDTH) * targets->of_square;
         SVMX_UNROLL
         for (int s = 0; s < group; ++s)
             if (first + s < count) {
                 const svmx_source source = sources[first + s];
                 float *low = below + (first + s) * SVMX_RBF_TILE + lane, *high = above + (first + s) * SVMX_RBF_TILE + lane;
                 svmx_bracket(dots[2 * s] * targets->of_dot + (x + source.of_square), source.ratio, low, high);
-                svmx_bracket(dots[2 * s + 1] * targets->of_dot + (y + source.of_square), source.ratio, low + WIDTH,
-                             high + WIDTH);
+                svmx_bracket(dots[2 * s + 1] * targets->of_dot + (y + source.of_square), source.ratio, low + SVMX_WIDTH,
+                             high + SVMX_WIDTH);
             }
     }
 }

@@ -35,17 +35,69 @@ SVMX_LOOPS(SVMX_PROTOTYPE)
 #if defined(__clang__)
 #define SVMX_UNROLL _Pragma("unroll")
 #elif defined(__GNUC__)
-#define SVMX_UNROLL _Pragma("GCC unroll 8")
+#define SVMX_UNROLL _Pragma("GCC unroll 16")
+#else
+#define SVMX_UNROLL
 #endif
 
-/* reduction(max : x): the next loop may find the maximum x in any order. For what no order changes. */
+/* Loops over k in [0, n) that find maxima or minima in any order, which changes none:
+ *
+ *     SVMX_APART(double, top, -HUGE_VAL);                                      declares what is looked for
+ *     SVMX_ANY_ORDER(k, n, reduction(max : top), {                             the loop, and its body, where
+ *         SVMX_OWN(top) = x[k] > SVMX_OWN(top) ? x[k] : SVMX_OWN(top);         it is a variable like any other
+ *     })
+ *     return SVMX_LARGEST(double, top);                                        or SVMX_LEAST
+ *
+ * GCC vectorises that when "omp simd" says so. Clang would begin with the least number instead of -inf, and stay scalar: it
+ * and others are given a variable for each lane.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
 #define SVMX_PRAGMA(words) _Pragma(#words)
-#define SVMX_ANY_ORDER(...) SVMX_PRAGMA(omp simd __VA_ARGS__)
+#define SVMX_SIMD(...) SVMX_PRAGMA(omp simd __VA_ARGS__)
+#define SVMX_APART(type, x, begin) type x = begin
+#define SVMX_OWN(x) x
+#define SVMX_ANY_ORDER(k, n, clauses, ...) SVMX_SIMD(clauses) for (int64_t k = 0; k < (n); ++k) __VA_ARGS__
+#define SVMX_LARGEST(type, x) x
+#define SVMX_LEAST(type, x) x
+#else
+#define SVMX_LANES 16
+#define SVMX_APART(type, x, begin) \
+    type x[SVMX_LANES]; \
+    for (int svmx_lane = 0; svmx_lane < SVMX_LANES; ++svmx_lane) \
+        x[svmx_lane] = begin
+#define SVMX_OWN(x) x[svmx_lane]
+#define SVMX_ANY_ORDER(k, n, clauses, ...) \
+    int64_t svmx_at = 0; \
+    for (; svmx_at + SVMX_LANES <= (n); svmx_at += SVMX_LANES) \
+        for (int svmx_lane = 0; svmx_lane < SVMX_LANES; ++svmx_lane) { \
+            const int64_t k = svmx_at + svmx_lane; \
+            __VA_ARGS__ \
+        } \
+    for (; svmx_at < (n); ++svmx_at) { \
+        const int64_t k = svmx_at; \
+        const int svmx_lane = 0; \
+        __VA_ARGS__ \
+    }
+#define SVMX_LARGEST(type, x) svmx_largest_##type(x)
+#define SVMX_LEAST(type, x) svmx_least_##type(x)
+#define SVMX_FOLD(name, type, better) \
+    SVMX_INLINE type name(type *x) \
+    { \
+        for (int half = SVMX_LANES / 2; half > 0; half /= 2) \
+            for (int r = 0; r < half; ++r) \
+                x[r] = x[r + half] better x[r] ? x[r + half] : x[r]; \
+        return x[0]; \
+    }
+SVMX_FOLD(svmx_largest_double, double, >)
+SVMX_FOLD(svmx_largest_float, float, >)
+SVMX_FOLD(svmx_least_float, float, <)
+#endif
 
 /* Values per block of the loops that go over their data in several short passes. */
 #define SVMX_BLOCK 256
 
-/* Bytes of a vector register. */
+/* Bytes of a vector register. GCC and Clang take vectors of any size, but GCC holds those that are wider than a register in
+ * memory, which costs ten times what they save: so vectors have this size where they are said explicitly. */
 #if defined(__AVX512F__)
 #define SVMX_BYTES 64
 #elif defined(__AVX__)
@@ -53,5 +105,16 @@ SVMX_LOOPS(SVMX_PROTOTYPE)
 #else
 #define SVMX_BYTES 16
 #endif
+
+/* A vector of SVMX_WIDTH doubles; one where the compiler has no vectors. */
+#if defined(__GNUC__)
+typedef double svmx_doubles __attribute__((vector_size(SVMX_BYTES), aligned(8), may_alias));
+#define SVMX_WIDTH (SVMX_BYTES / 8)
+#else
+typedef double svmx_doubles;
+#define SVMX_WIDTH 1
+#endif
+#define SVMX_DOUBLES(p) (*(const svmx_doubles *)(p))
+#define SVMX_STORE(p, v) (*(svmx_doubles *)(p) = (v))
 
 #endif

@@ -51,7 +51,8 @@ void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, con
 }
 
 /* Maxima are found block by block, SVMX_SPAN positions each, and the last place of one by looking into its block again.
- * The compiler may compare in any order, which changes no maximum: SVMX_ANY_ORDER. */
+ * The compiler may compare in any order, which changes no maximum: SVMX_ANY_ORDER (simd.h). */
+
 /* Among so few positions the exact gains are looked at once. */
 #define SVMX_FEW 64
 /* Positions that are looked at together for a place. */
@@ -64,23 +65,21 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
                               const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
                               const float *SVMX_RESTRICT up, const int move)
 {
-    double top = -HUGE_VAL;
-    SVMX_ANY_ORDER(reduction(max : top))
-    for (int64_t k = 0; k < n; ++k) {
+    SVMX_APART(double, top, -HUGE_VAL);
+    SVMX_ANY_ORDER(k, n, reduction(max : top), {
         double v = V[k];
         if (move)
             V[k] = v = v - (Ki[k] * dbeta_i + Kj[k] * dbeta_j);
         v += up[k];
-        top = v > top ? v : top;
-    }
-    return top;
+        SVMX_OWN(top) = v > SVMX_OWN(top) ? v : SVMX_OWN(top);
+    })
+    return SVMX_LARGEST(double, top);
 }
 
 /* Whether V + up is ``value`` somewhere in a stretch. */
 SVMX_INLINE int svmx_holds(const double *V, const float *up, double value)
 {
     int64_t hit = 0;
-    SVMX_ANY_ORDER(reduction(| : hit))
     for (int k = 0; k < SVMX_STRETCH_OF; ++k)
         hit |= V[k] + up[k] == value;
     return hit != 0;
@@ -136,13 +135,12 @@ int64_t SVMX_LOOP(update_max_violator)(int64_t n, double *V, const float *Ki, co
 /* max over I_low of Vmax - V; -inf if I_low is empty. */
 SVMX_INLINE double svmx_exact_gap(const svmx_pairing *pair, int64_t n)
 {
-    double widest = -HUGE_VAL;
-    SVMX_ANY_ORDER(reduction(max : widest))
-    for (int64_t k = 0; k < n; ++k) {
+    SVMX_APART(double, widest, -HUGE_VAL);
+    SVMX_ANY_ORDER(k, n, reduction(max : widest), {
         const double gap = pair->Vmax - (pair->V[k] + pair->low[k]);
-        widest = gap > widest ? gap : widest;
-    }
-    return widest;
+        SVMX_OWN(widest) = gap > SVMX_OWN(widest) ? gap : SVMX_OWN(widest);
+    })
+    return SVMX_LARGEST(double, widest);
 }
 
 /* Gains (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik) of n positions from ``first`` on, -inf where k is no partner; returns the
@@ -152,19 +150,19 @@ SVMX_INLINE double svmx_exact_gains(const svmx_pairing *pair, int64_t first, int
 {
     const double *V = pair->V + first, *QD = pair->QD + first, Vmax = pair->Vmax, QD_i = pair->QD_i;
     const float *low = pair->low + first, *K = pair->K + first;
-    double top = -HUGE_VAL, widest = -HUGE_VAL;
-    SVMX_ANY_ORDER(reduction(max : top, widest))
-    for (int64_t k = 0; k < n; ++k) {
+    SVMX_APART(double, top, -HUGE_VAL);
+    SVMX_APART(double, widest, -HUGE_VAL);
+    SVMX_ANY_ORDER(k, n, reduction(max : top, widest), {
         const double apart = Vmax - (V[k] + low[k]);
-        widest = apart > widest ? apart : widest;
+        SVMX_OWN(widest) = apart > SVMX_OWN(widest) ? apart : SVMX_OWN(widest);
         double curvature = QD_i + QD[k] - 2.0 * K[k];
         curvature = curvature > 0 ? curvature : SVMX_TAU;
         const double gain = apart > 0 ? apart * apart / curvature : -HUGE_VAL;
         gains[k] = gain;
-        top = gain > top ? gain : top;
-    }
-    *gap = widest;
-    return top;
+        SVMX_OWN(top) = gain > SVMX_OWN(top) ? gain : SVMX_OWN(top);
+    })
+    *gap = SVMX_LARGEST(double, widest);
+    return SVMX_LARGEST(double, top);
 }
 
 /* Gains are first looked over in float: division is what a selection spends its time on, and 16 floats are divided
@@ -189,11 +187,14 @@ SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int6
     const double *SVMX_RESTRICT V = pair->V + first, *SVMX_RESTRICT QD = pair->QD + first;
     const float *SVMX_RESTRICT low = pair->low + first, *SVMX_RESTRICT K = pair->K + first;
     const double Vmax = pair->Vmax, QD_i = pair->QD_i;
-    float top = 0.0f, far = extremes->gap, flattest = extremes->flattest, steepest = extremes->steepest;
-    SVMX_ANY_ORDER(reduction(max : top, far, steepest) reduction(min : flattest))
-    for (int64_t k = 0; k < n; ++k) {
-        float gap = (float)(Vmax - V[k]) - low[k], curvature;
-        far = gap > far ? gap : far;
+    SVMX_APART(float, top, 0.0f);
+    SVMX_APART(float, far, extremes->gap);
+    SVMX_APART(float, flattest, extremes->flattest);
+    SVMX_APART(float, steepest, extremes->steepest);
+    SVMX_ANY_ORDER(k, n, reduction(max : top, far, steepest) reduction(min : flattest), {
+        float gap = (float)(Vmax - V[k]) - low[k];
+        float curvature;
+        SVMX_OWN(far) = gap > SVMX_OWN(far) ? gap : SVMX_OWN(far);
         gap = gap > 0.0f ? gap : 0.0f;
         if (unit) {
             curvature = 1.0f - K[k];
@@ -201,14 +202,16 @@ SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int6
         } else {
             const double exact = QD_i + QD[k] - 2.0 * K[k];
             curvature = (float)(exact > 0 ? exact : SVMX_TAU);
-            flattest = curvature < flattest ? curvature : flattest;
-            steepest = curvature > steepest ? curvature : steepest;
+            SVMX_OWN(flattest) = curvature < SVMX_OWN(flattest) ? curvature : SVMX_OWN(flattest);
+            SVMX_OWN(steepest) = curvature > SVMX_OWN(steepest) ? curvature : SVMX_OWN(steepest);
         }
         const float gain = gap * gap / curvature;
-        top = gain > top ? gain : top;
-    }
-    extremes->gap = far, extremes->flattest = flattest, extremes->steepest = steepest;
-    return top;
+        SVMX_OWN(top) = gain > SVMX_OWN(top) ? gain : SVMX_OWN(top);
+    })
+    extremes->gap = SVMX_LARGEST(float, far);
+    extremes->flattest = SVMX_LEAST(float, flattest);
+    extremes->steepest = SVMX_LARGEST(float, steepest);
+    return SVMX_LARGEST(float, top);
 }
 
 /* Whether a stretch has a float gain of at least ``bar``. */

@@ -12,50 +12,60 @@ void SVMX_LOOP(leaf_inverse)(int64_t n, const float *SVMX_RESTRICT row, const do
 }
 
 #if defined(__GNUC__)
-typedef float svmx_floats __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t svmx_ints __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
+typedef int32_t svmx_ints __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
+#define SVMX_FLOAT_WIDTH (SVMX_BYTES / 4)
 #define SVMX_FLOATS(p) (*(const svmx_floats *)(p))
 #define SVMX_CHOOSE(m, a, b) ((svmx_floats)(((m) & (svmx_ints)(a)) | (~(m) & (svmx_ints)(b))))
 #define SVMX_CHOOSE_INTS(m, a, b) (((m) & (a)) | (~(m) & (b)))
 
-/* The first lane of the largest value; value[0] and place[0] come in as vectors of two accumulators. */
+/* The lanes' own places. */
+SVMX_INLINE svmx_ints svmx_ramp(void)
+{
+    svmx_ints places;
+    for (int r = 0; r < SVMX_FLOAT_WIDTH; ++r)
+        places[r] = r;
+    return places;
+}
+
+/* The first place of the largest value, of two accumulators, whose lanes each have the first place of their largest. */
 SVMX_INLINE int64_t svmx_leaf_winner(const svmx_floats *value, const svmx_ints *place, float *largest)
 {
-    const svmx_ints m = value[1] > value[0];
-    float v[16];
-    int32_t p[16];
-    *(svmx_floats *)v = SVMX_CHOOSE(m, value[1], value[0]);
+    const svmx_ints m = (value[1] > value[0]) | ((value[1] == value[0]) & (place[1] < place[0]));
+    float v[SVMX_FLOAT_WIDTH], most[SVMX_FLOAT_WIDTH];
+    int32_t p[SVMX_FLOAT_WIDTH], first = INT32_MAX;
+    *(svmx_floats *)v = *(svmx_floats *)most = SVMX_CHOOSE(m, value[1], value[0]);
     *(svmx_ints *)p = SVMX_CHOOSE_INTS(m, place[1], place[0]);
-    float best = v[0];
-    for (int r = 1; r < 16; ++r)
-        best = v[r] > best ? v[r] : best;
-    *largest = best;
-    for (int r = 0; r < 16; ++r)
-        if (v[r] == best)
-            return p[r];
-    return -1;
+    for (int half = SVMX_FLOAT_WIDTH / 2; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r)
+            most[r] = most[r + half] > most[r] ? most[r + half] : most[r];
+    for (int r = 0; r < SVMX_FLOAT_WIDTH; ++r) {
+        const int32_t at = v[r] == most[0] ? p[r] : INT32_MAX;
+        first = at < first ? at : first;
+    }
+    *largest = most[0];
+    return first;
 }
 
 /* V -= step (K_i - K_j), and the place of the largest V + up afterwards; -1 if up is -inf throughout. */
 int64_t SVMX_LOOP(leaf_move)(int64_t n, float *SVMX_RESTRICT V, const float *Ki, const float *Kj, float step,
                              const float *SVMX_RESTRICT up, float *top)
 {
-    const svmx_ints ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     svmx_floats best[2];
-    svmx_ints at[2], here = ramp;
+    svmx_ints at[2], here = svmx_ramp();
     best[0] = best[1] = (svmx_floats){0} - HUGE_VALF;
     at[0] = at[1] = (svmx_ints){0};
-    for (int64_t k = 0; k < n; k += 32) {
+    for (int64_t k = 0; k < n; k += 2 * SVMX_FLOAT_WIDTH) {
         SVMX_UNROLL
         for (int u = 0; u < 2; ++u) {
-            const int64_t p = k + 16 * u;
+            const int64_t p = k + SVMX_FLOAT_WIDTH * u;
             svmx_floats v = SVMX_FLOATS(V + p) - step * (SVMX_FLOATS(Ki + p) - SVMX_FLOATS(Kj + p));
             *(svmx_floats *)(V + p) = v;
             v += SVMX_FLOATS(up + p);
             const svmx_ints m = v > best[u];
             best[u] = SVMX_CHOOSE(m, v, best[u]);
             at[u] = SVMX_CHOOSE_INTS(m, here, at[u]);
-            here += 16;
+            here += SVMX_FLOAT_WIDTH;
         }
     }
     const int64_t winner = svmx_leaf_winner(best, at, top);
@@ -66,15 +76,14 @@ SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, cons
                                    const float *SVMX_RESTRICT inverse, const float *SVMX_RESTRICT row,
                                    const float *SVMX_RESTRICT diagonal, float own, float top, float *gain, float *widest)
 {
-    const svmx_ints ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     svmx_floats best[2], wide[2];
-    svmx_ints at[2], here = ramp;
+    svmx_ints at[2], here = svmx_ramp();
     best[0] = best[1] = wide[0] = wide[1] = (svmx_floats){0};
     at[0] = at[1] = (svmx_ints){0};
-    for (int64_t k = 0; k < n; k += 32) {
+    for (int64_t k = 0; k < n; k += 2 * SVMX_FLOAT_WIDTH) {
         SVMX_UNROLL
         for (int u = 0; u < 2; ++u) {
-            const int64_t p = k + 16 * u;
+            const int64_t p = k + SVMX_FLOAT_WIDTH * u;
             svmx_floats gap = top - (SVMX_FLOATS(V + p) + SVMX_FLOATS(low + p));
             svmx_ints m = gap > wide[u];
             wide[u] = SVMX_CHOOSE(m, gap, wide[u]);
@@ -90,7 +99,7 @@ SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, cons
             m = g > best[u];
             best[u] = SVMX_CHOOSE(m, g, best[u]);
             at[u] = SVMX_CHOOSE_INTS(m, here, at[u]);
-            here += 16;
+            here += SVMX_FLOAT_WIDTH;
         }
     }
     svmx_leaf_winner(wide, at, widest);

@@ -6,73 +6,68 @@
 /* Doubles of ``out`` that stay in the L1 cache while all rows go by. */
 #define SVMX_STRETCH 1024
 
-/* Sums of a dot product that are kept apart, said explicitly where GCC 12 keeps an array of them in memory (4 times
- * slower), and added in a fixed tree at the end: two packs of eight. */
-#define SVMX_WIDE 8
-#if defined(__GNUC__)
-typedef double svmx_wide __attribute__((vector_size(SVMX_WIDE * sizeof(double)), aligned(sizeof(double)), may_alias));
-#else
-typedef struct {
-    double lane[SVMX_WIDE];
-} svmx_wide;
-#endif
+/* Sums of a dot product that are kept apart, in vectors, since GCC 12 keeps an array of doubles in memory (4 times slower),
+ * and added in a fixed tree at the end. */
+#define SVMX_SUMS 16
+#define SVMX_PARTS (SVMX_SUMS / SVMX_WIDTH)
 
-#if defined(__GNUC__)
-#define SVMX_ADD_PRODUCT(sum, x, y) ((sum) += *(const svmx_wide *)(x) * *(const svmx_wide *)(y))
-#define SVMX_LANE(sum, r) ((sum)[r])
-#else
-#define SVMX_ADD_PRODUCT(sum, x, y) \
-    do { \
-        for (int svmx_r = 0; svmx_r < SVMX_WIDE; ++svmx_r) \
-            (sum).lane[svmx_r] += (x)[svmx_r] * (y)[svmx_r]; \
-    } while (0)
-#define SVMX_LANE(sum, r) ((sum).lane[r])
-#endif
-
-/* The sum of all lanes of two packs. */
-SVMX_INLINE double svmx_folded(const svmx_wide *a, const svmx_wide *b)
+SVMX_INLINE void svmx_clear(svmx_doubles *sum)
 {
-    double sum[SVMX_WIDE];
-    for (int r = 0; r < SVMX_WIDE; ++r)
-        sum[r] = SVMX_LANE(*a, r) + SVMX_LANE(*b, r);
-    for (int half = SVMX_WIDE / 2; half > 0; half /= 2)
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        sum[r] = (svmx_doubles){0};
+}
+
+SVMX_INLINE void svmx_add_products(svmx_doubles *sum, const double *x, const double *y)
+{
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        sum[r] += SVMX_DOUBLES(x + r * SVMX_WIDTH) * SVMX_DOUBLES(y + r * SVMX_WIDTH);
+}
+
+SVMX_INLINE double svmx_folded(const svmx_doubles *sum)
+{
+    double lanes[SVMX_SUMS];
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        SVMX_STORE(lanes + r * SVMX_WIDTH, sum[r]);
+    for (int half = SVMX_SUMS / 2; half > 0; half /= 2)
         for (int r = 0; r < half; ++r)
-            sum[r] += sum[r + half];
-    return sum[0];
+            lanes[r] += lanes[r + half];
+    return lanes[0];
 }
 
 double SVMX_LOOP(dot)(int64_t n, const double *x, const double *y)
 {
-    svmx_wide a = {0.0}, b = {0.0};
+    svmx_doubles a[SVMX_PARTS];
     double rest = 0.0;
     int64_t k = 0;
-    for (; k + 2 * SVMX_WIDE <= n; k += 2 * SVMX_WIDE) {
-        SVMX_ADD_PRODUCT(a, x + k, y + k);
-        SVMX_ADD_PRODUCT(b, x + k + SVMX_WIDE, y + k + SVMX_WIDE);
-    }
+    svmx_clear(a);
+    for (; k + SVMX_SUMS <= n; k += SVMX_SUMS)
+        svmx_add_products(a, x + k, y + k);
     for (; k < n; ++k)
         rest += x[k] * y[k];
-    return rest + svmx_folded(&a, &b);
+    return rest + svmx_folded(a);
 }
 
 /* Two dot products with the same x: a column of the factor is read once for both right-hand sides. */
 void SVMX_LOOP(dot_two)(int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz)
 {
-    svmx_wide a = {0.0}, b = {0.0}, c = {0.0}, d = {0.0};
+    svmx_doubles a[SVMX_PARTS], b[SVMX_PARTS];
     double rest_y = 0.0, rest_z = 0.0;
     int64_t k = 0;
-    for (; k + 2 * SVMX_WIDE <= n; k += 2 * SVMX_WIDE) {
-        SVMX_ADD_PRODUCT(a, x + k, y + k);
-        SVMX_ADD_PRODUCT(b, x + k + SVMX_WIDE, y + k + SVMX_WIDE);
-        SVMX_ADD_PRODUCT(c, x + k, z + k);
-        SVMX_ADD_PRODUCT(d, x + k + SVMX_WIDE, z + k + SVMX_WIDE);
+    svmx_clear(a);
+    svmx_clear(b);
+    for (; k + SVMX_SUMS <= n; k += SVMX_SUMS) {
+        svmx_add_products(a, x + k, y + k);
+        svmx_add_products(b, x + k, z + k);
     }
     for (; k < n; ++k) {
         rest_y += x[k] * y[k];
         rest_z += x[k] * z[k];
     }
-    *xy = rest_y + svmx_folded(&a, &b);
-    *xz = rest_z + svmx_folded(&c, &d);
+    *xy = rest_y + svmx_folded(a);
+    *xz = rest_z + svmx_folded(b);
 }
 
 void SVMX_LOOP(axpy)(int64_t n, double a, const double *SVMX_RESTRICT x, double *SVMX_RESTRICT y)
