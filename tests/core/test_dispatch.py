@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import libsvmx
 from libsvmx._core import dispatch
 from libsvmx.exceptions import ParameterError
 
@@ -143,3 +144,28 @@ def test_models_are_those_of_libsvm_on_the_others(target, exhaustive):
 def test_where_there_is_no_table_there_is_no_address():
     assert dispatch.address("sse9") == 0
     assert all(dispatch.address(name) for name in USABLE)
+
+
+# ---- what is told of it ------------------------------------------------------------------------------
+
+
+def test_show_config_returns_or_prints(capsys):
+    found = libsvmx.show_config(mode="dicts")
+    assert found["version"] == libsvmx.__version__
+    assert found["cpu_targets_runnable"] == USABLE
+    assert set(USABLE) <= set(found["cpu_targets"]) <= set(ALL)
+    assert found["cpu_target"] == dispatch.CHOSEN
+    assert found["threads"] >= 1
+    assert len(found["compiler"].split()) == 2
+    assert capsys.readouterr().out == ""
+    assert libsvmx.show_config() is None
+    lines = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
+    assert list(lines) == list(found)
+    assert lines["cpu_targets_runnable"].split() == USABLE
+    with pytest.raises(ParameterError, match="mode='dict'"):
+        libsvmx.show_config(mode="dict")
+
+
+def test_show_config_tells_the_target_that_is_named():
+    done = under("baseline", "-c", "import libsvmx; libsvmx.show_config()")
+    assert "cpu_target: baseline\n" in done.stdout

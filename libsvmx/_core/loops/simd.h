@@ -33,7 +33,7 @@ SVMX_LOOPS(SVMX_PROTOTYPE)
 #define SVMX_RESTRICT
 #endif
 #if defined(__clang__)
-#define SVMX_UNROLL _Pragma("unroll")
+#define SVMX_UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__GNUC__)
 #define SVMX_UNROLL _Pragma("GCC unroll 16")
 #else

@@ -180,33 +180,46 @@ typedef struct {
     float flattest, steepest; /* least and largest curvature, unless ``unit`` */
 } svmx_extremes;
 
-/* The largest float gain of n positions. If ``unit``, half the curvatures are taken, which doubles all gains. */
+/* The float gain of gap = Vmax - V and its curvature. If ``unit``, half the curvatures are taken, which doubles all gains. */
+SVMX_INLINE float svmx_float_gap(const svmx_pairing *pair, int64_t k)
+{
+    return (float)(pair->Vmax - pair->V[k]) - pair->low[k];
+}
+
+SVMX_INLINE float svmx_float_curvature(const svmx_pairing *pair, int64_t k, const int unit)
+{
+    if (unit) {
+        const float half = 1.0f - pair->K[k];
+        return half > (float)(SVMX_TAU / 2) ? half : (float)(SVMX_TAU / 2);
+    }
+    const double exact = pair->QD_i + pair->QD[k] - 2.0 * pair->K[k];
+    return (float)(exact > 0 ? exact : SVMX_TAU);
+}
+
+SVMX_INLINE float svmx_float_gain(float gap, float curvature)
+{
+    gap = gap > 0.0f ? gap : 0.0f;
+    return gap * gap / curvature;
+}
+
+/* The largest float gain of n positions from ``first`` on. */
 SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int64_t n, const int unit,
                                    svmx_extremes *extremes)
 {
-    const double *SVMX_RESTRICT V = pair->V + first, *SVMX_RESTRICT QD = pair->QD + first;
-    const float *SVMX_RESTRICT low = pair->low + first, *SVMX_RESTRICT K = pair->K + first;
-    const double Vmax = pair->Vmax, QD_i = pair->QD_i;
+    const svmx_pairing own = *pair;
     SVMX_APART(float, top, 0.0f);
     SVMX_APART(float, far, extremes->gap);
     SVMX_APART(float, flattest, extremes->flattest);
     SVMX_APART(float, steepest, extremes->steepest);
     SVMX_ANY_ORDER(k, n, reduction(max : top, far, steepest) reduction(min : flattest), {
-        float gap = (float)(Vmax - V[k]) - low[k];
-        float curvature;
+        const float gap = svmx_float_gap(&own, first + k), curvature = svmx_float_curvature(&own, first + k, unit);
+        const float gain = svmx_float_gain(gap, curvature);
         SVMX_OWN(far) = gap > SVMX_OWN(far) ? gap : SVMX_OWN(far);
-        gap = gap > 0.0f ? gap : 0.0f;
-        if (unit) {
-            curvature = 1.0f - K[k];
-            curvature = curvature > (float)(SVMX_TAU / 2) ? curvature : (float)(SVMX_TAU / 2);
-        } else {
-            const double exact = QD_i + QD[k] - 2.0 * K[k];
-            curvature = (float)(exact > 0 ? exact : SVMX_TAU);
+        SVMX_OWN(top) = gain > SVMX_OWN(top) ? gain : SVMX_OWN(top);
+        if (!unit) {
             SVMX_OWN(flattest) = curvature < SVMX_OWN(flattest) ? curvature : SVMX_OWN(flattest);
             SVMX_OWN(steepest) = curvature > SVMX_OWN(steepest) ? curvature : SVMX_OWN(steepest);
         }
-        const float gain = gap * gap / curvature;
-        SVMX_OWN(top) = gain > SVMX_OWN(top) ? gain : SVMX_OWN(top);
     })
     extremes->gap = SVMX_LARGEST(float, far);
     extremes->flattest = SVMX_LEAST(float, flattest);
@@ -215,11 +228,13 @@ SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int6
 }
 
 /* Whether a stretch has a float gain of at least ``bar``. */
-SVMX_INLINE int svmx_has_gain(const svmx_pairing *pair, int64_t first, float bar)
+SVMX_INLINE int svmx_has_gain(const svmx_pairing *pair, int64_t first, float bar, const int unit)
 {
-    svmx_extremes unused = {0.0f, 1.0f, 0.0f};
-    return (pair->unit ? svmx_float_gains(pair, first, SVMX_STRETCH_OF, 1, &unused)
-                       : svmx_float_gains(pair, first, SVMX_STRETCH_OF, 0, &unused)) >= bar;
+    const svmx_pairing own = *pair;
+    int hit = 0;
+    for (int64_t k = first; k < first + SVMX_STRETCH_OF; ++k)
+        hit |= svmx_float_gain(svmx_float_gap(&own, k), svmx_float_curvature(&own, k, unit)) >= bar;
+    return hit;
 }
 
 /* Largest float gains, one for each block of SVMX_SPAN positions, into ``tops``. Returns the least that a block must have
@@ -269,7 +284,7 @@ int64_t SVMX_LOOP(partner)(const svmx_pairing *pair, int64_t n, double eps, floa
         const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
         for (int64_t k = start; k < end; k += SVMX_STRETCH_OF) {
             const int64_t at = n - k < SVMX_STRETCH_OF ? n - SVMX_STRETCH_OF : k; /* of the last, some twice */
-            if (!svmx_has_gain(pair, at, bar))
+            if (!(pair->unit ? svmx_has_gain(pair, at, bar, 1) : svmx_has_gain(pair, at, bar, 0)))
                 continue;
             const double top = svmx_exact_gains(pair, at, SVMX_STRETCH_OF, gains, &unused);
             if (top >= best && top > -HUGE_VAL) {
