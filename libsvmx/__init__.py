@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._version import VERSION as __version__
     from libsvmx.api.arrays import decision_values, predict
+    from libsvmx.api.configuration import show_config
     from libsvmx.api.grid import GridSearch, grid_search
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.state import State
@@ -106,6 +107,7 @@ __all__ = [
     "predict_probability",
     "read_problem",
     "save_model",
+    "show_config",
     "train",
 ]
 
@@ -143,6 +145,7 @@ _HOME = {
     "leave_one_out": "api.validation",
     "low_rank": "api.low_rank",
     "predict": "api.arrays",
+    "show_config": "api.configuration",
 }
 
 # Need scikit-learn, so `import *` does without.

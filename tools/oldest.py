@@ -46,10 +46,10 @@ def main(arguments):
         subprocess.run([python, "-m", "venv", folder], check=True)
         constraints = Path(folder, "pins.txt")
         constraints.write_text("\n".join(pins), encoding="utf-8")
-        pip = ["-m", "pip", "install", "-q", "-c", str(constraints)]
+        pip = ["-m", "pip", "install", "-c", str(constraints)]
         for call in (
-            [*pip, *builds],
-            [*pip, "--no-build-isolation", *setup, ".[test]"],
+            [*pip, "-q", *builds],
+            [*pip, "-v", "--no-build-isolation", *setup, ".[test]"],
             ["-m", "pytest", *MIXED, *rest],
         ):
             subprocess.run([os.path.join(programs, "python"), *call], cwd=ROOT, env=env, check=True)

@@ -12,7 +12,7 @@ setarch -R "$build/pool_races"
 # OpenBLAS stays on one thread.
 prefix=$build/prefix
 [ -f "$build/build.ninja" ] || meson setup "$build" . -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized \
-    -Dfmv=disabled --prefix="$prefix" >/dev/null
+    --prefix="$prefix" >/dev/null
 meson install -C "$build" >/dev/null
 site=$(dirname "$(find "$prefix" -path '*/libsvmx/__init__.py' | head -n 1)")/..
 LD_PRELOAD="$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 \

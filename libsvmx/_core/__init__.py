@@ -14,14 +14,18 @@
     Rand (rand)                     glibc's rand()
     last_words                      what a process says when a signal ends it
 
-C headers; each names its callers, states its arrays, and neither allocates nor fails, but for slab.h:
+    dispatch                        the table of hot loops, of the CPU target that is chosen at import
 
-    simd.h                          what all others include
-    dot_products.h  bits.h          one row, or sixteen, with many rows
-    kernel_functions.h  .c          K(t) of a dot product or a distance: all kernels   <- rbf.c  rbf_loops.h  exp.h
-    test_panels.h                   test rows with support vectors
-    smo_steps.h                     scores and working set of SMO
-    subproblem_steps.h              the same in float, for small problems in cache
-    vectors.h  breakpoints.h        doubles: sums of rows, and the next breakpoint of a path
-    thread_pool.h  slab.h  clock.h  threads, memory, time
+Hot loops in C, compiled for each CPU target; a header states a family's arrays and callers, its .c has the loops:
+
+    loops/loops.h                   the table; open this first        targets.h  .c   CPU targets, and what this CPU has
+    loops/simd.h                    what all loops include
+    loops/dot_products  bits        one row, or sixteen, with many rows
+    loops/kernel_functions          K(t) of a dot product or a distance: all kernels     <- rbf  exp.h
+    loops/test_panels               test rows with support vectors
+    loops/smo_steps                 scores and working set of SMO
+    loops/subproblem_steps          the same in float, for small problems in cache
+    loops/vectors  breakpoints      doubles: sums of rows, and the next breakpoint of a path
+
+Other C headers: thread_pool.h, tickets.h, pieces.h (threads), slab.h (memory), clock.h, last_words.h.
 """

@@ -1,6 +1,8 @@
 from libc.stdint cimport int64_t
 
-cdef extern from "breakpoints.h" nogil:
+cimport libsvmx._core.dispatch  # for svmx_loops
+
+cdef extern from "loops.h" nogil:
     ctypedef struct svmx_waiting:
         int64_t n
         int per_row
@@ -12,5 +14,7 @@ cdef extern from "breakpoints.h" nogil:
         double level
         double dlevel
 
-    double svmx_nearest(const svmx_waiting *w, double sharpness, double slowest, double nearest) noexcept
-    int64_t svmx_fastest(const svmx_waiting *w, double nearest, double *speed, double *length) noexcept
+    double svmx_nearest "svmx_loops.nearest"(
+            const svmx_waiting *w, double sharpness, double slowest, double nearest) noexcept
+    int64_t svmx_fastest "svmx_loops.fastest"(
+            const svmx_waiting *w, double nearest, double *speed, double *length) noexcept

@@ -1,6 +1,8 @@
 from libc.stdint cimport int64_t
 
-cdef extern from "kernel_functions.h" nogil:
+cimport libsvmx._core.dispatch  # for svmx_loops
+
+cdef extern from "loops.h" nogil:
     enum: SVMX_GIVEN
     enum: SVMX_PRODUCT
     enum: SVMX_DISTANCE
@@ -20,11 +22,11 @@ cdef extern from "kernel_functions.h" nogil:
         void (*about)(int64_t n, const svmx_kernel *kernel, double *t) noexcept nogil
         double (*about_error)(double n, const svmx_kernel *kernel, double reach) noexcept nogil
 
-    const svmx_kernel_function svmx_kernel_functions[]
-    const int svmx_n_kernel_functions
-
-    double svmx_kernel_value(const svmx_kernel *kernel, double t) noexcept
-    void svmx_kernel_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
-                         float *out) noexcept
-    void svmx_kernel_doubles(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares,
-                             double square, double *out) noexcept
+    const svmx_kernel_function *svmx_kernel_function_of "svmx_loops.kernel_function"(int kind) noexcept
+    double svmx_kernel_value "svmx_loops.kernel_value"(const svmx_kernel *kernel, double t) noexcept
+    void svmx_kernel_row "svmx_loops.kernel_row"(
+            int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+            float *out) noexcept
+    void svmx_kernel_doubles "svmx_loops.kernel_doubles"(
+            int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+            double *out) noexcept

@@ -25,7 +25,7 @@ from libsvmx._core.stopping import NOBODY
 from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances,
                                         svmx_panel_products, svmx_panel_table)
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function,
-                                             svmx_kernel_functions, svmx_kernel_value, svmx_n_kernel_functions)
+                                             svmx_kernel_function_of, svmx_kernel_value)
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.kernel cimport set_formula
 
@@ -51,7 +51,8 @@ cdef int ascending(const void *a, const void *b) noexcept nogil:
 
 def may_be_approximate(int kind):
     """Whether a CrossKernel of that kind has values that are cheaper than LIBSVM's, with an error bound."""
-    return 0 <= kind < svmx_n_kernel_functions and svmx_kernel_functions[kind].about != NULL
+    cdef const svmx_kernel_function *function = svmx_kernel_function_of(kind)
+    return function != NULL and function.about != NULL
 
 
 def values_with_themselves(squares, int kind, int degree, double gamma, double coef0):

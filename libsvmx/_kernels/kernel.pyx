@@ -13,8 +13,7 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
 from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles,
-                                             svmx_kernel_functions, svmx_kernel_row, svmx_kernel_value,
-                                             svmx_n_kernel_functions)
+                                             svmx_kernel_function_of, svmx_kernel_row, svmx_kernel_value)
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
@@ -40,14 +39,17 @@ cdef Py_ssize_t PARTS_PER_THREAD = 2
 
 def function_names():
     """Names of the kernel functions, by LIBSVM's kernel number: those of the members of libsvmx.enums.KernelType."""
-    return [svmx_kernel_functions[k].name.decode() for k in range(svmx_n_kernel_functions)]
+    names = []
+    while svmx_kernel_function_of(len(names)) != NULL:
+        names.append(svmx_kernel_function_of(len(names)).name.decode())
+    return names
 
 
 cdef int set_formula(svmx_kernel *formula, int kind, int degree, double gamma, double coef0) except -1:
     """The kernel of that number with these parameters."""
-    if not 0 <= kind < svmx_n_kernel_functions:
-        raise ValueError(f"kernel {kind} of {svmx_n_kernel_functions}")
-    formula.function = &svmx_kernel_functions[kind]
+    formula.function = svmx_kernel_function_of(kind)
+    if formula.function == NULL:
+        raise ValueError(f"kernel {kind} of {len(function_names())}")
     formula.degree, formula.gamma, formula.coef0 = degree, gamma, coef0
     return 0
 

@@ -7,12 +7,18 @@ apart until the end.
 from __future__ import annotations
 
 import gc
+import sys
+
+from libsvmx.exceptions import SvmxError
 
 
 def command(name: str) -> None:
     """Run the command and leave with its exit code."""
     gc.disable()
-    module = __import__(f"libsvmx.cli.{name}", fromlist=["entry"])
+    try:
+        module = __import__(f"libsvmx.cli.{name}", fromlist=["entry"])
+    except SvmxError as error:  # LIBSVMX_CPU names no loops that can run here
+        sys.exit(f"svmx-{name}: error: {error}")
     gc.freeze()
     gc.enable()
     module.entry()

@@ -1,32 +1,8 @@
-/* The next breakpoint of a path among the variables outside its margin.
- *
- * On a path, V = linear - F and the offset move linearly with the length of the step: V by dlinear - dF, the level (which
- * is -rho) by dlevel. A variable waits below the level or above it until V reaches it: a breakpoint, at the length
- *
- *     distance / speed,   distance = side (level - V),   speed = side (dlinear - dF - dlevel).
- *
- * Who calls: _solvers/path/following.pyx, once a breakpoint each.
- */
-#ifndef SVMX_BREAKPOINTS_H
-#define SVMX_BREAKPOINTS_H
-
+/* Loops that look for breakpoints; see breakpoints.h. */
 #include "simd.h"
 
 /* Minima that are kept apart. */
 #define SVMX_SUMS 16
-
-/* Variables and how they move; all arrays IN. */
-typedef struct {
-    int64_t n;             /* variables */
-    int per_row;           /* that share an entry of F and dF: 1 or 2 */
-    const double *side;    /* (n,)  1: waits below the level, -1: above it, 0: does not wait */
-    const double *linear;  /* (n,) */
-    const double *dlinear; /* (n,) */
-    const double *F;       /* (n / per_row,)  K beta */
-    const double *dF;      /* (n / per_row,) */
-    double level;
-    double dlevel;
-} svmx_waiting;
 
 SVMX_INLINE double svmx_speed(const svmx_waiting *w, int64_t v, int64_t row)
 {
@@ -70,7 +46,7 @@ SVMX_INLINE double svmx_nearest_of(const svmx_waiting *w, const int per_row, dou
 
 /* The least length at which a variable comes within ``sharpness`` of the level, or ``nearest`` if that is less. Speeds up
  * to ``slowest`` are none. */
-static SVMX_CLONES double svmx_nearest(const svmx_waiting *w, double sharpness, double slowest, double nearest)
+double SVMX_LOOP(nearest)(const svmx_waiting *w, double sharpness, double slowest, double nearest)
 {
     return w->per_row == 1 ? svmx_nearest_of(w, 1, sharpness, slowest, nearest)
                            : svmx_nearest_of(w, 2, sharpness, slowest, nearest);
@@ -92,7 +68,7 @@ SVMX_INLINE int64_t svmx_arrivals(const svmx_waiting *w, const int per_row, int6
 /* Of the variables that get there within ``nearest``, the one that is fastest, or -1.
  * speed: IN speeds up to it are too slow, OUT that of the variable found; length: OUT its length. Both are left as they
  * are if there is none. Few variables get there, so whole blocks are passed over. */
-static SVMX_CLONES int64_t svmx_fastest(const svmx_waiting *w, double nearest, double *speed, double *length)
+int64_t SVMX_LOOP(fastest)(const svmx_waiting *w, double nearest, double *speed, double *length)
 {
     int64_t found = -1;
     for (int64_t begin = 0; begin < w->n; begin += SVMX_BLOCK) {
@@ -112,5 +88,3 @@ static SVMX_CLONES int64_t svmx_fastest(const svmx_waiting *w, double nearest, d
     }
     return found;
 }
-
-#endif

@@ -51,18 +51,12 @@ typedef struct svmx_kernel_function {
     double (*about_error)(double n, const svmx_kernel *kernel, double reach);
 } svmx_kernel_function;
 
-extern const svmx_kernel_function svmx_kernel_functions[];
-extern const int svmx_n_kernel_functions;
-
-/* K(t) of one number. */
-double svmx_kernel_value(const svmx_kernel *kernel, double t);
-
-/* out[k] = (float)K(u, v_k), (n,), from dots[k] = <u, v_k>, squares[k] = |v_k|^2 and square = |u|^2: LIBSVM's floats. */
-void svmx_kernel_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
-                     float *out);
-
-/* The same in double, not rounded to float: symmetric in u and v to the last bit, and exact for u = v. */
-void svmx_kernel_doubles(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
-                         double *out);
+#define SVMX_KERNEL_LOOPS(LOOP)                                                                                           \
+    LOOP(const svmx_kernel_function *, kernel_function, (int kind))                                                       \
+    LOOP(double, kernel_value, (const svmx_kernel *kernel, double t))                                                     \
+    LOOP(void, kernel_row,                                                                                                \
+         (int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square, float *out))    \
+    LOOP(void, kernel_doubles,                                                                                            \
+         (int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square, double *out))
 
 #endif

@@ -1,24 +1,10 @@
-/* Steps of SMO: float kernel rows move scores in double, and the working set is found by second-order information.
- *
- * Notation: V_i = -y_i G_i, beta_i = y_i alpha_i, K without labels (Fan, Chen & Lin, JMLR 6, 2005, rewritten in
- * label-free scores). Arrays are IN and of length n, the active variables, but where it says so; V and scores are IN and
- * OUT, out and lanes are OUT.
- *
- * Who calls: _solvers/smo (scans.pyx the working set, deferred.pyx the replay); svmx_gather and svmx_axpy_row also
- * _kernels/rowstore.pyx, _kernels/sharedrows.pyx, _solvers/decomposition and _solvers/seeding.
- */
-#ifndef SVMX_SMO_STEPS_H
-#define SVMX_SMO_STEPS_H
-
+/* The loops of SMO; see smo_steps.h. */
 #include "simd.h"
-
-/* Curvature floor of LIBSVM: keeps the pair step finite where K_ii + K_jj - 2 K_ij <= 0. */
-#define SVMX_TAU 1e-12
 
 /* ---- rows seen through an index --------------------------------------------------------- */
 
-static SVMX_CLONES void svmx_gather(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
-                                    float *SVMX_RESTRICT out)
+void SVMX_LOOP(gather)(int64_t n, const float *SVMX_RESTRICT row, const int32_t *SVMX_RESTRICT index,
+                       float *SVMX_RESTRICT out)
 {
     for (int64_t k = 0; k < n; ++k)
         out[k] = row[index[k]];
@@ -26,25 +12,22 @@ static SVMX_CLONES void svmx_gather(int64_t n, const float *SVMX_RESTRICT row, c
 
 /* ---- the SMO iteration -------------------------------------------------------------------- */
 
-static SVMX_CLONES void svmx_axpy_row(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
+void SVMX_LOOP(axpy_row)(int64_t n, double a, const float *SVMX_RESTRICT K, double *SVMX_RESTRICT V)
 {
     for (int64_t k = 0; k < n; ++k)
         V[k] += a * K[k];
 }
 
 /* scores[k] += a * K[at[k]]. */
-static SVMX_CLONES void svmx_axpy_at(int64_t n, double a, const float *SVMX_RESTRICT K, const int32_t *SVMX_RESTRICT at,
-                                     double *SVMX_RESTRICT scores)
+void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const int32_t *SVMX_RESTRICT at,
+                        double *SVMX_RESTRICT scores)
 {
     for (int64_t k = 0; k < n; ++k)
         scores[k] += a * K[at[k]];
 }
 
-/* Rows that are replayed together. */
-#define SVMX_REPLAY 16
-
 /* out[k][r] = rows[r][k], r < SVMX_REPLAY: values that are used together come to lie together. */
-static SVMX_CLONES void svmx_interleave(int64_t n, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
+void SVMX_LOOP(interleave)(int64_t n, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
 {
     for (int64_t k = 0; k < n; ++k)
         for (int r = 0; r < SVMX_REPLAY; ++r)
@@ -52,8 +35,8 @@ static SVMX_CLONES void svmx_interleave(int64_t n, const float *SVMX_RESTRICT ro
 }
 
 /* scores[r] += coef[e] * K[source[e]][r] for e in [0, n), in the order of e. */
-static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const double *coef, const float *SVMX_RESTRICT K,
-                                    double *SVMX_RESTRICT scores)
+void SVMX_LOOP(replay)(int64_t n, const int32_t *source, const double *coef, const float *SVMX_RESTRICT K,
+                       double *SVMX_RESTRICT scores)
 {
     double sum[SVMX_REPLAY];
     for (int r = 0; r < SVMX_REPLAY; ++r)
@@ -67,9 +50,9 @@ static SVMX_CLONES void svmx_replay(int64_t n, const int32_t *source, const doub
         scores[r] = sum[r];
 }
 
-/* Maxima are found block by block, and the last place of one by looking into its block again. The compiler may compare in
- * any order, which changes no maximum: SVMX_ANY_ORDER. */
-#define SVMX_SPAN 256
+/* Maxima are found block by block, SVMX_SPAN positions each, and the last place of one by looking into its block again.
+ * The compiler may compare in any order, which changes no maximum: SVMX_ANY_ORDER (simd.h). */
+
 /* Among so few positions the exact gains are looked at once. */
 #define SVMX_FEW 64
 /* Positions that are looked at together for a place. */
@@ -82,23 +65,21 @@ SVMX_INLINE double svmx_moved(int64_t n, double *SVMX_RESTRICT V, const float *S
                               const float *SVMX_RESTRICT Kj, double dbeta_i, double dbeta_j,
                               const float *SVMX_RESTRICT up, const int move)
 {
-    double top = -HUGE_VAL;
-    SVMX_ANY_ORDER(reduction(max : top))
-    for (int64_t k = 0; k < n; ++k) {
+    SVMX_APART(double, top, -HUGE_VAL);
+    SVMX_ANY_ORDER(k, n, reduction(max : top), {
         double v = V[k];
         if (move)
             V[k] = v = v - (Ki[k] * dbeta_i + Kj[k] * dbeta_j);
         v += up[k];
-        top = v > top ? v : top;
-    }
-    return top;
+        SVMX_OWN(top) = v > SVMX_OWN(top) ? v : SVMX_OWN(top);
+    })
+    return SVMX_LARGEST(double, top);
 }
 
 /* Whether V + up is ``value`` somewhere in a stretch. */
 SVMX_INLINE int svmx_holds(const double *V, const float *up, double value)
 {
     int64_t hit = 0;
-    SVMX_ANY_ORDER(reduction(| : hit))
     for (int k = 0; k < SVMX_STRETCH_OF; ++k)
         hit |= V[k] + up[k] == value;
     return hit != 0;
@@ -138,38 +119,28 @@ SVMX_INLINE int64_t svmx_move_top(int64_t n, double *V, const float *Ki, const f
     return end - 1;
 }
 
-static SVMX_CLONES int64_t svmx_max_violator(int64_t n, double *V, const float *up, double *maximum)
+int64_t SVMX_LOOP(max_violator)(int64_t n, double *V, const float *up, double *maximum)
 {
     return svmx_move_top(n, V, up, up, 0.0, 0.0, up, maximum, 0);
 }
 
-static SVMX_CLONES int64_t svmx_update_max_violator(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
-                                                    double dbeta_j, const float *up, double *maximum)
+int64_t SVMX_LOOP(update_max_violator)(int64_t n, double *V, const float *Ki, const float *Kj, double dbeta_i,
+                                       double dbeta_j, const float *up, double *maximum)
 {
     return svmx_move_top(n, V, Ki, Kj, dbeta_i, dbeta_j, up, maximum, 1);
 }
 
 /* ---- the partner ---------------------------------------------------------------------------- */
 
-/* What pairing i with the positions depends on: V, low (0 inside I_low, +inf outside), QD and K_i. ``unit``: QD is 1
- * throughout, as in RBF. */
-typedef struct {
-    const double *V, *QD;
-    const float *low, *K;
-    double Vmax, QD_i;
-    int unit;
-} svmx_pairing;
-
 /* max over I_low of Vmax - V; -inf if I_low is empty. */
 SVMX_INLINE double svmx_exact_gap(const svmx_pairing *pair, int64_t n)
 {
-    double widest = -HUGE_VAL;
-    SVMX_ANY_ORDER(reduction(max : widest))
-    for (int64_t k = 0; k < n; ++k) {
+    SVMX_APART(double, widest, -HUGE_VAL);
+    SVMX_ANY_ORDER(k, n, reduction(max : widest), {
         const double gap = pair->Vmax - (pair->V[k] + pair->low[k]);
-        widest = gap > widest ? gap : widest;
-    }
-    return widest;
+        SVMX_OWN(widest) = gap > SVMX_OWN(widest) ? gap : SVMX_OWN(widest);
+    })
+    return SVMX_LARGEST(double, widest);
 }
 
 /* Gains (V_i - V_k)^2 / (K_ii + K_kk - 2 K_ik) of n positions from ``first`` on, -inf where k is no partner; returns the
@@ -179,19 +150,19 @@ SVMX_INLINE double svmx_exact_gains(const svmx_pairing *pair, int64_t first, int
 {
     const double *V = pair->V + first, *QD = pair->QD + first, Vmax = pair->Vmax, QD_i = pair->QD_i;
     const float *low = pair->low + first, *K = pair->K + first;
-    double top = -HUGE_VAL, widest = -HUGE_VAL;
-    SVMX_ANY_ORDER(reduction(max : top, widest))
-    for (int64_t k = 0; k < n; ++k) {
+    SVMX_APART(double, top, -HUGE_VAL);
+    SVMX_APART(double, widest, -HUGE_VAL);
+    SVMX_ANY_ORDER(k, n, reduction(max : top, widest), {
         const double apart = Vmax - (V[k] + low[k]);
-        widest = apart > widest ? apart : widest;
+        SVMX_OWN(widest) = apart > SVMX_OWN(widest) ? apart : SVMX_OWN(widest);
         double curvature = QD_i + QD[k] - 2.0 * K[k];
         curvature = curvature > 0 ? curvature : SVMX_TAU;
         const double gain = apart > 0 ? apart * apart / curvature : -HUGE_VAL;
         gains[k] = gain;
-        top = gain > top ? gain : top;
-    }
-    *gap = widest;
-    return top;
+        SVMX_OWN(top) = gain > SVMX_OWN(top) ? gain : SVMX_OWN(top);
+    })
+    *gap = SVMX_LARGEST(double, widest);
+    return SVMX_LARGEST(double, top);
 }
 
 /* Gains are first looked over in float: division is what a selection spends its time on, and 16 floats are divided
@@ -209,41 +180,61 @@ typedef struct {
     float flattest, steepest; /* least and largest curvature, unless ``unit`` */
 } svmx_extremes;
 
-/* The largest float gain of n positions. If ``unit``, half the curvatures are taken, which doubles all gains. */
+/* The float gain of gap = Vmax - V and its curvature. If ``unit``, half the curvatures are taken, which doubles all gains. */
+SVMX_INLINE float svmx_float_gap(const svmx_pairing *pair, int64_t k)
+{
+    return (float)(pair->Vmax - pair->V[k]) - pair->low[k];
+}
+
+SVMX_INLINE float svmx_float_curvature(const svmx_pairing *pair, int64_t k, const int unit)
+{
+    if (unit) {
+        const float half = 1.0f - pair->K[k];
+        return half > (float)(SVMX_TAU / 2) ? half : (float)(SVMX_TAU / 2);
+    }
+    const double exact = pair->QD_i + pair->QD[k] - 2.0 * pair->K[k];
+    return (float)(exact > 0 ? exact : SVMX_TAU);
+}
+
+SVMX_INLINE float svmx_float_gain(float gap, float curvature)
+{
+    gap = gap > 0.0f ? gap : 0.0f;
+    return gap * gap / curvature;
+}
+
+/* The largest float gain of n positions from ``first`` on. */
 SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int64_t n, const int unit,
                                    svmx_extremes *extremes)
 {
-    const double *SVMX_RESTRICT V = pair->V + first, *SVMX_RESTRICT QD = pair->QD + first;
-    const float *SVMX_RESTRICT low = pair->low + first, *SVMX_RESTRICT K = pair->K + first;
-    const double Vmax = pair->Vmax, QD_i = pair->QD_i;
-    float top = 0.0f, far = extremes->gap, flattest = extremes->flattest, steepest = extremes->steepest;
-    SVMX_ANY_ORDER(reduction(max : top, far, steepest) reduction(min : flattest))
-    for (int64_t k = 0; k < n; ++k) {
-        float gap = (float)(Vmax - V[k]) - low[k], curvature;
-        far = gap > far ? gap : far;
-        gap = gap > 0.0f ? gap : 0.0f;
-        if (unit) {
-            curvature = 1.0f - K[k];
-            curvature = curvature > (float)(SVMX_TAU / 2) ? curvature : (float)(SVMX_TAU / 2);
-        } else {
-            const double exact = QD_i + QD[k] - 2.0 * K[k];
-            curvature = (float)(exact > 0 ? exact : SVMX_TAU);
-            flattest = curvature < flattest ? curvature : flattest;
-            steepest = curvature > steepest ? curvature : steepest;
+    const svmx_pairing own = *pair;
+    SVMX_APART(float, top, 0.0f);
+    SVMX_APART(float, far, extremes->gap);
+    SVMX_APART(float, flattest, extremes->flattest);
+    SVMX_APART(float, steepest, extremes->steepest);
+    SVMX_ANY_ORDER(k, n, reduction(max : top, far, steepest) reduction(min : flattest), {
+        const float gap = svmx_float_gap(&own, first + k), curvature = svmx_float_curvature(&own, first + k, unit);
+        const float gain = svmx_float_gain(gap, curvature);
+        SVMX_OWN(far) = gap > SVMX_OWN(far) ? gap : SVMX_OWN(far);
+        SVMX_OWN(top) = gain > SVMX_OWN(top) ? gain : SVMX_OWN(top);
+        if (!unit) {
+            SVMX_OWN(flattest) = curvature < SVMX_OWN(flattest) ? curvature : SVMX_OWN(flattest);
+            SVMX_OWN(steepest) = curvature > SVMX_OWN(steepest) ? curvature : SVMX_OWN(steepest);
         }
-        const float gain = gap * gap / curvature;
-        top = gain > top ? gain : top;
-    }
-    extremes->gap = far, extremes->flattest = flattest, extremes->steepest = steepest;
-    return top;
+    })
+    extremes->gap = SVMX_LARGEST(float, far);
+    extremes->flattest = SVMX_LEAST(float, flattest);
+    extremes->steepest = SVMX_LARGEST(float, steepest);
+    return SVMX_LARGEST(float, top);
 }
 
 /* Whether a stretch has a float gain of at least ``bar``. */
-SVMX_INLINE int svmx_has_gain(const svmx_pairing *pair, int64_t first, float bar)
+SVMX_INLINE int svmx_has_gain(const svmx_pairing *pair, int64_t first, float bar, const int unit)
 {
-    svmx_extremes unused = {0.0f, 1.0f, 0.0f};
-    return (pair->unit ? svmx_float_gains(pair, first, SVMX_STRETCH_OF, 1, &unused)
-                       : svmx_float_gains(pair, first, SVMX_STRETCH_OF, 0, &unused)) >= bar;
+    const svmx_pairing own = *pair;
+    int hit = 0;
+    for (int64_t k = first; k < first + SVMX_STRETCH_OF; ++k)
+        hit |= svmx_float_gain(svmx_float_gap(&own, k), svmx_float_curvature(&own, k, unit)) >= bar;
+    return hit;
 }
 
 /* Largest float gains, one for each block of SVMX_SPAN positions, into ``tops``. Returns the least that a block must have
@@ -273,8 +264,8 @@ SVMX_INLINE float svmx_survey(const svmx_pairing *pair, int64_t n, const int uni
 
 /* Last k of the largest pair gain over I_low, -1 if there is no partner. *largest: that gain; *gap: max over I_low of
  * V_i - V_k, rounded to float if it is surely more than eps. tops: scratch, one for each SVMX_SPAN positions. */
-static SVMX_CLONES int64_t svmx_partner(const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest,
-                                        double *gap)
+int64_t SVMX_LOOP(partner)(const svmx_pairing *pair, int64_t n, double eps, float *tops, double *largest,
+                           double *gap)
 {
     double gains[SVMX_FEW], best = -HUGE_VAL, unused;
     int64_t winner = -1;
@@ -293,7 +284,7 @@ static SVMX_CLONES int64_t svmx_partner(const svmx_pairing *pair, int64_t n, dou
         const int64_t end = n - start < SVMX_SPAN ? n : start + SVMX_SPAN;
         for (int64_t k = start; k < end; k += SVMX_STRETCH_OF) {
             const int64_t at = n - k < SVMX_STRETCH_OF ? n - SVMX_STRETCH_OF : k; /* of the last, some twice */
-            if (!svmx_has_gain(pair, at, bar))
+            if (!(pair->unit ? svmx_has_gain(pair, at, bar, 1) : svmx_has_gain(pair, at, bar, 0)))
                 continue;
             const double top = svmx_exact_gains(pair, at, SVMX_STRETCH_OF, gains, &unused);
             if (top >= best && top > -HUGE_VAL) {
@@ -310,5 +301,3 @@ static SVMX_CLONES int64_t svmx_partner(const svmx_pairing *pair, int64_t n, dou
         --winner;
     return first + winner;
 }
-
-#endif

@@ -1,23 +1,9 @@
-/* Pair steps in float on a small problem whose kernel matrix stands in cache: the innermost subproblem of decomposition.
- *
- * V is kept as its difference to a level near the optimum, so that its rounding is relative to what is left to do; the
- * coefficients found, in double, are applied to scores in double outside. Arrays are IN and of length n, a multiple of
- * SVMX_LEAF_PAD, padded with variables that belong to neither side; V is IN and OUT, inverse is OUT. up and low are 0 on
- * their side and -inf, inf off it.
- *
- * Who calls: _solvers/decomposition/subproblem.pyx; svmx_add_float_rows also chunked.pyx.
- */
-#ifndef SVMX_SUBPROBLEM_STEPS_H
-#define SVMX_SUBPROBLEM_STEPS_H
-
-#include "dot_products.h"
+/* Pair steps in float; see subproblem_steps.h. */
 #include "simd.h"
 
-#define SVMX_LEAF_PAD 32
-
 /* inverse[k] = 1 / (K_ii + K_kk - 2 K_ik), at least 1e-12 below: a selection is without divisions. */
-static SVMX_CLONES void svmx_leaf_inverse(int64_t n, const float *SVMX_RESTRICT row, const double *SVMX_RESTRICT diagonal,
-                                          double own, float *SVMX_RESTRICT inverse)
+void SVMX_LOOP(leaf_inverse)(int64_t n, const float *SVMX_RESTRICT row, const double *SVMX_RESTRICT diagonal,
+                             double own, float *SVMX_RESTRICT inverse)
 {
     for (int64_t k = 0; k < n; ++k) {
         const double curvature = own + diagonal[k] - 2.0 * row[k];
@@ -26,50 +12,60 @@ static SVMX_CLONES void svmx_leaf_inverse(int64_t n, const float *SVMX_RESTRICT 
 }
 
 #if defined(__GNUC__)
-typedef float svmx_floats __attribute__((vector_size(64), aligned(4), may_alias));
-typedef int32_t svmx_ints __attribute__((vector_size(64), aligned(4), may_alias));
+typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
+typedef int32_t svmx_ints __attribute__((vector_size(SVMX_BYTES), aligned(4), may_alias));
+#define SVMX_FLOAT_WIDTH (SVMX_BYTES / 4)
 #define SVMX_FLOATS(p) (*(const svmx_floats *)(p))
 #define SVMX_CHOOSE(m, a, b) ((svmx_floats)(((m) & (svmx_ints)(a)) | (~(m) & (svmx_ints)(b))))
 #define SVMX_CHOOSE_INTS(m, a, b) (((m) & (a)) | (~(m) & (b)))
 
-/* The first lane of the largest value; value[0] and place[0] come in as vectors of two accumulators. */
+/* The lanes' own places. */
+SVMX_INLINE svmx_ints svmx_ramp(void)
+{
+    svmx_ints places;
+    for (int r = 0; r < SVMX_FLOAT_WIDTH; ++r)
+        places[r] = r;
+    return places;
+}
+
+/* The first place of the largest value, of two accumulators, whose lanes each have the first place of their largest. */
 SVMX_INLINE int64_t svmx_leaf_winner(const svmx_floats *value, const svmx_ints *place, float *largest)
 {
-    const svmx_ints m = value[1] > value[0];
-    float v[16];
-    int32_t p[16];
-    *(svmx_floats *)v = SVMX_CHOOSE(m, value[1], value[0]);
+    const svmx_ints m = (value[1] > value[0]) | ((value[1] == value[0]) & (place[1] < place[0]));
+    float v[SVMX_FLOAT_WIDTH], most[SVMX_FLOAT_WIDTH];
+    int32_t p[SVMX_FLOAT_WIDTH], first = INT32_MAX;
+    *(svmx_floats *)v = *(svmx_floats *)most = SVMX_CHOOSE(m, value[1], value[0]);
     *(svmx_ints *)p = SVMX_CHOOSE_INTS(m, place[1], place[0]);
-    float best = v[0];
-    for (int r = 1; r < 16; ++r)
-        best = v[r] > best ? v[r] : best;
-    *largest = best;
-    for (int r = 0; r < 16; ++r)
-        if (v[r] == best)
-            return p[r];
-    return -1;
+    for (int half = SVMX_FLOAT_WIDTH / 2; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r)
+            most[r] = most[r + half] > most[r] ? most[r + half] : most[r];
+    for (int r = 0; r < SVMX_FLOAT_WIDTH; ++r) {
+        const int32_t at = v[r] == most[0] ? p[r] : INT32_MAX;
+        first = at < first ? at : first;
+    }
+    *largest = most[0];
+    return first;
 }
 
 /* V -= step (K_i - K_j), and the place of the largest V + up afterwards; -1 if up is -inf throughout. */
-static SVMX_CLONES int64_t svmx_leaf_move(int64_t n, float *SVMX_RESTRICT V, const float *Ki, const float *Kj, float step,
-                                          const float *SVMX_RESTRICT up, float *top)
+int64_t SVMX_LOOP(leaf_move)(int64_t n, float *SVMX_RESTRICT V, const float *Ki, const float *Kj, float step,
+                             const float *SVMX_RESTRICT up, float *top)
 {
-    const svmx_ints ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     svmx_floats best[2];
-    svmx_ints at[2], here = ramp;
+    svmx_ints at[2], here = svmx_ramp();
     best[0] = best[1] = (svmx_floats){0} - HUGE_VALF;
     at[0] = at[1] = (svmx_ints){0};
-    for (int64_t k = 0; k < n; k += 32) {
+    for (int64_t k = 0; k < n; k += 2 * SVMX_FLOAT_WIDTH) {
         SVMX_UNROLL
         for (int u = 0; u < 2; ++u) {
-            const int64_t p = k + 16 * u;
+            const int64_t p = k + SVMX_FLOAT_WIDTH * u;
             svmx_floats v = SVMX_FLOATS(V + p) - step * (SVMX_FLOATS(Ki + p) - SVMX_FLOATS(Kj + p));
             *(svmx_floats *)(V + p) = v;
             v += SVMX_FLOATS(up + p);
             const svmx_ints m = v > best[u];
             best[u] = SVMX_CHOOSE(m, v, best[u]);
             at[u] = SVMX_CHOOSE_INTS(m, here, at[u]);
-            here += 16;
+            here += SVMX_FLOAT_WIDTH;
         }
     }
     const int64_t winner = svmx_leaf_winner(best, at, top);
@@ -80,15 +76,14 @@ SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, cons
                                    const float *SVMX_RESTRICT inverse, const float *SVMX_RESTRICT row,
                                    const float *SVMX_RESTRICT diagonal, float own, float top, float *gain, float *widest)
 {
-    const svmx_ints ramp = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     svmx_floats best[2], wide[2];
-    svmx_ints at[2], here = ramp;
+    svmx_ints at[2], here = svmx_ramp();
     best[0] = best[1] = wide[0] = wide[1] = (svmx_floats){0};
     at[0] = at[1] = (svmx_ints){0};
-    for (int64_t k = 0; k < n; k += 32) {
+    for (int64_t k = 0; k < n; k += 2 * SVMX_FLOAT_WIDTH) {
         SVMX_UNROLL
         for (int u = 0; u < 2; ++u) {
-            const int64_t p = k + 16 * u;
+            const int64_t p = k + SVMX_FLOAT_WIDTH * u;
             svmx_floats gap = top - (SVMX_FLOATS(V + p) + SVMX_FLOATS(low + p));
             svmx_ints m = gap > wide[u];
             wide[u] = SVMX_CHOOSE(m, gap, wide[u]);
@@ -104,7 +99,7 @@ SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, cons
             m = g > best[u];
             best[u] = SVMX_CHOOSE(m, g, best[u]);
             at[u] = SVMX_CHOOSE_INTS(m, here, at[u]);
-            here += 16;
+            here += SVMX_FLOAT_WIDTH;
         }
     }
     svmx_leaf_winner(wide, at, widest);
@@ -114,7 +109,7 @@ SVMX_INLINE int64_t svmx_leaf_best(int64_t n, const float *SVMX_RESTRICT V, cons
 
 #else
 
-static int64_t svmx_leaf_move(int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top)
+int64_t SVMX_LOOP(leaf_move)(int64_t n, float *V, const float *Ki, const float *Kj, float step, const float *up, float *top)
 {
     int64_t winner = -1;
     *top = -HUGE_VALF;
@@ -150,15 +145,15 @@ static inline int64_t svmx_leaf_best(int64_t n, const float *V, const float *low
 
 /* The place of the largest gain (top - V)^2 / (K_ii + K_kk - 2 K_ik) over low, given the inverse curvatures; -1 if there is
  * none. *widest: the largest top - V. */
-static SVMX_CLONES int64_t svmx_leaf_partner(int64_t n, const float *V, const float *low, const float *inverse, float top,
-                                             float *gain, float *widest)
+int64_t SVMX_LOOP(leaf_partner)(int64_t n, const float *V, const float *low, const float *inverse, float top,
+                                float *gain, float *widest)
 {
     return svmx_leaf_best(n, V, low, inverse, NULL, NULL, 0, top, gain, widest);
 }
 
 /* The same from row K_i: dividing takes less time than fetching the inverse from beyond the second-level cache. */
-static SVMX_CLONES int64_t svmx_leaf_partner_of(int64_t n, const float *V, const float *low, const float *row,
-                                                const float *diagonal, float own, float top, float *gain, float *widest)
+int64_t SVMX_LOOP(leaf_partner_of)(int64_t n, const float *V, const float *low, const float *row,
+                                   const float *diagonal, float own, float top, float *gain, float *widest)
 {
     return svmx_leaf_best(n, V, low, NULL, row, diagonal, own, top, gain, widest);
 }
@@ -174,8 +169,8 @@ SVMX_INLINE void svmx_add_eight_floats(int64_t n, const double *coef, const floa
                 ((coef[4] * e[k] + coef[5] * f[k]) + (coef[6] * g[k] + coef[7] * h[k]));
 }
 
-static SVMX_CLONES void svmx_add_float_rows(int64_t n, int64_t count, const double *coef, const float *const *rows,
-                                            int64_t begin, double *SVMX_RESTRICT V)
+void SVMX_LOOP(add_float_rows)(int64_t n, int64_t count, const double *coef, const float *const *rows,
+                               int64_t begin, double *SVMX_RESTRICT V)
 {
     int64_t r = 0;
     for (; r + 8 <= count; r += 8)
@@ -187,5 +182,3 @@ static SVMX_CLONES void svmx_add_float_rows(int64_t n, int64_t count, const doub
             V[k] += a * x[k];
     }
 }
-
-#endif

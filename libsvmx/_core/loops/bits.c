@@ -1,26 +1,13 @@
-/* Kernel rows of data of 0 and 1.
- *
- * Every kernel of two rows of 0 and 1 is a function of how many ones each has and how many they share: exact
- * integers, so a table of the kernel's values gives LIBSVM's bits in any order of work. Targets are kept feature by
- * feature, a bit each; the columns of the features that a row has are added up in bit planes, 512 targets at a time:
- * bit p of target k's count stands in plane p. Only the columns of the row's own ones are read.
- *
- * Who calls: _kernels/kernel.pyx for rows of 0 and 1, _kernels/products.pyx for columns of one value.
- */
-#ifndef SVMX_BITS_H
-#define SVMX_BITS_H
-
+/* Counts in bit planes, and sums by bits; see bits.h. */
 #include "simd.h"
 
-#ifdef SVMX_FMV
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define SVMX_MASKS /* a lane for each bit of a register of masks */
 #include <immintrin.h>
 #endif
 
 /* Words of 64 targets that are counted together. */
-#define SVMX_WORDS 8
-#define SVMX_BIT_BLOCK (64 * SVMX_WORDS)
-/* A row has less than 2^SVMX_PLANES ones. */
-#define SVMX_PLANES 10
+#define SVMX_WORDS (SVMX_BIT_BLOCK / 64)
 
 /* Planes needed for counts up to n. */
 static int svmx_planes_for(int64_t n)
@@ -31,56 +18,12 @@ static int svmx_planes_for(int64_t n)
     return planes;
 }
 
-static SVMX_CLONES void svmx_count_planes(int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns,
-                                          int64_t stride, uint64_t (*SVMX_RESTRICT plane)[SVMX_WORDS])
-{
-    for (int p = 0; p < n_planes; ++p)
-        for (int w = 0; w < SVMX_WORDS; ++w)
-            plane[p][w] = 0;
-    for (int64_t k = 0; k < n; ++k) {
-        const uint64_t *column = columns + feature[k] * stride;
-        uint64_t carry[SVMX_WORDS];
-        for (int w = 0; w < SVMX_WORDS; ++w)
-            carry[w] = column[w];
-        for (int p = 0; p < n_planes; ++p)
-            for (int w = 0; w < SVMX_WORDS; ++w) {
-                const uint64_t both = plane[p][w] & carry[w];
-                plane[p][w] ^= carry[w];
-                carry[w] = both;
-            }
-    }
-}
+#ifdef SVMX_MASKS
 
-/* out[k] = table[base + offset[k] - 2 count[k]] of one block. */
-static SVMX_CLONES void svmx_look_up(int n_planes, uint64_t (*SVMX_RESTRICT plane)[SVMX_WORDS],
-                                     const int32_t *SVMX_RESTRICT offset, int32_t base, const float *table,
-                                     float *SVMX_RESTRICT out)
-{
-    int32_t at[SVMX_BIT_BLOCK];
-    for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
-        at[k] = base + offset[k];
-    for (int p = 0; p < n_planes; ++p)
-        for (int w = 0; w < 2 * SVMX_WORDS; ++w) {
-            const uint32_t half = (uint32_t)(plane[p][w / 2] >> (w % 2 * 32));
-            for (int k = 0; k < 32; ++k)
-                at[w * 32 + k] -= (int32_t)((half >> k & 1) << (p + 1));
-        }
-    for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
-        out[k] = table[at[k]];
-}
-
-#ifdef SVMX_FMV
-#define SVMX_V4 __attribute__((target("arch=x86-64-v4")))
-
-static int svmx_has_v4(void)
-{
-    return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
-
-/* The same in registers; the tables of two registers are looked up by a permutation. */
-SVMX_V4 SVMX_INLINE void svmx_bit_block_v4(const int n_planes, int64_t n, const int32_t *feature,
-                                           const uint64_t *columns, int64_t stride, const int32_t *offset,
-                                           int32_t base, const float *table, int n_table, float *out)
+/* In registers; the tables of two registers are looked up by a permutation. */
+SVMX_INLINE void svmx_bit_block(const int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns,
+                                int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
+                                float *out)
 {
     __m512i plane[SVMX_PLANES];
     uint16_t masks[SVMX_PLANES][SVMX_BIT_BLOCK / 16];
@@ -128,17 +71,17 @@ SVMX_V4 SVMX_INLINE void svmx_bit_block_v4(const int n_planes, int64_t n, const 
     }
 }
 
-SVMX_V4 static void svmx_bit_blocks_v4(int n_planes, int64_t n_blocks, int64_t n, const int32_t *feature,
-                                       const uint64_t *columns, int64_t stride, const int32_t *offset, int32_t base,
-                                       const float *table, int n_table, float *out)
+static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature, const uint64_t *columns,
+                            int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
+                            float *out)
 {
     for (int64_t b = 0; b < n_blocks; ++b) {
 #define SVMX_BLOCK_OF(P)                                                                                               \
     case P:                                                                                                            \
-        svmx_bit_block_v4(P, n, feature, columns + b * SVMX_WORDS, stride, offset + b * SVMX_BIT_BLOCK, base, table,   \
+        svmx_bit_block(P, n, feature, columns + b * SVMX_WORDS, stride, offset + b * SVMX_BIT_BLOCK, base, table,   \
                           n_table, out + b * SVMX_BIT_BLOCK);                                                          \
         break;
-        switch (n_planes) {
+        switch (svmx_planes_for(n)) {
             SVMX_BLOCK_OF(0)
             SVMX_BLOCK_OF(1)
             SVMX_BLOCK_OF(2)
@@ -155,19 +98,55 @@ SVMX_V4 static void svmx_bit_blocks_v4(int n_planes, int64_t n_blocks, int64_t n
 #undef SVMX_BLOCK_OF
     }
 }
-#endif
+
+#else
+
+static void svmx_count_planes(int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
+                              uint64_t (*SVMX_RESTRICT plane)[SVMX_WORDS])
+{
+    for (int p = 0; p < n_planes; ++p)
+        for (int w = 0; w < SVMX_WORDS; ++w)
+            plane[p][w] = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        const uint64_t *column = columns + feature[k] * stride;
+        uint64_t carry[SVMX_WORDS];
+        for (int w = 0; w < SVMX_WORDS; ++w)
+            carry[w] = column[w];
+        for (int p = 0; p < n_planes; ++p)
+            for (int w = 0; w < SVMX_WORDS; ++w) {
+                const uint64_t both = plane[p][w] & carry[w];
+                plane[p][w] ^= carry[w];
+                carry[w] = both;
+            }
+    }
+}
+
+/* out[k] = table[base + offset[k] - 2 count[k]] of one block. */
+static void svmx_look_up(int n_planes, uint64_t (*SVMX_RESTRICT plane)[SVMX_WORDS], const int32_t *SVMX_RESTRICT offset,
+                         int32_t base, const float *table, float *SVMX_RESTRICT out)
+{
+    int32_t at[SVMX_BIT_BLOCK];
+    uint32_t bit[32];
+    for (int k = 0; k < 32; ++k)
+        bit[k] = (uint32_t)1 << k;
+    for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
+        at[k] = base + offset[k];
+    for (int p = 0; p < n_planes; ++p)
+        for (int w = 0; w < 2 * SVMX_WORDS; ++w) {
+            const uint32_t half = (uint32_t)(plane[p][w / 2] >> (w % 2 * 32));
+            for (int k = 0; k < 32; ++k) /* a mask, not a shift by k, which the baseline has not in vectors */
+                at[w * 32 + k] -= (half & bit[k]) != 0 ? 2 << p : 0;
+        }
+    for (int k = 0; k < SVMX_BIT_BLOCK; ++k)
+        out[k] = table[at[k]];
+}
 
 static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature, const uint64_t *columns,
                             int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
                             float *out)
 {
     const int n_planes = svmx_planes_for(n);
-#ifdef SVMX_FMV
-    if (svmx_has_v4()) {
-        svmx_bit_blocks_v4(n_planes, n_blocks, n, feature, columns, stride, offset, base, table, n_table, out);
-        return;
-    }
-#endif
+    (void)n_table;
     for (int64_t b = 0; b < n_blocks; ++b) {
         uint64_t plane[SVMX_PLANES][SVMX_WORDS];
         svmx_count_planes(n_planes, n, feature, columns + b * SVMX_WORDS, stride, plane);
@@ -175,11 +154,13 @@ static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature,
     }
 }
 
+#endif
+
 /* out[t] = table[base + offset[t] - 2 c_t] for t in [0, n_targets), c_t the number of the n features of a row that
  * target t has too.
  * columns: one of ``stride`` words for each feature, offset: an int32 for each target, both up to whole blocks
  * of SVMX_BIT_BLOCK targets; table: padded to 32 entries with its last, if n_table <= 32. */
-static void svmx_bit_row(int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
+void SVMX_LOOP(bit_row)(int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
                          const int32_t *offset, int32_t base, const float *table, int n_table, float *out)
 {
     const int64_t whole = n_targets / SVMX_BIT_BLOCK, rest = n_targets - whole * SVMX_BIT_BLOCK;
@@ -198,10 +179,22 @@ static void svmx_bit_row(int64_t n_targets, int64_t n, const int32_t *feature, c
  * target is that of the row with the feature's value, so targets are again one bit a feature.
  * sum[t] = sum over k of value[k] of_feature[feature[k]] where target t has feature[k], in the order of k, for 64 targets;
  * the terms left out are zeros. */
-SVMX_INLINE void svmx_column_word_plain(int64_t n, const int32_t *feature, const double *value,
-                                        const double *of_feature, const uint64_t *columns, int64_t stride,
-                                        double *SVMX_RESTRICT sum)
+SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, const double *value, const double *of_feature,
+                                  const uint64_t *columns, int64_t stride, double *SVMX_RESTRICT sum)
 {
+#ifdef SVMX_MASKS
+    __m512d lanes[8];
+    for (int j = 0; j < 8; ++j)
+        lanes[j] = _mm512_setzero_pd();
+    for (int64_t k = 0; k < n; ++k) {
+        const uint64_t word = columns[feature[k] * stride];
+        const __m512d product = _mm512_set1_pd(value[k] * of_feature[feature[k]]);
+        for (int j = 0; j < 8; ++j)
+            lanes[j] = _mm512_mask_add_pd(lanes[j], (__mmask8)(word >> (8 * j)), lanes[j], product);
+    }
+    for (int j = 0; j < 8; ++j)
+        _mm512_storeu_pd(sum + 8 * j, lanes[j]);
+#else
     for (int t = 0; t < 64; ++t)
         sum[t] = 0.0;
     for (int64_t k = 0; k < n; ++k) {
@@ -213,48 +206,13 @@ SVMX_INLINE void svmx_column_word_plain(int64_t n, const int32_t *feature, const
                 sum[32 * half + t] += (bits >> t & 1) != 0 ? product : 0.0;
         }
     }
-}
-
-static SVMX_CLONES void svmx_column_words_portable(int64_t n_words, int64_t n, const int32_t *feature,
-                                                   const double *value, const double *of_feature,
-                                                   const uint64_t *columns, int64_t stride, double *sums)
-{
-    for (int64_t w = 0; w < n_words; ++w)
-        svmx_column_word_plain(n, feature, value, of_feature, columns + w, stride, sums + 64 * w);
-}
-
-#ifdef SVMX_FMV
-SVMX_V4 static void svmx_column_words_v4(int64_t n_words, int64_t n, const int32_t *feature, const double *value,
-                                         const double *of_feature, const uint64_t *columns, int64_t stride,
-                                         double *sums)
-{
-    for (int64_t w = 0; w < n_words; ++w) {
-        __m512d sum[8];
-        for (int j = 0; j < 8; ++j)
-            sum[j] = _mm512_setzero_pd();
-        for (int64_t k = 0; k < n; ++k) {
-            const uint64_t word = columns[feature[k] * stride + w];
-            const __m512d p = _mm512_set1_pd(value[k] * of_feature[feature[k]]);
-            for (int j = 0; j < 8; ++j)
-                sum[j] = _mm512_mask_add_pd(sum[j], (__mmask8)(word >> (8 * j)), sum[j], p);
-        }
-        for (int j = 0; j < 8; ++j)
-            _mm512_storeu_pd(sums + 64 * w + 8 * j, sum[j]);
-    }
-}
 #endif
+}
 
 /* sums: 64 doubles for each of n_words words of targets. */
-static void svmx_column_words(int64_t n_words, int64_t n, const int32_t *feature, const double *value,
-                              const double *of_feature, const uint64_t *columns, int64_t stride, double *sums)
+void SVMX_LOOP(column_words)(int64_t n_words, int64_t n, const int32_t *feature, const double *value,
+                             const double *of_feature, const uint64_t *columns, int64_t stride, double *sums)
 {
-#ifdef SVMX_FMV
-    if (svmx_has_v4()) {
-        svmx_column_words_v4(n_words, n, feature, value, of_feature, columns, stride, sums);
-        return;
-    }
-#endif
-    svmx_column_words_portable(n_words, n, feature, value, of_feature, columns, stride, sums);
+    for (int64_t w = 0; w < n_words; ++w)
+        svmx_column_word(n, feature, value, of_feature, columns + w, stride, sums + 64 * w);
 }
-
-#endif

@@ -1,23 +1,8 @@
-/* Prediction: a panel of 32 test rows meets one support vector after the other.
- *
- * Lanes are test rows, so every sum keeps LIBSVM's order and a wider vector changes no bit. A panel is stored by slots:
- * panel[s][r] is the value of one feature in row r; slot 0 is all zeros, slots 1 ... n_slots hold the features of any
- * of the rows, ascending. Values are kept by vector: values[v][r], (n, 32), of which lanes without a row are of no use.
- *
- * Who calls: _kernels/cross.pyx, and _train/decision.pyx for the weighted sums, those of a single row, too.
- */
-#ifndef SVMX_TEST_PANELS_H
-#define SVMX_TEST_PANELS_H
-
+/* Loops of prediction; see test_panels.h. */
 #include "simd.h"
 
-/* Test rows per panel. */
-#define SVMX_TESTS 32
 /* Sums stand in two arrays of this size: GCC keeps those in registers, but not one of 32 (4 times slower). */
 #define SVMX_HALF 16
-/* Support vectors per block: its kernel values, 32 x 32 doubles, stay in the L1 cache. */
-#define SVMX_VECTORS 32
-
 /* Hides from the compiler how a pointer moves: GCC 12 would vectorise over the vectors, with transposes, instead of over
  * the lanes (8 times slower). */
 #if defined(__GNUC__)
@@ -25,20 +10,6 @@
 #else
 #define SVMX_OPAQUE(pointer)
 #endif
-
-/* The first multiple of a cache line from p on; panels that begin elsewhere cost 1.6 times as much on AVX-512. */
-SVMX_INLINE double *svmx_aligned(double *p)
-{
-    return p + (64 - (uintptr_t)p % 64) % 64 / sizeof(double);
-}
-#define SVMX_LINE 8 /* doubles */
-
-/* Support vectors: entries ptr[v] <= k < ptr[v + 1] are those of vector v, index ascending. */
-typedef struct {
-    const int64_t *ptr;
-    const int32_t *index;
-    const double *value;
-} svmx_vectors;
 
 /* Doubles that are added at once, said explicitly where GCC 12 makes scalars of an array: in two loops that share sums.
  * Four even on AVX-512, where the sums wait for each other and not for units (44 ns a value against 40 with eight, and
@@ -61,9 +32,9 @@ typedef double svmx_pack;
  * either, ascending.
  * slot_feature: (n_slots + 2,) feature of each slot, INT32_MAX behind the last;
  * squares: the panel's, for features that the vector lacks. */
-static SVMX_CLONES void svmx_panel_distances(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
-                                             const int32_t *slot_feature, const double *SVMX_RESTRICT panel,
-                                             const double *SVMX_RESTRICT squares, double *SVMX_RESTRICT out)
+void SVMX_LOOP(panel_distances)(const svmx_vectors *vectors, int64_t begin, int64_t end, int64_t n_slots,
+                                const int32_t *slot_feature, const double *SVMX_RESTRICT panel,
+                                const double *SVMX_RESTRICT squares, double *SVMX_RESTRICT out)
 {
     for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
         const int64_t last = vectors->ptr[v + 1];
@@ -95,10 +66,10 @@ static SVMX_CLONES void svmx_panel_distances(const svmx_vectors *vectors, int64_
 /* out[v - begin][r] = dot product, features ascending; or, where square_z is not NULL, |x|^2 + |z|^2 - 2 <x, z>, which
  * rounding may put below 0: square_z: of each vector, square_x: (32,), of each row.
  * slot_of: by feature, 0 for those outside the panel: its zeros add +-0, which changes no bit. */
-static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t begin, int64_t end,
-                                            const int32_t *slot_of, const double *SVMX_RESTRICT panel,
-                                            const double *square_z, const double *SVMX_RESTRICT square_x,
-                                            double *SVMX_RESTRICT out)
+void SVMX_LOOP(panel_products)(const svmx_vectors *vectors, int64_t begin, int64_t end,
+                               const int32_t *slot_of, const double *SVMX_RESTRICT panel,
+                               const double *square_z, const double *SVMX_RESTRICT square_x,
+                               double *SVMX_RESTRICT out)
 {
     for (int64_t v = begin; v < end; ++v, out += SVMX_TESTS) {
         double low[SVMX_HALF], high[SVMX_HALF];
@@ -126,7 +97,7 @@ static SVMX_CLONES void svmx_panel_products(const svmx_vectors *vectors, int64_t
 }
 
 /* values: (n, 32), IN squared distances, which are integers, OUT the entries of the table at these. */
-static SVMX_CLONES void svmx_panel_table(int64_t n, const double *SVMX_RESTRICT table, double *SVMX_RESTRICT values)
+void SVMX_LOOP(panel_table)(int64_t n, const double *SVMX_RESTRICT table, double *SVMX_RESTRICT values)
 {
     for (int64_t v = 0; v < n; ++v, values += SVMX_TESTS) {
         int32_t distance[SVMX_TESTS];
@@ -138,8 +109,8 @@ static SVMX_CLONES void svmx_panel_table(int64_t n, const double *SVMX_RESTRICT 
 }
 
 /* sum[r] += coef[v] * values[v][r] for v in [0, n), n > 0, in the order of v. */
-static SVMX_CLONES void svmx_weighted_sum(int64_t n, const double *coef, const double *SVMX_RESTRICT values,
-                                          double *SVMX_RESTRICT sum)
+void SVMX_LOOP(weighted_sum)(int64_t n, const double *coef, const double *SVMX_RESTRICT values,
+                             double *SVMX_RESTRICT sum)
 {
     double low[SVMX_HALF], high[SVMX_HALF];
     for (int r = 0; r < SVMX_HALF; ++r)
@@ -162,7 +133,7 @@ static SVMX_CLONES void svmx_weighted_sum(int64_t n, const double *coef, const d
 
 /* Of a single row: sum[line] += coef[line * stride + v] * values[v] for v in [0, n), in the order of v. Four lines at a
  * time, since each addition waits for the one before. */
-static void svmx_weighted_lines(int64_t n, int64_t lines, const double *coef, int64_t stride,
+void SVMX_LOOP(weighted_lines)(int64_t n, int64_t lines, const double *coef, int64_t stride,
                                 const double *SVMX_RESTRICT values, double *SVMX_RESTRICT sum)
 {
     int64_t line = 0;
@@ -181,5 +152,3 @@ static void svmx_weighted_lines(int64_t n, int64_t lines, const double *coef, in
         for (int64_t v = 0; v < n; ++v)
             sum[line] += coef[line * stride + v] * values[v];
 }
-
-#endif

@@ -3,20 +3,15 @@
  * Loops are plain C that the compiler vectorises: lanes are different values, so no width changes a bit. What is LIBSVM's
  * keeps LIBSVM's order of operations and libm's functions.
  */
-#include "kernel_functions.h"
-
-#include <math.h>
-
 #include "exp.h"
-#include "rbf.h"
 #include "simd.h"
 
 #define SVMX_UNIT 0x1p-53 /* u: half an ulp of 1 */
 
 /* ---- LINEAR: K = t = <u, v>; PRECOMPUTED: K = t ------------------------------------------------------- */
 
-static SVMX_CLONES void linear_row(int64_t n, const svmx_kernel *kernel, const double *SVMX_RESTRICT dots,
-                                   const double *squares, double square, float *SVMX_RESTRICT out)
+static void linear_row(int64_t n, const svmx_kernel *kernel, const double *SVMX_RESTRICT dots, const double *squares,
+                       double square, float *SVMX_RESTRICT out)
 {
     (void)kernel, (void)squares, (void)square;
     for (int64_t k = 0; k < n; ++k)
@@ -49,7 +44,7 @@ SVMX_INLINE void poly_block(const int n, const svmx_kernel *kernel, double *t)
         t[k] = result[k];
 }
 
-static SVMX_CLONES void poly_values(int64_t n, const svmx_kernel *kernel, double *t)
+static void poly_values(int64_t n, const svmx_kernel *kernel, double *t)
 {
     int64_t start = 0;
     for (; start + SVMX_POWERS <= n; start += SVMX_POWERS)
@@ -69,7 +64,7 @@ static void rbf_values(int64_t n, const svmx_kernel *kernel, double *t)
 static void rbf_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
                     float *out)
 {
-    svmx_rbf_row(n, dots, squares, square, -kernel->gamma, out);
+    SVMX_LOOP(rbf_row)(n, dots, squares, square, -kernel->gamma, out);
 }
 
 /* exp(neg_gamma t), exponents below ``least`` taken as it, and above 0 as 0. */
@@ -84,12 +79,12 @@ SVMX_INLINE void rbf_clamped(int64_t n, double neg_gamma, double least, double *
         t[k] = svmx_exp(t[k]);
 }
 
-static SVMX_CLONES void rbf_doubles(int64_t n, const svmx_kernel *kernel, double *t)
+static void rbf_doubles(int64_t n, const svmx_kernel *kernel, double *t)
 {
     rbf_clamped(n, -kernel->gamma, -700.0, t);
 }
 
-static SVMX_CLONES void rbf_about(int64_t n, const svmx_kernel *kernel, double *t)
+static void rbf_about(int64_t n, const svmx_kernel *kernel, double *t)
 {
     rbf_clamped(n, -kernel->gamma, SVMX_EXP_LOW, t);
 }
@@ -117,7 +112,7 @@ static void sigmoid_values(int64_t n, const svmx_kernel *kernel, double *t)
 }
 
 /* 1 - 2 / (exp(2 x) + 1), x = gamma t + coef0; beyond |2 x| = 60 it is +-1 to double precision. */
-static SVMX_CLONES void sigmoid_about(int64_t n, const svmx_kernel *kernel, double *t)
+static void sigmoid_about(int64_t n, const svmx_kernel *kernel, double *t)
 {
     const double gamma = kernel->gamma, coef0 = kernel->coef0;
     for (int64_t k = 0; k < n; ++k) {
@@ -139,7 +134,7 @@ static double sigmoid_about_error(double m, const svmx_kernel *kernel, double re
 
 /* ---- the table, in the order of KernelType ----------------------------------------------------------------------- */
 
-const svmx_kernel_function svmx_kernel_functions[] = {
+static const svmx_kernel_function kernel_functions[] = {
     {"LINEAR", SVMX_PRODUCT, .row = linear_row},
     {"POLY", SVMX_PRODUCT, poly_values, .in_lanes = 1},
     {"RBF", SVMX_DISTANCE, rbf_values, .doubles = rbf_doubles, .row = rbf_row, .one_pass = 1, .about = rbf_about,
@@ -147,11 +142,18 @@ const svmx_kernel_function svmx_kernel_functions[] = {
     {"SIGMOID", SVMX_PRODUCT, sigmoid_values, .about = sigmoid_about, .about_error = sigmoid_about_error},
     {"PRECOMPUTED", SVMX_GIVEN, .row = linear_row},
 };
-const int svmx_n_kernel_functions = sizeof(svmx_kernel_functions) / sizeof(svmx_kernel_functions[0]);
+
+/* The function of LIBSVM's number ``kind``, NULL if there is none. */
+const svmx_kernel_function *SVMX_LOOP(kernel_function)(int kind)
+{
+    const int n = sizeof(kernel_functions) / sizeof(kernel_functions[0]);
+    return kind >= 0 && kind < n ? &kernel_functions[kind] : NULL;
+}
 
 /* ---- any of them, applied to rows --------------------------------------------------------------------------------- */
 
-double svmx_kernel_value(const svmx_kernel *kernel, double t)
+/* K(t) of one number. */
+double SVMX_LOOP(kernel_value)(const svmx_kernel *kernel, double t)
 {
     if (kernel->function->values != NULL)
         kernel->function->values(1, kernel, &t);
@@ -159,8 +161,8 @@ double svmx_kernel_value(const svmx_kernel *kernel, double t)
 }
 
 /* t, (n,), OUT, of dot products. Rounding does not make a distance negative. */
-static SVMX_CLONES void arguments(int64_t n, int argument, const double *SVMX_RESTRICT dots,
-                                  const double *SVMX_RESTRICT squares, double square, double *SVMX_RESTRICT t)
+static void arguments(int64_t n, int argument, const double *SVMX_RESTRICT dots,
+                      const double *SVMX_RESTRICT squares, double square, double *SVMX_RESTRICT t)
 {
     if (argument != SVMX_DISTANCE) {
         memcpy(t, dots, (size_t)n * sizeof(double));
@@ -172,8 +174,9 @@ static SVMX_CLONES void arguments(int64_t n, int argument, const double *SVMX_RE
     }
 }
 
-void svmx_kernel_row(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
-                     float *out)
+/* out[k] = (float)K(u, v_k), (n,), from dots[k] = <u, v_k>, squares[k] = |v_k|^2 and square = |u|^2: LIBSVM's floats. */
+void SVMX_LOOP(kernel_row)(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
+                           float *out)
 {
     const svmx_kernel_function *function = kernel->function;
     if (function->row != NULL) {
@@ -189,8 +192,9 @@ void svmx_kernel_row(int64_t n, const svmx_kernel *kernel, const double *dots, c
     }
 }
 
-void svmx_kernel_doubles(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares, double square,
-                         double *out)
+/* The same in double, not rounded to float: symmetric in u and v to the last bit, and exact for u = v. */
+void SVMX_LOOP(kernel_doubles)(int64_t n, const svmx_kernel *kernel, const double *dots, const double *squares,
+                               double square, double *out)
 {
     const svmx_kernel_function *function = kernel->function;
     arguments(n, function->argument, dots, squares, square, out);

@@ -1,0 +1,176 @@
+/* Dot products and distances; see dot_products.h. */
+#include "simd.h"
+
+/* ---- dot products of one row with many ---------------------------------------------- */
+
+/* dots[p*16+r] = sum over k of value[k] * panel_p[index[k]][r], in the order of k.
+ * panels: n_panels blocks of n_features x 16 doubles. Zeros in the panel add +-0: no change. */
+void SVMX_LOOP(panel_dots)(int64_t n_panels, int64_t n_features, const double *SVMX_RESTRICT panels,
+                           int64_t nnz, const int32_t *index, const double *value,
+                           double *SVMX_RESTRICT dots)
+{
+    for (int64_t p = 0; p < n_panels; ++p) {
+        const double *panel = panels + p * n_features * SVMX_PANEL;
+        double sum[SVMX_PANEL];
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sum[r] = 0.0;
+        for (int64_t k = 0; k < nnz; ++k) {
+            const double *lane = panel + (int64_t)index[k] * SVMX_PANEL;
+            const double v = value[k];
+            for (int r = 0; r < SVMX_PANEL; ++r)
+                sum[r] += v * lane[r];
+        }
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            dots[p * SVMX_PANEL + r] = sum[r];
+    }
+}
+
+/* ---- squared distances of one row from many ------------------------------------------- */
+
+/* The sum of (x_f - z_f)^2 over ascending features f, of a row x that is given by its nonzeros: entry k has the feature
+ * place[k], or is at none of the targets', and then comes before the feature ~place[k].
+ * Where neither has a feature, 0 is added: no change. */
+void SVMX_LOOP(panel_row_distances)(int64_t n_panels, int64_t n_features,
+                                    const double *SVMX_RESTRICT panels, int64_t nnz, const int32_t *place,
+                                    const double *value, double *SVMX_RESTRICT distances)
+{
+    for (int64_t p = 0; p < n_panels; ++p) {
+        const double *lane = panels + p * n_features * SVMX_PANEL;
+        double sum[SVMX_PANEL];
+        int64_t f = 0;
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            sum[r] = 0.0;
+        for (int64_t k = 0;; ++k) {
+            const int64_t next = k == nnz ? n_features : place[k] < 0 ? ~place[k] : place[k];
+            for (; f < next; ++f, lane += SVMX_PANEL)
+                for (int r = 0; r < SVMX_PANEL; ++r)
+                    sum[r] += lane[r] * lane[r];
+            if (k == nnz)
+                break;
+            const double v = value[k];
+            if (place[k] < 0) {
+                for (int r = 0; r < SVMX_PANEL; ++r)
+                    sum[r] += v * v;
+            } else {
+                for (int r = 0; r < SVMX_PANEL; ++r)
+                    sum[r] += (v - lane[r]) * (v - lane[r]);
+                ++f;
+                lane += SVMX_PANEL;
+            }
+        }
+        for (int r = 0; r < SVMX_PANEL; ++r)
+            distances[p * SVMX_PANEL + r] = sum[r];
+    }
+}
+
+/* The same of a tile of n targets in postings: those of feature f are (place_of[j], x[j]), start[f] <= j < start[f + 1].
+ * terms: (n,), room. */
+void SVMX_LOOP(postings_distances)(int64_t n, int64_t n_features, const int64_t *start,
+                                   const uint16_t *place_of, const double *x, int64_t nnz,
+                                   const int32_t *place, const double *value,
+                                   double *SVMX_RESTRICT terms, double *SVMX_RESTRICT distances)
+{
+    int64_t j = start[0];
+    for (int64_t r = 0; r < n; ++r)
+        distances[r] = 0.0;
+    for (int64_t k = 0;; ++k) {
+        const int64_t next = k == nnz ? n_features : place[k] < 0 ? ~place[k] : place[k];
+        for (; j < start[next]; ++j)
+            distances[place_of[j]] += x[j] * x[j];
+        if (k == nnz)
+            break;
+        const double v = value[k];
+        for (int64_t r = 0; r < n; ++r)
+            terms[r] = v * v;
+        if (place[k] >= 0)
+            for (; j < start[next + 1]; ++j)
+                terms[place_of[j]] = (v - x[j]) * (v - x[j]);
+        for (int64_t r = 0; r < n; ++r)
+            distances[r] += terms[r];
+    }
+}
+
+/* ---- dot products of a block of rows with many ------------------------------------------ */
+
+/* Vectors of a sum for each source. */
+#define SVMX_PARTS (SVMX_SOURCES / SVMX_WIDTH)
+
+SVMX_INLINE void svmx_add_entry(svmx_doubles *sum, const double *of_sources, double value)
+{
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        sum[r] += SVMX_DOUBLES(of_sources + r * SVMX_WIDTH) * value;
+}
+
+/* dots[k * SVMX_SOURCES + s] = <source s, row rows[k]> for k in [0, n); sources: feature by feature, SVMX_SOURCES
+ * values each. Two targets at a time where they have only two vectors each, since one sum after the other would wait for
+ * each addition. */
+void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *SVMX_RESTRICT index,
+                            const double *SVMX_RESTRICT value, const double *SVMX_RESTRICT sources,
+                            double *SVMX_RESTRICT dots)
+{
+    const int together = SVMX_BYTES == 64 ? 2 : 1;
+    for (int64_t k = 0; k < n; k += together) {
+        svmx_doubles a[SVMX_PARTS], b[SVMX_PARTS];
+        const int two = together == 2 && k + 1 < n;
+        int64_t p = ptr[rows[k]], q = two ? ptr[rows[k + 1]] : 0;
+        const int64_t p_end = ptr[rows[k] + 1], q_end = two ? ptr[rows[k + 1] + 1] : 0;
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PARTS; ++r)
+            a[r] = b[r] = (svmx_doubles){0};
+        for (; p < p_end && q < q_end; ++p, ++q) {
+            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, value[p]);
+            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, value[q]);
+        }
+        for (; p < p_end; ++p)
+            svmx_add_entry(a, sources + (int64_t)index[p] * SVMX_SOURCES, value[p]);
+        for (; q < q_end; ++q)
+            svmx_add_entry(b, sources + (int64_t)index[q] * SVMX_SOURCES, value[q]);
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PARTS; ++r)
+            SVMX_STORE(dots + k * SVMX_SOURCES + r * SVMX_WIDTH, a[r]);
+        if (two)
+            SVMX_UNROLL
+            for (int r = 0; r < SVMX_PARTS; ++r)
+                SVMX_STORE(dots + (k + 1) * SVMX_SOURCES + r * SVMX_WIDTH, b[r]);
+    }
+}
+
+/* Sources whose sums, two vectors each, fit the registers. */
+#define SVMX_GROUP (SVMX_BYTES == 64 ? 8 : 4)
+
+/* The same for one panel of dense targets (see panel_dots): dots[s * stride + r], r < SVMX_PANEL. */
+void SVMX_LOOP(panel_block)(int64_t n_features, const double *SVMX_RESTRICT panel, const double *SVMX_RESTRICT sources,
+                            int64_t stride, double *SVMX_RESTRICT dots)
+{
+    for (int first = 0; first < SVMX_SOURCES; first += SVMX_GROUP)
+        for (int lane = 0; lane < SVMX_PANEL; lane += 2 * SVMX_WIDTH) {
+            svmx_doubles sum[2 * SVMX_GROUP];
+            SVMX_UNROLL
+            for (int s = 0; s < 2 * SVMX_GROUP; ++s)
+                sum[s] = (svmx_doubles){0};
+            for (int64_t f = 0; f < n_features; ++f) {
+                const double *at = panel + f * SVMX_PANEL + lane, *v = sources + f * SVMX_SOURCES + first;
+                const svmx_doubles x = SVMX_DOUBLES(at), y = SVMX_DOUBLES(at + SVMX_WIDTH);
+                SVMX_UNROLL
+                for (int s = 0; s < SVMX_GROUP; ++s) {
+                    sum[2 * s] += x * v[s];
+                    sum[2 * s + 1] += y * v[s];
+                }
+            }
+            SVMX_UNROLL
+            for (int s = 0; s < SVMX_GROUP; ++s) {
+                SVMX_STORE(dots + (first + s) * stride + lane, sum[2 * s]);
+                SVMX_STORE(dots + (first + s) * stride + lane + SVMX_WIDTH, sum[2 * s + 1]);
+            }
+        }
+}
+
+/* out[s * stride + k] = dots[k * SVMX_SOURCES + s]. */
+void SVMX_LOOP(by_source)(int64_t n, const double *SVMX_RESTRICT dots, int64_t stride,
+                          double *SVMX_RESTRICT out)
+{
+    for (int s = 0; s < SVMX_SOURCES; ++s)
+        for (int64_t k = 0; k < n; ++k)
+            out[s * stride + k] = dots[k * SVMX_SOURCES + s];
+}

@@ -1,0 +1,43 @@
+/* Dot products of one row, or of SVMX_SOURCES rows at a time, with many target rows.
+ *
+ * One row at a time, a value costs what fetching its target costs; a block of rows fetches each target once. Every
+ * sum still runs over ascending features, one rounded product after the other. Lanes are sources where targets are
+ * sparse, targets where they are dense.
+ *
+ * Who calls: _kernels/products.pyx.
+ */
+#ifndef SVMX_DOT_PRODUCTS_H
+#define SVMX_DOT_PRODUCTS_H
+
+#include <stdint.h>
+
+/* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
+#define SVMX_PANEL 16
+/* Rows of a block: as many as a solver may have computed at once. */
+#define SVMX_SOURCES 16
+
+#define SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                      \
+    LOOP(void, panel_dots,                                                                                                \
+         (int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz, const int32_t *index,                  \
+          const double *value, double *dots))                                                                             \
+    LOOP(void, panel_row_distances,                                                                                       \
+         (int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz, const int32_t *place,                  \
+          const double *value, double *distances))                                                                        \
+    LOOP(void, postings_distances,                                                                                        \
+         (int64_t n, int64_t n_features, const int64_t *start, const uint16_t *place_of, const double *x, int64_t nnz,    \
+          const int32_t *place, const double *value, double *terms, double *distances))                                   \
+    LOOP(void, stream_dots,                                                                                               \
+         (int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, const double *value,                  \
+          const double *sources, double *dots))                                                                           \
+    LOOP(void, panel_block,                                                                                               \
+         (int64_t n_features, const double *panel, const double *sources, int64_t stride, double *dots))                  \
+    LOOP(void, by_source, (int64_t n, const double *dots, int64_t stride, double *out))
+
+/* dots[place] += v * x for all (place, x) of one feature's postings. In one place each, so no vectors: inline. */
+static inline void svmx_postings_axpy(int64_t n, const uint16_t *place, const double *x, double v, double *dots)
+{
+    for (int64_t k = 0; k < n; ++k)
+        dots[place[k]] += v * x[k];
+}
+
+#endif

@@ -1,0 +1,233 @@
+/* Rows of the RBF kernel: the one place where multiplications and additions may be fused and sums be rearranged.
+ *
+ * That costs no bit. LIBSVM's value as a double, before it is rounded to a float, lies within a relative error of the
+ * value computed here. Both ends of that interval are rounded to floats; rounding never changes an order, so where the two
+ * floats are equal LIBSVM's is the same. The few others are in doubt and computed again as LIBSVM does, in its order and
+ * with libm's exp. So a polynomial of degree 8 will do (one value in 20,000 is in doubt), subnormal floats need no special
+ * case, and dot products of dense rows stay in registers until they are floats.
+ */
+#include "simd.h"
+
+#ifdef __AVX512F__
+#include <immintrin.h>
+/* p 2^k, 0 where that is too small for a double: no exponent needs to be cut off before. */
+#define SVMX_SCALED(p, k) ((svmx_doubles)_mm512_scalef_pd((__m512d)(p), (__m512d)(k)))
+#endif
+
+/* 2^r for |r| <= 1/2, the best polynomial of degree 8 for the relative error, 0.86 2^-40. */
+#define C0 0x1.ffffffffff7a3p-1
+#define C1 0x1.62e42fef86160p-1
+#define C2 0x1.ebfbdff9319d0p-3
+#define C3 0x1.c6b08dd46d011p-5
+#define C4 0x1.3b2ab5c52a45bp-7
+#define C5 0x1.5d87483892c91p-10
+#define C6 0x1.430acca1cd4a3p-13
+#define C7 0x1.00dad22c7b4eep-16
+#define C8 0x1.61afcff7d86c7p-20
+#define SHIFTER 0x1.8p52 /* adding it leaves the nearest integer in the low bits */
+/* Below it all floats are 0, even times the largest ratio, e^202; above it, infinite. */
+#define LEAST_EXPONENT (-1000.0)
+#define MOST_EXPONENT 1000.0
+#define LOG2_OF_LEAST (-SVMX_EXP_ERROR * 1.4427)
+
+#if defined(__GNUC__)
+typedef int64_t svmx_words __attribute__((vector_size(SVMX_BYTES)));
+typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));
+
+#define SVMX_MOST_GROUP (SVMX_BYTES == 64 ? 8 : 4)
+
+/* 2^t lies between *below and *above, which are (float)e and (float)(e ratio). */
+SVMX_INLINE void svmx_bracket(svmx_doubles t, double ratio, float *below, float *above)
+{
+#ifndef SVMX_SCALED
+    const svmx_doubles least = (svmx_doubles){0} + LEAST_EXPONENT;
+    const svmx_words small = t < least;
+    t = (svmx_doubles)(((svmx_words)least & small) | ((svmx_words)t & ~small));
+#endif
+    const svmx_doubles shifted = t + SHIFTER;
+    const svmx_doubles whole = shifted - SHIFTER, r = t - whole;
+    svmx_doubles p = r * C8 + C7;
+    p = p * r + C6;
+    p = p * r + C5;
+    p = p * r + C4;
+    p = p * r + C3;
+    p = p * r + C2;
+    p = p * r + C1;
+    p = p * r + C0;
+#ifdef SVMX_SCALED
+    const svmx_doubles e = SVMX_SCALED(p, whole);
+#else
+    const svmx_doubles e = (svmx_doubles)((svmx_words)p + ((svmx_words)shifted << 52));
+#endif
+    *(svmx_floats *)below = __builtin_convertvector(e, svmx_floats);
+    *(svmx_floats *)above = __builtin_convertvector(e * ratio, svmx_floats);
+}
+
+/* From LIBSVM's dot products; n is a multiple of SVMX_PANEL. */
+static void svmx_from_dots(int64_t n, const double *dots, const double *squares, double square, double neg_gamma,
+                           float *below, float *above)
+{
+    const svmx_doubles most = (svmx_doubles){0} + MOST_EXPONENT;
+    for (int64_t k = 0; k < n; k += SVMX_WIDTH) {
+        /* 2 d is exact, so fusing it changes nothing: x is LIBSVM's */
+        const svmx_doubles x = neg_gamma * (square + SVMX_DOUBLES(squares + k) - 2 * SVMX_DOUBLES(dots + k));
+        svmx_doubles t = x * SVMX_LOG2_E + LOG2_OF_LEAST;
+        const svmx_words large = t > most;
+        t = (svmx_doubles)(((svmx_words)most & large) | ((svmx_words)t & ~large));
+        svmx_bracket(t, 1 + 2.01 * SVMX_EXP_ERROR, below + k, above + k);
+    }
+}
+
+/* Panels with one row, given by its nonzeros. */
+static void svmx_from_row(int64_t n_panels, const svmx_targets *targets, int64_t nnz, const int32_t *index,
+                          const double *value, svmx_source source, float *below, float *above)
+{
+    for (int64_t p = 0; p < n_panels; ++p) {
+        const double *panel = targets->panels + p * targets->n_features * SVMX_PANEL;
+        svmx_doubles dots[SVMX_PANEL / SVMX_WIDTH] = {{0}};
+        for (int64_t k = 0; k < nnz; ++k) {
+            const double *lanes = panel + (int64_t)index[k] * SVMX_PANEL;
+            SVMX_UNROLL
+            for (int v = 0; v < SVMX_PANEL / SVMX_WIDTH; ++v)
+                dots[v] += SVMX_DOUBLES(lanes + v * SVMX_WIDTH) * value[k];
+        }
+        SVMX_UNROLL
+        for (int v = 0; v < SVMX_PANEL / SVMX_WIDTH; ++v) {
+            const int64_t at = p * SVMX_PANEL + v * SVMX_WIDTH;
+            const svmx_doubles squares = SVMX_DOUBLES(targets->squares + at) * targets->of_square + source.of_square;
+            svmx_bracket(dots[v] * targets->of_dot + squares, source.ratio, below + at, above + at);
+        }
+    }
+}
+
+/* One panel with ``group`` rows from ``first`` on, feature by feature, SVMX_SOURCES values each; two vectors of targets at a
+ * time. Of rows beyond ``count`` nothing comes out. */
+SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_targets *targets, const double *panel,
+                            const double *squares, const double *rows, const svmx_source *sources, float *below,
+                            float *above)
+{
+    for (int64_t lane = 0; lane < SVMX_PANEL; lane += 2 * SVMX_WIDTH) {
+        svmx_doubles dots[2 * SVMX_MOST_GROUP] = {{0}};
+        for (int64_t f = 0; f < targets->n_features; ++f) {
+            const svmx_doubles x = SVMX_DOUBLES(panel + f * SVMX_PANEL + lane);
+            const svmx_doubles y = SVMX_DOUBLES(panel + f * SVMX_PANEL + lane + SVMX_WIDTH);
+            const double *values = rows + f * SVMX_SOURCES + first;
+            SVMX_UNROLL
+            for (int s = 0; s < group; ++s) {
+                dots[2 * s] += x * values[s];
+                dots[2 * s + 1] += y * values[s];
+            }
+        }
+        const svmx_doubles x = SVMX_DOUBLES(squares + lane) * targets->of_square;
+        const svmx_doubles y = SVMX_DOUBLES(squares + lane + SVMX_WIDTH) * targets->of_square;
+        SVMX_UNROLL
+        for (int s = 0; s < group; ++s)
+            if (first + s < count) {
+                const svmx_source source = sources[first + s];
+                float *low = below + (first + s) * SVMX_RBF_TILE + lane, *high = above + (first + s) * SVMX_RBF_TILE + lane;
+                svmx_bracket(dots[2 * s] * targets->of_dot + (x + source.of_square), source.ratio, low, high);
+                svmx_bracket(dots[2 * s + 1] * targets->of_dot + (y + source.of_square), source.ratio, low + SVMX_WIDTH,
+                             high + SVMX_WIDTH);
+            }
+    }
+}
+
+/* ``count`` rows with the n targets from ``begin`` on, in groups whose sums, two vectors a row, fit the registers: sixteen of
+ * 32 in AVX-512, else eight of 16. Floats of row s come to SVMX_RBF_TILE places from s * SVMX_RBF_TILE on. */
+static void svmx_from_block(int64_t begin, int64_t n, int count, const svmx_targets *targets, const double *rows,
+                            const svmx_source *sources, float *below, float *above)
+{
+    for (int first = 0; first < count; first += SVMX_MOST_GROUP) {
+        for (int64_t k = 0; k < n; k += SVMX_PANEL) {
+            const double *panel = targets->panels + (begin + k) * targets->n_features, *squares = targets->squares + begin + k;
+            if (count - first > SVMX_MOST_GROUP / 2)
+                svmx_group(SVMX_MOST_GROUP, first, count, targets, panel, squares, rows, sources, below + k, above + k);
+            else
+                svmx_group(SVMX_MOST_GROUP / 2, first, count, targets, panel, squares, rows, sources, below + k, above + k);
+        }
+    }
+}
+#else /* no vectors: libm's exp, and no rows in one pass */
+static void svmx_from_dots(int64_t n, const double *dots, const double *squares, double square, double neg_gamma,
+                           float *below, float *above)
+{
+    for (int64_t k = 0; k < n; ++k)
+        below[k] = above[k] = (float)exp(neg_gamma * (square + squares[k] - 2 * dots[k]));
+}
+#define svmx_from_row(...) ((void)0)
+#define svmx_from_block(...) ((void)0)
+#endif
+
+/* Whether there are differences. Copies ``below``. */
+static int svmx_settle(int64_t n, const float *SVMX_RESTRICT below, const float *SVMX_RESTRICT above,
+                       float *SVMX_RESTRICT out)
+{
+    int differ = 0;
+    for (int64_t k = 0; k < n; ++k) {
+        differ |= below[k] != above[k];
+        out[k] = below[k];
+    }
+    return differ;
+}
+
+/* The same; returns how many differences there are, and their places in ``doubtful``. */
+static int64_t svmx_settle_places(int64_t n, const float *below, const float *above, float *out, int32_t *doubtful)
+{
+    int64_t n_doubtful = 0;
+    if (svmx_settle(n, below, above, out))
+        for (int64_t k = 0; k < n; ++k) {
+            doubtful[n_doubtful] = (int32_t)k;
+            n_doubtful += below[k] != above[k];
+        }
+    return n_doubtful;
+}
+
+/* out[j] = (float)exp(neg_gamma * (sq_i + sq[j] - 2 dots[j])) for j in [0, n), the floats that LIBSVM rounds to. */
+void SVMX_LOOP(rbf_row)(int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out)
+{
+    float below[SVMX_RBF_TILE], above[SVMX_RBF_TILE];
+    int32_t doubtful[SVMX_RBF_TILE];
+    for (int64_t start = 0; start < n; start += SVMX_RBF_TILE) {
+        const int64_t m = n - start < SVMX_RBF_TILE ? n - start : SVMX_RBF_TILE, full = m & -SVMX_PANEL;
+        svmx_from_dots(full, dots + start, sq + start, sq_i, neg_gamma, below, above);
+        if (full < m) {
+            double last_dots[SVMX_PANEL] = {0}, last_sq[SVMX_PANEL] = {0};
+            memcpy(last_dots, dots + start + full, (size_t)(m - full) * sizeof(double));
+            memcpy(last_sq, sq + start + full, (size_t)(m - full) * sizeof(double));
+            svmx_from_dots(SVMX_PANEL, last_dots, last_sq, sq_i, neg_gamma, below + full, above + full);
+        }
+        const int64_t n_doubtful = svmx_settle_places(m, below, above, out + start, doubtful);
+        for (int64_t d = 0; d < n_doubtful; ++d) {
+            const int64_t k = start + doubtful[d];
+            out[k] = (float)exp(neg_gamma * (sq_i + sq[k] - 2 * dots[k]));
+        }
+    }
+}
+
+/* ---- dense rows in one pass --------------------------------------------------------------------------- */
+
+/* Floats of one row, given by its nonzeros, with the n targets from ``begin`` on, a multiple of SVMX_PANEL. Returns how
+ * many are in doubt, and their places in ``doubtful``. */
+int64_t SVMX_LOOP(rbf_one)(const svmx_targets *targets, int64_t begin, int64_t n, int64_t nnz, const int32_t *index,
+                           const double *value, svmx_source source, float *out, int32_t *doubtful)
+{
+    float below[SVMX_RBF_TILE], above[SVMX_RBF_TILE];
+    below[0] = above[0] = 0.0f; /* the compiler does not know that n is not 0 */
+    svmx_targets part = *targets;
+    part.panels += begin * targets->n_features;
+    part.squares += begin;
+    svmx_from_row((n + SVMX_PANEL - 1) / SVMX_PANEL, &part, nnz, index, value, source, below, above);
+    return svmx_settle_places(n, below, above, out, doubtful);
+}
+
+/* The same of ``count`` rows, feature by feature, SVMX_SOURCES values each; row s to out[s] + begin, the places of its
+ * n_doubtful[s] values in doubt at doubtful + s * SVMX_RBF_TILE. */
+void SVMX_LOOP(rbf_block)(const svmx_targets *targets, int64_t begin, int64_t n, int count, const double *rows,
+                          const svmx_source *sources, float *const *out, int64_t *n_doubtful, int32_t *doubtful)
+{
+    float below[SVMX_SOURCES * SVMX_RBF_TILE], above[SVMX_SOURCES * SVMX_RBF_TILE];
+    svmx_from_block(begin, n, count, targets, rows, sources, below, above);
+    for (int s = 0; s < count; ++s)
+        n_doubtful[s] = svmx_settle_places(n, below + s * SVMX_RBF_TILE, above + s * SVMX_RBF_TILE, out[s] + begin,
+                                           doubtful + s * SVMX_RBF_TILE);
+}

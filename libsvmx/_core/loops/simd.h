@@ -1,0 +1,120 @@
+/* What every file of hot loops begins with.
+ *
+ * Loops are plain C. Every lane is another row or another variable, so each sum keeps its own order and a wider vector
+ * changes no bit; with -ffp-contract=off one function gives equal results for every CPU target. No loop allocates memory
+ * or fails; arrays do not overlap where they are SVMX_RESTRICT.
+ *
+ * Each file is compiled once for each CPU target (meson.build, targets.h), with the target's instructions wherever the
+ * compiler likes, so nothing of it may run before the target is chosen, and no other code may be given its functions:
+ * loops are named SVMX_LOOP, and all else is static. __AVX512F__ and the like say what the target has.
+ */
+#ifndef SVMX_SIMD_H
+#define SVMX_SIMD_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "loops.h"
+
+/* A loop's name for this target: SVMX_LOOP(dot) is svmx_dot_avx2. */
+#define SVMX_JOINED(name, target) svmx_##name##_##target
+#define SVMX_JOIN(name, target) SVMX_JOINED(name, target)
+#define SVMX_LOOP(name) SVMX_JOIN(name, SVMX_TARGET)
+
+#define SVMX_PROTOTYPE(result, name, parameters) result SVMX_LOOP(name) parameters;
+SVMX_LOOPS(SVMX_PROTOTYPE)
+
+#if defined(__GNUC__)
+#define SVMX_INLINE static inline __attribute__((always_inline))
+#define SVMX_RESTRICT __restrict__
+#else
+#define SVMX_INLINE static inline
+#define SVMX_RESTRICT
+#endif
+#if defined(__clang__)
+#define SVMX_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define SVMX_UNROLL _Pragma("GCC unroll 16")
+#else
+#define SVMX_UNROLL
+#endif
+
+/* Loops over k in [0, n) that find maxima or minima in any order, which changes none:
+ *
+ *     SVMX_APART(double, top, -HUGE_VAL);                                      declares what is looked for
+ *     SVMX_ANY_ORDER(k, n, reduction(max : top), {                             the loop, and its body, where
+ *         SVMX_OWN(top) = x[k] > SVMX_OWN(top) ? x[k] : SVMX_OWN(top);         it is a variable like any other
+ *     })
+ *     return SVMX_LARGEST(double, top);                                        or SVMX_LEAST
+ *
+ * GCC vectorises that when "omp simd" says so. Clang would begin with the least number instead of -inf, and stay scalar: it
+ * and others are given a variable for each lane.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SVMX_PRAGMA(words) _Pragma(#words)
+#define SVMX_SIMD(...) SVMX_PRAGMA(omp simd __VA_ARGS__)
+#define SVMX_APART(type, x, begin) type x = begin
+#define SVMX_OWN(x) x
+#define SVMX_ANY_ORDER(k, n, clauses, ...) SVMX_SIMD(clauses) for (int64_t k = 0; k < (n); ++k) __VA_ARGS__
+#define SVMX_LARGEST(type, x) x
+#define SVMX_LEAST(type, x) x
+#else
+#define SVMX_LANES 16
+#define SVMX_APART(type, x, begin) \
+    type x[SVMX_LANES]; \
+    for (int svmx_lane = 0; svmx_lane < SVMX_LANES; ++svmx_lane) \
+        x[svmx_lane] = begin
+#define SVMX_OWN(x) x[svmx_lane]
+#define SVMX_ANY_ORDER(k, n, clauses, ...) \
+    int64_t svmx_at = 0; \
+    for (; svmx_at + SVMX_LANES <= (n); svmx_at += SVMX_LANES) \
+        for (int svmx_lane = 0; svmx_lane < SVMX_LANES; ++svmx_lane) { \
+            const int64_t k = svmx_at + svmx_lane; \
+            __VA_ARGS__ \
+        } \
+    for (; svmx_at < (n); ++svmx_at) { \
+        const int64_t k = svmx_at; \
+        const int svmx_lane = 0; \
+        __VA_ARGS__ \
+    }
+#define SVMX_LARGEST(type, x) svmx_largest_##type(x)
+#define SVMX_LEAST(type, x) svmx_least_##type(x)
+#define SVMX_FOLD(name, type, better) \
+    SVMX_INLINE type name(type *x) \
+    { \
+        for (int half = SVMX_LANES / 2; half > 0; half /= 2) \
+            for (int r = 0; r < half; ++r) \
+                x[r] = x[r + half] better x[r] ? x[r + half] : x[r]; \
+        return x[0]; \
+    }
+SVMX_FOLD(svmx_largest_double, double, >)
+SVMX_FOLD(svmx_largest_float, float, >)
+SVMX_FOLD(svmx_least_float, float, <)
+#endif
+
+/* Values per block of the loops that go over their data in several short passes. */
+#define SVMX_BLOCK 256
+
+/* Bytes of a vector register. GCC and Clang take vectors of any size, but GCC holds those that are wider than a register in
+ * memory, which costs ten times what they save: so vectors have this size where they are said explicitly. */
+#if defined(__AVX512F__)
+#define SVMX_BYTES 64
+#elif defined(__AVX__)
+#define SVMX_BYTES 32
+#else
+#define SVMX_BYTES 16
+#endif
+
+/* A vector of SVMX_WIDTH doubles; one where the compiler has no vectors. */
+#if defined(__GNUC__)
+typedef double svmx_doubles __attribute__((vector_size(SVMX_BYTES), aligned(8), may_alias));
+#define SVMX_WIDTH (SVMX_BYTES / 8)
+#else
+typedef double svmx_doubles;
+#define SVMX_WIDTH 1
+#endif
+#define SVMX_DOUBLES(p) (*(const svmx_doubles *)(p))
+#define SVMX_STORE(p, v) (*(svmx_doubles *)(p) = (v))
+
+#endif

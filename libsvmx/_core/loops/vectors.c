@@ -1,0 +1,128 @@
+/* Loops over vectors of doubles; see vectors.h. */
+#include "simd.h"
+
+/* Rows added in one pass: one load and one store of ``out`` for so many rows. */
+#define SVMX_TOGETHER 8
+/* Doubles of ``out`` that stay in the L1 cache while all rows go by. */
+#define SVMX_STRETCH 1024
+
+/* Sums of a dot product that are kept apart, in vectors, since GCC 12 keeps an array of doubles in memory (4 times slower),
+ * and added in a fixed tree at the end. */
+#define SVMX_SUMS 16
+#define SVMX_PARTS (SVMX_SUMS / SVMX_WIDTH)
+
+SVMX_INLINE void svmx_clear(svmx_doubles *sum)
+{
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        sum[r] = (svmx_doubles){0};
+}
+
+SVMX_INLINE void svmx_add_products(svmx_doubles *sum, const double *x, const double *y)
+{
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        sum[r] += SVMX_DOUBLES(x + r * SVMX_WIDTH) * SVMX_DOUBLES(y + r * SVMX_WIDTH);
+}
+
+SVMX_INLINE double svmx_folded(const svmx_doubles *sum)
+{
+    double lanes[SVMX_SUMS];
+    SVMX_UNROLL
+    for (int r = 0; r < SVMX_PARTS; ++r)
+        SVMX_STORE(lanes + r * SVMX_WIDTH, sum[r]);
+    for (int half = SVMX_SUMS / 2; half > 0; half /= 2)
+        for (int r = 0; r < half; ++r)
+            lanes[r] += lanes[r + half];
+    return lanes[0];
+}
+
+double SVMX_LOOP(dot)(int64_t n, const double *x, const double *y)
+{
+    svmx_doubles a[SVMX_PARTS];
+    double rest = 0.0;
+    int64_t k = 0;
+    svmx_clear(a);
+    for (; k + SVMX_SUMS <= n; k += SVMX_SUMS)
+        svmx_add_products(a, x + k, y + k);
+    for (; k < n; ++k)
+        rest += x[k] * y[k];
+    return rest + svmx_folded(a);
+}
+
+/* Two dot products with the same x: a column of the factor is read once for both right-hand sides. */
+void SVMX_LOOP(dot_two)(int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz)
+{
+    svmx_doubles a[SVMX_PARTS], b[SVMX_PARTS];
+    double rest_y = 0.0, rest_z = 0.0;
+    int64_t k = 0;
+    svmx_clear(a);
+    svmx_clear(b);
+    for (; k + SVMX_SUMS <= n; k += SVMX_SUMS) {
+        svmx_add_products(a, x + k, y + k);
+        svmx_add_products(b, x + k, z + k);
+    }
+    for (; k < n; ++k) {
+        rest_y += x[k] * y[k];
+        rest_z += x[k] * z[k];
+    }
+    *xy = rest_y + svmx_folded(a);
+    *xz = rest_z + svmx_folded(b);
+}
+
+void SVMX_LOOP(axpy)(int64_t n, double a, const double *SVMX_RESTRICT x, double *SVMX_RESTRICT y)
+{
+    for (int64_t k = 0; k < n; ++k)
+        y[k] += a * x[k];
+}
+
+void SVMX_LOOP(axpy_two)(int64_t n, double a, double b, const double *SVMX_RESTRICT x,
+                         double *SVMX_RESTRICT y, double *SVMX_RESTRICT z)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        y[k] += a * x[k];
+        z[k] += b * x[k];
+    }
+}
+
+/* out += a0 x0 + ... + a7 x7 over n values. */
+SVMX_INLINE void svmx_add_eight(int64_t n, const double *coef, const double *const *rows, int64_t begin,
+                                double *SVMX_RESTRICT out)
+{
+    const double *x0 = rows[0] + begin, *x1 = rows[1] + begin, *x2 = rows[2] + begin, *x3 = rows[3] + begin;
+    const double *x4 = rows[4] + begin, *x5 = rows[5] + begin, *x6 = rows[6] + begin, *x7 = rows[7] + begin;
+    const double a0 = coef[0], a1 = coef[1], a2 = coef[2], a3 = coef[3];
+    const double a4 = coef[4], a5 = coef[5], a6 = coef[6], a7 = coef[7];
+    for (int64_t k = 0; k < n; ++k)
+        out[k] += ((a0 * x0[k] + a1 * x1[k]) + (a2 * x2[k] + a3 * x3[k]))
+                  + ((a4 * x4[k] + a5 * x5[k]) + (a6 * x6[k] + a7 * x7[k]));
+}
+
+/* out[k] += sum over r of coef[r] * rows[r][k], in the order of r by groups of SVMX_TOGETHER. */
+void SVMX_LOOP(add_rows)(int64_t n, int64_t count, const double *coef, const double *const *rows,
+                         double *SVMX_RESTRICT out)
+{
+    for (int64_t begin = 0; begin < n; begin += SVMX_STRETCH) {
+        const int64_t m = n - begin < SVMX_STRETCH ? n - begin : SVMX_STRETCH;
+        int64_t r = 0;
+        for (; r + SVMX_TOGETHER <= count; r += SVMX_TOGETHER)
+            svmx_add_eight(m, coef + r, rows + r, begin, out + begin);
+        for (; r < count; ++r) {
+            const double *x = rows[r] + begin, a = coef[r];
+            double *SVMX_RESTRICT o = out + begin;
+            for (int64_t k = 0; k < m; ++k)
+                o[k] += a * x[k];
+        }
+    }
+}
+
+/* A plane rotation that takes (head, x) onto its first axis is applied below: column and x change to
+ * c column + s x and c x - s column. */
+void SVMX_LOOP(rotate)(int64_t n, double c, double s, double *SVMX_RESTRICT column, double *SVMX_RESTRICT x)
+{
+    for (int64_t k = 0; k < n; ++k) {
+        const double kept = column[k];
+        column[k] = c * kept + s * x[k];
+        x[k] = c * x[k] - s * kept;
+    }
+}

@@ -1,0 +1,711 @@
+/* Calls every loop of a table (libsvmx/_core/loops) on drawn data of many lengths, tails and ties included, and gives a
+ * checksum of all that each writes and returns. Equal checksums: equal bits.
+ *
+ * As a library, loops_checksums for a table of the installed package (test_dispatch.py). As a program, with the loops
+ * compiled beside it and -DPROGRAM, it prints the checksums of each CPU target that can run here, which may be compared
+ * with those of another machine or compiler; exit code 1 if targets differ.
+ */
+#include "targets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST 1100
+#define FEATURES 24
+#define PLACES 600 /* targets of panels */
+
+static const int64_t lengths[] = {0,  1,  2,  3,  5,   7,   8,   9,   15,  16,  17,  24,  31,  32,   33,   63,
+                                  64, 65, 66, 95, 100, 127, 255, 256, 257, 300, 511, 512, 513, 1000, 1024, 1031};
+#define N_LENGTHS ((int)(sizeof(lengths) / sizeof(lengths[0])))
+
+/* ---- drawn numbers and checksums ------------------------------------------------------------------------------------ */
+
+static uint64_t state;
+
+static uint64_t drawn(void) /* splitmix64 */
+{
+    uint64_t z = (state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* In [-1, 1); of few different values where ``coarse``, so that there are ties. */
+static double number(int coarse)
+{
+    const double x = (double)(int64_t)drawn() * 0x1p-63;
+    return coarse ? floor(x * 4) / 4 : x;
+}
+
+static uint64_t sum;
+
+static void add(const void *bytes, size_t n)
+{
+    for (size_t k = 0; k < n; ++k)
+        sum = (sum ^ ((const unsigned char *)bytes)[k]) * 0x100000001B3u;
+}
+
+static void add_double(double x)
+{
+    x += 0.0; /* one zero */
+    add(&x, sizeof(x));
+}
+
+static void add_doubles(const double *x, int64_t n)
+{
+    for (int64_t k = 0; k < n; ++k)
+        add_double(x[k]);
+}
+
+static void add_floats(const float *x, int64_t n)
+{
+    for (int64_t k = 0; k < n; ++k)
+        add_double(x[k]);
+}
+
+static double D[8][MOST * 16 + 64];
+static float F[8][MOST * 16 + 64];
+static int32_t I[4][MOST * 16];
+static int64_t L[2][MOST * 16];
+static uint16_t H[MOST * 16];
+static uint64_t W[2][MOST * 16];
+
+/* Fills D and F, with numbers that are drawn once. */
+static void fill(int coarse)
+{
+    static double doubles[2][sizeof(D) / sizeof(double)];
+    static float floats[2][sizeof(F) / sizeof(float)];
+    static int done;
+    for (; done < 2; ++done)
+        for (size_t k = 0; k < sizeof(D) / sizeof(double); ++k) {
+            doubles[done][k] = number(done);
+            floats[done][k] = (float)number(done);
+        }
+    memcpy(D, doubles[coarse], sizeof(D));
+    memcpy(F, floats[coarse], sizeof(F));
+}
+
+/* ---- a case for each loop: try_<its name>(table, n, coarse) ----------------------------------------------------------- */
+
+#define TRY(name) static void try_##name(const svmx_loop_table *t, int64_t n, int coarse)
+#define UNUSED (void)t, (void)n, (void)coarse
+
+TRY(dot)
+{
+    UNUSED;
+    add_double(t->dot(n, D[0] + 1, D[1]));
+}
+
+TRY(dot_two)
+{
+    double xy, xz;
+    UNUSED;
+    t->dot_two(n, D[0], D[1] + 1, D[2], &xy, &xz);
+    add_double(xy), add_double(xz);
+}
+
+TRY(axpy)
+{
+    UNUSED;
+    t->axpy(n, D[2][0], D[0] + 1, D[1]);
+    add_doubles(D[1], n + 1);
+}
+
+TRY(axpy_two)
+{
+    UNUSED;
+    t->axpy_two(n, D[2][0], D[2][1], D[0], D[1], D[3] + 1);
+    add_doubles(D[1], n + 1), add_doubles(D[3], n + 2);
+}
+
+TRY(add_rows)
+{
+    const double *rows[21];
+    UNUSED;
+    for (int r = 0; r < 21; ++r)
+        rows[r] = D[0] + 7 * r;
+    for (int count = 0; count <= 21; count += 7)
+        t->add_rows(n, count, D[1], rows, D[2]);
+    add_doubles(D[2], n + 1);
+}
+
+TRY(rotate)
+{
+    UNUSED;
+    t->rotate(n, 0.6, 0.8, D[0], D[1] + 1);
+    add_doubles(D[0], n + 1), add_doubles(D[1], n + 2);
+}
+
+static void draw_places(int32_t *at, int64_t n, int64_t below)
+{
+    for (int64_t k = 0; k < n; ++k)
+        at[k] = (int32_t)(drawn() % (uint64_t)below);
+}
+
+TRY(gather)
+{
+    UNUSED;
+    draw_places(I[0], n, MOST);
+    t->gather(n, F[0], I[0], F[1] + 1);
+    add_floats(F[1], n + 2);
+}
+
+TRY(axpy_row)
+{
+    UNUSED;
+    t->axpy_row(n, D[1][0], F[0] + 1, D[0]);
+    add_doubles(D[0], n + 1);
+}
+
+TRY(axpy_at)
+{
+    UNUSED;
+    draw_places(I[0], n, MOST);
+    t->axpy_at(n, D[1][0], F[0], I[0], D[0]);
+    add_doubles(D[0], n + 1);
+}
+
+TRY(interleave)
+{
+    UNUSED;
+    t->interleave(n, F[0], F[1]);
+    add_floats(F[1], n * SVMX_REPLAY + 1);
+}
+
+TRY(replay)
+{
+    UNUSED;
+    draw_places(I[0], n, MOST);
+    t->replay(n, I[0], D[0], F[0], D[1]);
+    add_doubles(D[1], SVMX_REPLAY + 1);
+}
+
+/* up or low: 0 for most, ``off`` for others; for all where n is 7. */
+static void draw_sides(float *side, int64_t n, float off)
+{
+    for (int64_t k = 0; k < n; ++k)
+        side[k] = n == 7 || drawn() % 4 == 0 ? off : 0.0f;
+}
+
+TRY(max_violator)
+{
+    double maximum;
+    UNUSED;
+    draw_sides(F[0], n, -HUGE_VALF);
+    const int64_t at = t->max_violator(n, D[0], F[0], &maximum);
+    add(&at, sizeof(at)), add_double(maximum), add_doubles(D[0], n + 1);
+}
+
+TRY(update_max_violator)
+{
+    double maximum;
+    UNUSED;
+    draw_sides(F[0], n, -HUGE_VALF);
+    const int64_t at = t->update_max_violator(n, D[0], F[1], F[2], D[1][0], D[1][1], F[0], &maximum);
+    add(&at, sizeof(at)), add_double(maximum), add_doubles(D[0], n + 1);
+}
+
+TRY(partner)
+{
+    double largest, gap;
+    UNUSED;
+    draw_sides(F[0], n, HUGE_VALF);
+    for (int64_t k = 0; k < n; ++k)
+        D[1][k] = fabs(D[1][k]) + 1.0;
+    for (int unit = 0; unit < 2; ++unit) {
+        for (int64_t k = 0; k < n && unit; ++k)
+            D[1][k] = 1.0;
+        const svmx_pairing pair = {D[0], D[1], F[0], F[1], 1.0 - 0.25 * (double)(n % 5), unit ? 1.0 : D[1][0], unit};
+        const int64_t at = t->partner(&pair, n, 1e-3, F[2], &largest, &gap);
+        add(&at, sizeof(at)), add_double(largest), add_double(gap);
+    }
+}
+
+/* Ascending places below ``below``, each with probability 1 / 2; how many. */
+static int64_t draw_ascending(int32_t *at, int below)
+{
+    int64_t n = 0;
+    for (int32_t f = 0; f < below; ++f)
+        if (drawn() % 2 == 0)
+            at[n++] = f;
+    return n;
+}
+
+TRY(panel_dots)
+{
+    UNUSED;
+    const int64_t nnz = draw_ascending(I[0], FEATURES), panels = n / 32;
+    t->panel_dots(panels, FEATURES, D[0], nnz, I[0], D[1], D[2]);
+    add_doubles(D[2], panels * SVMX_PANEL + 1);
+}
+
+TRY(panel_row_distances)
+{
+    UNUSED;
+    const int64_t nnz = draw_ascending(I[0], FEATURES), panels = n / 32;
+    for (int64_t k = 0; k < nnz; ++k)
+        I[0][k] = k % 5 == 4 ? ~I[0][k] : I[0][k];
+    t->panel_row_distances(panels, FEATURES, D[0], nnz, I[0], D[1], D[2]);
+    add_doubles(D[2], panels * SVMX_PANEL + 1);
+}
+
+TRY(postings_distances)
+{
+    UNUSED;
+    const int64_t nnz = draw_ascending(I[0], FEATURES);
+    int64_t j = 0;
+    for (int f = 0; f < FEATURES; ++f) {
+        L[0][f] = j;
+        for (int64_t place = 0; place < n && j < MOST * 15; ++place)
+            if (drawn() % 3 == 0)
+                H[j++] = (uint16_t)place;
+    }
+    L[0][FEATURES] = j;
+    for (int64_t k = 0; k < nnz; ++k)
+        I[0][k] = k % 5 == 4 ? ~I[0][k] : I[0][k];
+    t->postings_distances(n, FEATURES, L[0], H, D[0], nnz, I[0], D[1], D[2], D[3]);
+    add_doubles(D[3], n + 1);
+}
+
+TRY(stream_dots)
+{
+    UNUSED;
+    int64_t p = 0;
+    for (int64_t row = 0; row < 64; ++row) {
+        L[0][row] = p;
+        p += draw_ascending(I[1] + p, row % 9 == 0 ? 0 : FEATURES);
+    }
+    L[0][64] = p;
+    draw_places(I[0], n, 64);
+    t->stream_dots(n, I[0], L[0], I[1], D[0], D[1], D[2]);
+    add_doubles(D[2], n * SVMX_SOURCES + 1);
+}
+
+TRY(panel_block)
+{
+    UNUSED;
+    t->panel_block(n / 8, D[0], D[1], SVMX_PANEL + 3, D[2]);
+    add_doubles(D[2], (SVMX_PANEL + 3) * SVMX_SOURCES);
+}
+
+TRY(by_source)
+{
+    UNUSED;
+    t->by_source(n, D[0], n, D[1]);
+    add_doubles(D[1], n * SVMX_SOURCES + 1);
+}
+
+static void draw_columns(void)
+{
+    for (int64_t k = 0; k < MOST * 16; ++k)
+        W[0][k] = drawn() & drawn();
+}
+
+TRY(bit_row)
+{
+    UNUSED;
+    const int64_t stride = (MOST / SVMX_BIT_BLOCK + 1) * (SVMX_BIT_BLOCK / 64);
+    for (int ones = 0; ones <= 600; ones = 3 * ones + 1) {
+        draw_columns();
+        draw_places(I[0], ones, 16 * MOST / stride);
+        draw_places(I[1], MOST, 20);
+        for (int n_table = 24; n_table <= 4096; n_table += 4072) {
+            const int base = 2 * ones + 4;
+            if (n_table == 24 && base + 20 > 24)
+                continue;
+            for (int k = n_table; k < 32; ++k)
+                F[0][k] = F[0][n_table - 1];
+            t->bit_row(n, ones, I[0], W[0], stride, I[1], base, F[0], n_table, F[1]);
+            add_floats(F[1], n);
+        }
+    }
+}
+
+TRY(column_words)
+{
+    UNUSED;
+    const int64_t words = n / 64, nnz = draw_ascending(I[0], FEATURES), stride = 20;
+    draw_columns();
+    t->column_words(words, nnz, I[0], D[0], D[1], W[0], stride, D[2]);
+    add_doubles(D[2], words * 64 + 1);
+}
+
+static svmx_waiting waiting(int64_t n, int per_row)
+{
+    for (int64_t k = 0; k < n; ++k)
+        D[0][k] = (double)(drawn() % 3) - 1;
+    const svmx_waiting w = {n - n % per_row, per_row, D[0], D[1], D[2], D[3], D[4], 0.25, 0.125};
+    return w;
+}
+
+TRY(nearest)
+{
+    UNUSED;
+    for (int per_row = 1; per_row <= 2; ++per_row) {
+        const svmx_waiting w = waiting(n, per_row);
+        add_double(t->nearest(&w, 1e-9, 1e-3, 5.0));
+    }
+}
+
+TRY(fastest)
+{
+    UNUSED;
+    for (int per_row = 1; per_row <= 2; ++per_row)
+        for (double length = 0.01; length < 10; length *= 10) {
+            const svmx_waiting w = waiting(n, per_row);
+            double speed = 1e-3, found = -1;
+            const int64_t at = t->fastest(&w, length, &speed, &found);
+            add(&at, sizeof(at)), add_double(speed), add_double(found);
+        }
+}
+
+static int64_t padded(int64_t n)
+{
+    return (n + SVMX_LEAF_PAD - 1) / SVMX_LEAF_PAD * SVMX_LEAF_PAD;
+}
+
+TRY(leaf_inverse)
+{
+    UNUSED;
+    t->leaf_inverse(padded(n), F[0], D[0], 1.5, F[1]);
+    add_floats(F[1], padded(n) + 1);
+}
+
+TRY(leaf_move)
+{
+    float top;
+    UNUSED;
+    if (n == 0)
+        return;
+    draw_sides(F[3], padded(n), -HUGE_VALF);
+    const int64_t at = t->leaf_move(padded(n), F[0], F[1], F[2], 0.25f, F[3], &top);
+    add(&at, sizeof(at)), add_floats(&top, 1), add_floats(F[0], padded(n) + 1);
+}
+
+TRY(leaf_partner)
+{
+    float gain, widest;
+    UNUSED;
+    if (n == 0)
+        return;
+    draw_sides(F[1], padded(n), HUGE_VALF);
+    for (int64_t k = 0; k < padded(n); ++k)
+        F[2][k] = fabsf(F[2][k]);
+    const int64_t at = t->leaf_partner(padded(n), F[0], F[1], F[2], 0.75f, &gain, &widest);
+    add(&at, sizeof(at)), add_floats(&gain, 1), add_floats(&widest, 1);
+}
+
+TRY(leaf_partner_of)
+{
+    float gain, widest;
+    UNUSED;
+    if (n == 0)
+        return;
+    draw_sides(F[1], padded(n), HUGE_VALF);
+    for (int64_t k = 0; k < padded(n); ++k)
+        F[3][k] = fabsf(F[3][k]) + 0.5f;
+    const int64_t at = t->leaf_partner_of(padded(n), F[0], F[1], F[2], F[3], 1.0f, 0.75f, &gain, &widest);
+    add(&at, sizeof(at)), add_floats(&gain, 1), add_floats(&widest, 1);
+}
+
+TRY(add_float_rows)
+{
+    const float *rows[21];
+    UNUSED;
+    for (int r = 0; r < 21; ++r)
+        rows[r] = F[0] + 7 * r;
+    for (int count = 0; count <= 21; count += 7)
+        t->add_float_rows(n, count, D[1], rows, 3, D[2]);
+    add_doubles(D[2], n + 1);
+}
+
+/* Vectors of support with ascending features. */
+static svmx_vectors drawn_vectors(int count)
+{
+    int64_t p = 0;
+    for (int v = 0; v < count; ++v) {
+        L[0][v] = p;
+        p += draw_ascending(I[0] + p, v == 2 ? 0 : 2 * FEATURES);
+    }
+    L[0][count] = p;
+    const svmx_vectors vectors = {L[0], I[0], D[0]};
+    return vectors;
+}
+
+TRY(panel_distances)
+{
+    UNUSED;
+    const int count = (int)(n % 40);
+    const svmx_vectors vectors = drawn_vectors(count);
+    const int64_t slots = draw_ascending(I[1] + 1, 2 * FEATURES);
+    I[1][0] = -1, I[1][slots + 1] = INT32_MAX;
+    double *panel = svmx_aligned(D[1]), *squares = svmx_aligned(D[2]), *out = svmx_aligned(D[3]);
+    memset(panel, 0, SVMX_TESTS * sizeof(double));
+    for (int64_t k = 0; k < (slots + 1) * SVMX_TESTS; ++k)
+        squares[k] = panel[k] * panel[k];
+    t->panel_distances(&vectors, 0, count, slots, I[1], panel, squares, out);
+    add_doubles(out, count * SVMX_TESTS + 1);
+}
+
+TRY(panel_products)
+{
+    UNUSED;
+    const int count = (int)(n % 40);
+    const svmx_vectors vectors = drawn_vectors(count);
+    double *panel = svmx_aligned(D[1]), *out = svmx_aligned(D[3]);
+    memset(panel, 0, SVMX_TESTS * sizeof(double));
+    draw_places(I[1], 2 * FEATURES, FEATURES);
+    t->panel_products(&vectors, 0, count, I[1], panel, NULL, NULL, out);
+    add_doubles(out, count * SVMX_TESTS + 1);
+    t->panel_products(&vectors, 0, count, I[1], panel, D[4], D[5], out);
+    add_doubles(out, count * SVMX_TESTS + 1);
+}
+
+TRY(panel_table)
+{
+    UNUSED;
+    const int64_t count = n % 40;
+    for (int64_t k = 0; k < count * SVMX_TESTS; ++k)
+        D[1][k] = (double)(drawn() % MOST);
+    t->panel_table(count, D[0], D[1]);
+    add_doubles(D[1], count * SVMX_TESTS + 1);
+}
+
+TRY(weighted_sum)
+{
+    UNUSED;
+    const int64_t count = n % 40 + 1;
+    double *values = svmx_aligned(D[1]), *total = svmx_aligned(D[2]);
+    t->weighted_sum(count, D[0], values, total);
+    add_doubles(total, SVMX_TESTS + 1);
+}
+
+TRY(weighted_lines)
+{
+    UNUSED;
+    t->weighted_lines(n, 7, D[0], n + 1, D[1], D[2]);
+    add_doubles(D[2], 8);
+}
+
+/* ---- kernels: libm's exp and tanh may differ between machines in the last bit of a double, not of a float ----------------- */
+
+TRY(kernel_function)
+{
+    UNUSED;
+    for (int kind = -1; t->kernel_function(kind) != NULL || kind < 0; ++kind) {
+        const svmx_kernel_function *function = t->kernel_function(kind);
+        if (function == NULL)
+            continue;
+        const svmx_kernel kernel = {function, 3, 0.5, 0.25};
+        add(function->name, strlen(function->name));
+        memcpy(D[1], D[0], (size_t)n * sizeof(double));
+        for (int64_t k = 0; k < n && function->argument == SVMX_DISTANCE; ++k)
+            D[1][k] = fabs(D[1][k]);
+        memcpy(D[2], D[1], (size_t)n * sizeof(double));
+        memcpy(D[3], D[1], (size_t)n * sizeof(double));
+        if (function->values != NULL)
+            function->values(n, &kernel, D[1]);
+        for (int64_t k = 0; k < n; ++k)
+            add_double((float)D[1][k]);
+        if (function->doubles != NULL)
+            function->doubles(n, &kernel, D[2]), add_doubles(D[2], n);
+        if (function->about != NULL)
+            function->about(n, &kernel, D[3]), add_doubles(D[3], n);
+        if (function->about_error != NULL)
+            add_double(function->about_error((double)n, &kernel, 3.0));
+    }
+}
+
+TRY(kernel_value)
+{
+    UNUSED;
+    for (int kind = 0; t->kernel_function(kind) != NULL; ++kind) {
+        const svmx_kernel kernel = {t->kernel_function(kind), 3, 0.5, 0.25};
+        add_double((float)t->kernel_value(&kernel, fabs(D[0][n])));
+    }
+}
+
+/* squares, in D[1], that belong to dot products in D[0] */
+static void draw_squares(int64_t n)
+{
+    for (int64_t k = 0; k < n; ++k)
+        D[1][k] = 1.0 + 3.0 * fabs(D[1][k]);
+}
+
+TRY(kernel_row)
+{
+    UNUSED;
+    draw_squares(n);
+    for (int kind = 0; t->kernel_function(kind) != NULL; ++kind)
+        for (double gamma = 1e-4; gamma < 1e3; gamma *= 30) {
+            const svmx_kernel kernel = {t->kernel_function(kind), 3, gamma, 0.25};
+            t->kernel_row(n, &kernel, D[0], D[1], 2.0, F[0]);
+            add_floats(F[0], n + 1);
+        }
+}
+
+TRY(kernel_doubles)
+{
+    UNUSED;
+    draw_squares(n);
+    for (int kind = 0; t->kernel_function(kind) != NULL; ++kind) {
+        const svmx_kernel kernel = {t->kernel_function(kind), 3, 0.7, 0.25};
+        t->kernel_doubles(n, &kernel, D[0], D[1], 2.0, D[2]);
+        for (int64_t k = 0; k < n; ++k)
+            add_double(kernel.function->doubles != NULL ? D[2][k] : (float)D[2][k]);
+    }
+}
+
+TRY(rbf_row)
+{
+    UNUSED;
+    draw_squares(n);
+    for (double gamma = 1e-4; gamma < 1e3; gamma *= 30) {
+        t->rbf_row(n, D[0], D[1], 2.0, -gamma, F[0]);
+        add_floats(F[0], n + 1);
+    }
+}
+
+/* The value that LIBSVM has for row s of the sources (feature by feature, D[0]) and place j of the panels (D[1]). */
+static float exact(int s, int64_t j, double gamma)
+{
+    const double *panel = D[1] + j / SVMX_PANEL * FEATURES * SVMX_PANEL + j % SVMX_PANEL;
+    double dot = 0, square = 0, other = 0;
+    for (int f = 0; f < FEATURES; ++f) {
+        const double u = D[0][f * SVMX_SOURCES + s], v = panel[f * SVMX_PANEL];
+        dot += u * v, square += u * u, other += v * v;
+    }
+    return (float)exp(-gamma * (square + other - 2 * dot));
+}
+
+static double largest;
+
+static svmx_targets drawn_targets(double gamma)
+{
+    largest = 0;
+    for (int64_t j = 0; j < PLACES; ++j) {
+        D[2][j] = 0;
+        for (int f = 0; f < FEATURES; ++f) {
+            const double v = D[1][j / SVMX_PANEL * FEATURES * SVMX_PANEL + f * SVMX_PANEL + j % SVMX_PANEL];
+            D[2][j] += v * v;
+        }
+        largest = D[2][j] > largest ? D[2][j] : largest;
+    }
+    return svmx_rbf_targets(FEATURES, D[1], D[2], gamma);
+}
+
+static svmx_source drawn_source(const svmx_targets *targets, int s)
+{
+    svmx_source source;
+    double square = 0;
+    for (int f = 0; f < FEATURES; ++f)
+        square += D[0][f * SVMX_SOURCES + s] * D[0][f * SVMX_SOURCES + s];
+    svmx_rbf_source(targets, square, largest, &source);
+    return source;
+}
+
+/* Values are settled: those in doubt, which may be others on each target, are computed as LIBSVM does. */
+TRY(rbf_one)
+{
+    UNUSED;
+#if defined(__GNUC__)
+    const int64_t m = n < SVMX_RBF_TILE ? n : SVMX_RBF_TILE;
+    for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
+        const svmx_targets targets = drawn_targets(gamma);
+        for (int f = 0; f < FEATURES; ++f) {
+            I[0][f] = f;
+            D[3][f] = D[0][f * SVMX_SOURCES + 2];
+        }
+        const int64_t begin = 3 * SVMX_PANEL;
+        const int64_t doubtful =
+            m == 0 ? 0 : t->rbf_one(&targets, begin, m, FEATURES, I[0], D[3], drawn_source(&targets, 2), F[0], I[1]);
+        for (int64_t k = 0; k < doubtful; ++k)
+            F[0][I[1][k]] = exact(2, begin + I[1][k], gamma);
+        add_floats(F[0], m);
+    }
+#endif
+}
+
+TRY(rbf_block)
+{
+    UNUSED;
+#if defined(__GNUC__)
+    static int32_t doubtful[SVMX_SOURCES * SVMX_RBF_TILE];
+    const int64_t m = n < SVMX_RBF_TILE ? n : SVMX_RBF_TILE, begin = 2 * SVMX_PANEL;
+    const int count = (int)(n % SVMX_SOURCES) + 1;
+    for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
+        const svmx_targets targets = drawn_targets(gamma);
+        svmx_source sources[SVMX_SOURCES];
+        int64_t n_doubtful[SVMX_SOURCES];
+        float *out[SVMX_SOURCES];
+        for (int s = 0; s < count; ++s) {
+            sources[s] = drawn_source(&targets, s);
+            out[s] = F[0] + s * MOST;
+        }
+        t->rbf_block(&targets, begin, m, count, D[0], sources, out, n_doubtful, doubtful);
+        for (int s = 0; s < count; ++s) {
+            for (int64_t k = 0; k < n_doubtful[s]; ++k)
+                out[s][begin + doubtful[s * SVMX_RBF_TILE + k]] = exact(s, begin + doubtful[s * SVMX_RBF_TILE + k], gamma);
+            add_floats(out[s] + begin, m);
+        }
+    }
+#endif
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------------------- */
+
+#define NAME(result, name, parameters) #name,
+static const char *const names[] = {SVMX_LOOPS(NAME)};
+#define N_LOOPS ((int)(sizeof(names) / sizeof(names[0])))
+
+#define CASE(result, name, parameters) try_##name,
+static void (*const cases[])(const svmx_loop_table *, int64_t, int) = {SVMX_LOOPS(CASE)};
+
+#if defined(_WIN32)
+__declspec(dllexport)
+#endif
+const char *loops_name(int k)
+{
+    return k < N_LOOPS ? names[k] : NULL;
+}
+
+#if defined(_WIN32)
+__declspec(dllexport)
+#endif
+void loops_checksums(const svmx_loop_table *table, uint64_t *sums)
+{
+    fill(0);
+    for (int k = 0; k < N_LOOPS; ++k) {
+        sum = 0xCBF29CE484222325u, state = (uint64_t)k;
+        for (int length = 0; length < N_LENGTHS; ++length)
+            for (int coarse = 0; coarse < 2; ++coarse) {
+                fill(coarse);
+                cases[k](table, lengths[length], coarse);
+            }
+        sums[k] = sum;
+    }
+}
+
+#ifdef PROGRAM
+int main(void)
+{
+    uint64_t first[N_LOOPS], sums[N_LOOPS];
+    int tried = 0, differ = 0;
+    for (int j = SVMX_N_TARGETS - 1; j >= 0; --j) {
+        const svmx_cpu_target *target = &svmx_cpu_targets[j];
+        if (target->loops == NULL || !target->runs())
+            continue;
+        loops_checksums(target->loops, sums);
+        for (int k = 0; k < N_LOOPS; ++k) {
+            printf("%s %s %016llx\n", target->name, names[k], (unsigned long long)sums[k]);
+            if (tried == 0)
+                first[k] = sums[k];
+            differ |= sums[k] != first[k];
+        }
+        ++tried;
+    }
+    printf("%s\n", differ ? "targets differ" : "targets agree");
+    return differ;
+}
+#endif
