@@ -400,7 +400,7 @@ def test_any_problem(formulation, kernel, seed, n, n_classes, C, n_folds, seedin
     if kernel == "-t 4":
         matrix = data.precomputed(matrix)
     problem, param = posed(matrix, y.tolist(), f"{formulation} {kernel} -c {C}", 1e-8)
-    param = replace(param, max_iter=50_000)
+    param = replace(param, max_iter=200_000)
     plain = validated(problem, param, n_folds)
     assume(all(report.status == "converged" for report in plain.folds))
     found = validated(problem, param, n_folds, *seeding)
