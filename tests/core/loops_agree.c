@@ -64,7 +64,7 @@ static void add_floats(const float *x, int64_t n)
         add_double(x[k]);
 }
 
-static double D[8][MOST * 16 + 64];
+static _Alignas(64) double D[8][MOST * 16 + 64];
 static float F[8][MOST * 16 + 64];
 static int32_t I[4][MOST * 16];
 static int64_t L[2][MOST * 16];
