@@ -227,13 +227,13 @@ SVMX_INLINE float svmx_float_gains(const svmx_pairing *pair, int64_t first, int6
     return SVMX_LARGEST(float, top);
 }
 
-/* Whether a stretch has a float gain of at least ``bar``. */
+/* Whether a stretch has a float gain of at least ``bar``, or one of which floats know nothing: 0 / 0. */
 SVMX_INLINE int svmx_has_gain(const svmx_pairing *pair, int64_t first, float bar, const int unit)
 {
     const svmx_pairing own = *pair;
     int hit = 0;
     for (int64_t k = first; k < first + SVMX_STRETCH_OF; ++k)
-        hit |= svmx_float_gain(svmx_float_gap(&own, k), svmx_float_curvature(&own, k, unit)) >= bar;
+        hit |= !(svmx_float_gain(svmx_float_gap(&own, k), svmx_float_curvature(&own, k, unit)) < bar);
     return hit;
 }
 
