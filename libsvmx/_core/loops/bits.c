@@ -20,13 +20,34 @@ static int svmx_planes_for(int64_t n)
 
 #ifdef SVMX_MASKS
 
+/* Twice the counts of word w of the planes, as int32: bytes hold those of up to seven planes. */
+SVMX_INLINE void svmx_twice(const int n_planes, uint64_t (*masks)[SVMX_WORDS], int w, __m512i *twice)
+{
+    if (n_planes <= 7) {
+        __m512i bytes = _mm512_setzero_si512();
+        for (int p = 0; p < n_planes; ++p)
+            bytes = _mm512_mask_add_epi8(bytes, masks[p][w], bytes, _mm512_set1_epi8((char)(2 << p)));
+        twice[0] = _mm512_cvtepu8_epi32(_mm512_castsi512_si128(bytes));
+        twice[1] = _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(bytes, 1));
+        twice[2] = _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(bytes, 2));
+        twice[3] = _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32(bytes, 3));
+        return;
+    }
+    for (int g = 0; g < 4; ++g) {
+        twice[g] = _mm512_setzero_si512();
+        for (int p = 0; p < n_planes; ++p)
+            twice[g] = _mm512_mask_add_epi32(twice[g], (__mmask16)(masks[p][w] >> (16 * g)), twice[g],
+                                             _mm512_set1_epi32(2 << p));
+    }
+}
+
 /* In registers; the tables of two registers are looked up by a permutation. */
 SVMX_INLINE void svmx_bit_block(const int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns,
                                 int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
                                 float *out)
 {
     __m512i plane[SVMX_PLANES];
-    uint16_t masks[SVMX_PLANES][SVMX_BIT_BLOCK / 16];
+    uint64_t masks[SVMX_PLANES][SVMX_WORDS];
     for (int p = 0; p < n_planes; ++p)
         plane[p] = _mm512_setzero_si512();
     int64_t k = 0;
@@ -52,21 +73,17 @@ SVMX_INLINE void svmx_bit_block(const int n_planes, int64_t n, const int32_t *fe
     for (int p = 0; p < n_planes; ++p)
         _mm512_storeu_si512(masks[p], plane[p]);
     const __m512i first = _mm512_set1_epi32(base);
-    if (n_table <= 32) {
-        const __m512 low = _mm512_loadu_ps(table), high = _mm512_loadu_ps(table + 16);
-        for (int g = 0; g < SVMX_BIT_BLOCK / 16; ++g) {
-            __m512i at = _mm512_add_epi32(first, _mm512_loadu_si512(offset + 16 * g));
-            for (int p = 0; p < n_planes; ++p)
-                at = _mm512_mask_sub_epi32(at, masks[p][g], at, _mm512_set1_epi32(2 << p));
-            at = _mm512_min_epi32(at, _mm512_set1_epi32(31)); /* beyond the table all is as its end */
-            _mm512_storeu_ps(out + 16 * g, _mm512_permutex2var_ps(low, at, high));
-        }
-    } else {
-        for (int g = 0; g < SVMX_BIT_BLOCK / 16; ++g) {
-            __m512i at = _mm512_add_epi32(first, _mm512_loadu_si512(offset + 16 * g));
-            for (int p = 0; p < n_planes; ++p)
-                at = _mm512_mask_sub_epi32(at, masks[p][g], at, _mm512_set1_epi32(2 << p));
-            _mm512_storeu_ps(out + 16 * g, _mm512_i32gather_ps(at, table, 4));
+    const __m512 low = _mm512_loadu_ps(table), high = _mm512_loadu_ps(table + 16);
+    for (int w = 0; w < SVMX_WORDS; ++w) {
+        __m512i twice[4]; /* 2 count of 64 targets, 16 to a register */
+        svmx_twice(n_planes, masks, w, twice);
+        for (int g = 0; g < 4; ++g) {
+            const __m512i from = _mm512_add_epi32(first, _mm512_loadu_si512(offset + 64 * w + 16 * g));
+            const __m512i at = _mm512_sub_epi32(from, twice[g]);
+            const __m512 value = n_table > 32 ? _mm512_i32gather_ps(at, table, 4)
+                                               : _mm512_permutex2var_ps(low, /* beyond the table all is as its end */
+                                                                        _mm512_min_epi32(at, _mm512_set1_epi32(31)), high);
+            _mm512_storeu_ps(out + 64 * w + 16 * g, value);
         }
     }
 }
