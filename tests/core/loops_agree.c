@@ -169,7 +169,7 @@ TRY(axpy_at)
 TRY(interleave)
 {
     UNUSED;
-    t->interleave(n, F[0], F[1]);
+    t->interleave(n, n, F[0], F[1]);
     add_floats(F[1], n * SVMX_REPLAY + 1);
 }
 

@@ -26,12 +26,13 @@ void SVMX_LOOP(axpy_at)(int64_t n, double a, const float *SVMX_RESTRICT K, const
         scores[k] += a * K[at[k]];
 }
 
-/* out[k][r] = rows[r][k], r < SVMX_REPLAY: values that are used together come to lie together. */
-void SVMX_LOOP(interleave)(int64_t n, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
+/* out[k][r] = rows[r][k], r < SVMX_REPLAY, k < n: values that are used together come to lie together; a row every
+ * ``stride`` values. */
+void SVMX_LOOP(interleave)(int64_t n, int64_t stride, const float *SVMX_RESTRICT rows, float *SVMX_RESTRICT out)
 {
     for (int64_t k = 0; k < n; ++k)
         for (int r = 0; r < SVMX_REPLAY; ++r)
-            out[k * SVMX_REPLAY + r] = rows[r * n + k];
+            out[k * SVMX_REPLAY + r] = rows[r * stride + k];
 }
 
 /* scores[r] += coef[e] * K[source[e]][r] for e in [0, n), in the order of e. */

@@ -9,7 +9,7 @@ up to date at every step (Chang & Lin 2011, section 5.3), but needs the kernel v
 gradient is reconstructed, and then from kept rows or in blocks.
 """
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
@@ -24,6 +24,8 @@ from libsvmx._solvers.control cimport Control
 
 # Different sources worked on at a time: their values for SVMX_REPLAY rows take 1 MB.
 cdef Py_ssize_t MOST_SOURCES = 8192
+cdef enum:
+    LINE = 16  # values of a cache line
 # What one of several threads does at a time has so many values at least: a few microseconds of work.
 cdef Py_ssize_t VALUES_FOR_THREADS = 32768
 cdef enum:
@@ -140,8 +142,10 @@ cdef class DeferredUpdates:
                 own.append(targets.of_thread())
             for r in range(parts):
                 targets_of[r] = <void *>own[r]
-            values = zeros("f", parts * 2 * SVMX_REPLAY * n_sources)
-            replay.targets, replay.values, replay.n_sources, replay.n_rows = targets_of, &values[0], n_sources, n_rows
+            replay.stride = ((n_sources + LINE - 1) // LINE | 1) * LINE
+            values = zeros("f", parts * 2 * SVMX_REPLAY * replay.stride + LINE)
+            replay.targets, replay.n_sources, replay.n_rows = targets_of, n_sources, n_rows
+            replay.values = <float *>((<uintptr_t>&values[0] + 63) // 64 * 64)
             replay.rows, replay.scores = rows, scores
             replay.n, replay.place, replay.coef = end - begin, &place[begin - first], &self.coef[begin]
             work = parts * replay.rows_of_part // SVMX_REPLAY * (4 * SVMX_REPLAY * n_sources + 2 * (end - begin))
@@ -161,8 +165,9 @@ cdef class DeferredUpdates:
 
 cdef struct Replay:
     void **targets              # of each part that is worked on
-    float *values               # scratch, 2 SVMX_REPLAY n_sources for each part
+    float *values               # scratch at a cache line, 2 SVMX_REPLAY stride for each part
     Py_ssize_t n_sources
+    Py_ssize_t stride           # of rows in values: an odd number of cache lines, so that they do not share places in a cache
     const int32_t *rows
     double *scores
     Py_ssize_t n_rows
@@ -176,7 +181,7 @@ cdef struct Replay:
 cdef void _replay_part(void *context, int64_t part) noexcept nogil:
     cdef Replay *replay = <Replay *>context
     cdef Py_ssize_t at = replay.at + part * replay.rows_of_part, end = min(at + replay.rows_of_part, replay.n_rows)
-    cdef float *values = replay.values + part * 2 * SVMX_REPLAY * replay.n_sources
+    cdef float *values = replay.values + part * 2 * SVMX_REPLAY * replay.stride
     while at < end:
         _replay_group(replay, <Targets>replay.targets[part], at, min(SVMX_REPLAY, end - at), values)
         at += SVMX_REPLAY
@@ -184,19 +189,19 @@ cdef void _replay_part(void *context, int64_t part) noexcept nogil:
 
 cdef void _replay_group(Replay *replay, Targets targets, Py_ssize_t at, Py_ssize_t lanes, float *values) noexcept nogil:
     """Make the updates to rows [at, at + lanes)."""
-    cdef float *together = values + SVMX_REPLAY * replay.n_sources
+    cdef float *together = values + SVMX_REPLAY * replay.stride
     cdef double sums[SVMX_REPLAY]
     cdef float *out[SVMX_REPLAY]
     cdef Py_ssize_t r
     for r in range(lanes):
-        out[r] = values + r * replay.n_sources
+        out[r] = values + r * replay.stride
         sums[r] = replay.scores[at + r]
     if lanes == 1:
         targets.fill(replay.rows[at], 0, replay.n_sources, out[0])
     else:
         targets.lay_block(replay.rows + at, <int>lanes)
         targets.fill_block(replay.rows + at, <int>lanes, 0, replay.n_sources, out)
-    svmx_interleave(replay.n_sources, values, together)
+    svmx_interleave(replay.n_sources, replay.stride, values, together)
     svmx_replay(replay.n, replay.place, replay.coef, together, sums)
     for r in range(lanes):
         replay.scores[at + r] = sums[r]
