@@ -95,6 +95,30 @@ def test_a_start_that_is_a_list_and_is_left_alone():
     assert start == [0.0] * 200
 
 
+@pytest.mark.parametrize(("kind", "X", "y", "options"), KINDS)
+@pytest.mark.parametrize("form", ["model", "file"])
+def test_a_precomputed_kernel(kind, X, y, options, form, tmp_path):
+    """Its vectors are serial numbers of rows."""
+    rows = np.asarray(X.toarray())
+    K = np.exp(-0.1 * ((rows[:, None] - rows) ** 2).sum(axis=2))
+    options = {"svm_type": kind, **options, **TIGHT, "kernel_type": "precomputed"}
+    start, cold = trained(K, y, **options)
+    if form == "file":
+        libsvmx.save_model(str(tmp_path / "model"), start)
+        start = libsvmx.load_model(str(tmp_path / "model"))
+    found, warm = trained(K, y, start=start, **options)
+    assert warm < 0.2 * cold + 20
+    np.testing.assert_allclose(values(found, K), values(start, K), atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300, 1e308])
+def test_coefficients_near_the_ends_of_the_range(scale):
+    options = {"svm_type": "NU_SVC", "nu": 0.4, **TIGHT}
+    expected, _ = trained(HEART, LABELS, **options)
+    found, _ = trained(HEART, LABELS, start=scale * LABELS, **options)
+    assert found.reports[0].objective == pytest.approx(expected.reports[0].objective, rel=1e-7)
+
+
 MODEL = libsvmx.train(HEART, LABELS)
 OTHER = libsvmx.train(IRIS, SPECIES)
 WRONG = [

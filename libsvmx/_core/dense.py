@@ -133,8 +133,8 @@ def independent_rows(A: FloatArray, asking: Asking = NOBODY) -> NDArray[np.intp]
 
 
 def factor_and_inverse_norm(A: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, float]:
-    """Lower factor of A, which becomes it if in Fortran order, and an estimate of the 1-norm of A^-1, which is not
-    above it, or inf if there is no factor."""
+    """Lower factor of A, which becomes it if in Fortran order, and an estimate of the 1-norm of A^-1, which but
+    for rounding is not above it, or inf if there is no factor; A has a row at least."""
     factor, info = cholesky(A, 1, asking, overwrite=True)
     return factor, np.inf if info else inverse_norm(factor, asking)
 

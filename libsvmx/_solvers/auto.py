@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 GLIMPSE = 20
 PATIENCE = 200
 LEAST = 10_000
+# Up to this product of the largest bound and the largest kernel value SMO is not looked at: it gets on.
+SMO_GETS_ON = 100.0
 # IRWLS factors matrices of the free variables, the others do not.
 MOST_FREE = 2048
 # Where crsvm is taken: so many features at most, and rows for each.
@@ -49,7 +51,9 @@ class Auto(Solver):
     name: ClassVar[str] = "auto"
     summary: ClassVar[str] = "smo, and where it does not get on irwls, chunked or crsvm, whichever suits"
     takes_infinite_cost: ClassVar[bool] = True
-    queued_up_to: ClassVar[float] = 100.0  # SMO gets on there
+
+    def queued_up_to(self, kernel_type: KernelType) -> float:
+        return 0.0 if kernel_type == KernelType.LINEAR else SMO_GETS_ON
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
@@ -60,7 +64,8 @@ class Auto(Solver):
         glimpse = max(LEAST, GLIMPSE * dual.size)
         if features:
             glimpse = max(LEAST, min(glimpse, steps_for_features(kernel, features)))
-        if 0 < control.max_iter <= glimpse or inf in dual.upper:
+        gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
+        if 0 < control.max_iter <= glimpse or inf in dual.upper or gets_on_anyway:
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
         early = control.part(control.eps, glimpse, control.tell)
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
@@ -80,6 +85,11 @@ class Auto(Solver):
             part.read_out()
             solution = after(solution, found, name)
         return solution
+
+
+def largest_product(dual: DualProblem, kernel: Kernel) -> float:
+    """The largest bound of |beta| times the largest kernel value."""
+    return max(max(dual.upper, default=0.0), -min(dual.lower, default=0.0)) * max(kernel.diagonal, default=0.0)
 
 
 def features_of(dual: DualProblem, kernel: Kernel) -> int:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
+    from libsvmx.enums import KernelType
 
 Number = int | float
 
@@ -149,8 +150,6 @@ class Solver:
     summary : str                 what it is, in the usage of the commands
     formulations : frozenset of SvmType
     follows_libsvm : bool         takes LIBSVM's own steps, so that results are LIBSVM's to the bit
-    queued_up_to : float          many small problems may be solved at once, along LIBSVM's path, while C times the
-        largest kernel value is at most this
     may_be_seeded : bool          can start from what is known, as seeded folds do, and leave-one-out
     has_state : bool              ends at the optimum of the kernel itself, which rows can join and leave
     takes_infinite_cost : bool    solves problems whose box has no upper end, those of a hard margin
@@ -165,7 +164,6 @@ class Solver:
     summary: ClassVar[str]
     formulations: ClassVar[frozenset[SvmType]] = frozenset(SvmType)
     follows_libsvm: ClassVar[bool] = False
-    queued_up_to: ClassVar[float] = 0.0
     may_be_seeded: ClassVar[bool] = True
     has_state: ClassVar[bool] = True
     takes_infinite_cost: ClassVar[bool] = False
@@ -174,6 +172,11 @@ class Solver:
     def __post_init__(self) -> None:
         for known in self.settings():
             object.__setattr__(self, known.name, known.checked(getattr(self, known.name)))
+
+    def queued_up_to(self, kernel_type: KernelType) -> float:
+        """Up to which product of the largest bound of |beta| and the largest kernel value this solver takes LIBSVM's
+        steps to the end, so that many small problems may be solved at once by them."""
+        return 0.0
 
     @classmethod
     def settings(cls) -> tuple[Setting, ...]:

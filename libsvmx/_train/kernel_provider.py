@@ -143,12 +143,11 @@ class KernelProvider:
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
         if param.kernel_type == KernelType.PRECOMPUTED or param.has_infinite_cost:
             return None
-        most = param.solver.queued_up_to
-        if not most:
-            return None
+        most = param.solver.queued_up_to(param.kernel_type)
         if most < inf:
-            largest = max((self.whole or self.make_whole()).diagonal, default=0.0)
-            if largest * (param.C if param.svm_type.has_cost else 1.0) > most:
+            largest = max((self.whole or self.make_whole()).diagonal, default=0.0) if most else inf
+            weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
+            if largest * max(param.costs, default=1.0) * weight > most:
                 return None
         kernel_values: KernelValues | None
         if few or n_bytes > MOST_GRAM_BYTES or (self.gram is None and n_bytes + slots > SHARED * self.budget_bytes):

@@ -99,8 +99,13 @@ class Parameter:
     @property
     def has_infinite_cost(self) -> bool:
         """Whether C is infinite, or that of a class with its weight: a hard margin."""
+        return any(map(isinf, self.costs))
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """C, and that of each class with a weight of its own; none where the formulation has no C."""
         factors = [weight for _, weight in self.weights] if self.svm_type == SvmType.C_SVC else []
-        return self.svm_type.has_cost and any(isinf(self.C * factor) for factor in (1.0, *factors))
+        return tuple(self.C * factor for factor in (1.0, *factors)) if self.svm_type.has_cost else ()
 
     def require_finite_cost(self, what: str) -> None:
         """Raise ParameterError if C is infinite; ``what`` cannot be done then."""

@@ -61,8 +61,6 @@ def recover(
         chosen=solution.chosen,
         seconds=seconds,
     )
-    if report.chosen:
-        observer.remark(Remark.SOLVER, report.chosen)
     if report.status == SolveStatus.ITERATION_LIMIT and param.has_infinite_cost:
         fits = "fits all targets to -p" if param.svm_type.is_regression else "separates the classes"
         observer.remark(Remark.HARD_MARGIN, fits)
@@ -71,6 +69,8 @@ def recover(
 
 def announced(report: SolveReport, observer: Observer) -> SolveReport:
     """Tell the observer of a solve. Returns its report, whose status is DEGENERATE where numbers are not finite."""
+    if report.chosen:
+        observer.remark(Remark.SOLVER, report.chosen)
     if report.status != SolveStatus.CONVERGED:
         observer.remark(Remark(report.status))
     if not (isfinite(report.rho) and isfinite(report.objective)):

@@ -28,7 +28,7 @@ class SolveReport:
     subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to
         pair steps; both are 0 along LIBSVM's path
     chosen : str               by solver auto: the solvers that have worked on it one after the other, such as 'smo,
-        irwls'; of another solver, and in a queue, ''
+        irwls'; of another solver ''
     seconds : float            wall time of the solve, kernel rows included; what several solves share, such as
         features and low-rank factors, and the folds of probability estimates are not in it
     """

@@ -141,5 +141,6 @@ def on_sums(beta: FloatArray, n_first: int, members: Rows, problem: Problem, par
     sums = coefficient_sums(param, float(weights[members].sum()))
     for part, total in zip((beta[:n_first], beta[n_first:]), sums, strict=True):
         if part.any():
+            part /= np.abs(part).max()  # sums of what is near the ends of the range would not be there
             part *= total / part.sum()
     return beta

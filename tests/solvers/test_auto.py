@@ -20,18 +20,19 @@ def soon(monkeypatch):
     monkeypatch.setattr(auto, "LEAST", 20)
     monkeypatch.setattr(auto, "GLIMPSE", 0)
     monkeypatch.setattr(auto, "PATIENCE", 0)
+    monkeypatch.setattr(auto, "SMO_GETS_ON", 0)
 
 
 def chosen(model):
     return [report.chosen for report in model.reports]
 
 
-def same(model, other):
+def same(model, other, rows=HEART):
     for one, two in zip(model.reports, other.reports, strict=True):
         assert one.status == SolveStatus.CONVERGED
         assert one.objective == pytest.approx(two.objective, rel=1e-6, abs=1e-9)
-    ours, theirs = (libsvmx.decision_values(found, HEART) for found in (model, other))
-    np.testing.assert_allclose(ours, theirs, atol=1e-4)
+    ours, theirs = (libsvmx.decision_values(found, rows) for found in (model, other))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-4)
 
 
 def test_smo_alone_where_it_gets_on():
@@ -114,11 +115,11 @@ def test_an_iteration_limit_holds_for_all_of_them(limit, soon, monkeypatch):
 
 
 def test_several_classes_in_a_queue_and_outside():
-    """Both with LIBSVM's steps; what is in a queue says nothing of its solver."""
+    """Both with LIBSVM's steps."""
     one, two, three = (
         libsvmx.train(IRIS, SPECIES, solver=solver, C=C) for solver, C in [("auto", 10), ("smo", 10), ("auto", 1000)]
     )
-    assert chosen(one) == ["", "", ""]
+    assert chosen(one) == ["smo", "smo", "smo"]
     assert bytes(one.coef) == bytes(two.coef)
     assert chosen(three) == ["smo", "smo", "smo"]
 
@@ -137,3 +138,35 @@ def test_folds_states_and_estimates():
     assert model.has_probability
     with pytest.warns(libsvmx.ConvergenceWarning):
         assert libsvmx.train(HEART, LABELS, solver="auto", C=float("inf"), kernel_type="linear").n_sv
+
+
+HARD = {"C": 1.0, "gamma": 0.05, "eps": 1e-5}
+WEIGHTS = [
+    {"weights": {1: 1e5, 2: 1e5, 3: 1e5}},
+    {"sample_weight": np.full(150, 1e5)},
+    {"weights": {1: 1e3, 2: 1e3, 3: 1e3}, "sample_weight": np.full(150, 1e3)},
+]
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_large_bounds_by_weights_are_no_queue(weights):
+    """Memory for a queue or not: the solvers that are chosen are the same."""
+    drawn = np.random.default_rng(5).normal(size=(150, 3))
+    models = [libsvmx.train(drawn, SPECIES, solver="auto", cache_size=size, **HARD, **weights) for size in (100, 1e-3)]
+    assert any("irwls" in name for name in chosen(models[0]))
+    assert chosen(models[0]) == chosen(models[1])
+    same(*models, drawn)
+
+
+@pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
+def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type, monkeypatch):
+    """With so few steps any problem that may be handed over is."""
+    for name, steps in [("LEAST", 5), ("GLIMPSE", 0), ("PATIENCE", 0)]:
+        monkeypatch.setattr(auto, name, steps)
+    options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
+    found = set()
+    for C in (0.1, 20.0, 1000.0):
+        models = [libsvmx.train(IRIS, SPECIES, solver="auto", C=C, cache_size=size, **options) for size in (100, 1e-3)]
+        assert chosen(models[0]) == chosen(models[1])
+        found.update(chosen(models[0]))
+    assert any(", " in name for name in found)

@@ -14,7 +14,7 @@
 /* Doubles that are added at once, said explicitly where GCC 12 makes scalars of an array: in two loops that share sums.
  * Four even on AVX-512, where the sums wait for each other and not for units (44 ns a value against 40 with eight, and
  * 91 as an array; 446 slots, 151 entries), since without it eight would be kept in memory (280 ns). */
-#if defined(__GNUC__) && (defined(SVMX_FMV) || defined(__AVX__))
+#if defined(__GNUC__) && defined(__AVX__)
 #define SVMX_PACK 4
 #elif defined(__GNUC__)
 #define SVMX_PACK 2

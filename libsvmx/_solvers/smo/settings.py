@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
+    from libsvmx.enums import KernelType
 
 
 @record(frozen=True)
@@ -23,8 +24,10 @@ class SMO(Solver):
     name: ClassVar[str] = "smo"
     summary: ClassVar[str] = "LIBSVM's path and its model files"
     follows_libsvm: ClassVar[bool] = True
-    queued_up_to: ClassVar[float] = inf
     takes_infinite_cost: ClassVar[bool] = True
+
+    def queued_up_to(self, kernel_type: KernelType) -> float:
+        return inf
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int

@@ -28,6 +28,7 @@ from libsvmx._train.queue.tasks cimport Task, TaskList
 from libsvmx._train.queue.worker cimport Worker
 
 from libsvmx._solvers.control import MARKS
+from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train import limits
 from libsvmx._train.formulation import QUANTITIES
 from libsvmx._train.reports import announced
@@ -177,7 +178,7 @@ cdef class SolveQueue(TaskList):
         report = SolveReport(
             iterations=task.iterations, objective=task.found.objective, rho=task.found.rho, n_sv=task.found.n_sv,
             n_bsv=task.found.n_bsv, quantity=quantity, value=task.found.value, status=status,
-            rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, seconds=task.seconds)
+            rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, seconds=task.seconds, chosen=self.chosen())
         return announced(report, observer)
 
 
@@ -204,7 +205,11 @@ cdef class SolveQueue(TaskList):
         rho = self.task(first).found.rho if last == first + 1 else nan
         return SolveReport(
             iterations=iterations, objective=objective, rho=rho, n_sv=n_sv, n_bsv=n_bsv, status=status, rows_computed=rows,
-            values_computed=values, gap=gap if last > first else 0.0, seconds=seconds)
+            values_computed=values, gap=gap if last > first else 0.0, seconds=seconds, chosen=self.chosen())
+
+    def chosen(self):
+        """What solver auto has chosen: the solver of a queue."""
+        return "" if self.param.solver.follows_libsvm else SMO.name
 
 
 cdef void _work(void *queue, int64_t part) noexcept nogil:

@@ -133,12 +133,15 @@ def check_classes(problem: Problem, model: Model) -> None:
 
 
 def matched_rows(problem: Problem, model: Model) -> Any:
-    """The row of each support vector: ndarray of int64, shape (n_sv,). Equal rows are taken in their order."""
+    """The row of each support vector: ndarray of int64, shape (n_sv,). Equal rows are taken in their order; of a
+    precomputed kernel vectors are serial numbers of rows, and these are found."""
     if model.param.svm_type.is_classification:
         labels = np.repeat(np.array(model.class_labels, dtype=float), model.class_sv or ())
         targets = np.asarray(problem.targets)
     else:
         labels, targets = np.zeros(model.n_sv), np.zeros(len(problem))
+    if model.param.kernel_type == KernelType.PRECOMPUTED:
+        return paired(serial_numbers(model.vectors), labels.tolist(), serial_numbers(problem.matrix), targets.tolist())
     trouble: DataError | None = None
     for rounded in (False, True):
         try:
@@ -176,6 +179,12 @@ def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets
             raise DataError(f"support vector {k + 1} is more often in the model than among the rows")
         found[k] = places[entry].popleft()
     return found
+
+
+def serial_numbers(matrix: CsrMatrix) -> list[bytes]:
+    """The value of feature 0 of each row of a precomputed kernel."""
+    values = np.asarray(matrix.values)[np.asarray(matrix.indptr)[:-1]]
+    return [value.tobytes() for value in values]
 
 
 def row_keys(matrix: CsrMatrix, rounded: bool) -> list[bytes]:
