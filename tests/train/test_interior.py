@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from support import data, exact
 from support.judge import Factor, Judge
 from support.oracle import Oracle
@@ -11,6 +12,7 @@ import libsvmx
 from libsvmx import KernelType, Observer, ParameterError
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._solvers.interior_point import predictor_corrector
 from libsvmx._train import feature_map
 from libsvmx._train.parameter import Parameter, changed
 
@@ -104,10 +106,32 @@ def blobs(seed, m=150, n=4, k=2):
     return exact.blobs(seed, m, k, n)
 
 
+@pytest.fixture
+def reduction_pays(monkeypatch):
+    """Rows are chosen however few and short they are."""
+    monkeypatch.setattr(predictor_corrector, "CHOOSING", -np.inf)
+
+
+def test_no_reduction_where_it_would_not_pay(monkeypatch):
+    """Few rows or short ones all enter the normal matrix, and it is the unreduced method; long ones do not."""
+    X, y = blobs(1)
+    _, recorder = train(X, y, C=2.0)
+    _, plain = train(X, y, C=2.0, reduction="none")
+    assert {line.rows for line in recorder.lines[1:]} == {150}
+    assert recorder.lines == plain.lines
+    X, y = blobs(1, m=400, n=200)
+    _, recorder = train(X, y, C=2.0)
+    assert min(line.rows for line in recorder.lines[1:]) < 400
+    monkeypatch.setattr(predictor_corrector, "SPARSE_SPEED", np.inf)
+    _, recorder = train(csr_array(np.where(X > 2, X, 0)), y, C=2.0)
+    assert {line.rows for line in recorder.lines[1:]} == {400}
+
+
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("rule", ["omega", "distance"])
 @pytest.mark.parametrize("reduction", ["adaptive", "fixed", "none"])
 @pytest.mark.parametrize("most_rows", [0, 60])
+@pytest.mark.usefixtures("reduction_pays")
 def test_reductions(reduction, rule, balanced, most_rows):
     X, y = blobs(1)
     options = {"reduction": reduction, "reduction_rule": rule, "balanced": balanced, "most_rows": most_rows}
@@ -370,6 +394,7 @@ def test_few_rows_of_many_products_have_the_full_factor(monkeypatch):
             libsvmx.train(np.tile(X, (2, 1)), np.tile(y, 2), solver="crsvm", **options, **refused)
 
 
+@pytest.mark.usefixtures("reduction_pays")
 def test_the_rule_distance_does_not_depend_on_the_scale():
     matrix, targets = data.load("heart_scale")
     rows = []

@@ -35,8 +35,8 @@ class CRSVM(Solver):
     # how many rows make up the normal matrix: |Q| = max(q_L, min(ceil(share m), q_U)), share = mu^(1/beta), (3.18)
     reduction: str = setting(
         "adaptive",
-        "how many rows make up the normal matrix: ever fewer as the duality gap falls (adaptive), always most_rows "
-        "(fixed), or all, which is Mehrotra's method as it is (none)",
+        "how many rows make up the normal matrix: ever fewer as the duality gap falls, where that pays (adaptive), "
+        "always most_rows (fixed), or all, which is Mehrotra's method as it is (none)",
         metavar="KIND",
         choices=("adaptive", "fixed", "none"),
     )
