@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from libsvmx._version import VERSION as __version__
     from libsvmx.api.arrays import decision_values, predict
     from libsvmx.api.configuration import show_config
+    from libsvmx.api.explaining import Explanation, explain
     from libsvmx.api.grid import GridSearch, grid_search
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.state import State
@@ -79,6 +80,7 @@ __all__ = [
     "CrossValidation",
     "CsrMatrix",
     "DataError",
+    "Explanation",
     "FoldReport",
     "FormatError",
     "GridSearch",
@@ -99,6 +101,7 @@ __all__ = [
     "__version__",
     "cross_validate",
     "decision_values",
+    "explain",
     "grid_search",
     "leave_one_out",
     "load_model",
@@ -119,6 +122,7 @@ _HOME = {
     "CrossValidation": "api.validation",
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
+    "Explanation": "api.explaining",
     "FoldReport": "_train.validation.fold_report",
     "FormatError": "exceptions",
     "GridSearch": "api.grid",
@@ -141,6 +145,7 @@ _HOME = {
     "UpdateReport": "_train.updating.transaction",
     "cross_validate": "api.validation",
     "decision_values": "api.arrays",
+    "explain": "api.explaining",
     "grid_search": "api.grid",
     "leave_one_out": "api.validation",
     "low_rank": "api.low_rank",

@@ -15,6 +15,7 @@ KernelRows                      what a solver asks for rows; its positions, acti
   <- RowStore                   holds Targets, RowCosts: rows that are kept if that pays
 SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows                      holds Targets: rows in double, for paths
+RbfShapley (shapley)            Shapley values of a sum of RBF kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
   <- CrossRow (cross_row)       the same of one test row at a time, by Products
 

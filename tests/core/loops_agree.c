@@ -169,8 +169,16 @@ TRY(axpy_at)
 TRY(interleave)
 {
     UNUSED;
-    t->interleave(n, n, F[0], F[1]);
+    t->interleave(n, n + 3, F[0], F[1]);
     add_floats(F[1], n * SVMX_REPLAY + 1);
+}
+
+TRY(shapley_of_products)
+{
+    UNUSED;
+    const int64_t size = n < MOST - 8 ? n : MOST - 8;
+    t->shapley_of_products(size, 3, D[2], D[2] + 8, D[0] + 1, D[1], D[3], D[4] + 1);
+    add_doubles(D[4], size * SVMX_GAMES + 2);
 }
 
 TRY(replay)

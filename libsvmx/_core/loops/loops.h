@@ -12,6 +12,7 @@
 #include "dot_products.h"
 #include "kernel_functions.h"
 #include "rbf.h"
+#include "shapley.h"
 #include "smo_steps.h"
 #include "subproblem_steps.h"
 #include "test_panels.h"
@@ -23,6 +24,7 @@
     SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                          \
     SVMX_KERNEL_LOOPS(LOOP)                                                                                               \
     SVMX_RBF_LOOPS(LOOP)                                                                                                  \
+    SVMX_SHAPLEY_LOOPS(LOOP)                                                                                              \
     SVMX_SMO_LOOPS(LOOP)                                                                                                  \
     SVMX_SUBPROBLEM_LOOPS(LOOP)                                                                                           \
     SVMX_TEST_PANEL_LOOPS(LOOP)                                                                                           \

@@ -285,7 +285,7 @@ class PredictorCorrector:
         return status
 
     def reduction_pays(self) -> bool:
-        """Whether the normal matrix of all rows costs more than to choose some; what is asked for by a number is done."""
+        """Whether the normal matrix of all rows costs more than choosing some; a number that is asked for is kept to."""
         settings, m = self.settings, self.data.m
         if settings.reduction != "adaptive" or settings.most_rows:
             return settings.reduction != "none"

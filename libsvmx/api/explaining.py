@@ -1,0 +1,157 @@
+"""Which feature has moved a decision value how far: Shapley values, exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.threads import thread_count
+from libsvmx._kernels.shapley import RbfShapley
+from libsvmx.api.arrays import decision_values, model_of, tests_of, threads_of
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray
+
+# Numbers of nodes: each is up to a half more than the one before, so that few are computed for rows of any length.
+FEWEST_NODES, GROWTH = 4, 1.25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """Shapley values of decision values: ``values`` over the features and ``base_values`` add up to them.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (n, d), or (n, d, n_functions) where the model has several functions
+    base_values : ndarray of float64, shape (n,), or (n, n_functions)       mean decision value of the background
+    data : ndarray of float64, shape (n, d)       the rows that are explained
+    """
+
+    values: FloatArray
+    base_values: FloatArray
+    data: FloatArray
+
+    def to_shap(self, feature_names: Any = None) -> Any:
+        """As a ``shap.Explanation``, which the plots of the package shap take. Raises ImportError without shap."""
+        explanation: Any = import_module("shap").Explanation
+        return explanation(self.values, self.base_values, self.data, feature_names=feature_names)
+
+
+def explain(model: Model, X: Any, background: Any, *, threads: int = 0) -> Explanation:
+    """Exact Shapley values of the decision values of rows, against a background.
+
+    A coalition S of features is worth the mean decision value of rows that have the values of x in S, and those of a
+    row of the background elsewhere (interventional Shapley values: Lundberg & Lee, *A unified approach to interpreting
+    model predictions*, NeurIPS 2017). For the RBF kernel they are integrals of polynomials, computed exactly by
+    quadrature: for each test row, row of the background and support vector m^2 / 2 products, m the number of features
+    in which the two rows differ. For a linear kernel they are w_f (x_f - mean of the background).
+
+    Parameters
+    ----------
+    model : Model                kernel RBF or linear
+    X, background : as of ``predict``        n rows, and one or more that stand for what is usual
+    threads : int                as of ``predict``; the values do not depend on it
+
+    Returns
+    -------
+    Explanation, whose values have as many features as the wider of X and the background
+
+    Raises
+    ------
+    ParameterError      another kernel
+    DataError           rows as of ``predict``; no background; a decision value that is not finite
+
+    The sum of the values of a row is f(x) minus the mean of f over the background, but for rounding.
+    """
+    kernel_type = model_of(model).param.kernel_type
+    if kernel_type not in (KernelType.RBF, KernelType.LINEAR):
+        raise ParameterError(f"explain takes models with kernel RBF or LINEAR, not {kernel_type.name}")
+    most, tests, others = threads_of(threads), tests_of(model, X), tests_of(model, background)
+    if not others.n_rows:
+        raise DataError("the background has no rows")
+    base = decision_values(model, others, threads=threads).mean(axis=0)
+    first = min(tests.first_index, others.first_index, model.vectors.first_index)
+    width = max(last_of(tests), last_of(others)) + 1 - first
+    whole = max(width, last_of(model.vectors) + 1 - first)
+    rows, usual = dense(tests, first, whole), dense(others, first, whole)
+    coef = coefficients(model)
+    if kernel_type == KernelType.LINEAR:
+        weights = coef @ dense(model.vectors, first, whole)
+        values = (rows - usual.mean(axis=0))[:, :, None] * weights.T
+    else:
+        values = of_rbf(model, rows, usual, coef, first, thread_count(most))
+    if not (np.isfinite(values).all() and np.isfinite(base).all()):
+        raise DataError("a decision value is too large for a double")
+    shown = np.broadcast_to(base, (len(rows), len(base))).copy()
+    values = values[:, :width]
+    if len(base) == 1:
+        return Explanation(values[:, :, 0].copy(), shown[:, 0].copy(), rows[:, :width])
+    return Explanation(values, shown, rows[:, :width])
+
+
+def of_rbf(
+    model: Model, rows: FloatArray, background: FloatArray, coef: FloatArray, first: int, threads: int
+) -> FloatArray:
+    """The values of an RBF model, shape (n, d, n_functions)."""
+    longest = max((int((x != background).sum(axis=1).max()) for x in rows), default=0)
+    rules = [rule(n) for n in sizes(longest)]
+    method = RbfShapley(model.vectors, first, coef, model.param.gamma, background, rules, threads)
+    values = np.zeros((len(rows), rows.shape[1], len(coef)))
+    out = np.zeros((len(coef), rows.shape[1]))
+    for x, own in zip(rows, values, strict=True):
+        method.values_of(x, out)
+        own[:] = out.T
+    return values
+
+
+def sizes(n_factors: int) -> list[int]:
+    """Numbers of nodes, ascending; the last one is exact for products of so many factors."""
+    found = [FEWEST_NODES]
+    while 2 * found[-1] < n_factors:
+        found.append(int(found[-1] * GROWTH) + 1)
+    return found
+
+
+@lru_cache(maxsize=64)
+def rule(n: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of Gauss and Legendre over [0, 1], shape (n,) each."""
+    from scipy.special import roots_legendre
+
+    nodes, weights = roots_legendre(n)
+    return (nodes + 1) / 2, weights / 2
+
+
+def coefficients(model: Model) -> FloatArray:
+    """Of each support vector in each decision function, shape (n_functions, n_sv)."""
+    table = model.sv_coef
+    if model.class_sv is None or model.nr_class < 2:
+        return np.ascontiguousarray(table)
+    ends = np.cumsum([0, *model.class_sv])
+    pairs = list(combinations(range(model.nr_class), 2))
+    found = np.zeros((len(pairs), model.n_sv))
+    for k, (i, j) in enumerate(pairs):
+        found[k, ends[i] : ends[i + 1]] = table[j - 1, ends[i] : ends[i + 1]]
+        found[k, ends[j] : ends[j + 1]] = table[i, ends[j] : ends[j + 1]]
+    return found
+
+
+def last_of(matrix: CsrMatrix) -> int:
+    """The largest feature, also of columns that are all zeros."""
+    return max(matrix.first_index + matrix.n_columns - 1, matrix.max_index)
+
+
+def dense(matrix: CsrMatrix, first: int, width: int) -> FloatArray:
+    """Rows with features from ``first`` on, shape (n, width)."""
+    out, begin = np.zeros((matrix.n_rows, width)), matrix.first_index - first
+    table = matrix.toarray()
+    out[:, begin : begin + table.shape[1]] = table
+    return out

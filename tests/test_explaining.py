@@ -1,0 +1,126 @@
+"""explain(): Shapley values equal those over all coalitions, and what cannot be explained."""
+
+from itertools import chain, combinations
+from math import factorial
+
+import numpy as np
+import pytest
+from support.data import load
+
+import libsvmx
+from libsvmx import DataError, ParameterError
+
+HEART, LABELS = load("heart_scale")
+ROWS = np.asarray(HEART.toarray())
+IRIS, SPECIES = load("iris.scale")
+KINDS = [
+    ("C_SVC", ROWS[:, :10], LABELS),
+    ("NU_SVC", ROWS[:, :7], LABELS),
+    ("ONE_CLASS", ROWS[:, :10], LABELS),
+    ("EPSILON_SVR", ROWS[:, :9], ROWS[:, 9]),
+    ("NU_SVR", ROWS[:, :9], ROWS[:, 9]),
+    ("C_SVC", np.asarray(IRIS.toarray()), SPECIES),
+]
+
+
+def by_coalitions(model, x, background):
+    """Shapley's formula, all 2^d coalitions: shape (d, n_functions)."""
+    d = len(x)
+    coalitions = list(chain.from_iterable(combinations(range(d), k) for k in range(d + 1)))
+    mixed = np.repeat(background[None], len(coalitions), axis=0)
+    for own, S in zip(mixed, coalitions, strict=True):
+        own[:, list(S)] = x[list(S)]
+    worth = libsvmx.decision_values(model, mixed.reshape(-1, d)).reshape(len(coalitions), len(background), -1).mean(1)
+    of = dict(zip(coalitions, worth, strict=True))
+    values = np.zeros((d, worth.shape[1]))
+    for S in coalitions:
+        for f in set(range(d)) - set(S):
+            weight = factorial(len(S)) * factorial(d - len(S) - 1) / factorial(d)
+            values[f] += weight * (of[tuple(sorted({*S, f}))] - of[S])
+    return values
+
+
+@pytest.mark.parametrize(("kind", "X", "y"), KINDS)
+@pytest.mark.parametrize("kernel_type", ["rbf", "linear"])
+@pytest.mark.parametrize("gamma", [0.05, 3.0])
+def test_equals_all_coalitions(kind, X, y, kernel_type, gamma):
+    model = libsvmx.train(X, y, svm_type=kind, kernel_type=kernel_type, gamma=gamma, C=5, nu=0.3)
+    background = X[20:25]
+    found = libsvmx.explain(model, X[:3], background)
+    for x, values in zip(X[:3], found.values, strict=True):
+        expected = by_coalitions(model, x, background)
+        np.testing.assert_allclose(values.reshape(expected.shape), expected, atol=1e-11 * abs(model.sv_coef).sum())
+
+
+@pytest.mark.parametrize("kernel_type", ["rbf", "linear"])
+@pytest.mark.parametrize("d", [1, 2, 9, 60, 300])
+def test_values_add_up(d, kernel_type):
+    drawn = np.random.default_rng(d)
+    X = drawn.normal(size=(90, d)) * (drawn.random((90, d)) < 0.7)
+    y = np.where(X.sum(axis=1) > 0, 1, -1) * np.where(drawn.random(90) < 0.1, -1, 1)
+    model = libsvmx.train(X, y, gamma=1.0 / d, kernel_type=kernel_type)
+    found = libsvmx.explain(model, X[:7], X[40:60])
+    values = libsvmx.decision_values(model, X[:7])[:, 0]
+    np.testing.assert_allclose(found.values.sum(axis=1) + found.base_values, values, rtol=1e-12, atol=1e-12)
+    assert found.values.shape == (7, d) == found.data.shape
+    assert (found.data == X[:7]).all()
+    np.testing.assert_allclose(found.base_values, libsvmx.decision_values(model, X[40:60]).mean())
+
+
+def test_a_feature_that_is_shared_or_without_effect_has_none():
+    X = ROWS.copy()
+    X[:, 3] = 0.25
+    model = libsvmx.train(X, LABELS, gamma=0.1)
+    values = libsvmx.explain(model, X[:4], X[50:90]).values
+    assert (values[:, 3] == 0).all()
+    assert (libsvmx.explain(model, X[:1], X[:1]).values == 0).all()
+
+
+def test_products_that_underflow():
+    """With gamma so large every K is 0 but that of a vector with itself."""
+    model = libsvmx.train(ROWS, LABELS, gamma=1e4)
+    found = libsvmx.explain(model, ROWS[:3], ROWS[3:5])
+    sums = found.values.sum(axis=1) + found.base_values
+    np.testing.assert_allclose(sums, libsvmx.decision_values(model, ROWS[:3])[:, 0], atol=1e-12)
+
+
+def test_the_number_of_threads_and_the_form_of_rows_change_nothing(tmp_path):
+    model = libsvmx.train(HEART, LABELS, gamma=0.1)
+    expected = libsvmx.explain(model, ROWS[:5], ROWS[100:160], threads=1).values
+    assert (libsvmx.explain(model, HEART[:5], HEART[100:160], threads=3).values == expected).all()
+    libsvmx.save_model(str(tmp_path / "model"), model)
+    loaded = libsvmx.load_model(str(tmp_path / "model"))
+    np.testing.assert_allclose(libsvmx.explain(loaded, ROWS[:5], ROWS[100:160]).values, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_features_that_only_some_have():
+    """Those of the vectors alone, which both rows lack, and those that no vector has."""
+    model = libsvmx.train(HEART, LABELS, gamma=0.1)
+    narrow, wide = [{2: 0.5}], [{1: 1.0}, {20: 2.0}]
+    found = libsvmx.explain(model, narrow, wide)
+    assert found.values.shape == (1, 20)
+    value = libsvmx.decision_values(model, narrow)[0, 0]
+    assert found.values.sum() + found.base_values[0] == pytest.approx(value, rel=1e-12)
+    assert found.values[0, 19] != 0
+
+
+def test_what_cannot_be_explained():
+    model = libsvmx.train(ROWS, LABELS, kernel_type="polynomial")
+    with pytest.raises(ParameterError, match="RBF or LINEAR, not POLY"):
+        libsvmx.explain(model, ROWS[:1], ROWS)
+    model = libsvmx.train(ROWS, LABELS)
+    with pytest.raises(DataError, match="the background has no rows"):
+        libsvmx.explain(model, ROWS[:1], ROWS[:0])
+    with pytest.raises(DataError, match="columns"):
+        libsvmx.explain(model, np.ones((1, 14)), ROWS)
+    with pytest.raises(DataError):
+        libsvmx.explain(model, ROWS[:1], np.full((1, 13), np.nan))
+    with pytest.raises(TypeError):
+        libsvmx.explain("model", ROWS, ROWS)
+    assert libsvmx.explain(model, ROWS[:0], ROWS).values.shape == (0, 13)
+
+
+def test_a_model_without_vectors():
+    model = libsvmx.train(ROWS, np.ones(len(ROWS)), svm_type="EPSILON_SVR")
+    assert model.n_sv == 0
+    assert (libsvmx.explain(model, ROWS[:2], ROWS).values == 0).all()
