@@ -7,10 +7,10 @@ common factor.
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport exp
-from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, int32_t, int64_t
+from libc.string cimport memcpy, memset
 
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.shapley cimport SVMX_GAMES, svmx_shapley_of_products
 from libsvmx._core.thread_pool cimport ThreadPool
@@ -49,6 +49,8 @@ cdef class RbfShapley:
     cdef int n_rules
     cdef double[:, ::1] scratch, sums    # of each group
     cdef int32_t[:, ::1] differing
+    cdef int8_t[:, ::1] known            # of which features the scratch has the factors of x
+    cdef int64_t[::1] block              # whose vectors the scratch has, or -1
     cdef int64_t[::1] at                 # the unit that each group has come to
     cdef const double *x
 
@@ -66,13 +68,14 @@ cdef class RbfShapley:
             self.node[k], self.weight[k], self.n_nodes[k] = &node[0], &weight[0], node.shape[0]
         self.n_blocks = (self.n_vectors + SVMX_GAMES - 1) // SVMX_GAMES
         self.n_units = self.n_background * self.n_blocks
-        of_group = 5 * SVMX_GAMES * max(self.d, 1)
+        of_group = 6 * SVMX_GAMES * max(self.d, 1)
         self.n_groups = max(1, min(MOST_GROUPS, min(self.n_units, MOST_BYTES // (8 * of_group))))
         self.scratch = zeros("d", self.n_groups * of_group).cast("B").cast("d", [self.n_groups, of_group])
         of_sums = max(1, self.coef.shape[0] * self.d)
         self.sums = zeros("d", self.n_groups * of_sums).cast("B").cast("d", [self.n_groups, of_sums])
         self.differing = zeros("i", self.n_groups * max(1, self.d)).cast("B").cast("i", [self.n_groups, max(1, self.d)])
-        self.at = zeros("q", self.n_groups)
+        self.known = zeros("b", self.n_groups * max(1, self.d)).cast("B").cast("b", [self.n_groups, max(1, self.d)])
+        self.at, self.block = zeros("q", self.n_groups), filled("q", [-1] * self.n_groups)
         self.pool = ThreadPool(n_threads)
 
     def values_of(self, const double[::1] x, double[:, ::1] out):
@@ -90,6 +93,7 @@ cdef class RbfShapley:
         self.x = &x[0]
         for g in range(self.n_groups):
             self.at[g] = g * self.n_units // self.n_groups
+            memset(&self.known[g, 0], 0, self.d)
             memset(&self.sums[g, 0], 0, n * sizeof(double))
         while more:
             with nogil:
@@ -107,19 +111,24 @@ cdef class RbfShapley:
             sums[k] /= self.n_background
 
     cdef void advance(self, Py_ssize_t g) noexcept nogil:
-        """Some more units of a group: blocks of support vectors against a row of the background."""
-        cdef int64_t last = (g + 1) * self.n_units // self.n_groups, work = 0
-        cdef Py_ssize_t row = -1, n_differing = 0
-        cdef int rule = 0
+        """Some more units of a group: a block of support vectors against each row of the background, then the next."""
+        cdef int64_t last = (g + 1) * self.n_units // self.n_groups, work = 0, block
+        cdef Py_ssize_t row, n_differing
+        cdef int rule
         while self.at[g] < last and work < PIECE:
-            if self.at[g] // self.n_blocks != row:
-                row = self.at[g] // self.n_blocks
-                n_differing = self.find_differing(row, &self.differing[g, 0])
-                rule = 0  # exact from half as many nodes on as there are factors
-                while rule < self.n_rules - 1 and 2 * self.n_nodes[rule] < n_differing:
-                    rule += 1
+            block, row = self.at[g] // self.n_background, self.at[g] % self.n_background
+            if block != self.block[g]:
+                if self.block[g] >= 0:
+                    self.lay(g, self.block[g], False)
+                self.lay(g, block, True)
+                self.block[g] = block
+                memset(&self.known[g, 0], 0, self.d)
+            n_differing = self.find_differing(row, &self.differing[g, 0])
+            rule = 0  # exact from half as many nodes on as there are factors
+            while rule < self.n_rules - 1 and 2 * self.n_nodes[rule] < n_differing:
+                rule += 1
             if n_differing:
-                self.add_block(g, row, self.at[g] % self.n_blocks * SVMX_GAMES, n_differing, rule)
+                self.add_block(g, row, block * SVMX_GAMES, n_differing, rule)
             work += SVMX_GAMES * (n_differing * self.n_nodes[rule] + self.d)
             self.at[g] += 1
 
@@ -135,48 +144,56 @@ cdef class RbfShapley:
     cdef void add_block(self, Py_ssize_t g, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t n, int rule) noexcept nogil:
         """Add the Shapley values of up to SVMX_GAMES support vectors, for ``n`` features that differ."""
         cdef Py_ssize_t size = SVMX_GAMES * self.d, lanes = min(<Py_ssize_t>SVMX_GAMES, self.n_vectors - begin), j, r, c, f
-        cdef double *z = &self.scratch[g, 0]  # the vectors, by feature; 0 between two calls
-        cdef double *p = z + size
+        cdef const double *z = &self.scratch[g, 0]  # the vectors, by feature
+        cdef double *of_x = &self.scratch[g, size]  # factors of x, by feature
+        cdef double *p = of_x + size
         cdef double *q = p + size
         cdef double *before = q + size
         cdef double *phi = before + size
-        cdef double factor[SVMX_GAMES]
+        cdef double common[SVMX_GAMES]
         cdef double far, total
         cdef const int32_t *differing = &self.differing[g, 0]
         cdef const double *b = &self.background[row, 0]
         cdef const double *coef
-        self.lay(z, begin, lanes, True)
-        memset(factor, 0, sizeof(factor))
+        memset(common, 0, sizeof(common))
         for f in range(self.d):
             if self.x[f] == b[f]:
                 for r in range(SVMX_GAMES):
                     far = z[f * SVMX_GAMES + r] - b[f]
-                    factor[r] += far * far
+                    common[r] += far * far
         for r in range(SVMX_GAMES):
-            factor[r] = exp(-self.gamma * factor[r])
+            common[r] = exp(-self.gamma * common[r])
         for j in range(n):
             f = differing[j]
-            for r in range(SVMX_GAMES):
-                far = z[f * SVMX_GAMES + r] - self.x[f]
-                p[j * SVMX_GAMES + r] = exp(-self.gamma * (far * far))
-                far = z[f * SVMX_GAMES + r] - b[f]
-                q[j * SVMX_GAMES + r] = exp(-self.gamma * (far * far))
+            if not self.known[g, f]:
+                self.known[g, f] = 1
+                self.factors(z + f * SVMX_GAMES, self.x[f], of_x + f * SVMX_GAMES)
+            memcpy(p + j * SVMX_GAMES, of_x + f * SVMX_GAMES, SVMX_GAMES * sizeof(double))
+            self.factors(z + f * SVMX_GAMES, b[f], q + j * SVMX_GAMES)
         svmx_shapley_of_products(n, self.n_nodes[rule], self.node[rule], self.weight[rule], p, q, before, phi)
         for c in range(self.coef.shape[0]):
             coef = &self.coef[c, begin]
             for j in range(n):
                 total = 0.0
                 for r in range(lanes):
-                    total += coef[r] * factor[r] * phi[j * SVMX_GAMES + r]
+                    total += coef[r] * common[r] * phi[j * SVMX_GAMES + r]
                 self.sums[g, c * self.d + differing[j]] += total
-        self.lay(z, begin, lanes, False)
 
-    cdef void lay(self, double *z, Py_ssize_t begin, Py_ssize_t lanes, bint there) noexcept nogil:
-        """Put values of vectors [begin, begin + lanes) into ``z``, shape (d, SVMX_GAMES), or zeros in their places."""
+    cdef void factors(self, const double *z, double value, double *out) noexcept nogil:
+        """exp(-gamma (z - value)^2) of the vectors of a block."""
+        cdef int r
+        cdef double far
+        for r in range(SVMX_GAMES):
+            far = z[r] - value
+            out[r] = exp(-self.gamma * (far * far))
+
+    cdef void lay(self, Py_ssize_t g, Py_ssize_t block, bint there) noexcept nogil:
+        """Put the vectors of a block into the scratch, by feature, or zeros in their places."""
+        cdef double *z = &self.scratch[g, 0]
         cdef const int32_t *feature
-        cdef Py_ssize_t r, k
+        cdef Py_ssize_t begin = block * SVMX_GAMES, r, k
         cdef int64_t start
-        for r in range(lanes):
+        for r in range(min(<Py_ssize_t>SVMX_GAMES, self.n_vectors - begin)):
             start, feature = self.vectors.ptr[begin + r], self.vectors.features(begin + r)
             for k in range(self.vectors.ptr[begin + r + 1] - start):
                 z[(feature[k] - self.first) * SVMX_GAMES + r] = self.vectors.value[start + k] if there else 0.0

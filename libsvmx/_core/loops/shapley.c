@@ -4,8 +4,9 @@
 /* phi[f][r] of SVMX_GAMES products r, for f in [0, n).
  * node, weight: n_nodes of each, over [0, 1]; p, q: IN (n, SVMX_GAMES); before: scratch of that shape; phi: OUT, too.
  * Products of the features before f and after it, since one over all may have underflowed, or have a factor of 0. */
-void SVMX_LOOP(shapley_of_products)(int64_t n, int64_t n_nodes, const double *node, const double *weight, const double *p,
-                                    const double *q, double *SVMX_RESTRICT before, double *SVMX_RESTRICT phi)
+void SVMX_LOOP(shapley_of_products)(int64_t n, int64_t n_nodes, const double *node, const double *weight,
+                                    const double *SVMX_RESTRICT p, const double *SVMX_RESTRICT q,
+                                    double *SVMX_RESTRICT before, double *SVMX_RESTRICT phi)
 {
     for (int64_t k = 0; k < n * SVMX_GAMES; ++k)
         phi[k] = 0.0;
@@ -14,11 +15,12 @@ void SVMX_LOOP(shapley_of_products)(int64_t n, int64_t n_nodes, const double *no
         double product[SVMX_GAMES];
         for (int r = 0; r < SVMX_GAMES; ++r)
             product[r] = weight[i];
-        for (int64_t k = 0; k < n * SVMX_GAMES; k += SVMX_GAMES)
-            for (int r = 0; r < SVMX_GAMES; ++r) {
+        for (int64_t k = 0; k < n * SVMX_GAMES; k += SVMX_GAMES) {
+            for (int r = 0; r < SVMX_GAMES; ++r)
                 before[k + r] = product[r];
+            for (int r = 0; r < SVMX_GAMES; ++r)
                 product[r] *= q[k + r] + t * (p[k + r] - q[k + r]);
-            }
+        }
         for (int r = 0; r < SVMX_GAMES; ++r)
             product[r] = 1.0;
         for (int64_t k = (n - 1) * SVMX_GAMES; k >= 0; k -= SVMX_GAMES)

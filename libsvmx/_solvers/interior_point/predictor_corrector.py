@@ -285,7 +285,7 @@ class PredictorCorrector:
         return status
 
     def reduction_pays(self) -> bool:
-        """Whether the normal matrix of all rows costs more than choosing some; a number that is asked for is kept to."""
+        """Whether the normal matrix of all rows costs more than choosing some; most_rows is kept to."""
         settings, m = self.settings, self.data.m
         if settings.reduction != "adaptive" or settings.most_rows:
             return settings.reduction != "none"
