@@ -1,31 +1,32 @@
 """State files: a trained state that rows can join and leave, with all digits, to go on from later.
 
-    libsvmx state 1 <bytes of the description> <bytes of the file>       a line of ASCII
-    {"param": …, "next_id": …, "binaries": […], "arrays": […]}          the description, JSON, and a line feed
-    …                                                                   arrays, little-endian, one after the other
-    SHA-256 of all bytes before it                                      32 bytes
+A file is an npz archive of NumPy (a zip archive, nothing compressed), so numpy.load and unzip can read it:
 
-``arrays`` lists [name, type, length, offset from the first array, in bytes]; they come in this order:
-
+    "libsvmx-state.json"      {"version": 1, "param": …, "next_id": …, "columns": …, "binaries": […]}
     "indptr" int64 (n + 1)   "indices" int32   "values" float64      the rows, as a CsrMatrix
     "targets" float64 (n)    "ids" int64 (n)                         label or target, and id, of each
-    "sample_weight" float64 (n)                                      in version 2, which files with weights are
-    "ids k" int64 (m)    "beta k" float64 (m, in regression 2 m)    "K_beta k" float64 (m)
+    "path_ids" int64 (m)     "K_beta" float64 (m)                    of all dual problems, one after the other: the row
+    "beta" float64 (m, in regression 2 m)                            at each position of the path, K beta, coefficients
+    "sample_weight" float64 (n)                                      if rows have weights
+    comment of the archive                                           SHA-256, in hex, of all bytes before it
 
-The description has "columns" as well, [columns of the rows, index of the first], where entries do not tell.
+"columns" are [columns of the rows, index of the first]. binaries[k] is dual problem k: {"pair": its two labels or
+null, "rows": how many of the m are its own, "total": sum of beta}.
 
-The last line is binary problem k: the row at each position of its path, its coefficients and K beta. binaries[k] is
-{"pair": its two labels or null, "total": sum of beta}.
-
-What a record must fulfil is checked in libsvmx._train.updating.restore.
+The checksum is for damage. Whoever writes a file can write a right one, too, so nothing in the archive is believed:
+members are those above, stored, and each within the file before memory is taken for it; the head of an array is
+compared with the one that its length calls for, and not evaluated. What a record must fulfil is checked in
+libsvmx._train.updating.restore.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
@@ -43,20 +44,32 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._train.updating.state import AnyState, State
 
-MAGIC = b"libsvmx state "
-VERSION = 2  # of files with weights of rows; those without are of version 1
-LONGEST_LINE = 80  # the first one
-DIGEST_BYTES = 32
-TYPES = {"indptr": "<i8", "indices": "<i4", "values": "<f8", "targets": "<f8", "ids": "<i8"}
-WEIGHTS, WEIGHT_TYPE = "sample_weight", "<f8"
-BINARY_TYPES = {"ids": "<i8", "beta": "<f8", "K_beta": "<f8"}
+VERSION = 1
+DESCRIPTION = "libsvmx-state.json"
+KEYS = {"version", "param", "next_id", "columns", "binaries"}
+TYPES = {
+    "indptr": "<i8",
+    "indices": "<i4",
+    "values": "<f8",
+    "targets": "<f8",
+    "ids": "<i8",
+    "path_ids": "<i8",
+    "K_beta": "<f8",
+    "beta": "<f8",
+    "sample_weight": "<f8",  # if rows have weights
+}
+FILES = [DESCRIPTION, *(f"{name}.npy" for name in TYPES)]
+ZIP, AT_NAME = b"PK\x03\x04", 30  # how an archive begins, and where the name of its first member is
+DIGEST = 64  # bytes of the comment
+HEAD = 128  # bytes before the numbers of an array
+UNIX = 3  # the system that made it, whichever it was: the same state is the same bytes
 
 
 def is_state(path: str) -> bool:
     """Whether a file begins like a state file, as far as that can be told without reading a pipe."""
     try:
         with open(path, "rb") as file:
-            return file.seekable() and file.read(len(MAGIC)) == MAGIC
+            return file.seekable() and _begins_well(file.read(AT_NAME + len(DESCRIPTION)))
     except OSError:
         return False
 
@@ -71,48 +84,63 @@ def save_state(path: str, state: State) -> None:
 def state_bytes(state: State) -> bytes:
     """The bytes of the file. Raises SvmxError if the state is being changed."""
     record = record_of(state)
-    matrix = record.problem.matrix
-    arrays: dict[str, tuple[str, Any]] = {
-        "indptr": (TYPES["indptr"], matrix.indptr),
-        "indices": (TYPES["indices"], matrix.indices),
-        "values": (TYPES["values"], matrix.values),
-        "targets": (TYPES["targets"], record.problem.targets),
-        "ids": (TYPES["ids"], record.ids),
+    matrix, binaries = record.problem.matrix, record.binaries
+    arrays: dict[str, Any] = {
+        "indptr": matrix.indptr,
+        "indices": matrix.indices,
+        "values": matrix.values,
+        "targets": record.problem.targets,
+        "ids": record.ids,
+        "path_ids": _joined([binary.ids for binary in binaries]),
+        "K_beta": _joined([binary.K_beta for binary in binaries]),
+        "beta": _joined([binary.beta for binary in binaries]),
     }
     if record.problem.sample_weight is not None:
-        arrays[WEIGHTS] = WEIGHT_TYPE, record.problem.sample_weight
-    for k, binary in enumerate(record.binaries):
-        for name, kind in BINARY_TYPES.items():
-            arrays[f"{name} {k}"] = kind, getattr(binary, name)
-    table, blocks, offset = [], [], 0
-    for name, (kind, values) in arrays.items():
-        block = np.asarray(values).astype(kind).tobytes()
-        table.append([name, kind, len(values), offset])
-        blocks.append(block)
-        offset += len(block)
-    param = flat_fields(record.param)
+        arrays["sample_weight"] = record.problem.sample_weight
     description = {
-        "param": param,
+        "version": VERSION,
+        "param": flat_fields(record.param),
         "next_id": record.next_id,
-        "binaries": [{"pair": binary.pair, "total": binary.total} for binary in record.binaries],
-        "arrays": table,
+        "columns": [matrix.n_columns, matrix.first_index],
+        "binaries": [{"pair": b.pair, "rows": len(b.ids), "total": b.total} for b in binaries],
     }
-    if (matrix.n_columns, matrix.first_index) != _told_by_entries(matrix):
-        description["columns"] = [matrix.n_columns, matrix.first_index]
-    text = json.dumps(description, allow_nan=False).encode("ascii") + b"\n"
-    line = _first_line(len(text), offset, VERSION if WEIGHTS in arrays else 1)
-    content = b"".join([line, text, *blocks])
-    return content + hashlib.sha256(content).digest()
+    file = io.BytesIO()
+    with ZipFile(file, "w") as archive:
+        _put(archive, DESCRIPTION, json.dumps(description, allow_nan=False).encode("ascii"))
+        for name, given in arrays.items():
+            values = np.ascontiguousarray(given, dtype=TYPES[name])
+            _put(archive, f"{name}.npy", _head(TYPES[name], len(values)), values.view(np.uint8).data)
+        archive.comment = bytes(DIGEST)
+    with file.getbuffer() as content:
+        content[-DIGEST:] = _digest(content)
+    return file.getvalue()
 
 
-def _first_line(text_bytes: int, array_bytes: int, version: int = 1) -> bytes:
-    """The first line, which holds the length of the file, and so its own."""
-    size = text_bytes + array_bytes + DIGEST_BYTES
-    while True:
-        line = MAGIC + f"{version} {text_bytes} {size}\n".encode("ascii")
-        if size == len(line) + text_bytes + array_bytes + DIGEST_BYTES:
-            return line
-        size = len(line) + text_bytes + array_bytes + DIGEST_BYTES
+def _joined(arrays: list[Any]) -> Any:
+    return np.concatenate(arrays) if arrays else np.empty(0)
+
+
+def _put(archive: ZipFile, name: str, *parts: bytes | memoryview) -> None:
+    """A member that does not tell when and where it was written."""
+    member = ZipInfo(name)
+    member.create_system, member.file_size = UNIX, sum(len(part) for part in parts)
+    with archive.open(member, "w") as file:
+        for part in parts:
+            file.write(part)
+
+
+def _head(kind: str, length: int) -> bytes:
+    """What stands before the numbers of an array in a file of type npy, version 1.0."""
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({length},), }}"
+    return b"\x93NUMPY\x01\x00" + (HEAD - 10).to_bytes(2, "little") + text.ljust(HEAD - 11).encode("ascii") + b"\n"
+
+
+def _digest(content: bytes | memoryview) -> bytes:
+    return hashlib.sha256(memoryview(content)[:-DIGEST]).hexdigest().encode("ascii")
+
+
+def _begins_well(content: bytes) -> bool:
+    return content.startswith(ZIP) and content[AT_NAME : AT_NAME + len(DESCRIPTION)] == DESCRIPTION.encode("ascii")
 
 
 def load_state(path: str, kind: type[AnyState], observer: Observer | None = None, **changes: Any) -> AnyState:
@@ -133,7 +161,7 @@ def state_of_bytes(
 ) -> AnyState:
     """The state in the bytes of a file; ``path`` is what an error calls it. Raises as ``load_state``, but OSError."""
     try:
-        record = _record(*_checked(content), changes)
+        record = _record(_members(content), changes)
         return restored(record, observer or Observer(), kind)
     except _Defect as error:
         raise FormatError(path, 0, 0, str(error)) from None
@@ -147,71 +175,80 @@ class _Defect(ValueError):
     """What is wrong with a file."""
 
 
-def _checked(content: bytes) -> tuple[int, bytes, memoryview]:
-    """The version, the description and the bytes of the arrays. Raises _Defect unless the bytes are those that were
-    written."""
-    if not content.startswith(MAGIC):
+def _members(content: bytes) -> list[tuple[str, memoryview]]:
+    """Names of the members, and what they hold, which is not copied. Raises _Defect unless the bytes are those that
+    were written."""
+    if not _begins_well(content):
         raise _Defect("not a state file")
-    line, found, _ = content[:LONGEST_LINE].partition(b"\n")
-    words = line[len(MAGIC) :].split(b" ")
-    if not all(word.isdigit() for word in words) or not found:
-        raise _Defect("damaged: the first line of a state file is wrong")
-    if int(words[0]) > VERSION:
-        raise _Defect(f"a state file of version {int(words[0])}; this libsvmx knows versions up to {VERSION}")
-    if int(words[0]) < 1 or len(words) != 3:
-        raise _Defect("damaged: the first line of a state file is wrong")
-    text_bytes, size = int(words[1]), int(words[2])
-    if size != len(content):
-        raise _Defect(f"damaged: {len(content)} bytes where there should be {size}")
-    begin, end = len(line) + 1, len(content) - DIGEST_BYTES
-    if begin + text_bytes > end:
-        raise _Defect("damaged: the first line of a state file is wrong")
-    if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
+    if _digest(content) != content[-DIGEST:]:
         raise _Defect("damaged: the checksum does not fit")
-    return int(words[0]), content[begin : begin + text_bytes], memoryview(content)[begin + text_bytes : end]
-
-
-def _record(version: int, text: bytes, data: memoryview, changes: dict[str, Any]) -> StateRecord:
-    """What description and arrays say; whether it is a state is another question."""
     try:
-        description = json.loads(text.decode("ascii"))
-    except (ValueError, RecursionError):
+        with ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+    except (BadZipFile, OverflowError, RuntimeError, ValueError) as error:
+        raise _Defect(f"not an archive: {error}") from None
+    if any(member.compress_type != ZIP_STORED for member in members):
+        raise _Defect("a member of the archive is compressed")
+    return [(member.filename, _stored(content, member)) for member in members]
+
+
+def _stored(content: bytes, member: ZipInfo) -> memoryview:
+    """What a member holds. Raises _Defect if that is not in the file."""
+    at = member.header_offset + AT_NAME
+    lengths = content[at - 4 : at - 2], content[at - 2 : at]  # of the name, and of what stands between it and the data
+    at += sum(int.from_bytes(length, "little") for length in lengths)
+    data = memoryview(content)[at : at + member.file_size]
+    if len(data) != member.file_size:
+        raise _Defect(f"the member {member.filename!r} is longer than the file")
+    return data
+
+
+def _record(members: list[tuple[str, memoryview]], changes: dict[str, Any]) -> StateRecord:
+    """What the members say; whether it is a state is another question."""
+    try:
+        description = json.loads(str(members[0][1], "ascii"))
+    except (IndexError, ValueError, RecursionError):
         raise _Defect("the description is not JSON") from None
-    keys = {"param", "next_id", "binaries", "arrays"}
-    if not isinstance(description, dict) or set(description) - {"columns"} != keys:
+    version = description.get("version") if isinstance(description, dict) else None
+    if type(version) is int and version > VERSION:
+        raise _Defect(f"a state file of version {version}; this libsvmx knows versions up to {VERSION}")
+    if version != VERSION or set(description) != KEYS:
         raise _Defect("the description lacks a key, or has one too many")
     given, next_id = description["binaries"], description["next_id"]
-    if not isinstance(given, list) or not all(isinstance(b, dict) and set(b) == {"pair", "total"} for b in given):
+    keys = {"pair", "rows", "total"}
+    if not isinstance(given, list) or not all(isinstance(b, dict) and set(b) == keys for b in given):
         raise _Defect("the list of dual problems is wrong")
     if type(next_id) is not int or not 0 <= next_id <= MOST_ID:
         raise _Defect(f"the next id is not between 0 and {MOST_ID}")
-    kinds = TYPES | ({WEIGHTS: WEIGHT_TYPE} if version > 1 else {})
-    for k in range(len(given)):
-        kinds.update({f"{name} {k}": kind for name, kind in BINARY_TYPES.items()})
-    arrays = _arrays(description["arrays"], kinds, data)
+    arrays = _arrays(members)
     try:
-        matrix = CsrMatrix(arrays["indptr"], arrays["indices"], arrays["values"])
-        if "columns" in description:
-            matrix = _with_columns(matrix, description["columns"])
-        weights = arrays.get(WEIGHTS)
+        matrix = _with_columns(CsrMatrix(arrays["indptr"], arrays["indices"], arrays["values"]), description["columns"])
+        weights = arrays.get("sample_weight")
         problem = Problem(matrix, arrays["targets"].data, sample_weight=None if weights is None else weights.data)
     except ValueError as error:
         raise _Defect(f"the rows are wrong: {error}") from None
     if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
         raise _Defect("a weight is not finite and >= 0")
-    binaries = [
-        BinaryRecord(
-            _pair(binary["pair"]), arrays[f"ids {k}"], arrays[f"beta {k}"], arrays[f"K_beta {k}"], _total(binary)
-        )
-        for k, binary in enumerate(given)
-    ]
-    return StateRecord(_parameter(description["param"], changes), problem, arrays["ids"], next_id, binaries)
+    return StateRecord(
+        _parameter(description["param"], changes), problem, arrays["ids"], next_id, _binaries(given, arrays)
+    )
 
 
-def _told_by_entries(matrix: CsrMatrix) -> tuple[int, int]:
-    """Columns and first index of rows of which nothing but the entries is known."""
-    plain = CsrMatrix(matrix.indptr, matrix.indices, matrix.values, copy=False)
-    return plain.n_columns, plain.first_index
+def _binaries(given: list[dict[str, Any]], arrays: dict[str, Any]) -> list[BinaryRecord]:
+    """The dual problems, each with its part of the arrays."""
+    sizes, m = [binary["rows"] for binary in given], len(arrays["path_ids"])
+    if any(type(size) is not int or size < 0 for size in sizes) or sum(sizes) != m:
+        raise _Defect("dual problems have too many or too few rows")
+    per_row = 2 if len(arrays["beta"]) == 2 * m else 1
+    if len(arrays["K_beta"]) != m or len(arrays["beta"]) != per_row * m:
+        raise _Defect("too many or too few coefficients or scores")
+    found, at = [], 0
+    for binary, size in zip(given, sizes, strict=True):
+        of_rows, of_beta = slice(at, at + size), slice(per_row * at, per_row * (at + size))
+        parts = arrays["path_ids"][of_rows], arrays["beta"][of_beta], arrays["K_beta"][of_rows]
+        found.append(BinaryRecord(_pair(binary["pair"]), *parts, _total(binary)))
+        at += size
+    return found
 
 
 def _with_columns(matrix: CsrMatrix, columns: object) -> CsrMatrix:
@@ -224,25 +261,17 @@ def _with_columns(matrix: CsrMatrix, columns: object) -> CsrMatrix:
     return CsrMatrix(matrix.indptr, matrix.indices, matrix.values, copy=False, n_columns=n, first_index=first)
 
 
-def _arrays(table: object, kinds: dict[str, str], data: memoryview) -> dict[str, Any]:
-    """All arrays by name, in the machine's own types. Raises _Defect unless they fill ``data``, in the usual order."""
-    if not isinstance(table, list) or [entry[:1] if isinstance(entry, list) else 0 for entry in table] != [
-        [name] for name in kinds
-    ]:
+def _arrays(members: list[tuple[str, memoryview]]) -> dict[str, Any]:
+    """All arrays by name, in the machine's own types. Raises _Defect unless they are those of a state."""
+    if [file for file, _ in members] not in (FILES, FILES[:-1]):
         raise _Defect("the list of arrays is wrong")
     found: dict[str, Any] = {}
-    at = 0
-    for name, *rest in table:
-        kind = np.dtype(kinds[name])
-        if len(rest) != 3 or rest[0] != kinds[name] or type(rest[1]) is not int or rest[1] < 0 or rest[2] != at:
+    for name, (_, content) in zip(TYPES, members[1:], strict=False):
+        dtype = np.dtype(TYPES[name])
+        length, rest = divmod(len(content) - HEAD, dtype.itemsize)
+        if rest or content[:HEAD] != _head(TYPES[name], length):
             raise _Defect(f"the array {name!r} is described wrongly")
-        end = at + rest[1] * kind.itemsize
-        if end > len(data):
-            raise _Defect(f"the array {name!r} is longer than the file")
-        found[name] = np.frombuffer(data[at:end], dtype=kind).astype(kind.newbyteorder("="))
-        at = end
-    if at != len(data):
-        raise _Defect("there are bytes behind the last array")
+        found[name] = np.frombuffer(content, dtype, offset=HEAD).astype(dtype.newbyteorder("="))
     return found
 
 

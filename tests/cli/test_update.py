@@ -304,7 +304,7 @@ WRONG = [
     (["-c", "10", "--remove", "again", "train", "model"], "again:2: row 7 is given twice"),
     (["--state", "train", "new"], "train: not a state file"),
     (["--state", "damaged", "new"], "damaged: damaged: the checksum does not fit"),
-    (["--state", "half", "new"], "half: damaged: 3000 bytes where there should be"),
+    (["--state", "half", "new"], "half: damaged: the checksum does not fit"),
     (["--window", "250", "train", "model"], "train: 250 rows are not more than the window of 250: nothing to predict"),
     (["--window", "2", "halves", "model"], "halves:2: class label 0.5 is not an integer"),
     (["--window", "2", "nothing", "model"], "nothing: no data: there is not a single row"),

@@ -1,17 +1,20 @@
 """State files: updates go on as if nothing had happened, and damaged files are refused, whatever the damage."""
 
-import hashlib
+import io
 import json
 import os
 import random
+import struct
+import zipfile
 
 import numpy as np
 import pytest
 from support import data
+from support.statefiles import archived, closed, members_of, opened, signed
 
 import libsvmx
 from libsvmx import FormatError, State
-from libsvmx.io.statefile import DIGEST_BYTES, MAGIC, _first_line, is_state, load_state, state_bytes
+from libsvmx.io.statefile import AT_NAME, DESCRIPTION, DIGEST, is_state, load_state, state_bytes
 
 CASES = [
     ("heart_scale", {"C": 10}),
@@ -146,74 +149,131 @@ def refused(tmp_path):
     return check
 
 
-def opened(content):
-    """Description and arrays of a state file."""
-    line, _, rest = content.partition(b"\n")
-    text, data_ = rest[: int(line.split()[3])], rest[int(line.split()[3]) : -DIGEST_BYTES]
-    description = json.loads(text)
-    arrays = {
-        name: np.frombuffer(data_, kind, length, offset).copy() for name, kind, length, offset in description["arrays"]
-    }
-    return description, arrays
-
-
-def closed(description, arrays=None, raw=None):
-    """A state file with a right checksum, whatever it holds."""
-    if arrays is not None:
-        table, offset = [], 0
-        for name, values in arrays.items():
-            table.append([name, values.dtype.str, len(values), offset])
-            offset += values.nbytes
-        description = {**description, "arrays": table}
-        raw = b"".join(values.tobytes() for values in arrays.values())
-    text = json.dumps(description).encode() + b"\n"
-    content = _first_line(len(text), len(raw)) + text + raw
-    return content + hashlib.sha256(content).digest()
+def test_numpy_reads_it(tmp_path):
+    """Without a word of libsvmx: rows, labels, coefficients."""
+    matrix, targets = data.load("heart_scale")
+    state = libsvmx.train(matrix, targets, keep_state=True, sample_weight=np.linspace(0.5, 2, len(targets)))
+    state.save(str(tmp_path / "state"))
+    with np.load(tmp_path / "state", allow_pickle=False) as file:
+        description = json.loads(file["libsvmx-state.json"])
+        assert description["version"] == 1 and description["param"]["C"] == 1
+        for name, values in (("indptr", matrix.indptr), ("indices", matrix.indices), ("values", matrix.values)):
+            assert np.array_equal(file[name], values)
+        assert np.array_equal(file["targets"], targets) and np.array_equal(file["ids"], np.arange(len(targets)))
+        assert np.array_equal(file["sample_weight"], np.linspace(0.5, 2, len(targets)))
+        assert description["binaries"][0]["rows"] == len(file["path_ids"]) == len(file["beta"]) == len(file["K_beta"])
+    with zipfile.ZipFile(tmp_path / "state") as archive:
+        assert archive.testzip() is None
 
 
 def test_the_tools_of_these_tests_change_nothing(saved):
-    assert closed(*opened(saved)) == saved
+    assert closed(*opened(saved)) == archived(members_of(saved)) == saved
 
 
 def test_every_truncation(saved, refused):
     for length in [*range(0, 200), *range(200, len(saved), 97), len(saved) - 1]:
         refused(saved[:length], "damaged|not a state file")
-    refused(saved + b"\n", "damaged: .* bytes where there should be")
+    refused(saved + b"\n", "damaged: the checksum does not fit")
 
 
 def test_every_flipped_byte(saved, refused):
     draw = random.Random(1)
-    places = [*range(len(MAGIC) + 30), *(draw.randrange(len(saved)) for _ in range(300)), len(saved) - 1]
+    places = [*range(200), *(draw.randrange(len(saved)) for _ in range(300)), *range(len(saved) - 200, len(saved))]
     for place in places:
         content = bytearray(saved)
         content[place] ^= 1 << draw.randrange(8)
-        refused(bytes(content), "damaged|not a state file|version")
+        refused(bytes(content), "damaged|not a state file")
 
 
 def test_files_of_other_kinds(refused):
     draw = random.Random(2)
-    for content in (b"", b"svm_type c_svc\n", draw.randbytes(5000), MAGIC, MAGIC + draw.randbytes(5000)):
-        refused(content, "damaged|not a state file")
+    begin = closed({}, {})[: AT_NAME + len(DESCRIPTION)]
+    other = io.BytesIO()
+    np.savez(other, a=np.arange(3))
+    for content in (b"", b"svm_type c_svc\n", draw.randbytes(5000), other.getvalue()):
+        refused(content, "not a state file")
+    for content in (begin, begin + draw.randbytes(5000)):
+        refused(content, "damaged")
+        refused(signed(content + bytes(DIGEST)), "not an archive")
 
 
 def test_a_later_version_is_named(saved, refused):
-    refused(saved.replace(MAGIC + b"1 ", MAGIC + b"12 "), "version 12; this libsvmx knows versions up to 2")
-    refused(saved.replace(MAGIC + b"1 ", MAGIC + b"0 "), "damaged")
+    description, arrays = opened(saved)
+    refused(closed({**description, "version": 12, "more": 1}, {}), "version 12; this libsvmx knows versions up to 1")
+    for version in (0, -1, "1", 1.5, None):
+        refused(closed({**description, "version": version}, arrays), "lacks a key")
+
+
+# ---- archives that lie ----
+
+
+def test_what_is_compressed(saved, refused):
+    """Zeros by the gigabyte are a megabyte."""
+    for compression in (zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        refused(archived(members_of(saved), compression), "archive is compressed")
 
 
 def test_lengths_that_no_memory_holds(saved, refused):
-    """Only what the file has is allocated."""
-    rest = saved.partition(b"\n")[2]
-    refused(MAGIC + b"1 99999999999999999 99999999999999999\n" + rest, "damaged")
-    refused(MAGIC + b"1 99999999999999999 %d\n" % len(saved) + rest, "damaged")
+    """Only what the file has is allocated, wherever a length is told."""
+    members = members_of(saved)
+    directory = [place for place in range(len(saved)) if saved[place : place + 4] == b"PK\x01\x02"]
+    assert len(directory) == len(members)
+    for k, (name, bytes_) in enumerate(members):
+        for size in (len(saved), 2**31, 2**32 - 2):
+            content = bytearray(saved)
+            content[directory[k] + 20 : directory[k] + 28] = struct.pack("<II", size, size)
+            refused(signed(bytes(content)), f"the member '{name}' is longer than the file|not JSON")
+        if k:
+            length = b"(%d,)" % (len(bytes_[128:]) // (4 if name == "indices.npy" else 8))
+            for claimed in (b"(99999999999999999,)", b"(-1,)", b"(True,)", b"()", length + b" "):
+                head = bytes_[:128].replace(length, claimed).rstrip(b"\n ").ljust(127) + b"\n"
+                others = [*members[:k], (name, head + bytes_[128:]), *members[k + 1 :]]
+                refused(archived(others), f"'{name[:-4]}' is described wrongly")
+
+
+def test_heads_of_arrays_are_not_evaluated(saved, refused):
+    members = members_of(saved)
+    for k in range(1, len(members)):
+        name, bytes_ = members[k]
+        for head in (b"\x93NUMPY\x01\x00v\x00" + b"(" * 118, b"", bytes_[:127], bytes_[:7] + b"\x01" + bytes_[8:128]):
+            others = [*members[:k], (name, head + bytes_[128:]), *members[k + 1 :]]
+            refused(archived(others), f"'{name[:-4]}' is described wrongly")
+
+
+def test_objects_are_refused(saved, refused):
+    """NumPy would unpickle them."""
     description, arrays = opened(saved)
-    raw = b"".join(values.tobytes() for values in arrays.values())
-    for k in range(len(description["arrays"])):
-        broken = json.loads(json.dumps(description))
-        broken["arrays"][k][2] = 10**15
-        refused(closed(broken, raw=raw), "longer than the file")
-    broken["arrays"][0][2] = 10**400
-    refused(closed(broken, raw=raw), "longer than the file")
+    for name in arrays:
+        members = members_of(closed(description, arrays))
+        file = io.BytesIO()
+        np.save(file, np.array([{}, print], dtype=object), allow_pickle=True)
+        members = [(member, file.getvalue() if member == f"{name}.npy" else bytes_) for member, bytes_ in members]
+        refused(archived(members), f"'{name}' is described wrongly")
+
+
+def test_members_of_the_same_bytes(saved, refused):
+    """All of an archive's members at one place, as of zip bombs that do not nest."""
+    directory = [place for place in range(len(saved)) if saved[place : place + 4] == b"PK\x01\x02"]
+    content = bytearray(saved)
+    for place in directory[1:]:
+        content[place + 42 : place + 46] = bytes(4)
+    refused(signed(bytes(content)), "described wrongly|not an archive|longer than the file")
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_other_members(saved, refused):
+    members = members_of(saved)
+    for wrong in (
+        members[:-1],
+        [*members, ("more.npy", members[-1][1])],
+        [*members, ("sample_weight.npy", members[4][1]), ("more", b"")],
+        [*members, members[-1]],
+        [members[0], *members[:0:-1]],
+    ):
+        refused(archived(wrong), "list of arrays")
+    content = archived(members)
+    end = content.rindex(b"PK\x05\x06")
+    refused(signed(content[: end + 8] + bytes(12) + content[end + 20 :]), "the description|not an archive")
 
 
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
@@ -247,7 +307,7 @@ def test_scores_that_cancel_to_rounding(tmp_path):
     rows = [[0.1 * k for k in range(1, 14)], [0.3 * k for k in range(1, 14)]]
     state = libsvmx.train(rows + rows, [1, 1, 2, 2], C=1.0, gamma=1 / 13, keep_state=True)
     description, arrays = opened(state_bytes(state))
-    arrays["K_beta 0"] += [1e-16, -1e-16, 2e-16, 0.0]
+    arrays["K_beta"] += [1e-16, -1e-16, 2e-16, 0.0]
     (tmp_path / "state").write_bytes(closed(description, arrays))
     assert len(State.load(str(tmp_path / "state")).ids) == 4
 
@@ -259,7 +319,7 @@ DESCRIPTIONS = [
     (lambda d: d.update(next_id=1.5), "the next id"),
     (lambda d: d.update(next_id=29), "the next id, 29, has been given already"),
     (lambda d: d.update(binaries={}), "list of dual problems"),
-    (lambda d: d["binaries"].pop(), "list of arrays"),
+    (lambda d: d["binaries"].pop(), "too many or too few rows"),
     (lambda d: d["binaries"][0].update(pair=[1, 7]), "no dual problem of classes 1 and 7"),
     (lambda d: d["binaries"][0].update(pair=[1, "2"]), "two whole numbers"),
     (lambda d: d["binaries"][0].update(pair=None), "no dual problem of the rows"),
@@ -277,14 +337,14 @@ DESCRIPTIONS = [
     (lambda d: d["param"].update(kernel_type=4), "not a precomputed one"),
     (lambda d: d["param"].update(C=1e-3), "is not between 0 and 0.001"),
     (lambda d: d["param"].update(gamma=3.0), "scores of .* are not those of the data"),
-    (lambda d: d.update(arrays=7), "list of arrays"),
-    (lambda d: d["arrays"].reverse(), "list of arrays"),
-    (lambda d: d["arrays"][0].pop(), "'indptr' is described wrongly"),
-    (lambda d: d["arrays"][0].__setitem__(1, "<f8"), "'indptr' is described wrongly"),
-    (lambda d: d["arrays"][1].__setitem__(3, 0), "'indices' is described wrongly"),
-    (lambda d: d["arrays"][-1].__setitem__(2, 1), "bytes behind the last array"),
-    (lambda d: d["arrays"][0].__setitem__(2, -1), "described wrongly"),
-    (lambda d: d["arrays"][0].__setitem__(2, True), "described wrongly"),
+    (lambda d: d.pop("columns"), "lacks a key"),
+    (lambda d: d.update(columns=[4]), "number of columns"),
+    (lambda d: d.update(columns=[3, 1]), "number of columns"),
+    (lambda d: d.update(columns=[2**31, 1]), "number of columns"),
+    (lambda d: d["binaries"][0].update(rows=-1), "too many or too few rows"),
+    (lambda d: d["binaries"][0].update(rows=True), "too many or too few rows"),
+    (lambda d: d["binaries"][0].update(rows=10**400), "too many or too few rows"),
+    (lambda d: (d["binaries"][0].update(rows=10**6), d["binaries"][1].update(rows=-(10**6))), "too few rows"),
 ]
 
 
@@ -293,7 +353,7 @@ def test_a_wrong_description(k, saved, refused):
     change, message = DESCRIPTIONS[k]
     description, arrays = opened(saved)
     change(description)
-    refused(closed(description, raw=b"".join(values.tobytes() for values in arrays.values())), message)
+    refused(closed(description, arrays), message)
 
 
 def put(name, k, value):
@@ -318,17 +378,17 @@ ARRAYS = [
     (cut("ids"), "ids of the rows"),
     (put("ids", 3, 2), "do not ascend"),
     (put("ids", 0, -5), "do not ascend"),
-    (put("ids 0", 0, 1), "are not those of the data"),
-    (put("ids 0", 0, 10**6), "are not those of the data"),
-    (cut("ids 0"), "are not those of the data"),
-    (cut("beta 1"), "too many or too few"),
-    (cut("K_beta 1"), "too many or too few"),
-    (put("beta 0", 0, float("nan")), "not finite"),
-    (put("beta 0", 0, 1.5), "coefficient 1.5 of classes 1 and 2 is not between 0 and 1"),
-    (put("beta 0", 0, -0.5), "coefficient -0.5 of classes 1 and 2 is not between 0 and 1"),
-    (put("beta 0", 0, 0.123), "add up to"),
-    (put("K_beta 0", 0, float("inf")), "a score of classes 1 and 2 is not finite"),
-    (put("K_beta 0", 0, 77.0), "scores of classes 1 and 2 are not those of the data"),
+    (put("path_ids", 0, 1), "are not those of the data"),
+    (put("path_ids", 0, 10**6), "are not those of the data"),
+    (cut("path_ids"), "too many or too few"),
+    (cut("beta"), "too many or too few"),
+    (cut("K_beta"), "too many or too few"),
+    (put("beta", 0, float("nan")), "not finite"),
+    (put("beta", 0, 1.5), "coefficient 1.5 of classes 1 and 2 is not between 0 and 1"),
+    (put("beta", 0, -0.5), "coefficient -0.5 of classes 1 and 2 is not between 0 and 1"),
+    (put("beta", 0, 0.123), "add up to"),
+    (put("K_beta", 0, float("inf")), "a score of classes 1 and 2 is not finite"),
+    (put("K_beta", 0, 77.0), "scores of classes 1 and 2 are not those of the data"),
 ]
 
 
@@ -342,37 +402,35 @@ def test_wrong_arrays(k, saved, refused):
 
 def test_a_dual_problem_is_missing(saved, refused):
     description, arrays = opened(saved)
-    description["binaries"].pop()
-    for name in ("ids", "beta", "K_beta"):
-        del arrays[f"{name} 2"]
+    rows = description["binaries"].pop()["rows"]
+    for name in ("path_ids", "beta", "K_beta"):
+        arrays[name] = arrays[name][:-rows]
     refused(closed(description, arrays), "3 dual problems are needed, 2 given")
 
 
-def test_a_description_that_is_not_json(refused):
-    for text in (b"{", b"[" * 100_000, b"\xff", b"[]", b"null", b"NaN"):
-        content = _first_line(len(text), 0) + text
-        refused(content + hashlib.sha256(content).digest(), "the description")
+def test_a_description_that_is_not_json(saved, refused):
+    for text in (b"{", b"[" * 100_000, b"\xff", b"[]", b"null", b"NaN", b""):
+        refused(archived([(DESCRIPTION, text), *members_of(saved)[1:]]), "the description")
 
 
 def test_mutations_with_a_right_checksum(saved, tmp_path):
     """Whatever a file with a right checksum says: an error of the format, or a state."""
     draw = random.Random(3)
-    line, _, rest = saved.partition(b"\n")
-    length = int(line.split()[3])
+    directory = saved.index(b"PK\x01\x02")  # of the archive, which is behind the members
     n_loaded = 0
-    for _ in range(200):
-        body = bytearray(rest[:-DIGEST_BYTES])
+    for _ in range(400):
+        body = bytearray(saved)
         for _ in range(draw.choice([1, 1, 3])):
-            body[draw.randrange(draw.choice([length, len(body)]))] = draw.choice([draw.randrange(256), 48, 57, 0])
-        content = line + b"\n" + bytes(body)
-        (tmp_path / "state").write_bytes(content + hashlib.sha256(content).digest())
+            place = draw.choice([draw.randrange(500), draw.randrange(directory), draw.randrange(directory, len(saved))])
+            body[place] = draw.choice([draw.randrange(256), 48, 57, 0])
+        (tmp_path / "state").write_bytes(signed(bytes(body)))
         try:
             state = State.load(str(tmp_path / "state"))
         except FormatError:
             continue
         n_loaded += 1
         assert np.isfinite(state.decision_values(np.eye(4))).all()
-    assert n_loaded < 150
+    assert 0 < n_loaded < 300
 
 
 def test_what_is_a_state(saved, tmp_path):

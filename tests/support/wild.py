@@ -2,7 +2,6 @@
 
 import bz2
 import gzip
-import hashlib
 import json
 import lzma
 import random
@@ -12,6 +11,7 @@ import struct
 import numpy as np
 from scipy import sparse
 
+from support import statefiles
 from support.wildfiles import streams
 
 NUMBERS = [
@@ -157,27 +157,24 @@ class Wild:
         r = self.random
         if r.random() < 0.25:
             return self.mutated(content)
-        head, rest = content[:-32].split(b"\n", 1)
-        size = int(head.split()[3])
-        text, arrays = json.loads(rest[:size]), bytearray(rest[size:])
-        kind = r.choice(["arrays", "param", "entry"])
-        if kind == "arrays" and len(arrays) >= 8:
-            at = r.randrange(len(arrays) // 8) * 8
+        members = [[name, bytearray(data)] for name, data in statefiles.members_of(content)]
+        kind = r.choice(["arrays", "param", "entry", "archive"])
+        if kind == "archive":
+            return statefiles.signed(self.mutated(content))
+        text = json.loads(members[0][1])
+        if kind == "arrays":
+            array = r.choice(members[1:])[1]
+            at = r.randrange(len(array) // 8) * 8
             integer = struct.pack("<q", r.choice([-1, 0, 1, 2**31, 2**62, -(2**63), 5]))
             real = struct.pack("<d", r.choice([float("nan"), float("inf"), 1e308, -1e308, 0.5, -1.0, 0.0, 1e-320]))
-            arrays[at : at + 8] = r.choice([integer, real])
+            array[at : at + 8] = r.choice([integer, real])
         elif kind == "param":
             values = [None, -1, 0, 1, 2, 3, 1e308, -0.5, "x", [], {}, True, [[1, 0]], 2**70, 1e-300]
             text["param"][r.choice(list(text["param"]))] = r.choice(values)
         else:
             text[r.choice(list(text))] = r.choice([None, [], {}, -1, 2**62, 2**63, 1.5, "x", [{}], [[]]])
-        described = json.dumps(text).encode() + b"\n"
-        total = 0
-        for _ in range(3):  # the first line counts its own digits
-            first = b"%s %d %d\n" % (b" ".join(head.split()[:3]), len(described), total)
-            total = len(first) + len(described) + len(arrays) + 32
-        found = first + described + bytes(arrays)
-        return found + hashlib.sha256(found).digest()
+        members[0][1] = json.dumps(text).encode()
+        return statefiles.archived(members)
 
     def options(self, without=()):
         """Words of an option line for svmx-train; the run is short."""

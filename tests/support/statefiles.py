@@ -1,0 +1,51 @@
+"""State files taken apart, and put together again with a right checksum, whatever they hold."""
+
+import hashlib
+import io
+import json
+import zipfile
+
+import numpy as np
+
+from libsvmx.io.statefile import DESCRIPTION, DIGEST, UNIX
+
+
+def opened(content):
+    """Description and arrays of a state file, as NumPy reads them."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        names = [name for name in archive.files if name != DESCRIPTION]
+        return json.loads(archive[DESCRIPTION]), {name: archive[name] for name in names}
+
+
+def closed(description, arrays):
+    """A state file of these, of any type."""
+    members = [(DESCRIPTION, json.dumps(description).encode())]
+    for name, values in arrays.items():
+        file = io.BytesIO()
+        np.lib.format.write_array(file, values, version=(1, 0))
+        members.append((f"{name}.npy", file.getvalue()))
+    return archived(members)
+
+
+def members_of(content):
+    """Name and bytes of each member."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return [(name, archive.read(name)) for name in archive.namelist()]
+
+
+def archived(members, compression=zipfile.ZIP_STORED):
+    """A state file of members, (name, bytes)."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, data in members:
+            member = zipfile.ZipInfo(name)
+            member.create_system, member.compress_type = UNIX, compression
+            with archive.open(member, "w") as out:
+                out.write(data)
+        archive.comment = bytes(DIGEST)
+    return signed(file.getvalue())
+
+
+def signed(content):
+    """The same, with a right checksum."""
+    return content[:-DIGEST] + hashlib.sha256(content[:-DIGEST]).hexdigest().encode()
