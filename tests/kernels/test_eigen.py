@@ -94,6 +94,14 @@ def test_eigenpairs_that_the_start_does_not_see(small_tiles, monkeypatch):
     np.testing.assert_allclose(KV, K @ V, rtol=0, atol=1e-10)
 
 
+def test_equal_eigenvalues_are_all_found(small_tiles):
+    """Eight clusters alike, of four rows each: from one vector, Lanczos' method finds some of them only."""
+    K = np.kron(np.eye(8), np.full((4, 4), 0.9) + 0.1 * np.eye(4))
+    K = np.block([[K, np.zeros((32, 120))], [np.zeros((120, 32)), np.kron(np.eye(60), [[1, 0.9], [0.9, 1]])]])
+    found = fit(given(K), (PRECOMPUTED, 0, 0.0, 0.0), low_rank="eigen", rank=8)
+    assert found.trace_error == pytest.approx(152 - 8 * 3.7, rel=1e-9)
+
+
 def test_eigenpairs_without_a_gap(small_tiles):
     """All eigenvalues near 1, all 0, and fewer than asked for."""
     matrix = from_dense(points(120, 8))
