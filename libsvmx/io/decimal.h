@@ -7,6 +7,11 @@
  * symbols are kept: w, q, z = the product, l = leading zeros of w, m = mantissa, p = binary exponent.
  *
  * Nothing here reads at or behind `end`.
+ *
+ * Not fast_float, the same algorithm in C++: the package is built from C and Cython alone, and would need a C++ compiler
+ * wherever it is built. It would also leave the rest to do: a `+` before a number and hexadecimal floats, which LIBSVM's
+ * strtod reads, "1e" and the like, of which it takes a part where here the whole token is refused at its place, and the
+ * NaN and infinities that it returns.
  */
 #ifndef SVMX_DECIMAL_H
 #define SVMX_DECIMAL_H

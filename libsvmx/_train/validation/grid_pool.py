@@ -63,7 +63,7 @@ def files_of(parts: Parts, folder: str, ask: Callable[[], object]) -> list[str |
     for file, part in zip(files, parts, strict=True):
         if file is not None and part is not None:
             ask()
-            np.save(file, part)
+            np.save(file, part, allow_pickle=False)
     return files
 
 
