@@ -6,28 +6,18 @@
 #ifndef SVMX_PIECES_H
 #define SVMX_PIECES_H
 
+#include "system_threads.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(SVMX_THREADS) && !defined(__STDC_NO_ATOMICS__)
-#include <pthread.h>
-#include <stdatomic.h>
+#if SVMX_HAS_THREADS
 typedef _Atomic(uintptr_t) svmx_piece;
-typedef pthread_mutex_t svmx_lock;
-#define svmx_lock_begin(lock) (pthread_mutex_init(lock, NULL) == 0)
-#define svmx_lock_end(lock) ((void)pthread_mutex_destroy(lock))
-#define svmx_take_lock(lock) ((void)pthread_mutex_lock(lock))
-#define svmx_give_lock(lock) ((void)pthread_mutex_unlock(lock))
 #define svmx_read_piece(piece) atomic_load_explicit(piece, memory_order_acquire)
 #define svmx_write_piece(piece, value) atomic_store_explicit(piece, value, memory_order_release)
 #define svmx_exchange_piece(piece, absent, claimed) atomic_compare_exchange_strong(piece, &(absent), claimed)
 #else
 typedef uintptr_t svmx_piece;
-typedef int svmx_lock;
-#define svmx_lock_begin(lock) (*(lock) = 1)
-#define svmx_lock_end(lock) ((void)(lock))
-#define svmx_take_lock(lock) ((void)(lock))
-#define svmx_give_lock(lock) ((void)(lock))
 #define svmx_read_piece(piece) (*(piece))
 #define svmx_write_piece(piece, value) (*(piece) = (value))
 #define svmx_exchange_piece(piece, absent, claimed) (*(piece) == (absent) ? (*(piece) = (claimed), 1) : 0)

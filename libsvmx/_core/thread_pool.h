@@ -2,11 +2,13 @@
  *
  * One thread leads: it hands out the parts of a job and works on them itself, so a helper that comes late finds nothing
  * left and costs nothing. Handing over takes 0.15 microseconds. Helpers wait a little while spinning, then asleep. They
- * belong to one solve and end with it: there is nothing for a fork to lose. Without threads (no pthreads, or none to be
- * had) the leader does all parts.
+ * belong to one solve and end with it: there is nothing for a fork to lose. Where there are no threads to be had, the leader
+ * does all parts.
  */
 #ifndef SVMX_POOL_H
 #define SVMX_POOL_H
+
+#include "system_threads.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,17 +16,8 @@
 typedef void (*svmx_job)(void *context, int64_t part);
 typedef void (*svmx_pause_call)(void *context);
 
-#if defined(SVMX_THREADS) && !defined(__STDC_NO_ATOMICS__)
-#define SVMX_HAS_THREADS 1
-#else
-#define SVMX_HAS_THREADS 0
-#endif
-
 #if SVMX_HAS_THREADS
 #include "clock.h"
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 
 /* Looks at its desk before a helper goes to sleep: some tens of microseconds. */
 #define SVMX_SPINS 4000
@@ -47,7 +40,7 @@ typedef struct {
     _Atomic int asleep;
     int64_t part;
     svmx_pool *pool;
-    pthread_t thread;
+    svmx_thread thread;
     char apart[64]; /* each helper looks at a cache line of its own */
 } svmx_helper;
 
@@ -61,16 +54,10 @@ struct svmx_pool {
     double looked, had_then; /* the last look at the clock, and what the leader had had of a processor */
     int jobs;                /* since then */
     _Atomic int over;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
+    svmx_lock lock;
+    svmx_condition wake;
     svmx_helper *helpers;
 };
-
-#if defined(__x86_64__) || defined(__i386__)
-#define svmx_pause() __builtin_ia32_pause()
-#else
-#define svmx_pause() ((void)0)
-#endif
 
 /* Take what is offered, and do it. */
 static void svmx_help(svmx_helper *me)
@@ -82,7 +69,7 @@ static void svmx_help(svmx_helper *me)
     }
 }
 
-static void *svmx_be_helper(void *argument)
+static SVMX_THREAD_FUNCTION svmx_be_helper(void *argument)
 {
     svmx_helper *me = argument;
     svmx_pool *pool = me->pool;
@@ -94,15 +81,15 @@ static void *svmx_be_helper(void *argument)
         } else if (++spin < SVMX_SPINS) {
             svmx_pause();
         } else {
-            pthread_mutex_lock(&pool->lock);
+            svmx_take_lock(&pool->lock);
             atomic_store(&me->asleep, 1);
             while (atomic_load(&me->desk) != SVMX_OFFERED && !atomic_load(&pool->over))
-                pthread_cond_wait(&pool->wake, &pool->lock);
+                svmx_wait(&pool->wake, &pool->lock);
             atomic_store(&me->asleep, 0);
-            pthread_mutex_unlock(&pool->lock);
+            svmx_give_lock(&pool->lock);
         }
     }
-    return NULL;
+    return 0;
 }
 
 /* A pool of so many threads, the caller included; NULL if there are none to be had. */
@@ -112,13 +99,13 @@ static svmx_pool *svmx_pool_new(int n_threads)
     if (pool == NULL)
         return NULL;
     pool->helpers = calloc((size_t)n_threads, sizeof(svmx_helper));
-    if (pool->helpers == NULL || pthread_mutex_init(&pool->lock, NULL) != 0) {
+    if (pool->helpers == NULL || !svmx_lock_begin(&pool->lock)) {
         free(pool->helpers);
         free(pool);
         return NULL;
     }
-    if (pthread_cond_init(&pool->wake, NULL) != 0) {
-        pthread_mutex_destroy(&pool->lock);
+    if (!svmx_condition_begin(&pool->wake)) {
+        svmx_lock_end(&pool->lock);
         free(pool->helpers);
         free(pool);
         return NULL;
@@ -127,7 +114,7 @@ static svmx_pool *svmx_pool_new(int n_threads)
     for (; pool->n_helpers < n_threads - 1; ++pool->n_helpers) {
         svmx_helper *helper = &pool->helpers[pool->n_helpers];
         helper->pool = pool;
-        if (pthread_create(&helper->thread, NULL, svmx_be_helper, helper) != 0)
+        if (!svmx_thread_begin(&helper->thread, svmx_be_helper, helper))
             break;
     }
     return pool;
@@ -135,9 +122,9 @@ static svmx_pool *svmx_pool_new(int n_threads)
 
 static void svmx_wake(svmx_pool *pool)
 {
-    pthread_mutex_lock(&pool->lock);
-    pthread_cond_broadcast(&pool->wake);
-    pthread_mutex_unlock(&pool->lock);
+    svmx_take_lock(&pool->lock);
+    svmx_wake_all(&pool->wake);
+    svmx_give_lock(&pool->lock);
 }
 
 static void svmx_pool_free(svmx_pool *pool)
@@ -147,9 +134,9 @@ static void svmx_pool_free(svmx_pool *pool)
     atomic_store(&pool->over, 1);
     svmx_wake(pool);
     for (int k = 0; k < pool->n_helpers; ++k)
-        pthread_join(pool->helpers[k].thread, NULL);
-    pthread_cond_destroy(&pool->wake);
-    pthread_mutex_destroy(&pool->lock);
+        svmx_thread_end(pool->helpers[k].thread);
+    svmx_condition_end(&pool->wake);
+    svmx_lock_end(&pool->lock);
     free(pool->helpers);
     free(pool);
 }
@@ -224,11 +211,10 @@ static void svmx_pool_run(svmx_pool *pool, svmx_job job, void *context, int64_t 
     for (int64_t spin = 1; !svmx_all_done(pool, asked); ++spin) {
         svmx_pause();
         if (idle == NULL && spin > SVMX_SPINS)
-            sched_yield(); /* the helper may wait for this very core */
+            svmx_give_way(); /* the helper may wait for this very core */
         if (idle != NULL && spin > SVMX_SPINS) {
-            const struct timespec while_away = {0, 1000000};
             idle(context);
-            nanosleep(&while_away, NULL);
+            svmx_sleep_milliseconds(1);
         }
     }
 }
@@ -280,7 +266,7 @@ static void svmx_pool_run_short(svmx_pool *pool, svmx_job job, void *context, in
         if (spin == SVMX_SPINS)
             since = svmx_nanoseconds();
         if (spin >= SVMX_SPINS)
-            sched_yield();
+            svmx_give_way();
     }
     if (since > 0) {
         svmx_lose(pool, svmx_nanoseconds() - since);

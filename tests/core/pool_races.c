@@ -4,7 +4,6 @@
 #include "thread_pool.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { LEADERS = 3, POOLS = 20, JOBS = 200, PARTS = 37 };
 
@@ -27,7 +26,7 @@ static void read_cells(void *context, int64_t part)
         t->sums[part] += t->cells[k];
 }
 
-static void *lead(void *result)
+static SVMX_THREAD_FUNCTION lead(void *result)
 {
     table t;
     for (int p = 0; p < POOLS; ++p) {
@@ -47,25 +46,23 @@ static void *lead(void *result)
                 if (t.sums[k] != expected)
                     *(int *)result = 1;
             }
-            if (j % 50 == 49) { /* long enough for helpers to fall asleep */
-                struct timespec pause = {0, 2000000};
-                nanosleep(&pause, NULL);
-            }
+            if (j % 50 == 49)
+                svmx_sleep_milliseconds(2); /* long enough for helpers to fall asleep */
         }
         svmx_pool_free(pool);
     }
-    return NULL;
+    return 0;
 }
 
 int main(void)
 {
-    pthread_t threads[LEADERS];
+    svmx_thread threads[LEADERS];
     int wrong[LEADERS] = {0}, any = 0;
     for (int k = 0; k < LEADERS; ++k)
-        if (pthread_create(&threads[k], NULL, lead, &wrong[k]) != 0)
+        if (!svmx_thread_begin(&threads[k], lead, &wrong[k]))
             return 2;
     for (int k = 0; k < LEADERS; ++k) {
-        pthread_join(threads[k], NULL);
+        svmx_thread_end(threads[k]);
         any |= wrong[k];
     }
     puts(any ? "wrong sums" : "right sums");
