@@ -29,6 +29,7 @@ static void read_cells(void *context, int64_t part)
 static SVMX_THREAD_FUNCTION lead(void *result)
 {
     table t;
+    int wrong = 0;
     for (int p = 0; p < POOLS; ++p) {
         svmx_pool *pool = svmx_pool_new(1 + p % 5);
         for (int64_t j = 0; j < JOBS; ++j) {
@@ -44,23 +45,26 @@ static SVMX_THREAD_FUNCTION lead(void *result)
             for (int64_t k = 0; k < parts; ++k) {
                 expected += (j + 1) * k;
                 if (t.sums[k] != expected)
-                    *(int *)result = 1;
+                    wrong = 1;
             }
             if (j % 50 == 49)
                 svmx_sleep_milliseconds(2); /* long enough for helpers to fall asleep */
         }
         svmx_pool_free(pool);
     }
+    *(int *)result = wrong;
     return 0;
 }
 
 int main(void)
 {
     svmx_thread threads[LEADERS];
-    int wrong[LEADERS] = {0}, any = 0;
-    for (int k = 0; k < LEADERS; ++k)
+    int wrong[LEADERS], any = 0;
+    for (int k = 0; k < LEADERS; ++k) {
+        wrong[k] = 1; /* until it ends */
         if (!svmx_thread_begin(&threads[k], lead, &wrong[k]))
             return 2;
+    }
     for (int k = 0; k < LEADERS; ++k) {
         svmx_thread_end(threads[k]);
         any |= wrong[k];

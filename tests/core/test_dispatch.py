@@ -9,6 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from support.other_systems import SYSTEMS, output_with_loops
 
 import libsvmx
 from libsvmx._core import dispatch
@@ -129,6 +130,14 @@ def test_every_loop_gives_the_bits_of_the_baseline(checksums, expected, target):
 def test_the_checksums_are_of_what_the_loops_do(expected):
     assert len(expected) > 40
     assert len(set(expected.values())) == len(expected)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_other_systems_give_them_too(system, expected, tmp_path):
+    """On all targets, or the program's exit code is 1."""
+    lines = output_with_loops(system, tmp_path, "-DPROGRAM", Path(__file__).with_name("loops_agree.c")).splitlines()
+    found = dict(line.split()[1:] for line in lines if line.startswith("baseline "))
+    assert found == {name: f"{checksum:016x}" for name, checksum in expected.items()}
 
 
 @pytest.mark.parametrize("target", [name for name in USABLE if name != dispatch.CHOSEN])

@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.other_systems import SYSTEMS, output_of
 
 from libsvmx._core.thread_pool import ThreadPool
 
@@ -40,3 +41,10 @@ def test_nothing_but_the_pool_orders_what_parts_write(tmp_path):
     if "personality" in done.stderr:
         pytest.skip("needs to switch off the random layout of memory")
     assert (done.returncode, done.stdout) == (0, "right sums\n"), done.stderr
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_threads_of_other_systems(system, tmp_path):
+    """pool_races.c, with the threads that they have; that of Windows has no others, such as winpthreads."""
+    races = Path(__file__).with_name("pool_races.c")
+    assert output_of(system, tmp_path, "-O2", "-DSVMX_THREADS=1", races) == "right sums\n"
