@@ -27,5 +27,6 @@ Hot loops in C, compiled for each CPU target; a header states a family's arrays 
     loops/subproblem_steps          the same in float, for small problems in cache
     loops/vectors  breakpoints      doubles: sums of rows, and the next breakpoint of a path
 
-Other C headers: thread_pool.h, tickets.h, pieces.h (threads), slab.h (memory), clock.h, last_words.h.
+Other C headers: thread_pool.h, tickets.h, pieces.h (threads), system_threads.h (what Windows or POSIX has of them),
+slab.h (memory), clock.h, last_words.h.
 """
