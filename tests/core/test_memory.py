@@ -1,7 +1,5 @@
 """How much memory is left, and work that is refused before it begins."""
 
-import resource
-
 import numpy as np
 import pytest
 from support.recorder import Recorder
@@ -11,6 +9,7 @@ from libsvmx._core import memory
 from libsvmx._core.memory import MEGABYTE, TooLittleMemory
 
 STATM = "/proc/self/statm"
+resource = pytest.importorskip("resource", reason="not on Windows")
 PAGE = resource.getpagesize()
 
 
