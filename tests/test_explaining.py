@@ -1,14 +1,20 @@
 """explain(): Shapley values equal those over all coalitions, and what cannot be explained."""
 
+import sys
 from itertools import chain, combinations
 from math import factorial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.special import roots_legendre
 from support.data import load
 
 import libsvmx
 from libsvmx import DataError, ParameterError
+from libsvmx._core.memory import TooLittleMemory
+from libsvmx._kernels.shapley import RbfShapley
+from libsvmx.api.explaining import rule
 
 HEART, LABELS = load("heart_scale")
 ROWS = np.asarray(HEART.toarray())
@@ -96,12 +102,87 @@ def test_the_number_of_threads_and_the_form_of_rows_change_nothing(tmp_path):
 def test_features_that_only_some_have():
     """Those of the vectors alone, which both rows lack, and those that no vector has."""
     model = libsvmx.train(HEART, LABELS, gamma=0.1)
+    found = libsvmx.explain(model, [{1: 0.5}], [{2: 1.0}])
+    assert found.values.shape == (1, 2)
+    value = libsvmx.decision_values(model, [{1: 0.5}])[0, 0]
+    assert found.values.sum() + found.base_values[0] == pytest.approx(value, rel=1e-12)
     narrow, wide = [{2: 0.5}], [{1: 1.0}, {20: 2.0}]
     found = libsvmx.explain(model, narrow, wide)
     assert found.values.shape == (1, 20)
     value = libsvmx.decision_values(model, narrow)[0, 0]
     assert found.values.sum() + found.base_values[0] == pytest.approx(value, rel=1e-12)
     assert found.values[0, 19] != 0
+
+
+def test_an_index_of_0():
+    """It is a feature like others; columns of arrays are those from index 1 on."""
+    drawn = np.random.default_rng(1).normal(size=(40, 3))
+    rows = [dict(enumerate(row)) for row in drawn]
+    model = libsvmx.train(rows, np.sign(drawn.sum(axis=1)), gamma=0.5)
+    found = libsvmx.explain(model, rows[:2], rows[2:9])
+    assert (found.first_index, found.values.shape) == (0, (2, 3))
+    np.testing.assert_allclose(found.values[1], by_coalitions_of_dicts(model, rows[1], rows[2:9]), atol=1e-12)
+    table = libsvmx.explain(model, drawn[:2, 1:], drawn[2:9, 1:])
+    assert (table.first_index, table.values.shape) == (1, (2, 2))
+    assert (table.data == drawn[:2, 1:]).all()
+
+
+def by_coalitions_of_dicts(model, x, background):
+    """As ``by_coalitions``, of one function."""
+    values = np.zeros(len(x))
+    features = sorted(x)
+    for S in chain.from_iterable(combinations(features, k) for k in range(len(x))):
+        for f in set(features) - set(S):
+            weight = factorial(len(S)) * factorial(len(x) - len(S) - 1) / factorial(len(x))
+            worth = [
+                libsvmx.decision_values(model, [{**b, **{k: x[k] for k in members}} for b in background]).mean()
+                for members in ({*S, f}, S)
+            ]
+            values[features.index(f)] += weight * (worth[0] - worth[1])
+    return values
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 501])
+def test_nodes_are_those_of_scipy(n):
+    nodes, weights = rule(n)
+    expected, of_expected = roots_legendre(n)
+    np.testing.assert_allclose(nodes, (expected + 1) / 2, atol=1e-15)
+    np.testing.assert_allclose(weights, of_expected / 2, atol=1e-13)
+
+
+def test_an_explanation_for_the_plots_of_shap(monkeypatch):
+    class Explanation:
+        def __init__(self, values, base_values, data, feature_names=None):
+            self.given = values, base_values, data, feature_names
+
+    monkeypatch.setitem(sys.modules, "shap", SimpleNamespace(Explanation=Explanation))
+    found = libsvmx.explain(libsvmx.train(ROWS, LABELS), ROWS[:2], ROWS)
+    assert found.to_shap("abc").given == (found.values, found.base_values, found.data, "abc")
+
+
+def test_no_more_memory_than_there_is():
+    model = libsvmx.train(ROWS, LABELS)
+    with pytest.raises(TooLittleMemory, match="explaining 2000000000 features needs about"):
+        libsvmx.explain(model, [{2_000_000_000: 1.0}], ROWS)
+
+
+def test_vectors_with_features_that_rows_lack_are_refused():
+    model = libsvmx.train(ROWS, LABELS)
+    with pytest.raises(ValueError, match="features of vectors"):
+        RbfShapley(model.vectors, 1, np.ones((1, model.n_sv)), 1.0, np.zeros((1, 2)), [rule(4)], 1)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kernel_type", ["linear", "rbf"])
+def test_values_that_overflow(kernel_type):
+    drawn = np.random.default_rng(2).normal(size=(30, 4))
+    model = libsvmx.train(drawn, np.sign(drawn[:, 0]), kernel_type=kernel_type)
+    far = np.full((1, 4), 1.7e308)
+    if kernel_type == "linear":
+        with pytest.raises(DataError, match="too large for a double"):
+            libsvmx.explain(model, far, -far)
+    else:
+        assert libsvmx.explain(model, far, -far).values.shape == (1, 4)
 
 
 def test_what_cannot_be_explained():

@@ -111,6 +111,14 @@ def test_a_precomputed_kernel(kind, X, y, options, form, tmp_path):
     np.testing.assert_allclose(values(found, K), values(start, K), atol=1e-5)
 
 
+@pytest.mark.parametrize("rows", [[{}] * 40, [{1: 1.0}] * 39 + [{}], np.arange(1.0, 41.0)[:, None], np.zeros((40, 2))])
+def test_a_model_of_a_precomputed_kernel_for_other_rows(rows, tmp_path):
+    K, y = np.eye(40), np.tile([1.0, -1.0], 20)
+    libsvmx.save_model(str(tmp_path / "model"), libsvmx.train(K, y, kernel_type="precomputed"))
+    with pytest.raises(DataError, match="of a precomputed kernel, but the rows are not"):
+        libsvmx.train(rows, y, start=libsvmx.load_model(str(tmp_path / "model")), gamma=0.5)
+
+
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 1e300, 1e308])
 def test_coefficients_near_the_ends_of_the_range(scale):
     options = {"svm_type": "NU_SVC", "nu": 0.4, **TIGHT}

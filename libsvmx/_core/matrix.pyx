@@ -237,6 +237,8 @@ def _unpickle(indptr, indices, values, n_columns=0, first_index=1):
     return CsrMatrix(*parts, copy=False, n_columns=n_columns, first_index=first_index)
 
 
+# With at least this share of nonzeros rows are kept dense: a dense product of blocks then costs less than sparse sums.
+DENSE_SHARE = 0.25
 # Arrays of one element per possible index are used while they stay near the size of the data itself.
 cdef int64_t ROOM_PER_ENTRY = 4
 cdef int64_t ROOM_FREE = 1 << 16
@@ -297,6 +299,23 @@ cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index,
         else:
             end = middle
     return begin
+
+
+def count_nonzeros(CsrMatrix matrix):
+    """How many values are not 0, and how many features have such a value: the same whether zeros are stored or not."""
+    cdef CsrMatrix own = compacted(matrix)[0]
+    cdef unsigned char[::1] seen = bytearray(<Py_ssize_t>own.max_index + 1)
+    cdef const int32_t *feature
+    cdef int64_t n_values = 0, n_features = 0, k
+    cdef Py_ssize_t i
+    for i in range(own.n_rows):
+        feature = own.features(i)
+        for k in range(own.ptr[i + 1] - own.ptr[i]):
+            if own.value[own.ptr[i] + k] != 0.0:
+                n_values += 1
+                n_features += not seen[feature[k]]
+                seen[feature[k]] = 1
+    return n_values, n_features
 
 
 def compacted(CsrMatrix a, CsrMatrix b=None):

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from libsvmx._core.dense import MOST_MOVED
-from libsvmx._core.matrix import compacted, distinct_features
+from libsvmx._core.matrix import DENSE_SHARE, compacted, distinct_features
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
 from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Members = NDArray[np.int64]
 
-# With at least this share of nonzeros rows are kept dense: a dense product of blocks then costs less than sparse sums.
-DENSE_SHARE = 0.25
 # Their products with each other are a piece of work, if they take no more flops than so many pieces elsewhere.
 MOST_PIECES = 8
 # Dense rows mapped at a time, as elements: 2 MB.

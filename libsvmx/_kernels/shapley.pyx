@@ -1,8 +1,8 @@
 """Shapley values of an RBF expansion sum_v coef_v exp(-gamma |z_v - x|^2), exact.
 
 A kernel value is a product of functions of one feature each, whose Shapley values are an integral over [0, 1] of a
-polynomial (``_core/loops/shapley.h``). Features that two rows share have none; what they contribute to the distance is a
-common factor.
+polynomial (``_core/loops/shapley.h``). Features that two rows share have none; what they contribute to the distance
+is a common factor.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -10,16 +10,26 @@ from libc.math cimport exp
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.buffers import table
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.shapley cimport SVMX_GAMES, svmx_shapley_of_products
 from libsvmx._core.thread_pool cimport ThreadPool
 
-# Groups of pieces, each with sums of its own that are added up in the order of the groups: the same whatever the number
+# Groups of units, each with sums of its own that are added up in the order of the groups: the same whatever the number
 # of threads is. As many as their scratch fits so many bytes.
 cdef int64_t MOST_GROUPS = 16, MOST_BYTES = 1 << 28
-# Work of a group between two looks at signals, in factors of products: a few milliseconds.
-cdef int64_t PIECE = 1 << 21
+# Work of a thread between two looks at signals, in factors of products: some milliseconds; what an exponential costs.
+cdef int64_t PIECE = 1 << 23, EXPONENTIAL = 16
+
+
+cdef struct Unit:
+    # What a group is at: a block of support vectors against a row of the background.
+    int64_t number
+    int64_t block               # whose vectors the scratch has, or -1
+    int64_t n                   # features that differ
+    int64_t n_done              # nodes
+    int rule
+    double common[SVMX_GAMES]   # factors of the features that do not differ
 
 
 cdef class RbfShapley:
@@ -50,13 +60,13 @@ cdef class RbfShapley:
     cdef double[:, ::1] scratch, sums    # of each group
     cdef int32_t[:, ::1] differing
     cdef int8_t[:, ::1] known            # of which features the scratch has the factors of x
-    cdef int64_t[::1] block              # whose vectors the scratch has, or -1
-    cdef int64_t[::1] at                 # the unit that each group has come to
+    cdef Unit unit[16]                   # of each group
+    cdef int64_t piece
     cdef const double *x
 
     def __init__(self, CsrMatrix vectors, int32_t first, coef, double gamma, background, nodes, int n_threads):
         cdef const double[::1] node, weight
-        cdef int64_t of_group
+        cdef int64_t of_group, of_sums
         self.vectors, self.first, self.gamma, self.kept = vectors, first, gamma, nodes
         self.coef, self.background = coef, background
         self.n_background, self.d = self.background.shape[0], self.background.shape[1]
@@ -68,15 +78,18 @@ cdef class RbfShapley:
             self.node[k], self.weight[k], self.n_nodes[k] = &node[0], &weight[0], node.shape[0]
         self.n_blocks = (self.n_vectors + SVMX_GAMES - 1) // SVMX_GAMES
         self.n_units = self.n_background * self.n_blocks
-        of_group = 6 * SVMX_GAMES * max(self.d, 1)
-        self.n_groups = max(1, min(MOST_GROUPS, min(self.n_units, MOST_BYTES // (8 * of_group))))
-        self.scratch = zeros("d", self.n_groups * of_group).cast("B").cast("d", [self.n_groups, of_group])
-        of_sums = max(1, self.coef.shape[0] * self.d)
-        self.sums = zeros("d", self.n_groups * of_sums).cast("B").cast("d", [self.n_groups, of_sums])
-        self.differing = zeros("i", self.n_groups * max(1, self.d)).cast("B").cast("i", [self.n_groups, max(1, self.d)])
-        self.known = zeros("b", self.n_groups * max(1, self.d)).cast("B").cast("b", [self.n_groups, max(1, self.d)])
-        self.at, self.block = zeros("q", self.n_groups), filled("q", [-1] * self.n_groups)
+        if self.n_vectors and not (first <= vectors.first_index and vectors.max_index - first < self.d):
+            raise ValueError("features of vectors that the background has not")
+        of_group, of_sums = 6 * SVMX_GAMES * max(self.d, 1), max(1, self.coef.shape[0] * self.d)
+        self.n_groups = max(1, min(MOST_GROUPS, min(self.n_units, MOST_BYTES // (8 * (of_group + of_sums)))))
+        self.scratch = table("d", self.n_groups, of_group)
+        self.sums = table("d", self.n_groups, of_sums)
+        self.differing = table("i", self.n_groups, max(1, self.d))
+        self.known = table("b", self.n_groups, max(1, self.d))
+        for k in range(self.n_groups):
+            self.unit[k].block = -1
         self.pool = ThreadPool(n_threads)
+        self.piece = PIECE * min(self.pool.n, self.n_groups) // self.n_groups
 
     def values_of(self, const double[::1] x, double[:, ::1] out):
         """Means over the background of the Shapley values of a row x, shape (d,), into ``out``, shape (n_functions, d).
@@ -92,7 +105,7 @@ cdef class RbfShapley:
             return
         self.x = &x[0]
         for g in range(self.n_groups):
-            self.at[g] = g * self.n_units // self.n_groups
+            self.unit[g].number, self.unit[g].n_done = g * self.n_units // self.n_groups, 0
             memset(&self.known[g, 0], 0, self.d)
             memset(&self.sums[g, 0], 0, n * sizeof(double))
         while more:
@@ -101,7 +114,7 @@ cdef class RbfShapley:
             PyErr_CheckSignals()
             more = False
             for g in range(self.n_groups):
-                more = more or self.at[g] < (g + 1) * self.n_units // self.n_groups
+                more = more or self.unit[g].number < (g + 1) * self.n_units // self.n_groups
         sums = &out[0, 0]
         memset(sums, 0, n * sizeof(double))
         for g in range(self.n_groups):
@@ -111,26 +124,26 @@ cdef class RbfShapley:
             sums[k] /= self.n_background
 
     cdef void advance(self, Py_ssize_t g) noexcept nogil:
-        """Some more units of a group: a block of support vectors against each row of the background, then the next."""
-        cdef int64_t last = (g + 1) * self.n_units // self.n_groups, work = 0, block
-        cdef Py_ssize_t row, n_differing
-        cdef int rule
-        while self.at[g] < last and work < PIECE:
-            block, row = self.at[g] // self.n_background, self.at[g] % self.n_background
-            if block != self.block[g]:
-                if self.block[g] >= 0:
-                    self.lay(g, self.block[g], False)
-                self.lay(g, block, True)
-                self.block[g] = block
-                memset(&self.known[g, 0], 0, self.d)
-            n_differing = self.find_differing(row, &self.differing[g, 0])
-            rule = 0  # exact from half as many nodes on as there are factors
-            while rule < self.n_rules - 1 and 2 * self.n_nodes[rule] < n_differing:
-                rule += 1
-            if n_differing:
-                self.add_block(g, row, block * SVMX_GAMES, n_differing, rule)
-            work += SVMX_GAMES * (n_differing * self.n_nodes[rule] + self.d)
-            self.at[g] += 1
+        """Some more of a group: a block of support vectors against each row of the background, then the next; of each,
+        some nodes at a time."""
+        cdef int64_t last = (g + 1) * self.n_units // self.n_groups, work = 0, count, left
+        cdef Unit *unit = &self.unit[g]
+        cdef double *q = &self.scratch[g, 3 * SVMX_GAMES * self.d]
+        while unit.number < last and work < self.piece:
+            if unit.n_done == 0:
+                self.begin_unit(g, unit)
+                work += SVMX_GAMES * (self.d + EXPONENTIAL * unit.n)
+            left = self.n_nodes[unit.rule] - unit.n_done if unit.n else 0
+            count = min(left, 1 + max(<int64_t>0, self.piece - work) // (SVMX_GAMES * max(<int64_t>1, unit.n)))
+            if count:
+                svmx_shapley_of_products(
+                    unit.n, count, self.node[unit.rule] + unit.n_done, self.weight[unit.rule] + unit.n_done,
+                    q - SVMX_GAMES * self.d, q, q + SVMX_GAMES * self.d, q + 2 * SVMX_GAMES * self.d)
+                work += SVMX_GAMES * unit.n * count
+            if count == left:
+                self.end_unit(g, unit)
+                unit.number += 1
+            unit.n_done = 0 if count == left else unit.n_done + count
 
     cdef Py_ssize_t find_differing(self, Py_ssize_t row, int32_t *differing) noexcept nogil:
         """The features that x and a row of the background do not share. Returns their number."""
@@ -141,43 +154,60 @@ cdef class RbfShapley:
                 n += 1
         return n
 
-    cdef void add_block(self, Py_ssize_t g, Py_ssize_t row, Py_ssize_t begin, Py_ssize_t n, int rule) noexcept nogil:
-        """Add the Shapley values of up to SVMX_GAMES support vectors, for ``n`` features that differ."""
-        cdef Py_ssize_t size = SVMX_GAMES * self.d, lanes = min(<Py_ssize_t>SVMX_GAMES, self.n_vectors - begin), j, r, c, f
+    cdef void begin_unit(self, Py_ssize_t g, Unit *unit) noexcept nogil:
+        """Lay out its vectors, if the scratch has others, and the factors of the features that differ."""
+        cdef Py_ssize_t size = SVMX_GAMES * self.d, j, r, f
+        cdef int64_t block = unit.number // self.n_background
         cdef const double *z = &self.scratch[g, 0]  # the vectors, by feature
         cdef double *of_x = &self.scratch[g, size]  # factors of x, by feature
         cdef double *p = of_x + size
         cdef double *q = p + size
-        cdef double *before = q + size
-        cdef double *phi = before + size
-        cdef double common[SVMX_GAMES]
-        cdef double far, total
-        cdef const int32_t *differing = &self.differing[g, 0]
-        cdef const double *b = &self.background[row, 0]
-        cdef const double *coef
-        memset(common, 0, sizeof(common))
+        cdef double far
+        cdef const double *b = &self.background[unit.number % self.n_background, 0]
+        cdef int32_t *differing = &self.differing[g, 0]
+        if block != unit.block:
+            if unit.block >= 0:
+                self.lay(g, unit.block, False)
+            self.lay(g, block, True)
+            unit.block = block
+            memset(&self.known[g, 0], 0, self.d)
+        unit.n = self.find_differing(unit.number % self.n_background, differing)
+        unit.rule = 0  # exact from half as many nodes on as there are factors
+        while unit.rule < self.n_rules - 1 and 2 * self.n_nodes[unit.rule] < unit.n:
+            unit.rule += 1
+        if unit.n == 0:
+            return
+        memset(unit.common, 0, sizeof(unit.common))
         for f in range(self.d):
             if self.x[f] == b[f]:
                 for r in range(SVMX_GAMES):
                     far = z[f * SVMX_GAMES + r] - b[f]
-                    common[r] += far * far
+                    unit.common[r] += far * far
         for r in range(SVMX_GAMES):
-            common[r] = exp(-self.gamma * common[r])
-        for j in range(n):
+            unit.common[r] = exp(-self.gamma * unit.common[r])
+        for j in range(unit.n):
             f = differing[j]
             if not self.known[g, f]:
                 self.known[g, f] = 1
                 self.factors(z + f * SVMX_GAMES, self.x[f], of_x + f * SVMX_GAMES)
             memcpy(p + j * SVMX_GAMES, of_x + f * SVMX_GAMES, SVMX_GAMES * sizeof(double))
             self.factors(z + f * SVMX_GAMES, b[f], q + j * SVMX_GAMES)
-        svmx_shapley_of_products(n, self.n_nodes[rule], self.node[rule], self.weight[rule], p, q, before, phi)
+        memset(&self.scratch[g, 5 * size], 0, unit.n * SVMX_GAMES * sizeof(double))
+
+    cdef void end_unit(self, Py_ssize_t g, Unit *unit) noexcept nogil:
+        """Add the values of its vectors to the sums of the group."""
+        cdef Py_ssize_t begin = unit.block * SVMX_GAMES, c, j, r
+        cdef Py_ssize_t lanes = min(<Py_ssize_t>SVMX_GAMES, self.n_vectors - begin)
+        cdef const double *phi = &self.scratch[g, 5 * SVMX_GAMES * self.d]
+        cdef const double *coef
+        cdef double total
         for c in range(self.coef.shape[0]):
             coef = &self.coef[c, begin]
-            for j in range(n):
+            for j in range(unit.n):
                 total = 0.0
                 for r in range(lanes):
-                    total += coef[r] * common[r] * phi[j * SVMX_GAMES + r]
-                self.sums[g, c * self.d + differing[j]] += total
+                    total += coef[r] * unit.common[r] * phi[j * SVMX_GAMES + r]
+                self.sums[g, c * self.d + self.differing[g, j]] += total
 
     cdef void factors(self, const double *z, double value, double *out) noexcept nogil:
         """exp(-gamma (z - value)^2) of the vectors of a block."""

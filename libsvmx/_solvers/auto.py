@@ -64,10 +64,10 @@ class Auto(Solver):
     ) -> DualSolution:
         from libsvmx._solvers.smo.settings import SMO
 
-        features = features_of(dual, kernel)
+        nonzeros, features = features_of(dual, kernel)
         glimpse = max(LEAST, GLIMPSE * dual.size)
         if features:
-            glimpse = min(glimpse, steps_for_features(kernel, features))
+            glimpse = min(glimpse, steps_for_features(kernel.n, nonzeros / kernel.matrix.n_rows, features))
         gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
         if 0 < control.max_iter <= glimpse or inf in dual.upper or gets_on_anyway:
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
@@ -96,25 +96,32 @@ def largest_product(dual: DualProblem, kernel: Kernel) -> float:
     return max(max(dual.upper, default=0.0), -min(dual.lower, default=0.0)) * max(kernel.diagonal, default=0.0)
 
 
-def features_of(dual: DualProblem, kernel: Kernel) -> int:
-    """Features of the rows, where crsvm may solve the problem: C-SVC with a linear kernel of not too many. Else 0."""
+def features_of(dual: DualProblem, kernel: Kernel) -> tuple[int, int]:
+    """Nonzeros and features of the rows, where crsvm may solve the problem: C-SVC with a linear kernel of not too many
+    features. Else 0 and 0."""
     if kernel.kind != KernelType.LINEAR or dual.groups > 1 or dual.size != kernel.n:
-        return 0
+        return 0, 0
     for linear, lower, upper in zip(dual.linear, dual.lower, dual.upper, strict=True):
         if (linear, lower, upper > 0) != (1.0, 0.0, True) and (linear, lower < 0, upper) != (-1.0, True, 0.0):
-            return 0
-    from libsvmx._core.matrix import distinct_features
+            return 0, 0
+    from libsvmx._core.matrix import count_nonzeros
 
-    n = len(distinct_features(kernel.matrix))
-    return n if n <= min(MOST_FEATURES, kernel.n // ROWS_FOR_FEATURE) else 0
+    nonzeros, n = count_nonzeros(kernel.matrix)
+    return (nonzeros, n) if n <= min(MOST_FEATURES, kernel.n // ROWS_FOR_FEATURE) else (0, 0)
 
 
-def steps_for_features(kernel: Kernel, n_features: int) -> int:
-    """Steps of SMO that take about as long as crsvm, or as it takes to load it; each goes over all rows."""
-    entries = kernel.matrix.nnz / kernel.matrix.n_rows
-    of_product = OF_DENSE if entries == n_features else OF_SPARSE
-    of_row = of_product * entries**2 + OF_ENTRY * entries + OF_ROW
-    return int(max(ITERATIONS * of_row, LOADING / (kernel.n + OF_STEP)))
+def steps_for_features(n: int, nonzeros: float, n_features: int) -> int:
+    """Steps of SMO that take about as long as crsvm, or as it takes to load it; each goes over all of n rows.
+
+    ``nonzeros``: of a row, in the mean
+    """
+    from libsvmx._core.matrix import DENSE_SHARE
+
+    if nonzeros >= DENSE_SHARE * n_features:  # then zeros are worked on, too
+        of_row = OF_DENSE * n_features**2 + OF_ENTRY * n_features + OF_ROW
+    else:
+        of_row = OF_SPARSE * nonzeros**2 + OF_ENTRY * nonzeros + OF_ROW
+    return int(max(ITERATIONS * of_row, LOADING / (n + OF_STEP)))
 
 
 def smo_of(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int) -> Smo:

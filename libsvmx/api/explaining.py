@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core import memory
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.shapley import RbfShapley
 from libsvmx.api.arrays import decision_values, model_of, tests_of, threads_of
@@ -21,8 +22,12 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._typing import FloatArray
 
+# Dense numbers for each feature besides those of rows: scratch of all threads.
+OF_FEATURE = 1600
 # Numbers of nodes: each is up to a half more than the one before, so that few are computed for rows of any length.
 FEWEST_NODES, GROWTH = 4, 1.25
+# Of Newton's method: three or four steps are usual.
+MOST_STEPS, SMALL_STEP = 10, 1e-15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,11 +39,13 @@ class Explanation:
     values : ndarray of float64, shape (n, d), or (n, d, n_functions) where the model has several functions
     base_values : ndarray of float64, shape (n,), or (n, n_functions)       mean decision value of the background
     data : ndarray of float64, shape (n, d)       the rows that are explained
+    first_index : int                             LIBSVM's index of the first of the d features: 1, or 0 if a row has it
     """
 
     values: FloatArray
     base_values: FloatArray
     data: FloatArray
+    first_index: int = 1
 
     def to_shap(self, feature_names: Any = None) -> Any:
         """As a ``shap.Explanation``, which the plots of the package shap take. Raises ImportError without shap."""
@@ -63,12 +70,14 @@ def explain(model: Model, X: Any, background: Any, *, threads: int = 0) -> Expla
 
     Returns
     -------
-    Explanation, whose values have as many features as the wider of X and the background
+    Explanation, whose values have as many features as the wider of X and the background; of rows without columns
+    (dicts, files) the last one is the last feature that a row has
 
     Raises
     ------
     ParameterError      another kernel
-    DataError           rows as of ``predict``; no background; a decision value that is not finite
+    DataError           rows as of ``predict``; no background; a value that is too large for a double
+    TooLittleMemory     rows, background and vectors are worked on as dense arrays
 
     The sum of the values of a row is f(x) minus the mean of f over the background, but for rounding.
     """
@@ -79,23 +88,27 @@ def explain(model: Model, X: Any, background: Any, *, threads: int = 0) -> Expla
     if not others.n_rows:
         raise DataError("the background has no rows")
     base = decision_values(model, others, threads=threads).mean(axis=0)
-    first = min(tests.first_index, others.first_index, model.vectors.first_index)
-    width = max(last_of(tests), last_of(others)) + 1 - first
-    whole = max(width, last_of(model.vectors) + 1 - first)
-    rows, usual = dense(tests, first, whole), dense(others, first, whole)
+    first = min(tests.first_index, others.first_index)
+    begin = min(first, model.vectors.first_index)
+    end = max(last_of(tests), last_of(others)) + 1
+    whole = max(end, last_of(model.vectors) + 1) - begin
+    linear = kernel_type == KernelType.LINEAR
+    dense_rows = (2 + 2 * len(base)) * tests.n_rows + 2 * others.n_rows + (model.n_sv if linear else 0)
+    memory.require(8.0 * whole * (dense_rows + OF_FEATURE), f"explaining {whole} features", "; give fewer rows")
+    rows, usual = dense(tests, begin, whole), dense(others, begin, whole)
     coef = coefficients(model)
-    if kernel_type == KernelType.LINEAR:
-        weights = coef @ dense(model.vectors, first, whole)
-        values = (rows - usual.mean(axis=0))[:, :, None] * weights.T
-    else:
-        values = of_rbf(model, rows, usual, coef, first, thread_count(most))
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        if linear:
+            weights = coef @ dense(model.vectors, begin, whole)
+            values = (rows - usual.mean(axis=0))[:, :, None] * weights.T
+        else:
+            values = of_rbf(model, rows, usual, coef, begin, thread_count(most))
     if not (np.isfinite(values).all() and np.isfinite(base).all()):
-        raise DataError("a decision value is too large for a double")
+        raise DataError("a value of a feature, or a sum of them, is too large for a double")
     shown = np.broadcast_to(base, (len(rows), len(base))).copy()
-    values = values[:, :width]
-    if len(base) == 1:
-        return Explanation(values[:, :, 0].copy(), shown[:, 0].copy(), rows[:, :width])
-    return Explanation(values, shown, rows[:, :width])
+    own = slice(first - begin, end - begin)
+    values = values[:, own, 0].copy() if len(base) == 1 else values[:, own]
+    return Explanation(values, shown[:, 0].copy() if len(base) == 1 else shown, rows[:, own], first)
 
 
 def of_rbf(
@@ -123,11 +136,23 @@ def sizes(n_factors: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def rule(n: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes and weights of Gauss and Legendre over [0, 1], shape (n,) each."""
-    from scipy.special import roots_legendre
+    """Nodes and weights of Gauss and Legendre over [0, 1], shape (n,) each, n > 1.
 
-    nodes, weights = roots_legendre(n)
-    return (nodes + 1) / 2, weights / 2
+    Roots of the Legendre polynomial P_n by Newton's method, half of them, the others by symmetry. A call of SciPy's
+    roots_legendre for 4,000 nodes takes 2 s, in which it could not be interrupted.
+    """
+    x = np.cos(np.pi * (np.arange(1, n // 2 + n % 2 + 1) - 0.25) / (n + 0.5))
+    for _ in range(MOST_STEPS):
+        before, P = np.ones(len(x)), x.copy()
+        for k in range(2, n + 1):  # k P_k = (2k - 1) x P_(k-1) - (k - 1) P_(k-2)
+            before, P = P, ((2 * k - 1) * x * P - (k - 1) * before) / k
+        slope = n * (before - x * P) / (1 - x * x)
+        x = x - P / slope
+        if abs(P / slope).max() <= SMALL_STEP:
+            break
+    half = 1.0 / ((1 - x * x) * slope**2)
+    nodes, weights = np.concatenate([-x, x[n // 2 - 1 :: -1]]), np.concatenate([half, half[n // 2 - 1 :: -1]])
+    return (nodes + 1) / 2, weights / weights.sum()
 
 
 def coefficients(model: Model) -> FloatArray:

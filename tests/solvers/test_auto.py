@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from support.data import load
 
 import libsvmx
@@ -69,6 +70,27 @@ def test_a_linear_kernel_by_features(soon):
     model = libsvmx.train(HEART, LABELS, solver="auto", **options)
     assert chosen(model) == ["smo, crsvm"]
     same(model, libsvmx.train(HEART, LABELS, **options))
+
+
+def test_zeros_count_as_nothing_in_any_form():
+    """Zeros that an array keeps and sparse rows do not; with some of them rows are still dense for crsvm."""
+    drawn = np.random.default_rng(3).normal(size=(2000, 60))
+    y = np.where(drawn[:, :9].sum(axis=1) + 2 * np.sin(9 * drawn[:, 0]) > 0, 1.0, -1.0)
+    options = {"solver": "auto", "kernel_type": "linear", "C": 10}
+    full = libsvmx.train(drawn, y, **options)
+    drawn[0, 0] = 0.0
+    models = [libsvmx.train(rows, y, **options) for rows in (drawn, csr_array(drawn))]
+    assert chosen(full) == chosen(models[0]) == chosen(models[1]) == ["smo, crsvm"]
+    assert models[0].reports[0].iterations == models[1].reports[0].iterations
+    assert bytes(models[0].coef) == bytes(models[1].coef)
+
+
+@pytest.mark.parametrize(("n", "nonzeros", "features", "measured"), [(32_561, 13.9, 123, 95), (15_000, 16, 16, 80),
+    (2_000, 500, 500, 5_350), (8_124, 21, 112, 170)])  # fmt: skip
+def test_the_estimate_of_the_work_of_crsvm(n, nonzeros, features, measured, monkeypatch):
+    monkeypatch.setattr(auto, "LOADING", 0)
+    estimate = auto.steps_for_features(n, nonzeros, features) / auto.ITERATIONS
+    assert measured / 1.5 < estimate < 1.5 * measured
 
 
 def test_no_features_where_there_are_too_many(soon):

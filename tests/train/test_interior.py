@@ -122,9 +122,15 @@ def test_no_reduction_where_it_would_not_pay(monkeypatch):
     X, y = blobs(1, m=400, n=200)
     _, recorder = train(X, y, C=2.0)
     assert min(line.rows for line in recorder.lines[1:]) < 400
-    monkeypatch.setattr(predictor_corrector, "SPARSE_SPEED", np.inf)
-    _, recorder = train(csr_array(np.where(X > 2, X, 0)), y, C=2.0)
-    assert {line.rows for line in recorder.lines[1:]} == {400}
+    sparse = csr_array(np.where(abs(X) > np.quantile(abs(X), 0.8), X, 0))
+    _, recorder = train(sparse, y, C=2.0)
+    assert {line.rows for line in recorder.lines[1:]} == {400}  # 40 nonzeros are too few
+    monkeypatch.setattr(predictor_corrector, "SPARSE_SPEED", 0.1)
+    _, recorder = train(sparse, y, C=2.0)
+    assert min(line.rows for line in recorder.lines[1:]) < 400
+    monkeypatch.setattr(predictor_corrector, "CHOOSING", np.inf)
+    _, recorder = train(X, y, C=2.0, most_rows=50)
+    assert min(line.rows for line in recorder.lines[1:]) < 400
 
 
 @pytest.mark.parametrize("balanced", [True, False])

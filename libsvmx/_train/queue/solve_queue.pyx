@@ -178,7 +178,8 @@ cdef class SolveQueue(TaskList):
         report = SolveReport(
             iterations=task.iterations, objective=task.found.objective, rho=task.found.rho, n_sv=task.found.n_sv,
             n_bsv=task.found.n_bsv, quantity=quantity, value=task.found.value, status=status,
-            rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, seconds=task.seconds, chosen=self.chosen())
+            rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, seconds=task.seconds,
+            chosen=self.chosen())
         return announced(report, observer)
 
 

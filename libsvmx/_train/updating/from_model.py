@@ -141,6 +141,7 @@ def matched_rows(problem: Problem, model: Model) -> Any:
     else:
         labels, targets = np.zeros(model.n_sv), np.zeros(len(problem))
     if model.param.kernel_type == KernelType.PRECOMPUTED:
+        check_serials(problem.matrix)
         return paired(serial_numbers(model.vectors), labels.tolist(), serial_numbers(problem.matrix), targets.tolist())
     trouble: DataError | None = None
     for rounded in (False, True):
@@ -179,6 +180,14 @@ def paired(vectors: list[bytes], labels: list[float], rows: list[bytes], targets
             raise DataError(f"support vector {k + 1} is more often in the model than among the rows")
         found[k] = places[entry].popleft()
     return found
+
+
+def check_serials(matrix: CsrMatrix) -> None:
+    """Raise DataError for rows that are not those of a precomputed kernel, which begin with feature 0."""
+    begins = np.asarray(matrix.indptr)
+    first = np.asarray(matrix.indices)[np.minimum(begins[:-1], max(matrix.nnz - 1, 0))] if matrix.nnz else None
+    if first is None or (begins[1:] == begins[:-1]).any() or first.any():
+        raise DataError("start is a model of a precomputed kernel, but the rows are not")
 
 
 def serial_numbers(matrix: CsrMatrix) -> list[bytes]:
