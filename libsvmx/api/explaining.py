@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy as np
 from libsvmx._core import memory
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.shapley import RbfShapley
+from libsvmx._train.model import by_function
 from libsvmx.api.arrays import decision_values, model_of, tests_of, threads_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
@@ -92,17 +92,15 @@ def explain(model: Model, X: Any, background: Any, *, threads: int = 0) -> Expla
     begin = min(first, model.vectors.first_index)
     end = max(last_of(tests), last_of(others)) + 1
     whole = max(end, last_of(model.vectors) + 1) - begin
-    linear = kernel_type == KernelType.LINEAR
-    dense_rows = (2 + 2 * len(base)) * tests.n_rows + 2 * others.n_rows + (model.n_sv if linear else 0)
+    dense_rows = (2 + 2 * len(base)) * tests.n_rows + 2 * others.n_rows
     memory.require(8.0 * whole * (dense_rows + OF_FEATURE), f"explaining {whole} features", "; give fewer rows")
     rows, usual = dense(tests, begin, whole), dense(others, begin, whole)
-    coef = coefficients(model)
+    values = np.zeros((len(rows), whole, len(base)))
     with np.errstate(over="ignore", invalid="ignore"):  # told below
-        if linear:
-            weights = coef @ dense(model.vectors, begin, whole)
-            values = (rows - usual.mean(axis=0))[:, :, None] * weights.T
+        if kernel_type == KernelType.LINEAR:
+            put_linear(values, model, rows, usual, begin)
         else:
-            values = of_rbf(model, rows, usual, coef, begin, thread_count(most))
+            put_rbf(values, model, rows, usual, begin, thread_count(most))
     if not (np.isfinite(values).all() and np.isfinite(base).all()):
         raise DataError("a value of a feature, or a sum of them, is too large for a double")
     shown = np.broadcast_to(base, (len(rows), len(base))).copy()
@@ -111,19 +109,33 @@ def explain(model: Model, X: Any, background: Any, *, threads: int = 0) -> Expla
     return Explanation(values, shown[:, 0].copy() if len(base) == 1 else shown, rows[:, own], first)
 
 
-def of_rbf(
-    model: Model, rows: FloatArray, background: FloatArray, coef: FloatArray, first: int, threads: int
-) -> FloatArray:
-    """The values of an RBF model, shape (n, d, n_functions)."""
-    longest = max((int((x != background).sum(axis=1).max()) for x in rows), default=0)
+def put_linear(values: FloatArray, model: Model, rows: FloatArray, background: FloatArray, first: int) -> None:
+    """Those of a linear model into ``values``, shape (n, d, n_functions)."""
+    weights, w, at = np.zeros(values.shape[1:]), model.w, model.vectors.first_index - first
+    end = min(at + w.shape[1], len(weights))  # further columns of the training rows have no weight
+    weights[at:end] = w.T[: end - at]
+    mean = background.mean(axis=0)
+    for x, own in zip(rows, values, strict=True):  # one by one: Ctrl-C is heard between
+        np.multiply((x - mean)[:, None], weights, out=own)
+
+
+def put_rbf(
+    values: FloatArray, model: Model, rows: FloatArray, background: FloatArray, first: int, threads: int
+) -> None:
+    """Those of an RBF model into ``values``, shape (n, d, n_functions)."""
+    coef = model.sv_coef if model.class_sv is None else by_function(model.sv_coef, model.class_sv)
+    longest = min(values.shape[1], most_nonzeros(rows) + most_nonzeros(background))  # features that differ, at most
     rules = [rule(n) for n in sizes(longest)]
-    method = RbfShapley(model.vectors, first, coef, model.param.gamma, background, rules, threads)
-    values = np.zeros((len(rows), rows.shape[1], len(coef)))
-    out = np.zeros((len(coef), rows.shape[1]))
+    method = RbfShapley(model.vectors, first, np.ascontiguousarray(coef), model.param.gamma, background, rules, threads)
+    out = np.zeros((values.shape[2], values.shape[1]))
     for x, own in zip(rows, values, strict=True):
         method.values_of(x, out)
         own[:] = out.T
-    return values
+
+
+def most_nonzeros(rows: FloatArray) -> int:
+    """The most nonzeros of a row."""
+    return max((int(np.count_nonzero(row)) for row in rows), default=0)
 
 
 def sizes(n_factors: int) -> list[int]:
@@ -153,20 +165,6 @@ def rule(n: int) -> tuple[FloatArray, FloatArray]:
     half = 1.0 / ((1 - x * x) * slope**2)
     nodes, weights = np.concatenate([-x, x[n // 2 - 1 :: -1]]), np.concatenate([half, half[n // 2 - 1 :: -1]])
     return (nodes + 1) / 2, weights / weights.sum()
-
-
-def coefficients(model: Model) -> FloatArray:
-    """Of each support vector in each decision function, shape (n_functions, n_sv)."""
-    table = model.sv_coef
-    if model.class_sv is None or model.nr_class < 2:
-        return np.ascontiguousarray(table)
-    ends = np.cumsum([0, *model.class_sv])
-    pairs = list(combinations(range(model.nr_class), 2))
-    found = np.zeros((len(pairs), model.n_sv))
-    for k, (i, j) in enumerate(pairs):
-        found[k, ends[i] : ends[i + 1]] = table[j - 1, ends[i] : ends[i + 1]]
-        found[k, ends[j] : ends[j + 1]] = table[i, ends[j] : ends[j + 1]]
-    return found
 
 
 def last_of(matrix: CsrMatrix) -> int:

@@ -10,7 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 from support import data
-from support.statefiles import archived, closed, members_of, opened, signed
+from support.statefiles import archived, closed, members_of, moved, opened, signed
 
 import libsvmx
 from libsvmx import FormatError, State
@@ -23,15 +23,6 @@ CASES = [
     ("mpg", {"svm_type": 3, "C": 20, "p": 1, "gamma": 1e-4}),
     ("heart_scale", {"svm_type": 2, "nu": 0.3, "kernel_type": 1, "coef0": 1}),
 ]
-
-
-def moved(name, options):
-    """A state with a history: ids with gaps, positions out of order."""
-    matrix, targets = data.load(name)
-    state = libsvmx.train(matrix, targets, keep_state=True, **options)
-    rows = memoryview(np.arange(5, dtype=np.int32))
-    state.update(add=(matrix.take(rows), targets[:5]), remove=range(0, len(targets), 5))
-    return state, matrix, targets
 
 
 @pytest.mark.parametrize("name, options", CASES)

@@ -7,7 +7,18 @@ import zipfile
 
 import numpy as np
 
+import libsvmx
 from libsvmx.io.statefile import DESCRIPTION, DIGEST, UNIX
+from support import data
+
+
+def moved(name, options):
+    """A state with a history: ids with gaps, positions out of order."""
+    matrix, targets = data.load(name)
+    state = libsvmx.train(matrix, targets, keep_state=True, **options)
+    rows = memoryview(np.arange(5, dtype=np.int32))
+    state.update(add=(matrix.take(rows), targets[:5]), remove=range(0, len(targets), 5))
+    return state, matrix, targets
 
 
 def opened(content):
