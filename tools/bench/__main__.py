@@ -67,7 +67,7 @@ def arguments(argv):
     for flag, value, told in (
         ("--max-seconds-once", job.max_seconds_once, "slower ones run once"),
         ("--timeout", 7200, "seconds of a single process"),
-        ("--limit", job.limit, "CPU seconds of a single process"),
+        ("--limit", job.limit, "seconds of a single process"),
         ("--megabytes", job.megabytes, "of kernel rows"),
         ("--seconds", job.seconds, "for LIBSVM in each case; the rest is extrapolated"),
     ):

@@ -4,7 +4,6 @@
 """
 
 import json
-import math
 import os
 import re
 import signal
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from tools.bench import ROOT
 
-SIGXCPU = getattr(signal, "SIGXCPU", 0)
+SIGALRM = getattr(signal, "SIGALRM", 0)
 START_CHILD = "import sys; sys.path.append(sys.argv[1]); from tools.bench.measure import child; child()"
 
 
@@ -32,14 +31,14 @@ def all_threads():
 def measure(job, threads, timeout):
     """What the function job["call"], "module:name" below tools.bench, returns in a child, or {"cannot": reason}.
 
-    With job["limit"] the function stops itself after so many CPU seconds, see ``limit_cpu``.
+    With job["limit"] the function stops itself after so many seconds, see ``limit_seconds``.
     """
     told = command([sys.executable, "-c", START_CHILD, ROOT], threads, timeout, given=json.dumps(job))
     if "cannot" not in told:
         # a library may print while it is loaded; the result is the last line
         return json.loads(told["output"].splitlines()[-1])
-    stopped = told.get("exit_code") == -SIGXCPU and job.get("limit")
-    return {"cannot": f"not done after {job['limit']:g} CPU seconds" if stopped else told["cannot"]}
+    stopped = told.get("exit_code") == -SIGALRM and job.get("limit")
+    return {"cannot": f"not done after {job['limit']:g} s" if stopped else told["cannot"]}
 
 
 def command(arguments, threads, timeout, *, folder=None, given="", fails=False):
@@ -84,13 +83,13 @@ def timed(work, clock=time.process_time):
     return clock() - start
 
 
-def limit_cpu(seconds):
-    """End this process by SIGXCPU after so many more CPU seconds, where that can be had; None: never."""
-    if seconds is not None and SIGXCPU:
-        import resource
+def limit_seconds(seconds):
+    """End this process by SIGALRM after so many more seconds, where that can be had; None: never.
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), resource.RLIM_INFINITY))
+    By the clock on the wall: under a limit of CPU time, Linux counts a process's CPU time by ticks of milliseconds.
+    """
+    if seconds is not None and SIGALRM:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def reset_peak():

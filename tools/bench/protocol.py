@@ -56,7 +56,7 @@ class Job:
     usual : tuple                parts that are run where none are asked for; () for all
     repeat : int                 times that each run has
     max_seconds_once : float     a slower one has one
-    limit, megabytes, seconds : float or None       where a job has such an option, its default: CPU seconds of a single
+    limit, megabytes, seconds : float or None       where a job has such an option, its default: seconds of a single
         process, megabytes of kernel rows, seconds for LIBSVM in each case
     """
 

@@ -133,8 +133,8 @@ def cell(found, name):
     """Seconds, or why there are none."""
     run = found.run(name)
     if not run:
-        missing = next((one for one in found.runs if one.name == name), None)
-        return "-" if missing is None else "> " + missing.cannot.split()[3] if "CPU seconds" in missing.cannot else "-"
+        cannot = next((one.cannot for one in found.runs if one.name == name), "")
+        return f"> {cannot.split()[3]}" if cannot.startswith("not done after") else "-"
     return f"{run.seconds:.3f}" if ended(found, name) else f"({run.seconds:.3g})"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import libsvmx
 from tools.bench import datasets
 from tools.bench.certificate import AT_BOUND, certify
-from tools.bench.measure import all_threads, limit_cpu, measure, peak_bytes, reset_peak, resident_bytes
+from tools.bench.measure import all_threads, limit_seconds, measure, peak_bytes, reset_peak, resident_bytes
 from tools.bench.peers import Solution
 from tools.bench.protocol import Found
 from tools.bench.turns import Run, take_turns
@@ -79,7 +79,7 @@ def train(job):
     training = import_module(f"tools.bench.peers.{job['peer']}").Training(dataset, job["options"], **job["settings"])
     loaded = resident_bytes()
     reset_peak()
-    limit_cpu(job["limit"])
+    limit_seconds(job["limit"])
     wall, cpu = time.perf_counter(), time.process_time()
     training.train()
     seconds = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}

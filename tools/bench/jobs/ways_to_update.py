@@ -23,7 +23,7 @@ import numpy as np
 import libsvmx
 from tools.bench.certificate import certify
 from tools.bench.datasets import csr_matrix, dense_dataset, load, parameter, scipy_matrix
-from tools.bench.measure import limit_cpu, timed
+from tools.bench.measure import limit_seconds, timed
 from tools.bench.peers import Solution, solution_of
 
 MEGABYTES = 500  # of kernel rows, for all: every row of the sets here but a9a
@@ -38,7 +38,7 @@ DEVIATION = 0.7
 
 def changes(job):
     """{subject, ways, repeat, max_seconds_once, limit, ...}: every way ``repeat`` times, in turn; ``limit`` is of the
-    CPU seconds of the whole process, None for none.
+    seconds of the whole process, None for none.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def changes(job):
         alpha that are asked for; a median
     """
     runs, ratios, before = [], [], None
-    limit_cpu(job["limit"])
+    limit_seconds(job["limit"])
     for repetition in range(job["repeat"]):
         if before is None or job["subject"] == "artificial":  # the others have one change only
             before = Before(CHANGES[job["subject"]](job, repetition))
