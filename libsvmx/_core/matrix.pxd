@@ -15,6 +15,7 @@ cdef class CsrMatrix:
     cdef const int64_t[::1] _indptr
     cdef const int32_t[::1] _indices
     cdef const double[::1] _values
+    cdef int64_t n_nonzeros, n_used     # values that are not 0, and features that have one, once they are counted
 
     cdef take_regular(self, const int32_t[::1] chosen, indptr)
 

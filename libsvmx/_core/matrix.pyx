@@ -5,6 +5,7 @@ ascending. Indices are the ones of the LIBSVM file: features count from 1, and i
 is allowed (a precomputed kernel keeps its serial number there).
 """
 
+from cython cimport critical_section
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
@@ -61,7 +62,7 @@ cdef class CsrMatrix:
         self.ptr = &self._indptr[0]
         self.feature = &self._indices[0] if self._indices.shape[0] else NULL
         self.value = &self._values[0] if self._values.shape[0] else NULL
-        self.max_index = 0
+        self.max_index, self.n_nonzeros = 0, -1
         self.first_index = first_index != 0
         for i in range(self.n_rows):
             begin, end = self.ptr[i], self.ptr[i + 1]
@@ -302,16 +303,25 @@ cdef Py_ssize_t first_at_least(const int32_t[::1] sorted_indices, int32_t index,
 
 
 def count_nonzeros(CsrMatrix matrix):
-    """How many values are not 0, and how many features have such a value: the same whether zeros are stored or not."""
-    cdef CsrMatrix own = compacted(matrix)[0]
-    cdef unsigned char[::1] seen = bytearray(<Py_ssize_t>own.max_index + 1)
+    """How many values are not 0, and how many features have such a value: the same whether zeros are stored or not.
+
+    They are counted once; many ask, since all pairs of classes have the same matrix.
+    """
+    with critical_section(matrix):
+        if matrix.n_nonzeros < 0:
+            matrix.n_nonzeros, matrix.n_used = counted_nonzeros(compacted(matrix)[0])
+        return matrix.n_nonzeros, matrix.n_used
+
+
+cdef (int64_t, int64_t) counted_nonzeros(CsrMatrix matrix) except *:
+    cdef unsigned char[::1] seen = bytearray(<Py_ssize_t>matrix.max_index + 1)
     cdef const int32_t *feature
     cdef int64_t n_values = 0, n_features = 0, k
     cdef Py_ssize_t i
-    for i in range(own.n_rows):
-        feature = own.features(i)
-        for k in range(own.ptr[i + 1] - own.ptr[i]):
-            if own.value[own.ptr[i] + k] != 0.0:
+    for i in range(matrix.n_rows):
+        feature = matrix.features(i)
+        for k in range(matrix.ptr[i + 1] - matrix.ptr[i]):
+            if matrix.value[matrix.ptr[i] + k] != 0.0:
                 n_values += 1
                 n_features += not seen[feature[k]]
                 seen[feature[k]] = 1

@@ -29,6 +29,7 @@ class DualProblem:
         beta: Buffer | None = None,
         scores: Buffer | None = None,
     ) -> DualProblem: ...
+    def is_of_labels(self) -> bool: ...
 
 class DualSolution:
     beta: Buffer

@@ -55,6 +55,18 @@ cdef class DualProblem:
         return DualProblem(self.linear, self.lower if lower is None else lower, self.upper if upper is None else upper,
                            self.group, self.row, self.beta if beta is None else beta, scores)
 
+    def is_of_labels(self):
+        """Whether it is that of C-SVC: linear terms are labels, 1 and -1, and boxes reach from 0 to some C > 0 of that sign."""
+        cdef const double[::1] linear = self.linear, lower = self.lower, upper = self.upper
+        cdef Py_ssize_t v
+        for v in range(self.size):
+            if linear[v] == 1.0:
+                if not (lower[v] == 0.0 and upper[v] > 0.0):
+                    return False
+            elif not (linear[v] == -1.0 and lower[v] < 0.0 and upper[v] == 0.0):
+                return False
+        return self.groups == 1
+
 
 cdef class DualSolution:
     """What a solver found; buffers of float64, shape (m,), in the order of the problem's variables.

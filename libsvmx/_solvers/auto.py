@@ -5,7 +5,7 @@ will do. Large C on rows that lie close together takes thousands for each. That 
 gap is still half of what it was at the start, or larger; else it falls to the end. Working sets that are solved as a
 whole, by least squares, are many times sooner then; or by pair steps in cache, where too many variables are free for
 a factor. With a linear kernel of few features an interior point takes about as long whatever C is, so SMO has as many
-steps as would take that long.
+steps as take that long, its kernel rows included.
 """
 
 from __future__ import annotations
@@ -40,12 +40,15 @@ MOST_FREE = 2048
 # Where crsvm is taken: so many features at most, and rows for each.
 MOST_FEATURES = 1000
 ROWS_FOR_FEATURE = 2
-# What an iteration of it takes for each row, in values read by a step of SMO, and how many there are about: for each
-# product of two of its entries, dense and sparse, for each entry, and besides. a9a takes 95, the formula says 123,
-# letter 80 and 82, madelon 5,350 and 6,810, mushrooms 170 and 192.
+# Its work in values read by a step of SMO, about a fifth of a nanosecond each. About so many iterations; in each, for a
+# row: for each product of two of its entries, dense and sparse, for each entry, and besides. a9a takes 95, the
+# formula says 123, letter 80 and 82, madelon 5,350 and 6,810, mushrooms 170 and 192. Then for each product of three
+# features, a factorisation, and besides, most of it Python.
 ITERATIONS, OF_DENSE, OF_SPARSE, OF_ENTRY, OF_ROW = 25, 1 / 40, 1 / 4, 1.0, 60.0
-# Values that SMO reads while NumPy, SciPy and LAPACK are loaded; what a step takes besides those of the rows.
-LOADING, OF_STEP = 5e7, 250
+OF_FACTOR, OF_ITERATION = 1 / 12, 1e6
+# Work of SMO in the same unit: for a step besides the values of the rows that it reads, and for a kernel value of them:
+# of rows of 0 and 1, else for each entry, dense and sparse, and besides.
+OF_STEP, OF_BINARY, OF_DENSE_ENTRY, OF_SPARSE_ENTRY, OF_VALUE = 250, 2.0, 1 / 9, 1 / 2, 3.0
 
 
 @record(frozen=True)
@@ -67,7 +70,8 @@ class Auto(Solver):
         nonzeros, features = features_of(dual, kernel)
         glimpse = max(LEAST, GLIMPSE * dual.size)
         if features:
-            glimpse = min(glimpse, steps_for_features(kernel.n, nonzeros / kernel.matrix.n_rows, features))
+            steps = steps_for_features(kernel.n, nonzeros / kernel.matrix.n_rows, features, kernel.binary)
+            glimpse = min(glimpse, steps)
         gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
         if 0 < control.max_iter <= glimpse or inf in dual.upper or gets_on_anyway:
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
@@ -99,29 +103,39 @@ def largest_product(dual: DualProblem, kernel: Kernel) -> float:
 def features_of(dual: DualProblem, kernel: Kernel) -> tuple[int, int]:
     """Nonzeros and features of the rows, where crsvm may solve the problem: C-SVC with a linear kernel of not too many
     features. Else 0 and 0."""
-    if kernel.kind != KernelType.LINEAR or dual.groups > 1 or dual.size != kernel.n:
+    if kernel.kind != KernelType.LINEAR or dual.size != kernel.n or not dual.is_of_labels():
         return 0, 0
-    for linear, lower, upper in zip(dual.linear, dual.lower, dual.upper, strict=True):
-        if (linear, lower, upper > 0) != (1.0, 0.0, True) and (linear, lower < 0, upper) != (-1.0, True, 0.0):
-            return 0, 0
     from libsvmx._core.matrix import count_nonzeros
 
     nonzeros, n = count_nonzeros(kernel.matrix)
     return (nonzeros, n) if n <= min(MOST_FEATURES, kernel.n // ROWS_FOR_FEATURE) else (0, 0)
 
 
-def steps_for_features(n: int, nonzeros: float, n_features: int) -> int:
-    """Steps of SMO that take about as long as crsvm, or as it takes to load it; each goes over all of n rows.
+def steps_for_features(n: int, nonzeros: float, n_features: int, binary: bool) -> int:
+    """Steps of SMO that take about as long as crsvm, with two new kernel rows each until there are all n of them.
 
-    ``nonzeros``: of a row, in the mean
+    ``nonzeros``: of a row, in the mean; ``binary``: they are 1
     """
+    dense = is_dense(nonzeros, n_features)  # then zeros are worked on, too
+    work = ITERATIONS * (n * work_of_row(nonzeros, n_features) + OF_FACTOR * n_features**3 + OF_ITERATION)
+    of_value = OF_VALUE + (OF_DENSE_ENTRY * n_features if dense else OF_SPARSE_ENTRY * nonzeros)
+    of_step, of_rows = n + OF_STEP, 2 * n * (OF_BINARY if binary else of_value)
+    steps = work / (of_step + of_rows)
+    return int(steps if 2 * steps <= n else (work - n / 2 * of_rows) / of_step)
+
+
+def work_of_row(nonzeros: float, n_features: int) -> float:
+    """What a row is in an iteration of crsvm."""
+    if is_dense(nonzeros, n_features):
+        return OF_DENSE * n_features**2 + OF_ENTRY * n_features + OF_ROW
+    return OF_SPARSE * nonzeros**2 + OF_ENTRY * nonzeros + OF_ROW
+
+
+def is_dense(nonzeros: float, n_features: int) -> bool:
+    """Whether crsvm takes the rows as dense ones."""
     from libsvmx._core.matrix import DENSE_SHARE
 
-    if nonzeros >= DENSE_SHARE * n_features:  # then zeros are worked on, too
-        of_row = OF_DENSE * n_features**2 + OF_ENTRY * n_features + OF_ROW
-    else:
-        of_row = OF_SPARSE * nonzeros**2 + OF_ENTRY * nonzeros + OF_ROW
-    return int(max(ITERATIONS * of_row, LOADING / (n + OF_STEP)))
+    return nonzeros >= DENSE_SHARE * n_features
 
 
 def smo_of(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int) -> Smo:
@@ -160,6 +174,8 @@ def attempts(
     yield other.name, lambda control: other.solve(start, kernel, budget_bytes, control, threads)
     if dual.scores is None:  # where rounding leads astray from the one start it may not from the other
         yield other.name, lambda control: other.solve(dual, kernel, budget_bytes, control, threads)
+        if other.name != Chunked.name:
+            yield Chunked.name, lambda control: Chunked().solve(dual, kernel, budget_bytes, control, threads)
 
 
 def by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: int) -> DualSolution:
