@@ -227,6 +227,8 @@ def _tell_of_unraisable(error: sys.UnraisableHookArgs) -> None:
         sys.__unraisablehook__(error)
     elif not sys.is_finalizing():  # Python that takes itself down has done its work
         name = getattr(error.object, "__qualname__", type(error.object).__name__)
+        if error.object is None and error.err_msg:  # from Python 3.14 on: "... deallocator <function NAME at ...>"
+            name = error.err_msg.partition("<function ")[2].partition(" at ")[0] or "a destructor"
         warn(f"out of memory in {name}, which cannot tell its caller")
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 import pytest
 from support import data
 from support.commands import PATIENCE, arguments, process
+from support.faults import objects_from_malloc
 
 HEART = str(data.DATA / "heart_scale")
 FULL = "/dev/full"
@@ -319,6 +320,7 @@ def memory_limit(megabytes):
 
 
 @linux
+@objects_from_malloc
 @pytest.mark.parametrize("command", ["svmx-train", "svmx-predict"])
 def test_fault_80_too_little_memory_for_the_data(trained, command):
     width = 2_000_000

@@ -8,10 +8,11 @@ import subprocess
 import sys
 
 import pytest
-from support.faults import COMMANDS, Case, Done
+from support.faults import COMMANDS, Case, Done, objects_from_malloc
 
 from libsvmx.cli.process import guarded
 
+pytestmark = objects_from_malloc
 LEAST = 2000  # bytes: smaller ones are CPython's own, which takes some that fail for other errors
 MORE = {
     "folds": "svmx-train -q -v 3 heart",

@@ -22,6 +22,9 @@ FOLDER = Path(__file__).parents[1] / "faults"
 COMPILER = (sysconfig.get_config_var("CC") or "cc").split()[0]
 HEART = DATA / "heart_scale"
 OLD = b"OLD\n"
+# Python's objects come from malloc, which a shim can refuse, and count in the size of the process.
+OBJECTS_FROM_MALLOC = getattr(sys, "_is_gil_enabled", lambda: True)()
+objects_from_malloc = pytest.mark.skipif(not OBJECTS_FROM_MALLOC, reason="free-threaded Python has its own allocator")
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
 
 

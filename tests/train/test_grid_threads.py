@@ -6,6 +6,7 @@ import time
 
 import pytest
 from support import data, gridengine
+from support.ahead import let_go_ahead
 from support.data import filled
 
 from libsvmx._core.records import replace
@@ -121,7 +122,9 @@ def test_a_point_that_cannot_be_trained_ends_the_search():
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads):
+def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads, monkeypatch):
+    let_go_ahead(4, monkeypatch)
+
     class Ends(Observer):
         told = 0
 

@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 from support import data
+from support.ahead import let_go_ahead
 from support.data import filled
 
 import libsvmx
@@ -63,6 +64,12 @@ def by_threads(monkeypatch):
     monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
     monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", 0.0)
     return counts
+
+
+@pytest.fixture
+def few_ahead(by_threads, monkeypatch):
+    """As by_threads, with work left when the caller looks, however soon the threads are."""
+    let_go_ahead(4, monkeypatch)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -267,7 +274,7 @@ def test_pairs_and_inner_folds_do_not_depend_on_threads(name, options, by_thread
     assert by_threads == ([2, min(8, solves)] * 2 if solves > 1 else [])
 
 
-def test_a_training_that_is_ended_has_pairs_that_were_not_begun(by_threads):
+def test_a_training_that_is_ended_has_pairs_that_were_not_begun(few_ahead):
     """Of several at a time; the first has a model in any case."""
 
     class Ends(Observer):
@@ -388,7 +395,7 @@ def test_given_folds_do_not_depend_on_threads(problem, by_threads, monkeypatch):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, problem, by_threads):
+def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, problem, few_ahead):
     class Ends(Observer):
         done = 0
 
@@ -408,7 +415,7 @@ def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, proble
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, problem, by_threads):
+def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, problem, few_ahead):
     """Those before the first that is not; an answer holds for the rest of the call."""
 
     class Ends(Hearing):

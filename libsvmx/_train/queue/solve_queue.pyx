@@ -17,6 +17,7 @@ from itertools import accumulate, chain, pairwise
 from math import nan
 
 from cpython.exc cimport PyErr_CheckSignals
+from cython cimport critical_section
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
@@ -145,7 +146,8 @@ cdef class SolveQueue(TaskList):
             self.failed(error)
 
     cdef int failed(self, error) except -1:
-        self.error = self.error or error
+        with critical_section(self):  # several workers may fail at once
+            self.error = self.error or error
         svmx_end_tickets(&self.tickets)
         return 0
 
