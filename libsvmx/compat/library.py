@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.rand import Rand
+
+# What solves is loaded here, as LIBSVM's interface loads its library, not by the first training.
+from libsvmx._kernels import class_values as class_values
 from libsvmx._train.checks import check_problem
 from libsvmx._train.prediction import predict, predict_probability
+from libsvmx._train.queue import folds_at_once as folds_at_once
+from libsvmx._train.queue import pairs_at_once as pairs_at_once
+from libsvmx._train.queue import solve_queue as solve_queue
 from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
 from libsvmx.compat.handles import contents_of, fill, set_to_null
 from libsvmx.compat.nodes import row_of
