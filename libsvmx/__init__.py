@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._version import VERSION as __version__
     from libsvmx.api.arrays import decision_values, predict
+    from libsvmx.api.compressing import Compression, compress
     from libsvmx.api.configuration import show_config
     from libsvmx.api.explaining import Explanation, explain
     from libsvmx.api.grid import GridSearch, grid_search
@@ -76,6 +77,7 @@ __all__ = [
     "SMO",
     "Auto",
     "Chunked",
+    "Compression",
     "ConvergenceWarning",
     "CrossValidation",
     "CsrMatrix",
@@ -99,6 +101,7 @@ __all__ = [
     "SvmxError",
     "UpdateReport",
     "__version__",
+    "compress",
     "cross_validate",
     "decision_values",
     "explain",
@@ -118,6 +121,7 @@ _HOME = {
     "Auto": "_solvers.auto",
     "CRSVM": "_solvers.interior_point.settings",
     "Chunked": "_solvers.decomposition.settings",
+    "Compression": "api.compressing",
     "ConvergenceWarning": "exceptions",
     "CrossValidation": "api.validation",
     "CsrMatrix": "_core.matrix",
@@ -143,6 +147,7 @@ _HOME = {
     "SvmType": "enums",
     "SvmxError": "exceptions",
     "UpdateReport": "_train.updating.transaction",
+    "compress": "api.compressing",
     "cross_validate": "api.validation",
     "decision_values": "api.arrays",
     "explain": "api.explaining",

@@ -20,5 +20,6 @@ CrossKernel (cross)             test rows with support vectors: LIBSVM's values,
   <- CrossRow (cross_row)       the same of one test row at a time, by Products
 
 lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings
+Pursuit, Rounding (pursuit)     sums of kernel functions by fewer vectors, and what that changes -> pivoting
 FeatureRows (featurerows) <- DenseRows, SparseRows (sparserows)           rows of explicit features
 """

@@ -86,8 +86,10 @@ def kernel_diagonal(row_block: CsrMatrix, spec: KernelSpec) -> FloatArray:
     return np.asarray(diagonal)
 
 
-def kernel_columns(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY) -> FloatArray:
-    """k(x, z) of each row x of ``row_block`` and each row z of ``others``.
+def kernel_columns(
+    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY, exact: bool = False
+) -> FloatArray:
+    """k(x, z) of each row x of ``row_block`` and each row z of ``others``; ``exact``: LIBSVM's values, to the bit.
 
     A given kernel matrix must have passed ``check_given``.
 
@@ -96,13 +98,13 @@ def kernel_columns(row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, as
     columns : ndarray of float64, shape (m, p), C order
     """
     columns = np.empty((row_block.n_rows, others.n_rows))
-    for begin, panel in panels(row_block, others, spec, asking):
+    for begin, panel in panels(row_block, others, spec, asking, exact):
         columns[:, begin : begin + panel.shape[1]] = panel
     return columns
 
 
 def panels(
-    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY
+    row_block: CsrMatrix, others: CsrMatrix, spec: KernelSpec, asking: Asking = NOBODY, exact: bool = False
 ) -> Iterator[tuple[int, FloatArray]]:
     """The columns of ``kernel_columns`` some at a time: number of the first, and ndarray of shape (m, up to PANEL)."""
     if spec.kind == KernelType.PRECOMPUTED:
@@ -111,7 +113,7 @@ def panels(
             yield begin, _given(row_block, serials[begin : begin + PANEL])
             asking.ask(PANEL * row_block.n_rows)
         return
-    kernel = CrossKernel(row_block, spec.kind, spec.degree, spec.gamma, spec.coef0, approximate=True)
+    kernel = CrossKernel(row_block, spec.kind, spec.degree, spec.gamma, spec.coef0, approximate=not exact)
     careful = CrossKernel(row_block, spec.kind, spec.degree, spec.gamma, spec.coef0)
     numbers = np.asarray(ramp(others.n_rows))
     for begin in range(0, others.n_rows, PANEL):

@@ -110,7 +110,7 @@ def choose_largest(block: FloatArray, bound: float, room: int, floor: float) -> 
     pivots : ndarray of intp, shape (p,)            positions among the candidates
     lower : ndarray of float64, shape (p, p)        N, lower triangular
     """
-    elimination = _Elimination(block, room)
+    elimination = BlockElimination(block, room)
     while not elimination.full:
         place = int(np.argmax(elimination.residual))
         # the first is known to be the largest of all, whatever rounding has made of ties
@@ -125,7 +125,7 @@ def choose_random(block: FloatArray, chances: FloatArray, room: int, floor: floa
 
     ``chances``: (c,) random numbers, 0 <= chance < 1. The rest as in ``choose_largest``.
     """
-    elimination = _Elimination(block, room)
+    elimination = BlockElimination(block, room)
     drawn = block.diagonal()
     for place in range(len(block)):
         if elimination.full:
@@ -136,8 +136,15 @@ def choose_random(block: FloatArray, chances: FloatArray, room: int, floor: floa
     return elimination.result()
 
 
-class _Elimination:
-    """Cholesky factorization of a block, pivot by pivot."""
+class BlockElimination:
+    """BlockElimination(block, room): Cholesky factorization of a block, pivot by pivot, of at most ``room`` pivots.
+
+    Attributes
+    ----------
+    residual : ndarray of float64, shape (n,)        diagonal of what is left of the block; 0 of pivots
+    order : list of int                              pivots, as they were chosen
+    columns : ndarray of float64, shape (n, room)    of the factor, one for each pivot
+    """
 
     def __init__(self, block: FloatArray, room: int):
         self.block = block
@@ -149,7 +156,8 @@ class _Elimination:
     def full(self) -> bool:
         return len(self.order) == self.columns.shape[1]
 
-    def eliminate(self, place: int) -> None:
+    def eliminate(self, place: int) -> FloatArray:
+        """Take a pivot, whose residual is above 0; returns its column of the factor, shape (n,)."""
         n = len(self.order)
         column = self.block[:, place] - self.columns[:, :n] @ self.columns[place, :n]
         column /= np.sqrt(self.residual[place])
@@ -159,6 +167,7 @@ class _Elimination:
         self.residual -= column * column
         self.order.append(place)
         self.residual[self.order] = 0.0
+        return np.asarray(column)
 
     def result(self) -> tuple[Places, FloatArray]:
         order = np.array(self.order, dtype=np.intp)

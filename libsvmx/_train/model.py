@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import accumulate, combinations, pairwise
 from operator import index
 
 from libsvmx._core.arrays import take_int32
@@ -163,7 +163,7 @@ class Model(KeepsPredictors):
 
         if self.param.kernel_type != KernelType.LINEAR:
             raise AttributeError(f"only models of a linear kernel have w, not of {self.param.kernel_type.name}")
-        beta = self.sv_coef if self.class_sv is None else by_function(self.sv_coef, self.class_sv)
+        beta = by_function(self.sv_coef, self.class_sv)
         w: FloatArray = np.ascontiguousarray((self.support_vectors.T @ beta.T).T)
         w.flags.writeable = False
         return w
@@ -233,20 +233,43 @@ STATE_VERSION = 2
 BUFFERS = {"coef": "d", "offsets": "d", "sigmoid_a": "d", "sigmoid_b": "d", "marks": "d", "row_numbers": "i"}
 
 
-def by_function(table: FloatArray, sizes: Sequence[int] | IntArray) -> FloatArray:
-    """Coefficients of the support vectors in each decision function, shape (number of pairs, n_sv).
+def places_of(sizes: Sequence[int] | IntArray | None) -> list[list[tuple[int, slice]]]:
+    """Of each decision function, where its coefficients stand in ``Model.sv_coef``: rows, and vectors.
 
-    ``table``: as ``Model.sv_coef``, where of pair (i, j) the vectors of class i have their coefficients in row j - 1,
-    those of j in row i. ``sizes``: vectors of each class.
+    ``sizes``: vectors of each class. Of pair (i, j) the vectors of class i have theirs in row j - 1, those of j in row
+    i. None: one function of all vectors.
+    """
+    if sizes is None:
+        return [[(0, slice(0, None))]]
+    ends = [0, *accumulate(map(int, sizes))]
+    own = [slice(begin, end) for begin, end in pairwise(ends)]
+    return [[(j - 1, own[i]), (i, own[j])] for i, j in combinations(range(len(own)), 2)]
+
+
+def by_function(table: FloatArray, sizes: Sequence[int] | IntArray | None) -> FloatArray:
+    """Coefficients of the support vectors in each decision function, shape (number of functions, n_sv).
+
+    ``table``: as ``Model.sv_coef``; ``sizes``: vectors of each class, None where there is one function of all.
     """
     import numpy as np
 
-    pairs = list(combinations(range(len(sizes)), 2))
-    ends, beta = np.concatenate([[0], np.cumsum(sizes)]), np.zeros((len(pairs), table.shape[1]))
-    for f, (i, j) in enumerate(pairs):
-        for row, c in ((j - 1, i), (i, j)):
-            beta[f, ends[c] : ends[c + 1]] = table[row, ends[c] : ends[c + 1]]
+    functions = places_of(sizes)
+    beta = np.zeros((len(functions), table.shape[1]))
+    for own, places in zip(beta, functions, strict=True):
+        for row, part in places:
+            own[part] = table[row, part]
     return beta
+
+
+def by_class(beta: FloatArray, sizes: Sequence[int] | None) -> FloatArray:
+    """The other way round: ``Model.sv_coef`` of what ``by_function`` returns, of vectors grouped by class."""
+    import numpy as np
+
+    table = np.zeros((1 if sizes is None else max(len(sizes) - 1, 0), beta.shape[1]))
+    for own, places in zip(beta, places_of(sizes), strict=True):
+        for row, part in places:
+            table[row, part] = own[part]
+    return table
 
 
 def pair_place(pair: tuple[int, int], labels: Sequence[int]) -> tuple[int, float]:

@@ -6,6 +6,7 @@
     state        State, a _train.updating.state.State over arrays: add, remove, update, save, load, from_model
     low_rank     low_rank -> LowRankKernel
     explaining   explain -> Explanation
+    compressing  compress -> Compression
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values
 
 Open ``arrays.parameter_of`` and ``training.train`` first. Rows on a cluster are libsvmx/dask.py.

@@ -123,7 +123,7 @@ def put_rbf(
     values: FloatArray, model: Model, rows: FloatArray, background: FloatArray, first: int, threads: int
 ) -> None:
     """Those of an RBF model into ``values``, shape (n, d, n_functions)."""
-    coef = model.sv_coef if model.class_sv is None else by_function(model.sv_coef, model.class_sv)
+    coef = by_function(model.sv_coef, model.class_sv)
     longest = min(values.shape[1], most_nonzeros(rows) + most_nonzeros(background))  # features that differ, at most
     rules = [rule(n) for n in sizes(longest)]
     method = RbfShapley(model.vectors, first, np.ascontiguousarray(coef), model.param.gamma, background, rules, threads)

@@ -1,0 +1,227 @@
+"""Models with fewer support vectors, and how far their decision values may be from those before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core import memory
+from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.records import replace
+from libsvmx._core.threads import thread_count
+from libsvmx._kernels.block_kernel import KernelSpec, kernel_diagonal
+from libsvmx._kernels.pursuit import UNIT, Pursuit, Rounding, kernel_matrix
+from libsvmx._solvers.solver import converted
+from libsvmx._train.limits import control_of
+from libsvmx._train.model import by_class, by_function, places_of
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx.api.arrays import model_of, threads_of
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray
+
+TOO_LARGE = "a kernel value of the support vectors, or a sum of them, is too large for a double"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compression:
+    """A model with fewer support vectors.
+
+    Attributes
+    ----------
+    model : Model
+    bounds : ndarray of float64, shape (n_functions,)      no decision value of a row x changes by more than
+        bounds * sqrt(K(x, x)), which is bounds for the RBF kernel
+    n_before : int                                         support vectors that there were; ``model.n_sv`` are left
+    """
+
+    model: Model
+    bounds: FloatArray
+    n_before: int
+
+
+def compress(model: Model, *, max_sv: int | None = None, tol: float | None = None, threads: int = 0) -> Compression:
+    """A model with fewer support vectors, with a bound on the change of any decision value of any row.
+
+    Vectors are kept one by one, each time the one that brings all decision functions nearest to what they were, where
+    each function is the nearest of those that the kept vectors of its classes make (orthogonal least squares in the
+    feature space of the kernel: Chen, Billings & Luo 1989; Vincent & Bengio, *Kernel matching pursuit*, Machine
+    Learning 48, 2002). The bound is by Cauchy and Schwarz, the distance in feature space, with room for all rounding
+    errors. A linear kernel needs one vector for each decision function, which are those then.
+
+    Parameters
+    ----------
+    model : Model          kernel RBF, linear, or polynomial with coef0 >= 0
+    max_sv : int           keep at most so many vectors, 1 or more
+    tol : float            or: keep as few vectors as bring all bounds down to it, >= 0
+    threads : int          as of ``predict``; the result does not depend on it
+
+    Returns
+    -------
+    Compression            of a model for all that a model is for; sigmoids of probability estimates, density marks and
+        rho stay as they were. The model given, with bounds of 0, where no vector can be spared
+
+    Raises
+    ------
+    ParameterError         both or neither of max_sv and tol, or what they cannot be; a kernel that is not positive
+        semidefinite, or is given as a matrix, which a model has no part of; a linear model, and max_sv less than its
+        functions
+    DataError              a value that is too large for a double
+    TooLittleMemory        the kernel matrix of the support vectors is needed, and a factor of it
+
+    A bound counts in the rounding of decision values of rows with no more than ``model.n_features`` nonzeros, but for
+    that of the subtraction of rho where K(x, x) < 1.
+    """
+    param = model_of(model).param
+    if (max_sv is None) == (tol is None):
+        raise ParameterError("compress needs either max_sv or tol")
+    if max_sv is not None and (max_sv := converted("max_sv", max_sv, int)) < 1:
+        raise ParameterError(f"max_sv must be at least 1, not {max_sv}")
+    if tol is not None and (tol := converted("tol", tol, float)) < 0:
+        raise ParameterError(f"tol must be >= 0, not {tol}")
+    most = thread_count(threads_of(threads))
+    kernel = param.kernel_type
+    negative = kernel == KernelType.POLY and param.coef0 < 0
+    if kernel not in (KernelType.RBF, KernelType.LINEAR, KernelType.POLY) or negative:
+        what = f"{kernel.name} with coef0 {param.coef0:g}" if negative else kernel.name
+        raise ParameterError(f"compress takes models with kernel RBF, LINEAR, or POLY with coef0 >= 0, not {what}")
+    same = Compression(model, np.zeros(len(model.offsets)), model.n_sv)
+    if max_sv is not None and model.n_sv <= max_sv:
+        return same
+    with np.errstate(over="ignore", invalid="ignore"):  # told below
+        found = collapsed(model, max_sv) if kernel == KernelType.LINEAR else fewer(model, max_sv, tol, most)
+    if not np.isfinite(found.bounds).all():
+        raise DataError(TOO_LARGE)
+    return same if found.model.n_sv >= model.n_sv or (tol is not None and (found.bounds > tol).any()) else found
+
+
+def collapsed(model: Model, max_sv: int | None) -> Compression:
+    """A linear model whose vectors are the w of its functions: that of pair (i, j) is a vector of class i."""
+    w, functions = model.w, len(model.offsets)
+    if not np.isfinite(w).all():
+        raise DataError(TOO_LARGE)
+    if max_sv is not None and functions > max_sv:
+        raise ParameterError(
+            f"max_sv must be at least {functions}, not {max_sv}: a linear kernel has a vector for each function"
+        )
+    k, first = model.nr_class, model.vectors.first_index
+    f, feature = np.nonzero(w)
+    indptr = np.searchsorted(f, np.arange(functions + 1)).astype(np.int64)
+    indices, width = (feature + first).astype(np.int32), w.shape[1]
+    vectors = CsrMatrix(indptr.data, indices.data, w[f, feature].data, n_columns=width, first_index=first)
+    sizes = None if model.class_sv is None else tuple(range(k - 1, -1, -1))
+    coef = by_class(np.eye(functions), sizes)
+    # a component of w is off by (l + 1) u times sum |beta_i z_if|, a value by the same and m u, before and after
+    lengths = np.sqrt(kernel_diagonal(model.vectors, spec_of(model.param)))
+    weights = np.abs(by_function(model.sv_coef, model.class_sv)) @ lengths
+    bounds = 4 * UNIT * ((model.n_sv + model.n_features + 8) * weights + np.abs(model.rho))
+    return Compression(with_vectors(model, vectors, coef, sizes, None), bounds, model.n_sv)
+
+
+def spec_of(param: Parameter) -> KernelSpec:
+    return KernelSpec(param.kernel_type, param.degree, param.gamma, param.coef0)
+
+
+def with_vectors(
+    model: Model, vectors: CsrMatrix, coef: FloatArray, sizes: tuple[int, ...] | None, row_numbers: Any
+) -> Model:
+    """``model`` with other vectors. It is no solve's any more, hence no reports."""
+    flat = np.ascontiguousarray(coef).reshape(-1).data
+    return replace(model, vectors=vectors, coef=flat, class_sv=sizes, row_numbers=row_numbers, reports=())
+
+
+@one_blas_thread()  # of more threads, sums would depend on how many there are
+def fewer(model: Model, max_sv: int | None, tol: float | None, threads: int) -> Compression:
+    """Some of the vectors: until there are ``max_sv``, or all bounds are at most ``tol``."""
+    n = model.n_sv
+    room = n if max_sv is None else max_sv
+    selection = Selection(model, room, tol, threads)
+    while selection.count < room and (best := selection.best()) is not None:
+        selection.keep(best)
+    kept, beta = selection.kept, selection.coefficients()
+    sizes = None
+    if model.class_sv is not None:
+        sizes = tuple(int(kept[a:b].sum()) for a, b in pairwise(accumulate(model.class_sv, initial=0)))
+    rows = np.flatnonzero(kept).astype(np.int32)
+    numbers = None if model.sv_indices is None else np.ascontiguousarray(model.sv_indices[rows]).data
+    after = with_vectors(model, model.vectors.take(rows.data), by_class(beta[:, kept], sizes), sizes, numbers)
+    return Compression(after, np.array([selection.bound(f) for f in range(len(beta))]), n)
+
+
+class Selection:
+    """Selection(model, room, tol, threads): at most ``room`` vectors of a model, for all of its functions at once.
+
+    A vector counts for the functions that its class takes part in, and for those of them alone whose bound is above
+    ``tol``, for all if it is None.
+
+    Attributes
+    ----------
+    kept : ndarray of bool, shape (n_sv,)
+    """
+
+    def __init__(self, model: Model, room: int, tol: float | None, threads: int):
+        n, spec = model.n_sv, spec_of(model.param)
+        self.rho, self.tol, self.places = model.rho, tol, places_of(model.class_sv)
+        self.members = [np.concatenate([np.arange(n)[part] for _, part in own]) for own in self.places]
+        several = len(self.members) > 1
+        needed = n * n + sum(len(own) * (min(room, len(own)) + several * len(own)) for own in self.members)
+        memory.require(
+            8.0 * needed, f"compressing {n} support vectors", "" if room < n else "; less with a small max_sv"
+        )
+        K = kernel_matrix(model.vectors, spec, threads, control_of(Parameter(), Observer()))
+        if not np.isfinite(K).all():
+            raise DataError(TOO_LARGE)
+        self.rounding = Rounding(spec, model.vectors, K.diagonal(), model.n_features)
+        self.pursuits = [
+            Pursuit(K[np.ix_(own, own)] if several else K, beta[own], min(room, len(own)))
+            for own, beta in zip(self.members, by_function(model.sv_coef, model.class_sv), strict=True)
+        ]
+        self.kept, self.count = np.zeros(n, dtype=bool), 0
+        self.gains = np.zeros((max(model.nr_class - 1, 1), n))  # as coefficients stand in sv_coef
+        for f in range(len(self.members)):
+            self.put_gains(f)
+
+    def put_gains(self, f: int) -> None:
+        """What each vector would bring function f nearer, 0 if it is near enough."""
+        own, tol = self.pursuits[f], self.tol
+        near = tol is not None and own.square <= tol * tol and self.bound(f) <= tol
+        gains, begin = np.zeros(len(own.beta)) if near else own.gains(), 0
+        for row, part in self.places[f]:
+            target = self.gains[row, part]
+            target[:] = gains[begin : begin + len(target)]
+            begin += len(target)
+
+    def best(self) -> int | None:
+        """The vector that brings all functions nearest; None if they are near enough, or all is spanned."""
+        total = self.gains.sum(axis=0)
+        place = int(np.argmax(total)) if len(total) else 0
+        return place if len(total) and total[place] > 0 else None
+
+    def keep(self, vector: int) -> None:
+        self.kept[vector] = True
+        self.count += 1
+        for f, members in enumerate(self.members):
+            place = int(np.searchsorted(members, vector))
+            if place < len(members) and members[place] == vector:
+                self.pursuits[f].keep(place)
+                self.put_gains(f)
+
+    def bound(self, f: int) -> float:
+        """Of function f as it is with the vectors kept so far."""
+        own, lengths = self.pursuits[f], self.rounding.lengths[self.members[f]]
+        return self.rounding.change(own.K, own.beta, own.coefficients(), lengths, float(self.rho[f]))
+
+    def coefficients(self) -> FloatArray:
+        """Of all vectors in all functions, shape (n_functions, n_sv)."""
+        beta = np.zeros((len(self.pursuits), len(self.kept)))
+        for own, members, pursuit in zip(beta, self.members, self.pursuits, strict=True):
+            own[members] = pursuit.coefficients()
+        return beta

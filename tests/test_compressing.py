@@ -1,0 +1,291 @@
+"""compress(): the vectors that are kept, those of brute force; bounds that hold for every row; what is refused."""
+
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from support import oracle
+from support.data import load
+
+import libsvmx
+from libsvmx import DataError, KernelType, ParameterError
+from libsvmx._core import memory
+from libsvmx._core.memory import TooLittleMemory
+from libsvmx._train.model import by_class, by_function
+from libsvmx.api.arrays import as_matrix
+
+HEART, LABELS = load("heart_scale")
+ROWS = np.asarray(HEART.toarray())
+IRIS, SPECIES = load("iris.scale")
+FLOWERS = np.asarray(IRIS.toarray())
+KINDS = {
+    "C_SVC": (ROWS, LABELS),
+    "NU_SVC": (ROWS, LABELS),
+    "ONE_CLASS": (ROWS, LABELS),
+    "EPSILON_SVR": (ROWS[:, :9], ROWS[:, 9]),
+    "NU_SVR": (ROWS[:, :9], ROWS[:, 9]),
+    "three classes": (FLOWERS, SPECIES),
+}
+KERNELS = {
+    "rbf": {"gamma": 0.1},
+    "polynomial": {"gamma": 0.2, "coef0": 1.0, "degree": 3},
+    "linear": {},
+}
+
+
+def trained(kind, kernel="rbf", **options):
+    X, y = KINDS[kind]
+    svm_type = kind if kind.isupper() else "C_SVC"
+    given = {**KERNELS[kernel], "C": 5, "nu": 0.3, **options}
+    return libsvmx.train(X, y, svm_type=svm_type, kernel_type=kernel, **given), X
+
+
+def lengths(model, X):
+    """sqrt(K(x, x)) of each row, shape (n, 1)."""
+    p, squares = model.param, (X * X).sum(axis=1)[:, None]
+    if p.kernel_type == KernelType.RBF:
+        return np.ones_like(squares)
+    return np.sqrt(squares if p.kernel_type == KernelType.LINEAR else (p.gamma * squares + p.coef0) ** p.degree)
+
+
+def excess(model, found, X):
+    """The largest change of a decision value of rows, less its bound and the rounding of rho."""
+    change = abs(libsvmx.decision_values(found.model, X) - libsvmx.decision_values(model, X))
+    return (change - found.bounds * lengths(model, X) - 2.0**-52 * abs(model.rho)).max()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("how", [{"tol": 1e-9}, {"tol": 0.01}, {"tol": 1.0}, {"tol": 1e9}, {"max_sv": 12}])
+def test_no_value_changes_by_more_than_its_bound(kind, kernel, how):
+    model, X = trained(kind, kernel)
+    found = libsvmx.compress(model, **how)
+    assert found.bounds.shape == (len(model.rho),)
+    assert (found.n_before, found.model.n_sv <= model.n_sv) == (model.n_sv, True)
+    if "tol" in how:
+        assert (found.bounds <= how["tol"]).all()
+    else:
+        assert found.model.n_sv == min(12, model.n_sv) or kernel == "linear"
+    drawn = np.random.default_rng(1)
+    far = drawn.normal(size=(300, X.shape[1])) * 10.0 ** drawn.uniform(-3, 3, size=(300, 1))
+    for rows in (X, drawn.uniform(-1, 1, size=(300, X.shape[1])), far):
+        assert excess(model, found, rows) <= 0
+
+
+@pytest.mark.parametrize("kind", ["C_SVC", "EPSILON_SVR", "three classes"])
+def test_the_bound_holds_where_the_change_is_largest(kind):
+    """Rows that a search has driven to the largest change, from many starts."""
+    model, X = trained(kind, gamma=0.5)
+    found = libsvmx.compress(model, max_sv=model.n_sv // 2)
+    for k in range(len(model.rho)):
+
+        def loss(x, k=k):
+            change = libsvmx.decision_values(found.model, x[None]) - libsvmx.decision_values(model, x[None])
+            return -(change[0, k] ** 2)
+
+        worst = max(
+            (minimize(loss, start, method="Nelder-Mead", options={"maxiter": 300}) for start in X[::25]),
+            key=lambda r: -r.fun,
+        )
+        assert excess(model, found, worst.x[None]) <= 0
+        assert np.sqrt(-worst.fun) > 0.02 * found.bounds[k]  # the search has found something
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 1.0, 1e3, 1e7]), st.sampled_from([1e-2, 1.0, 30.0]))
+def test_the_bound_is_above_the_exact_distance(seed, C, gamma):
+    """Against 60 digits; rows that are nearly equal, whose coefficients are large and cancel out."""
+    drawn = np.random.default_rng(seed)
+    X = np.repeat(drawn.normal(size=(9, 3)), 3, axis=0)
+    X += 10.0 ** drawn.uniform(-9, -1) * drawn.normal(size=X.shape)
+    model = libsvmx.train(X, np.sign(drawn.normal(size=len(X))), C=C, gamma=gamma, eps=1e-5)
+    if not model.n_sv:
+        return
+    found = libsvmx.compress(model, max_sv=int(drawn.integers(1, model.n_sv + 1)))
+    exact = exact_distance(model, found.model)
+    assert float(exact) - 1e-20 <= found.bounds[0]  # of the same model, 60 digits leave as much
+    assert float(found.bounds[0]) <= 1.001 * float(exact) + 1e-6 * (
+        abs(model.sv_coef).sum() + abs(found.model.sv_coef).sum()
+    )
+    assert excess(model, found, X) <= 0
+
+
+def exact_distance(model, other):
+    """|w - w'| of two RBF models of two classes, by decimals."""
+    with localcontext() as context:
+        context.prec = 60
+        vectors = [list(map(Decimal, row)) for each in (model, other) for row in each.support_vectors.toarray()]
+        beta = [*map(Decimal, model.sv_coef[0]), *(-Decimal(b) for b in other.sv_coef[0])]
+        gamma, total = Decimal(model.param.gamma), Decimal(0)
+        for (b, u), (c, v) in combinations(zip(beta, vectors, strict=True), 2):
+            total += 2 * b * c * (-gamma * sum((p - q) ** 2 for p, q in zip(u, v, strict=True))).exp()
+        return max(total + sum(b * b for b in beta), Decimal(0)).sqrt()
+
+
+def greedy(model, count):
+    """Vectors kept by brute force: all functions' residuals for each candidate, by least squares."""
+    V = model.support_vectors.toarray()
+    K = np.exp(-model.param.gamma * ((V[:, None] - V[None]) ** 2).sum(axis=2))
+    B = by_function(model.sv_coef, model.class_sv)
+    sizes = model.class_sv or (len(V),)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    pairs = list(combinations(range(len(sizes)), 2)) if model.class_sv else [(0, 0)]
+
+    def left(S):
+        total = 0.0
+        for b, pair in zip(B, pairs, strict=True):
+            T = [v for v in S if of[v] in pair]
+            total += b @ K @ b - (K[T] @ b) @ np.linalg.solve(K[np.ix_(T, T)], K[T] @ b)
+        return total
+
+    kept = []
+    for _ in range(count):
+        kept.append(min((v for v in range(len(V)) if v not in kept), key=lambda v: left([*kept, v])))
+    return sorted(kept)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keeps_the_vectors_of_brute_force(kind):
+    model, _ = trained(kind, gamma=0.3)
+    for count in (1, 2, 7):
+        found = libsvmx.compress(model, max_sv=count).model
+        assert (found.sv_indices == model.sv_indices[greedy(model, count)]).all()
+
+
+def test_as_few_as_reach_the_tolerance():
+    model, _ = trained("C_SVC")
+    found = libsvmx.compress(model, tol=0.5)
+    one_less = libsvmx.compress(model, max_sv=found.model.n_sv - 1)
+    assert found.bounds[0] <= 0.5 < one_less.bounds[0]
+    same = libsvmx.compress(model, max_sv=found.model.n_sv)
+    assert (same.model.sv_coef == found.model.sv_coef).all()
+
+
+def test_equal_vectors_become_one():
+    """Also those of two classes, whose coefficients add up."""
+    X, y = np.repeat(FLOWERS[:100], 3, axis=0), np.tile([0, 0, 1], 100)
+    model = libsvmx.train(X, y, gamma=0.5)
+    found = libsvmx.compress(model, tol=1e-4)
+    assert found.model.n_sv <= len(np.unique(FLOWERS[:100], axis=0)) < model.n_sv
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_linear_model_has_one_vector_for_each_function(kind):
+    model, X = trained(kind, "linear")
+    found = libsvmx.compress(model, tol=1e-6)
+    assert found.model.n_sv == len(model.rho)
+    np.testing.assert_allclose(found.model.w, model.w, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(libsvmx.decision_values(found.model, X), libsvmx.decision_values(model, X), atol=1e-10)
+    assert (libsvmx.predict(found.model, X).shape == (len(X),)) and found.model.sv_indices is None
+
+
+def test_a_linear_model_of_rows_with_an_index_of_0():
+    drawn = np.random.default_rng(1).normal(size=(40, 3))
+    rows = [dict(enumerate(row)) for row in drawn]
+    model = libsvmx.train(rows, np.sign(drawn.sum(axis=1)), kernel_type="linear")
+    found = libsvmx.compress(model, tol=1e-9).model
+    assert found.vectors.first_index == 0
+    np.testing.assert_allclose(libsvmx.decision_values(found, rows), libsvmx.decision_values(model, rows), atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_libsvm_reads_it_and_predicts_the_same(kind, kernel, tmp_path):
+    model, X = trained(kind, kernel)
+    libsvmx.save_model(str(tmp_path / "before"), model)
+    found = libsvmx.compress(libsvmx.load_model(str(tmp_path / "before")), max_sv=20).model
+    libsvmx.save_model(str(tmp_path / "after"), found)
+    loaded = libsvmx.load_model(str(tmp_path / "after"))
+    values = libsvmx.decision_values(loaded, X)
+    if kernel != "linear":  # whose vectors are new, and have 8 digits in a file
+        assert (values == libsvmx.decision_values(found, X)).all()
+    labels, expected = oracle.predict(oracle.load(tmp_path / "after"), as_matrix(X))
+    assert (libsvmx.predict(loaded, X) == labels).all()
+    assert (values == expected).all()
+
+
+def test_probabilities_stay():
+    model = libsvmx.train(ROWS, LABELS, gamma=0.1, probability=True)
+    found = libsvmx.compress(model, tol=1e-3).model
+    _, before = libsvmx.predict_probability(model, ROWS)
+    _, after = libsvmx.predict_probability(found, ROWS)
+    np.testing.assert_allclose(after, before, atol=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["C_SVC", "three classes"])
+def test_threads_change_nothing_and_the_model_stays(kind):
+    model, _ = trained(kind)
+    coef, vectors = model.sv_coef.copy(), model.support_vectors.toarray()
+    one, three = (libsvmx.compress(model, max_sv=25, threads=threads) for threads in (1, 3))
+    assert (one.bounds == three.bounds).all()
+    assert (one.model.sv_coef == three.model.sv_coef).all()
+    assert (model.sv_coef == coef).all()
+    assert (model.support_vectors.toarray() == vectors).all()
+    assert one.model.reports == ()
+
+
+def test_nothing_to_spare():
+    model, _ = trained("C_SVC")
+    for how in ({"max_sv": model.n_sv}, {"max_sv": 10**6}, {"tol": 0}):
+        found = libsvmx.compress(model, **how)
+        assert found.model is model
+        assert (found.bounds == 0).all()
+    empty = libsvmx.train(ROWS, np.ones(len(ROWS)), svm_type="EPSILON_SVR")
+    assert libsvmx.compress(empty, tol=0.1).model is empty
+    one = libsvmx.train(ROWS, np.ones(len(ROWS)))
+    assert libsvmx.compress(one, tol=0.1).bounds.shape == (0,)
+
+
+def test_coefficients_by_class_and_back():
+    model, _ = trained("three classes")
+    table = by_class(by_function(model.sv_coef, model.class_sv), model.class_sv)
+    assert (table == model.sv_coef).all()
+
+
+def test_no_more_memory_than_there_is(monkeypatch):
+    model, _ = trained("C_SVC")
+    monkeypatch.setattr(memory, "free", lambda: 1000)
+    with pytest.raises(TooLittleMemory, match=r"compressing \d+ support vectors needs about"):
+        libsvmx.compress(model, tol=0.1)
+
+
+@pytest.mark.parametrize("kernel_type", ["polynomial", "linear"])
+def test_values_that_overflow(kernel_type):
+    X = np.random.default_rng(2).normal(size=(30, 4))
+    model = libsvmx.train(X, np.sign(X[:, 0]), kernel_type=kernel_type, gamma=1.0)
+    huge = replace(model, vectors=as_matrix(model.support_vectors * 1e160))
+    with pytest.raises(DataError, match=r"too large for a double|overflows"):
+        libsvmx.compress(huge, max_sv=1)
+
+
+def test_what_is_refused():
+    model, _ = trained("C_SVC")
+    for how in ({}, {"max_sv": 3, "tol": 0.1}):
+        with pytest.raises(ParameterError, match="either max_sv or tol"):
+            libsvmx.compress(model, **how)
+    for how in (
+        {"max_sv": 0},
+        {"max_sv": 2.5},
+        {"tol": -0.1},
+        {"tol": float("nan")},
+        {"tol": "a"},
+        {"max_sv": 3, "threads": -1},
+    ):
+        with pytest.raises(ParameterError):
+            libsvmx.compress(model, **how)
+    with pytest.raises(TypeError):
+        libsvmx.compress("model", tol=0.1)
+    sigmoid = libsvmx.train(ROWS, LABELS, kernel_type="sigmoid")
+    given = libsvmx.train(ROWS @ ROWS.T, LABELS, kernel_type="precomputed")
+    indefinite = libsvmx.train(ROWS, LABELS, kernel_type="polynomial", coef0=-1.0)
+    for other, name in ((sigmoid, "SIGMOID"), (given, "PRECOMPUTED"), (indefinite, "POLY with coef0 -1")):
+        with pytest.raises(ParameterError, match=f"not {name}$"):
+            libsvmx.compress(other, tol=0.1)
+    linear, _ = trained("three classes", "linear")
+    with pytest.raises(ParameterError, match="at least 3, not 2"):
+        libsvmx.compress(linear, max_sv=2)
