@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from libsvmx.api.compressing import Compression, compress
     from libsvmx.api.configuration import show_config
     from libsvmx.api.explaining import Explanation, explain
+    from libsvmx.api.exporting import export
     from libsvmx.api.grid import GridSearch, grid_search
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.state import State
@@ -105,6 +106,7 @@ __all__ = [
     "cross_validate",
     "decision_values",
     "explain",
+    "export",
     "grid_search",
     "leave_one_out",
     "load_model",
@@ -151,6 +153,7 @@ _HOME = {
     "cross_validate": "api.validation",
     "decision_values": "api.arrays",
     "explain": "api.explaining",
+    "export": "api.exporting",
     "grid_search": "api.grid",
     "leave_one_out": "api.validation",
     "low_rank": "api.low_rank",

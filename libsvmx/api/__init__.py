@@ -7,6 +7,7 @@
     low_rank     low_rank -> LowRankKernel
     explaining   explain -> Explanation
     compressing  compress -> Compression
+    exporting    export: C, JSON, ONNX
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values
 
 Open ``arrays.parameter_of`` and ``training.train`` first. Rows on a cluster are libsvmx/dask.py.

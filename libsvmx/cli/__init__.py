@@ -6,6 +6,7 @@ process with it. The console scripts stand in ``start``.
                                        gridfile the results file, startfile what a column starts from,
                                        gridtables and gridplot what is shown
     update                             rows that join a model and leave it
+    compress, export                   fewer support vectors; models as C, JSON, ONNX
 
     options        LIBSVM's grammar: letters, flags, long names, switches
     solveroptions  --solver and the options of solvers, made from their settings

@@ -54,3 +54,11 @@ def checkdata() -> None:
 
 def update() -> None:
     command("update")
+
+
+def export() -> None:
+    command("export")
+
+
+def compress() -> None:
+    command("compress")

@@ -3,6 +3,7 @@
 files -> compressed             files read whole or in blocks; written whole or not at all, together, locked
 svmlight, batches               data files, at once or in parts          -> textparse -> textslices -> tokens
 modelfile                       models: header here, vectors             -> textparse, textwrite
+exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx
 rangefile, scaling              scaling factors, and rows that are scaled
 weightfile                      weights of rows
 statefile                       states that rows join and leave

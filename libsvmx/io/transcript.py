@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.updating.transaction import UpdateReport
 
+# of svmx-compress; the bound with all its digits, since rounded down it would be none
+COMPRESSED = "Total nSV = {after} of {before}\nno decision value changes by more than {bound!r}\n"
+
 # of the interior-point method; widths as in TrainingReport.iterated
 ITERATIONS = "iter        mu       gap      dual    primal      |Q|   step\n"
 

@@ -128,7 +128,9 @@ def test_svm_predict_reads_our_models(path, options, command, tmp_path):
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["train", "predict", "scale", "grid", "easy", "subset", "checkdata", "update"])
+@pytest.mark.parametrize(
+    "name", ["train", "predict", "scale", "grid", "easy", "subset", "checkdata", "update", "compress", "export"]
+)
 def test_help_version_and_bare_usage(name, tmp_path):
     def run(*arguments):
         call = f"from libsvmx.cli.{name} import entry; entry()"

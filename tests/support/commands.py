@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from libsvmx.cli import checkdata, easy, grid, predict, scale, subset, train, update
+from libsvmx.cli import checkdata, compress, easy, export, grid, predict, scale, subset, train, update
 from libsvmx.cli.process import guarded
 
 MODULES = {
@@ -16,6 +16,8 @@ MODULES = {
     "svmx-subset": subset,
     "svmx-checkdata": checkdata,
     "svmx-update": update,
+    "svmx-compress": compress,
+    "svmx-export": export,
 }
 
 

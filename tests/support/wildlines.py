@@ -14,6 +14,13 @@ OPTIONS = {
     "svmx-scale": {"-l": ("0", "-1", "-5"), "-u": ("1", "2"), "-s": ("o1",), "-r": ("r",), "-y": (("0", "1"),)},
     "svmx-subset": {"-s": "01", "--random-state": ("1", "7")},
     "svmx-checkdata": {},
+    "svmx-compress": {"--max-sv": ("3", "9"), "--tol": ("0.1", "0"), "--threads": "12"},
+    "svmx-export": {
+        "--format": ("c", "json"),
+        "--dtype": ("float64", "float32"),
+        "--name": ("f",),
+        "--features": ("99",),
+    },
     "svmx-update": {"-m": ("100", "1"), "-e": ("0.001", "1e-6"), "-q": (), "--save-state": ("o2",), "--lenient": ()},
     "svmx-grid": SOLVING
     | {"-log2c": ("0,1,1", "null", "1,0,-1"), "-log2g": ("0,-1,-1", "null"), "-v": "23"}
@@ -26,6 +33,8 @@ FILES = {
     "svmx-scale": (("d",),),
     "svmx-subset": (("d", "10"), ("d", "10", "o1"), ("d", "10", "o1", "o2")),
     "svmx-checkdata": (("d",),),
+    "svmx-compress": (("--tol", "0.1", "m", "o1"), ("--max-sv", "5", "m", "o1"), ("m", "o1")),
+    "svmx-export": (("m", "o1"),),
     "svmx-update": (
         ("--add", "e", "t", "m", "o1"),
         ("--remove", "1,3-5", "--add", "e", "t", "m", "o1"),

@@ -1,0 +1,50 @@
+"""Models for programs without libsvmx."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from libsvmx._solvers.solver import converted
+from libsvmx.api.arrays import model_of
+from libsvmx.io.exporting import export_model
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+
+
+def export(
+    model: Model,
+    path: str,
+    format: Literal["c", "json", "onnx"] = "c",
+    *,
+    dtype: Literal["float64", "float32"] = "float64",
+    name: str = "model",
+    n_features: int | None = None,
+) -> None:
+    """Write a model as a program, or for one: C99, JSON, or ONNX. Whole or not at all.
+
+    Parameters
+    ----------
+    model : Model          any kernel but a precomputed one
+    path : str             ``-`` is standard output
+    format : str           'c': a file with ``name_decision_values``, ``name_predict``, and, where a classifier has
+        probability estimates, ``name_predict_probability``. 'json': the numbers of the model, see docs/compress.md.
+        'onnx': a graph with input x and outputs label (value, in regression) and decision_values, without
+        probabilities; needs the package onnx
+    dtype : str            of tables and sums in C and ONNX
+    name : str             with which the functions in C begin
+    n_features : int       of the rows that will be given; by default ``model.n_features``, which of a loaded model are
+        those of its support vectors
+
+    Raises
+    ------
+    ParameterError         another format or dtype, float32 in JSON, a name that C does not take, fewer features than
+        the model has; a precomputed kernel, whose model has no vectors
+    DataError              numbers that are not finite, or too large for a float or for a file of ONNX
+    SvmxError              the package onnx is missing
+    OSError                the file cannot be written
+
+    Feature of index j in LIBSVM's files is column j - 1 of a row, column j in models of rows with an index 0.
+    """
+    width = None if n_features is None else converted("n_features", n_features, int)
+    export_model(model_of(model), path, format, dtype, name, width)

@@ -1,0 +1,73 @@
+"""svmx-compress: a model with fewer support vectors, and a bound on what that changes."""
+
+from __future__ import annotations
+
+from libsvmx._core import memory
+from libsvmx._core.records import record
+from libsvmx.cli.options import UsageError, count, parse, real
+from libsvmx.cli.process import printer, run, tidy_end, warn
+from libsvmx.io import transcript
+from libsvmx.io.files import check_target, same_file
+from libsvmx.io.modelfile import load_model, save_model
+
+USAGE = """\
+usage: svmx-compress --max-sv N | --tol X [options] model_file output_file
+
+Writes a LIBSVM model (- for standard input) again with fewer support vectors (- is standard output),
+and prints a bound on the change of any decision value; for kernels but RBF the bound is to be
+multiplied by sqrt(K(x, x)).
+
+options:
+  --max-sv N    keep at most N support vectors
+  --tol X       or: as few as keep the bound at X or below
+  --threads N   threads to use (OMP_NUM_THREADS, else all processors); the model does not depend on it
+  --help, --version
+"""
+
+
+@record()
+class Job:
+    """What the command line asks for."""
+
+    max_sv: int | None = None
+    tol: float | None = None
+    threads: int = 0
+
+    def set_max_sv(self, option: str, text: str) -> None:
+        self.max_sv = count(option, text)
+
+    def set_tol(self, option: str, text: str) -> None:
+        self.tol = real(option, text)
+
+    def set_threads(self, option: str, text: str) -> None:
+        self.threads = count(option, text)
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    job = Job()
+    names = {"--max-sv": job.set_max_sv, "--tol": job.set_tol, "--threads": job.set_threads}
+    files = parse(argv, {}, {}, names, {}, USAGE, "svmx-compress")
+    if len(files) != 2:
+        raise UsageError("a model file and an output file are needed" if argv else "")
+    model_file, output_file = files
+    if (job.max_sv is None) == (job.tol is None):
+        raise UsageError("either --max-sv or --tol is needed")
+    check_target(output_file)
+    if same_file(model_file, output_file):
+        raise UsageError("the output file is the model itself, which would be lost")
+    model = load_model(model_file, warn)
+    memory.load_blas()
+    from libsvmx.api.compressing import compress
+
+    found = compress(model, max_sv=job.max_sv, tol=job.tol, threads=job.threads)
+    with tidy_end():
+        save_model(output_file, found.model)
+    bound = float(max(found.bounds, default=0.0))
+    printer(output_file)(transcript.COMPRESSED.format(before=found.n_before, after=found.model.n_sv, bound=bound))
+    return 0
+
+
+def entry() -> None:
+    """Run the command and leave with its exit code."""
+    run("svmx-compress", main, USAGE)

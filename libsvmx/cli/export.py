@@ -1,0 +1,79 @@
+"""svmx-export: a model as a program, or for one: C, JSON, ONNX."""
+
+from __future__ import annotations
+
+from libsvmx._core import memory
+from libsvmx._core.records import record
+from libsvmx.cli.options import UsageError, count, parse
+from libsvmx.cli.process import run, tidy_end, warn
+from libsvmx.io.exporting import DTYPES, FORMATS, check_format, export_model
+from libsvmx.io.files import check_target, same_file
+from libsvmx.io.modelfile import load_model
+
+USAGE = """\
+usage: svmx-export [options] model_file output_file
+
+Writes a LIBSVM model (- for standard input) as a program in C99, or as JSON or ONNX (- is standard
+output).
+
+options:
+  --format c|json|onnx      by default what output_file ends with, .json or .onnx, else c
+  --dtype float64|float32   numbers of tables and sums in C and ONNX (float64)
+  --name NAME               functions in C are NAME_predict, NAME_decision_values, … (model)
+  --features N              rows have N features; by default as many as the support vectors need
+  --help, --version
+"""
+
+
+@record()
+class Job:
+    """What the command line asks for."""
+
+    format: str = ""
+    dtype: str = DTYPES[0]
+    name: str = "model"
+    features: int | None = None
+
+    def set_format(self, option: str, text: str) -> None:
+        self.format = text
+
+    def set_dtype(self, option: str, text: str) -> None:
+        self.dtype = text
+
+    def set_name(self, option: str, text: str) -> None:
+        self.name = text
+
+    def set_features(self, option: str, text: str) -> None:
+        self.features = count(option, text)
+
+
+def main(argv: list[str]) -> int:
+    """The command, given its arguments; returns its exit code."""
+    job = Job()
+    names = {
+        "--format": job.set_format,
+        "--dtype": job.set_dtype,
+        "--name": job.set_name,
+        "--features": job.set_features,
+    }
+    files = parse(argv, {}, {}, names, {}, USAGE, "svmx-export")
+    if len(files) != 2:
+        raise UsageError("a model file and an output file are needed" if argv else "")
+    model_file, output_file = files
+    ending = output_file.rpartition(".")[2].lower()
+    format = job.format or (ending if ending in FORMATS else "c")
+    check_format(format, job.dtype, job.name)
+    check_target(output_file)
+    if same_file(model_file, output_file):
+        raise UsageError("the output file is the model itself, which would be lost")
+    model = load_model(model_file, warn)
+    if format == "onnx":
+        memory.load_numpy()
+    with tidy_end():
+        export_model(model, output_file, format, job.dtype, job.name, job.features)
+    return 0
+
+
+def entry() -> None:
+    """Run the command and leave with its exit code."""
+    run("svmx-export", main, USAGE)

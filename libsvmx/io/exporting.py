@@ -1,0 +1,65 @@
+"""Models for where there is no libsvmx: C, JSON, ONNX.
+
+cfile, jsonfile, onnxfile          the formats
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.io.files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from libsvmx._train.model import Model
+
+FORMATS = ("c", "json", "onnx")
+DTYPES = ("float64", "float32")
+
+
+def check_format(format: str, dtype: str, name: str) -> None:
+    """Raises ParameterError for what there is not."""
+    if format not in FORMATS:
+        raise ParameterError(f"unknown format {format!r}; known are {', '.join(FORMATS)}")
+    if dtype not in DTYPES:
+        raise ParameterError(f"unknown dtype {dtype!r}; known are {', '.join(DTYPES)}")
+    if format == "json" and dtype != "float64":
+        raise ParameterError("format 'json' has decimal numbers, as of float64")
+    if not (isinstance(name, str) and name.isascii() and name.isidentifier()):
+        raise ParameterError(f"name must be one that functions of C can begin with, not {name!r}")
+
+
+def export_model(
+    model: Model, path: str, format: str, dtype: str = "float64", name: str = "model", n_features: int | None = None
+) -> None:
+    """See ``libsvmx.export``."""
+    check_format(format, dtype, name)
+    if model.param.kernel_type == KernelType.PRECOMPUTED:
+        raise ParameterError("a model of a precomputed kernel has no vectors, and cannot be exported")
+    least = model.n_features
+    if n_features is not None and not least <= n_features < 2**31:
+        raise ParameterError(f"n_features must be between {least}, those of the model, and 2^31 - 1, not {n_features}")
+    width = least if n_features is None else n_features
+    numbers = (model.coef, model.offsets, model.vectors.values)
+    if not all(all(map(isfinite, values)) for values in numbers):
+        raise DataError("the model has numbers that are not finite")
+    content: Iterable[bytes]
+    if format == "onnx":
+        from libsvmx.io.onnxfile import onnx_bytes
+
+        content = [onnx_bytes(model, width, dtype)]
+    elif format == "json":
+        from libsvmx.io.jsonfile import json_pieces
+
+        content = (piece.encode() for piece in json_pieces(model, width))
+    else:
+        from libsvmx.io.cfile import CFile
+
+        content = (piece.encode() for piece in CFile(model, name, width, dtype == "float32").pieces())
+    with atomic_write(path) as file:
+        for piece in content:
+            file.write(piece)

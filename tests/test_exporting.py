@@ -1,0 +1,218 @@
+"""export(): C, ONNX and JSON compute what the model does; files are written whole; what is refused."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.data import DATA
+from support.exported import Program, decision_values_of_json, trained
+
+import libsvmx
+from libsvmx import DataError, ParameterError, SvmxError
+from libsvmx.api.arrays import as_matrix
+
+HEART = DATA / "heart_scale"
+MODELS = {
+    "two classes": (HEART, {"gamma": 0.1, "probability": True}),
+    "nu": (HEART, {"svm_type": "NU_SVC", "nu": 0.3}),
+    "one class": (HEART, {"svm_type": "ONE_CLASS", "nu": 0.3}),
+    "regression": (DATA / "pyrim", {"svm_type": "EPSILON_SVR", "p": 0.01}),
+    "eleven classes": (DATA / "vowel.scale.xz", {"gamma": 0.5, "C": 10, "probability": True}),
+    "three classes": (DATA / "iris.scale", {"probability": True}),
+    "sparse": (DATA / "a1a.xz", {"gamma": 0.03}),
+    "linear": (DATA / "splice.xz", {"kernel_type": "linear", "C": 0.01}),
+    "linear, sparse": (DATA / "mushrooms.xz", {"kernel_type": "linear", "C": 0.01}),
+    "polynomial": (DATA / "wine.scale", {"kernel_type": "polynomial", "degree": 5, "coef0": 0.5}),
+    "sigmoid": (HEART, {"kernel_type": "sigmoid", "gamma": 0.02, "coef0": -0.1}),
+}
+CLASSIFIERS = ("two classes", "eleven classes", "three classes")
+made = {}
+
+
+def model_of(name):
+    if name not in made:
+        made[name] = trained(*MODELS[name])
+    return made[name]
+
+
+def size_of(model, X):
+    """No sum of a decision value is larger: sum of the coefficients times the largest kernel value."""
+    p, square = model.param, (X * X).sum(axis=1).max()
+    largest = {0: square, 1: (p.gamma * square + p.coef0) ** p.degree}.get(p.kernel_type, 1.0)
+    return abs(model.sv_coef).sum() * largest
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_c_has_the_bits_of_the_model(name, tmp_path):
+    model, X = model_of(name)
+    libsvmx.export(model, str(tmp_path / "model.c"))
+    program = Program(tmp_path / "model.c", model)
+    assert (program.predict(X) == libsvmx.predict(model, X)).all()
+    assert (program.decision_values(X) == libsvmx.decision_values(model, X)).all()
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+def test_c_has_the_bits_of_probabilities(name, tmp_path):
+    model, X = model_of(name)
+    libsvmx.export(model, str(tmp_path / "model.c"))
+    labels, estimates = Program(tmp_path / "model.c", model).predict_probability(X)
+    expected, theirs = libsvmx.predict_probability(model, X)
+    assert (labels == expected).all()
+    assert (estimates == theirs).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_c_in_float(name, tmp_path):
+    model, X = model_of(name)
+    libsvmx.export(model, str(tmp_path / "model.c"), dtype="float32", name="in_float")
+    values = Program(tmp_path / "model.c", model, "float32", "in_float").decision_values(X)
+    scale = size_of(model, X)
+    np.testing.assert_allclose(values, libsvmx.decision_values(model, X), atol=1e-6 * scale)
+
+
+def test_tables_are_dense_or_sparse(tmp_path):
+    for name, sparse in (("two classes", False), ("sparse", True), ("linear", False), ("linear, sparse", True)):
+        libsvmx.export(model_of(name)[0], str(tmp_path / "model.c"))
+        assert ("feature[k]" in (tmp_path / "model.c").read_text()) == sparse
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("name", MODELS)
+def test_onnx_predicts_the_same(name, dtype, tmp_path):
+    onnx, runtime = pytest.importorskip("onnx"), pytest.importorskip("onnxruntime")
+    model, X = model_of(name)
+    libsvmx.export(model, str(tmp_path / "model.onnx"), "onnx", dtype=dtype)
+    onnx.checker.check_model(str(tmp_path / "model.onnx"), full_check=True)
+    session = runtime.InferenceSession(str(tmp_path / "model.onnx"))
+    assert session.get_inputs()[0].shape == ["n", model.n_features]
+    predicted, values = session.run(None, {"x": X.astype(dtype)})
+    expected = libsvmx.decision_values(model, X)
+    atol = (1e-13 if dtype == "float64" else 2e-5) * size_of(model, X)
+    np.testing.assert_allclose(values, expected, atol=atol)
+    if dtype == "float64" and not model.param.svm_type.is_regression:
+        near = (abs(expected) > atol).all(axis=1)
+        assert near.sum() > 0.99 * len(X)
+        assert (predicted == libsvmx.predict(model, X))[near].all()
+    assert predicted.shape == (len(X),)
+
+
+def test_onnx_of_no_vectors_and_one_class_alone(tmp_path):
+    runtime = pytest.importorskip("onnxruntime")
+    pytest.importorskip("onnx")
+    X = np.arange(12.0).reshape(6, 2)
+    flat = libsvmx.train(X, np.ones(6), svm_type="EPSILON_SVR")
+    libsvmx.export(flat, str(tmp_path / "m.onnx"), "onnx", n_features=2)
+    value, _ = runtime.InferenceSession(str(tmp_path / "m.onnx")).run(None, {"x": X})
+    assert (value == libsvmx.predict(flat, X)).all()
+
+
+def test_without_onnx(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(SvmxError, match=r"pip install 'libsvmx\[onnx\]'"):
+        libsvmx.export(model_of("nu")[0], str(tmp_path / "m"), "onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_json_has_all_of_the_model(name, tmp_path):
+    model, X = model_of(name)
+    libsvmx.export(model, str(tmp_path / "m.json"), "json")
+    scale = size_of(model, X)
+    values = decision_values_of_json(tmp_path / "m.json", X)
+    np.testing.assert_allclose(values, libsvmx.decision_values(model, X), atol=1e-13 * scale)
+    read = json.loads((tmp_path / "m.json").read_text())
+    assert (read["format"], read["version"]) == ("libsvmx model", 1)
+    assert (np.array(read["coef"]) == model.sv_coef).all()
+    assert (read["rho"] == model.rho).all()
+    vectors = [dict(map(tuple, pairs)) for pairs in read["support_vectors"]]
+    assert vectors == [dict(model.vectors.row(i)) for i in range(model.n_sv)]
+    assert read.get("labels") == (None if model.labels is None else list(model.labels))
+    assert ("prob_a" in read) == (model.sigmoid_a is not None)
+
+
+def test_features_beyond_those_of_the_vectors(tmp_path):
+    """They count in RBF's distances, as LIBSVM has it, if the program is to have them."""
+    rows = [{1: 0.5}, {2: -1.0}, {1: 1.0, 2: 0.25}, {2: 0.5}]
+    model = libsvmx.train(rows, [1, -1, 1, -1], gamma=0.5)
+    libsvmx.export(model, str(tmp_path / "m.c"), n_features=4)
+    X = np.array([[0.5, 0, 0, 2.0], [0, 1.0, -1.0, 0]])
+    values = Program(tmp_path / "m.c", model).decision_values(X)
+    tests = [{1: 0.5, 4: 2.0}, {2: 1.0, 3: -1.0}]
+    assert (values == libsvmx.decision_values(model, tests)).all()
+    with pytest.raises(ParameterError, match="between 2, those of the model"):
+        libsvmx.export(model, str(tmp_path / "m.c"), n_features=1)
+
+
+def test_an_index_of_0(tmp_path):
+    """x[0] is its value then."""
+    drawn = np.random.default_rng(1).normal(size=(40, 3))
+    rows = [dict(enumerate(row)) for row in drawn]
+    model = libsvmx.train(rows, np.sign(drawn.sum(axis=1)), gamma=0.5)
+    libsvmx.export(model, str(tmp_path / "m.c"))
+    assert "is x[j], 0" in (tmp_path / "m.c").read_text()
+    assert (Program(tmp_path / "m.c", model).decision_values(drawn) == libsvmx.decision_values(model, rows)).all()
+    libsvmx.export(model, str(tmp_path / "m.json"), "json")
+    np.testing.assert_allclose(
+        decision_values_of_json(tmp_path / "m.json", drawn), libsvmx.decision_values(model, rows), atol=1e-12
+    )
+
+
+def test_models_with_next_to_nothing(tmp_path):
+    X = np.arange(12.0).reshape(6, 2)
+    models = [
+        libsvmx.train(X, np.ones(6), svm_type="EPSILON_SVR"),  # no vectors
+        libsvmx.train(X, np.full(6, 7)),  # one class, no function
+        libsvmx.train(X * 0, [1, 1, 1, -1, -1, -1], svm_type="C_SVC"),  # vectors of zeros alone
+    ]
+    for k, model in enumerate(models):
+        path = tmp_path / f"{k}.c"
+        libsvmx.export(model, str(path))
+        program = Program(path, model)
+        assert (program.predict(X * 0) == libsvmx.predict(model, X * 0)).all()
+        libsvmx.export(model, str(tmp_path / "m.json"), "json")
+        assert len(json.loads((tmp_path / "m.json").read_text())["support_vectors"]) == model.n_sv
+
+
+def test_extreme_numbers(tmp_path):
+    """Of double to the bit; what no float can hold is refused."""
+    X = np.array([[5e-324, 1e308], [1e22, -1.0], [-3.0, 1 / 3]])
+    model = libsvmx.train(np.eye(3, 2), [1, -1, 1], kernel_type="linear")
+    model = replace(model, vectors=as_matrix(X[: model.n_sv]))
+    libsvmx.export(model, str(tmp_path / "m.c"))
+    program = Program(tmp_path / "m.c", model)
+    tests = np.array([[1.0, 1e-10], [0.5, 0.25]])
+    assert (program.decision_values(tests) == libsvmx.decision_values(model, tests)).all()
+    with pytest.raises(DataError, match="too large for a float"):
+        libsvmx.export(model, str(tmp_path / "m.c"), dtype="float32")
+    assert "double" in (tmp_path / "m.c").read_text()  # the file of before
+
+
+def test_what_is_refused(tmp_path):
+    model, _ = model_of("nu")
+    path = str(tmp_path / "m")
+    for how, cause in (
+        ({"format": "cpp"}, "unknown format 'cpp'; known are c, json, onnx"),
+        ({"dtype": "float16"}, "unknown dtype"),
+        ({"format": "json", "dtype": "float32"}, "decimal numbers"),
+        ({"name": "a b"}, "functions of C"),
+        ({"name": "é"}, "functions of C"),
+        ({"n_features": 12}, "between 13"),
+        ({"n_features": 2**31}, "between 13"),
+        ({"n_features": 13.5}, "n_features must be"),
+    ):
+        with pytest.raises(ParameterError, match=cause):
+            libsvmx.export(model, path, **how)
+    X = np.eye(4)
+    given = libsvmx.train(X, [1, 1, -1, -1], kernel_type="precomputed")
+    with pytest.raises(ParameterError, match="precomputed"):
+        libsvmx.export(given, path)
+    broken = replace(model, coef=np.full(model.n_sv, np.inf))
+    with pytest.raises(DataError, match="not finite"):
+        libsvmx.export(broken, path)
+    with pytest.raises(TypeError):
+        libsvmx.export("model", path)
+    with pytest.raises(OSError, match="No such file"):
+        libsvmx.export(model, str(tmp_path / "no" / "m"))
+    assert list(tmp_path.iterdir()) == []
