@@ -159,17 +159,15 @@ class KernelProvider:
             return None
         from libsvmx._train.queue.solve_queue import SolveQueue
 
-        rows, targets, weights = self.rows, None, problem.sample_weight if weighted else None
-        if weights is not None or not param.svm_type.is_classification:
-            places = take_int32(inverse(problem.rows, problem.matrix.n_rows), rows)
-            targets = take_float64(problem.targets, places)
-            weights = None if weights is None else take_float64(weights, places)
+        rows, weights = self.rows, problem.sample_weight if weighted else None
+        if weights is not None:
+            weights = take_float64(weights, take_int32(inverse(problem.rows, problem.matrix.n_rows), rows))
         most_workers = int(min(self.budget_bytes // slots, MOST_WORKERS))
 
         def matrix_of() -> CsrMatrix:  # a copy of all the data
             return problem.matrix.take(rows)
 
-        return SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers)
+        return SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""

@@ -367,7 +367,7 @@ def each_fold(
 ) -> Iterator[Buffer]:
     """Predictions of one fold after the other: float64, shape (rows held out,). Raises Stopped."""
     from libsvmx._train.drawn_folds import folds_at_once
-    from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+    from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
     from libsvmx._train.side_by_side import param_of, side_by_side
 
     n = len(bounds) - 1
@@ -377,7 +377,8 @@ def each_fold(
         def costs_of(labels: list[int]) -> list[float]:
             return class_costs(labels, param, observer)
 
-        for fold in solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of):
+        own = Folds(problem, order, bounds, rand)
+        for fold in solved_folds(queue, [own], param, observer, kernels, costs_of):
             yield fold.predicted
         return
     threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)

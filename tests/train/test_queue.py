@@ -145,7 +145,7 @@ def test_there_may_be_more_memory_than_there_are_numbers(options, queued, monkey
 def queue_of(problem, param, observer=None):
     kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
     gram = Gram(kernel, ThreadPool(2), NOBODY)
-    return SolveQueue(gram, lambda: problem.matrix, problem.targets, None, param, observer or Observer(), 8)
+    return SolveQueue(gram, lambda: problem.matrix, None, param, observer or Observer(), 8)
 
 
 def random_parts(n, count, seed):
@@ -366,13 +366,17 @@ def test_rows_are_copied_for_predictions_alone(probability, times, fitting, monk
         assert copied.count(len(problem)) == 1
 
 
-def test_classes_have_no_targets_to_solve_over():
+def test_a_solve_has_classes_or_targets_of_its_own():
     matrix, targets = data.load("iris.scale")
     queue = KernelProvider(Problem(matrix, filled("d", targets)), Parameter(gamma=1.0)).queue(
         Parameter(gamma=1.0), Observer(), 18, weighted=False
     )
-    with pytest.raises(ValueError, match="targets, of which there are none"):
-        queue.add(filled("i", range(50)), -1, 0.0, 0.0)
+    rows = filled("i", range(50))
+    for n_positive, targets in ((-1, None), (20, filled("d", [1.0] * 50))):
+        with pytest.raises(ValueError, match="either classes or targets"):
+            queue.add(rows, n_positive, 0.0, 0.0, targets=targets)
+    with pytest.raises(ValueError, match="49 targets for 50 rows"):
+        queue.add(rows, -1, 0.0, 0.0, targets=filled("d", [1.0] * 49))
 
 
 def test_a_queue_leaves_nothing_to_the_garbage_collector():

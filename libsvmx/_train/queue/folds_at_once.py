@@ -18,7 +18,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from libsvmx._core.rand import Rand
     from libsvmx._train.kernel_provider import KernelProvider
@@ -32,8 +32,17 @@ if TYPE_CHECKING:
 
     Costs = Callable[[list[int]], list[float]]
 
-# Rows of solves, inner folds included, that stand in a queue at a time: some 16 MB.
+# Rows of solves, inner folds included, that stand in a queue at a time: some 16 MB, and as many for targets.
 MOST_ROWS = 1 << 22
+
+
+class Folds(NamedTuple):
+    """The folds of a cross-validation, as of ``draw_folds``; ``rand`` draws the inner folds of probability estimates."""
+
+    problem: Problem
+    order: Buffer
+    bounds: list[int]
+    rand: Rand
 
 
 class FoldResult(NamedTuple):
@@ -64,11 +73,8 @@ def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
 
 def solved_folds(
     queue: SolveQueue,
-    problem: Problem,
+    validations: Iterable[Folds],
     param: Parameter,
-    order: Buffer,
-    bounds: list[int],
-    rand: Rand,
     observer: Observer,
     kernels: KernelProvider,
     costs_of: Costs,
@@ -76,34 +82,41 @@ def solved_folds(
 ) -> Iterator[FoldResult]:
     """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
 
-    ``queue``: of ``queue_of_folds``, empty; ``costs_of``: C of each of some classes; ``star``: where folds start.
+    ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each of some
+    classes; ``star``: where folds start.
     """
-    members = kernels.members(problem)
     waiting: list[WaitingFold] = []
-    for begin, end in pairwise(bounds):
-        waiting.append(WaitingFold(queue, problem, param, members, order, begin, end, rand, costs_of, star))
-        if queue.n_rows >= MOST_ROWS or end == bounds[-1]:
-            queue.run(thread_count(param.threads))
-            yield from (fold.result(observer) for fold in waiting)
-            queue, waiting = queue.another(), []
+    for own in validations:
+        members = kernels.members(own.problem)
+        for begin, end in pairwise(own.bounds):
+            if queue.n_rows >= MOST_ROWS:
+                yield from finished(queue, waiting, observer)
+                queue, waiting = queue.another(), []
+            waiting.append(WaitingFold(queue, own, begin, end, param, members, costs_of, star))
+    yield from finished(queue, waiting, observer)
+
+
+def finished(queue: SolveQueue, waiting: list[WaitingFold], observer: Observer) -> Iterator[FoldResult]:
+    """The folds of a queue, which is run. Raises Stopped."""
+    queue.run(thread_count(queue.param.threads))
+    return (fold.result(observer) for fold in waiting)
 
 
 class WaitingFold:
-    """A fold in a queue; arguments as of ``solved_folds``."""
+    """A fold in a queue, without order[begin:end]; other arguments as of ``solved_folds``."""
 
     def __init__(
         self,
         queue: SolveQueue,
-        problem: Problem,
-        param: Parameter,
-        members: Buffer,
-        order: Buffer,
+        own: Folds,
         begin: int,
         end: int,
-        rand: Rand,
+        param: Parameter,
+        members: Buffer,
         costs_of: Costs,
         star: Star | None,
     ) -> None:
+        targets, order = own.problem.targets, own.order
         self.queue, self.param, self.number = queue, param, queue.n_folds
         rest = folds.all_but(order, begin, end)
         rows, held_out = take_int32(members, rest), take_int32(members, order[begin:end])
@@ -111,18 +124,19 @@ class WaitingFold:
         self.labels: list[int] = []
         self.pairs: QueuedPairs | None = None
         if param.svm_type.is_classification:
-            classes = folds.group_classes(take_float64(problem.targets, rest))
+            classes = folds.group_classes(take_float64(targets, rest))
             self.labels, self.start = classes[:2]
             costs = costs_of(self.labels)
             left = None
             if star is not None:
                 queue.start_from(star.known, star.known_scores)
-                left = star.without(take_float64(problem.targets, order[begin:end]), held_out)
-            self.pairs = QueuedPairs(queue, rows, classes, costs, rand if param.probability else None, left)
+                left = star.without(take_float64(targets, order[begin:end]), held_out)
+            self.pairs = QueuedPairs(queue, rows, classes, costs, own.rand if param.probability else None, left)
             self.grouped = take_int32(rows, classes[2])
             solves = [solve for _, solve in self.pairs.solves]
         else:
-            self.grouped, self.start, solves = rows, [0, len(rows)], [queue.add(rows, -1, 0.0, 0.0)]
+            self.grouped, self.start = rows, [0, len(rows)]
+            solves = [queue.add(rows, -1, 0.0, 0.0, targets=take_float64(targets, rest))]
         queue.add_fold(self.grouped, self.start, solves, held_out)
         self.last = queue.n_tasks
 

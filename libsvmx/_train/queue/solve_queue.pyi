@@ -15,7 +15,6 @@ class SolveQueue(TaskList):
         self,
         kernel_values: KernelValues,
         matrix_of: Callable[[], CsrMatrix],
-        targets: Buffer | None,
         weights: Buffer | None,
         param: Parameter,
         observer: Observer,

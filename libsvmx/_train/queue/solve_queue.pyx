@@ -4,7 +4,7 @@ One against one, folds, and the inner folds of probability estimates: hundreds o
 before Python has made the objects of one. Here a solve is a Task, a few numbers; rows of all of them stand in one list, one
 after the other, and each thread has a Worker with memory for the largest.
 
-    queue = SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers)
+    queue = SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
     t = queue.add(rows, n_positive, Cp, Cn, held_out)     as often as there are solves, in LIBSVM's order
     queue.run(threads)
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
@@ -43,7 +43,7 @@ cdef int UNITS_PER_THREAD = 4
 
 
 cdef class SolveQueue(TaskList):
-    """SolveQueue(kernel_values, matrix_of, targets, weights, param, observer, most_workers); the first five as of TaskList.
+    """SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers); the first four as of TaskList.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ cdef class SolveQueue(TaskList):
     most_workers : int        for whose rows there is memory; there is one in any case
     """
 
-    def __init__(self, kernel_values, matrix_of, targets, weights, param, observer, int most_workers):
+    def __init__(self, kernel_values, matrix_of, weights, param, observer, int most_workers):
         self.limits, self.most_workers = observer, most_workers
         svmx_begin_tickets(&self.tickets)
 
@@ -61,8 +61,8 @@ cdef class SolveQueue(TaskList):
     def another(self):
         """An empty queue over the same rows."""
         weights = self.weights if self.weighted else None
-        cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, self.targets, weights, self.param,
-                                           self.limits, self.most_workers)
+        cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, weights, self.param, self.limits,
+                                           self.most_workers)
         found.matrix, found.by_floats = self.matrix, self.by_floats
         return found
 

@@ -8,7 +8,8 @@ from libsvmx._train.formulation cimport Formulation, Recovered
 cdef struct Task:
     Py_ssize_t first            # in ``rows``: its rows, then those held out
     Py_ssize_t n
-    Py_ssize_t n_positive       # the rows of target +1 come first; -1: targets are those of the rows
+    Py_ssize_t n_positive       # the rows of target +1 come first; -1: it has targets of its own
+    Py_ssize_t targets          # of these, in ``targets``
     Py_ssize_t n_held
     Py_ssize_t n_left           # rows, after the others, that took part in the optimum it starts from; -1: from nothing
     Py_ssize_t n_left_positive  # the first of them are of class +1
@@ -70,7 +71,6 @@ cdef class TaskList:
     cdef object matrix              # the rows, in the order of ``kernel_values``; None while no values are wanted
     cdef Formulation of
     cdef bint doubled               # two variables for a row
-    cdef const double[::1] targets
     cdef const double[::1] weights
     cdef bint weighted
     # of ``start_from``, each of shape (planes, kernel_values.n)
@@ -79,6 +79,9 @@ cdef class TaskList:
     cdef int32_t *rows
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t room_for_rows
+    cdef double *targets
+    cdef Py_ssize_t n_targets
+    cdef Py_ssize_t room_for_targets
     cdef Task *tasks
     cdef readonly Py_ssize_t n_tasks
     cdef Py_ssize_t room_for_tasks
@@ -105,6 +108,7 @@ cdef class TaskList:
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
     cdef int append(self, Py_ssize_t n_rows) except -1
+    cdef int add_targets(self, Task *task, targets) except -1
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
     cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,

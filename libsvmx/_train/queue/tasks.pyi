@@ -16,7 +16,6 @@ class TaskList:
         self,
         kernel_values: KernelValues,
         matrix_of: Callable[[], CsrMatrix],
-        targets: Buffer | None,
         weights: Buffer | None,
         param: Parameter,
     ) -> None: ...
@@ -31,6 +30,7 @@ class TaskList:
         Cn: float,
         held_out: Buffer | None = None,
         left: LeftRows | None = None,
+        targets: Buffer | None = None,
     ) -> int: ...
     def add_folds(
         self, rows: Buffer, n_positive: int, Cp: float, Cn: float, order: Buffer, bounds: list[int]

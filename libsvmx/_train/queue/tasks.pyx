@@ -3,7 +3,7 @@
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.tickets cimport svmx_begin_countdown
@@ -13,20 +13,19 @@ from libsvmx._train.probability import TROUBLES
 
 
 cdef class TaskList:
-    """TaskList(kernel_values, matrix_of, targets, weights, param)
+    """TaskList(kernel_values, matrix_of, weights, param)
 
     Parameters
     ----------
     kernel_values : KernelValues
     matrix_of : function                gives a CsrMatrix, the same rows as predictions see them; called if there are any
-    targets : buffer of float64, shape (kernel_values.n,), or None       of classes they are not looked at
     weights : buffer of float64, shape (kernel_values.n,), or None
     param : Parameter                   formulation, eps, shrinking, limits
     """
 
-    def __cinit__(self, KernelValues kernel_values, matrix_of, targets, weights, param, *_):
+    def __cinit__(self, KernelValues kernel_values, matrix_of, weights, param, *_):
         self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
-        self.targets, self.weighted = targets, weights is not None
+        self.weighted = weights is not None
         self.known, self.known_scores = None, None  # a = b = None is beyond Cython 3.1.2
         if self.weighted:
             self.weights = weights
@@ -39,6 +38,7 @@ cdef class TaskList:
             free(self.tasks[t].marks)
         free(self.tasks)
         free(self.rows)
+        free(self.targets)
         free(self.sigmoids)
         free(self.folds)
 
@@ -99,7 +99,7 @@ cdef class TaskList:
         float, that are there for all rows."""
         self.by_floats = not self.kernel_values.has_groups
 
-    def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None, left=None):
+    def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None, left=None, targets=None):
         """Put a solve at the end of the queue; returns its number.
 
         Parameters
@@ -111,11 +111,12 @@ cdef class TaskList:
         left : (positive, negative, plane_positive, plane_negative, turned, rho, objective, gap), or None       to start from
             the optimum of ``start_from``, which has the last three numbers: rows of each class, buffers of int32, that were
             in it and are not in ``rows``, the planes of these classes, and whether it has them the other way round
+        targets : buffer of float64      of its rows, where there are no classes
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
         cdef Py_ssize_t k, n = chosen.shape[0], n_held = 0 if held_out is None else held.shape[0]
-        if n_positive < 0 and self.targets is None:
-            raise ValueError("a solve over targets, of which there are none")
+        if (n_positive < 0) != (targets is not None):
+            raise ValueError("a solve has either classes or targets")
         self.append(n + 2 * n_held)
         cdef Task *task = self.new_task()
         task.first, task.n, task.n_positive, task.n_held, task.Cp, task.Cn = self.n_rows, n, n_positive, n_held, Cp, Cn
@@ -127,6 +128,8 @@ cdef class TaskList:
             self.rows[self.n_rows + n + n_held + k] = <int32_t>k
         self.n_rows += n + 2 * n_held
         self.most_rows = max(self.most_rows, n)
+        if targets is not None:
+            self.add_targets(task, targets)
         if left is not None:
             positive, negative, plane_positive, plane_negative, turned, rho, objective, gap = left
             self.add_left(task, positive, negative, plane_positive, plane_negative, turned, rho, objective, gap)
@@ -138,6 +141,25 @@ cdef class TaskList:
             self.n_values += n_held
             self.predicts = True
         return self.n_tasks - 1
+
+    cdef int add_targets(self, Task *task, targets) except -1:
+        """Those of the rows of a task."""
+        cdef const double[::1] given = targets
+        cdef Py_ssize_t room
+        cdef void *grown
+        if given.shape[0] != task.n:
+            raise ValueError(f"{given.shape[0]} targets for {task.n} rows")
+        if self.n_targets + task.n > self.room_for_targets:
+            room = 2 * (self.n_targets + task.n) + 1024
+            grown = realloc(self.targets, room * sizeof(double))
+            if grown == NULL:
+                raise MemoryError("targets of a queue of solves")
+            self.targets, self.room_for_targets = <double *>grown, room
+        task.targets = self.n_targets
+        if task.n:
+            memcpy(self.targets + self.n_targets, &given[0], task.n * sizeof(double))
+        self.n_targets += task.n
+        return 0
 
     cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,
                       bint turned, double rho, double objective, double gap) except -1:

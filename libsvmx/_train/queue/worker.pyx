@@ -171,9 +171,10 @@ cdef class Worker:
 
     cdef void pose(self, const Task *task, const int32_t *rows) noexcept nogil:
         """The dual problem, and its start, from an optimum that is known if there is one."""
+        cdef const double *own = self.todo.targets + task.targets
         cdef Py_ssize_t i, l = task.n
         for i in range(l):
-            self.targets[i] = self.todo.targets[rows[i]] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
+            self.targets[i] = own[i] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
             if self.todo.weighted:
                 self.weights[i] = self.todo.weights[rows[i]]
         self.dual.size = 2 * l if self.todo.doubled else l

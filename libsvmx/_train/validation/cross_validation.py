@@ -23,7 +23,7 @@ from libsvmx._train.counting import counting_part, nothing_counts
 from libsvmx._train.drawn_folds import draw_folds, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
-from libsvmx._train.queue.folds_at_once import queue_of_folds, solved_folds
+from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
 from libsvmx._train.training import class_costs, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
@@ -275,7 +275,8 @@ def queued(
         star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
         seconds = sum(report.seconds for report in star.reports)
         results.full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
-    found = solved_folds(queue, problem, param, order, bounds, rand, observer, kernels, costs_of, star)
+    own = Folds(problem, order, bounds, rand)
+    found = solved_folds(queue, [own], param, observer, kernels, costs_of, star)
     seeder = AUTO["star"] if star else "none"
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
         report = fold_report([fold.report], seeder=seeder, seeding_seconds=0.0, solving_seconds=fold.report.seconds)
