@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from libsvmx.api.exporting import export
     from libsvmx.api.grid import GridSearch, grid_search
     from libsvmx.api.low_rank import LowRankKernel, low_rank
+    from libsvmx.api.many import fit_many
+    from libsvmx.api.permutation import PermutationTest, permutation_test
     from libsvmx.api.state import State
     from libsvmx.api.training import load_model, predict_probability, read_problem, save_model, train
     from libsvmx.api.validation import CrossValidation, LeaveOneOut, cross_validate, leave_one_out
@@ -95,6 +97,7 @@ __all__ = [
     "Observer",
     "Parameter",
     "ParameterError",
+    "PermutationTest",
     "SolveReport",
     "State",
     "StoppedEarly",
@@ -107,10 +110,12 @@ __all__ = [
     "decision_values",
     "explain",
     "export",
+    "fit_many",
     "grid_search",
     "leave_one_out",
     "load_model",
     "low_rank",
+    "permutation_test",
     "predict",
     "predict_probability",
     "read_problem",
@@ -141,6 +146,7 @@ _HOME = {
     "Observer": "_train.observer",
     "Parameter": "_train.parameter",
     "ParameterError": "exceptions",
+    "PermutationTest": "api.permutation",
     "SMO": "_solvers.smo.settings",
     "SEEDERS": "_solvers.seeding.registry",
     "SolveReport": "_train.solve_report",
@@ -154,9 +160,11 @@ _HOME = {
     "decision_values": "api.arrays",
     "explain": "api.explaining",
     "export": "api.exporting",
+    "fit_many": "api.many",
     "grid_search": "api.grid",
     "leave_one_out": "api.validation",
     "low_rank": "api.low_rank",
+    "permutation_test": "api.permutation",
     "predict": "api.arrays",
     "show_config": "api.configuration",
 }

@@ -9,6 +9,7 @@
         probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes
     parameter, problem, model     what goes in and what comes out; checks, rowchecks: what cannot be trained
     prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)
+    many              trainings over the same rows with other targets
     side_by_side      solves that need nothing of each other, by several threads
     warm_start        where a training starts that follows another over the same rows
     metrics           accuracy, mean squared error, correlation

@@ -6,7 +6,7 @@ from itertools import combinations
 
 from libsvmx._core.arrays import counted_from_one, marked, nonzero, take_float64, take_int32
 from libsvmx._core.buffers import filled
-from libsvmx._core.records import NamedTuple
+from libsvmx._core.records import NamedTuple, replace
 from libsvmx._train import folds
 from libsvmx._train.formulation import assemble_coefficients
 from libsvmx._train.model import Model, columns_of, vectors_of
@@ -14,6 +14,7 @@ from libsvmx._train.observer import Remark
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -86,6 +87,36 @@ def assemble_classifier(
         columns=columns_of(problem.matrix, param),
         reports=tuple(reports),
     )
+
+
+def classifier_of(
+    problem: Problem,
+    param: Parameter,
+    classes: tuple[list[int], list[int], Buffer],
+    pairs: Pairs,
+    observer: Observer,
+    feature_map: FeatureMap | None = None,
+) -> Model:
+    """The model of all pairs of ``classes``, as of ``folds.group_classes``, once they are solved."""
+    if pairs.not_begun and len(classes[0]) > 2:
+        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.betas)}")
+    if feature_map and feature_map.predicts:
+        model = feature_map.model(problem, classes, pairs.betas, pairs.reports)
+    else:
+        model = assemble_classifier(problem, param, classes, pairs.betas, pairs.reports)
+    observer.total_sv(model.n_sv)
+    if not param.probability:
+        return model
+    if pairs.sigmoids is None:
+        return without_probability(model, observer)
+    a, b = (filled("d", (sigmoid[part] for sigmoid in pairs.sigmoids)) for part in (0, 1))
+    return replace(model, sigmoid_a=a, sigmoid_b=b)
+
+
+def without_probability(model: Model, observer: Observer) -> Model:
+    """The model of a training that was ended before it had probability estimates."""
+    observer.remark(Remark.PROBABILITY_UNFINISHED)
+    return replace(model, param=replace(model.param, probability=False))
 
 
 def used_rows(betas: list[Buffer], start: list[int]) -> bytearray:

@@ -21,19 +21,29 @@ if TYPE_CHECKING:
 
 def check_problem(problem: Problem, param: Parameter) -> None:
     """Raise DataError or ParameterError for data this training cannot use."""
+    check_rows(problem, param)
+    check_targets(problem, param)
+
+
+def check_rows(problem: Problem, param: Parameter) -> None:
+    """The same of rows alone, whatever their targets are."""
     if not len(problem):
         raise DataError("no data: there is not a single row")
     row = first_not_finite(problem.matrix, problem.rows)
     if row >= 0:
         raise DataError("a feature value is not finite", row)
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        check_precomputed(problem)
+
+
+def check_targets(problem: Problem, param: Parameter) -> None:
+    """And of targets."""
     if param.svm_type.is_classification:
         check_labels(problem.targets)
     elif param.svm_type.is_regression:
         for i, target in enumerate(problem.targets):
             if target - target != 0:
                 raise DataError(f"target {target} is not finite", i)
-    if param.kernel_type == KernelType.PRECOMPUTED:
-        check_precomputed(problem)
     if param.svm_type == SvmType.NU_SVC:
         check_nu(problem, param)
 

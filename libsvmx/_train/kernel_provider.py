@@ -114,6 +114,14 @@ class KernelProvider:
                 self.prepared = True
         return whole
 
+    def if_shared(self) -> KernelProvider | None:
+        """Itself, if trainings with other targets gain by it: rows are shared, or features. Else each had better have a
+        provider that knows its classes."""
+        needs_features = self.request[1].solver.needs_features
+        if not needs_features:
+            self.prepare()
+        return self if needs_features or self.shared else None
+
     def at_once_of(self, n_solves: int, threads: int) -> int:
         """By how many of so many threads that many solves over nearly all rows had better be done side by side; from
         now on they share the memory. With a thread alone it stays as it is, for what others do meanwhile."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from math import copysign, inf, nan
 
@@ -11,6 +12,12 @@ from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from libsvmx._typing import Buffer
+
+
+def balanced_accuracy(predictions: Iterable[float], targets: Iterable[float]) -> float:
+    """Mean over the classes among ``targets`` of correct predictions in percent; 0 without rows."""
+    total, correct = Counter(targets), Counter(y for v, y in zip(predictions, targets, strict=True) if v == y)
+    return 100.0 * sum(correct[y] / total[y] for y in sorted(total)) / len(total) if total else 0.0
 
 
 class Scores:

@@ -60,6 +60,10 @@ class Problem:
         weights = None if self.sample_weight is None else take_float64(self.sample_weight, positions)
         return Problem(self.matrix, targets, take_int32(self.rows, positions), self.features, weights)
 
+    def with_targets(self, targets: Buffer) -> Problem:
+        """The same rows, with others."""
+        return Problem(self.matrix, targets, self.rows, self.features, self.sample_weight)
+
     def unweighted(self) -> Problem:
         """The same rows, each counting once."""
         return Problem(self.matrix, self.targets, self.rows, self.features)

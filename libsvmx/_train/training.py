@@ -12,7 +12,15 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
 from libsvmx._train import folds, limits
-from libsvmx._train.assembly import INNER_FOLDS, Pairs, assemble_classifier, assemble_single, solves_of, tell_of_classes
+from libsvmx._train.assembly import (
+    INNER_FOLDS,
+    Pairs,
+    assemble_single,
+    classifier_of,
+    solves_of,
+    tell_of_classes,
+    without_probability,
+)
 from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import build_dual
@@ -60,13 +68,18 @@ def train_problem(
     """
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
+    tell_asymmetry(problem, param, observer)
+    model = train_counting(problem, param, rand, observer, warm=warm)
+    check_finite(model)
+    return model
+
+
+def tell_asymmetry(problem: Problem, param: Parameter, observer: Observer) -> None:
+    """A remark on a given kernel that is not symmetric."""
     if param.kernel_type == KernelType.PRECOMPUTED:
         pair = first_asymmetry(problem.matrix, problem.rows)
         if pair:
             observer.remark(Remark.NOT_SYMMETRIC, f"{pair[0] + 1} and {pair[1] + 1}")
-    model = train_counting(problem, param, rand, observer, warm=warm)
-    check_finite(model)
-    return model
 
 
 def train_counting(
@@ -84,8 +97,8 @@ def train_counting(
         return train(problem, param, rand, observer, kernels, warm)
     model = train(part.problem, part.param, rand, observer, kernels, warm)
     param = replace(param, probability=model.param.probability)  # they may be unfinished
-    if kernels is not None or model.row_numbers is None:  # a fold: nobody asks for its row numbers
-        return replace(model, param=param, row_numbers=None)
+    if model.row_numbers is None:
+        return replace(model, param=param)
     return replace(model, param=param, row_numbers=filled("i", (part.rows[n - 1] + 1 for n in model.row_numbers)))
 
 
@@ -162,12 +175,6 @@ def train_single(
     return replace(model, sigmoid_a=filled("d", [sigma]))
 
 
-def without_probability(model: Model, observer: Observer) -> Model:
-    """The model of a training that was ended before it had probability estimates."""
-    observer.remark(Remark.PROBABILITY_UNFINISHED)
-    return replace(model, param=replace(model.param, probability=False))
-
-
 def train_classifier(
     problem: Problem,
     param: Parameter,
@@ -192,19 +199,7 @@ def train_classifier(
         pairs = queued.collect(observer)
     else:
         pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm)
-    if pairs.not_begun and k > 2:
-        observer.remark(Remark.PAIRS_NOT_BEGUN, f"{pairs.not_begun} of {len(pairs.betas)}")
-    if kernels.feature_map and kernels.feature_map.predicts:
-        model = kernels.feature_map.model(problem, classes, pairs.betas, pairs.reports)
-    else:
-        model = assemble_classifier(problem, param, classes, pairs.betas, pairs.reports)
-    observer.total_sv(model.n_sv)
-    if not param.probability:
-        return model
-    if pairs.sigmoids is None:
-        return without_probability(model, observer)
-    a, b = (filled("d", (sigmoid[part] for sigmoid in pairs.sigmoids)) for part in (0, 1))
-    return replace(model, sigmoid_a=a, sigmoid_b=b)
+    return classifier_of(problem, param, classes, pairs, observer, kernels.feature_map)
 
 
 def pairs_side_by_side(

@@ -2,6 +2,8 @@
 
     training     train, predict_probability; read_problem, load_model, save_model
     validation   cross_validate -> CrossValidation, leave_one_out -> LeaveOneOut; both are a Validation
+    permutation  permutation_test -> PermutationTest
+    many         fit_many
     grid         grid_search -> GridSearch
     state        State, a _train.updating.state.State over arrays: add, remove, update, save, load, from_model
     low_rank     low_rank -> LowRankKernel

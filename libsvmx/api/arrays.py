@@ -319,19 +319,22 @@ def rand_of(random_state: int | None) -> Rand:
 def problem_of(
     X: Any, y: Any, param: Parameter, sample_weight: Any = None, borrow: bool = False
 ) -> tuple[Problem, Parameter]:
-    """Rows, targets and weights as a Problem, and ``param`` with its gamma.
+    """Rows, targets and weights as a Problem, and ``param`` with its gamma; ``borrow`` as of ``training_rows``."""
+    matrix = training_rows(X, param, borrow)
+    targets, weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
+    return Problem(matrix, targets, sample_weight=weights), default_gamma(param, matrix.max_index)
+
+
+def training_rows(X: Any, param: Parameter, borrow: bool) -> CsrMatrix:
+    """Rows to train on.
 
     ``borrow``: the problem ends with the call, so an array may be taken as it is. Not for probability estimates, which
     predict its rows: tables are looked up there by values that another thread might change.
     """
     if param.kernel_type == KernelType.PRECOMPUTED:
-        matrix = precomputed(X)
-    else:
-        matrix = (
-            borrowed(X) if borrow and not (param.solver.needs_features or param.probability) else None
-        ) or as_matrix(X)
-    targets, weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
-    return Problem(matrix, targets, sample_weight=weights), default_gamma(param, matrix.max_index)
+        return precomputed(X)
+    as_it_is = borrow and not (param.solver.needs_features or param.probability)
+    return (borrowed(X) if as_it_is else None) or as_matrix(X)
 
 
 def targets_of(y: Any, n_rows: int) -> Buffer:

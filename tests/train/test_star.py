@@ -10,7 +10,7 @@ from libsvmx._train import kernel_provider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue import folds_at_once
+from libsvmx._train.queue import batches
 from libsvmx._train.queue.folds_at_once import queue_of_folds
 from libsvmx._train.training import shared_kernels
 from libsvmx.enums import SolveStatus
@@ -110,7 +110,7 @@ def test_folds_go_on_where_the_training_over_all_rows_did_not_end():
 
 def test_several_queues(monkeypatch):
     whole = found("vowel.scale.xz", "auto", 30)
-    monkeypatch.setattr(folds_at_once, "MOST_ROWS", 20000)
+    monkeypatch.setattr(batches, "MOST_ROWS", 20000)
     parts = found("vowel.scale.xz", "auto", 30)
     assert parts.decision_values.tobytes() == whole.decision_values.tobytes()
 

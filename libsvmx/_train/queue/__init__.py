@@ -1,6 +1,8 @@
 """Hundreds of small solves over the same rows, by all threads, with no Python object for each.
 
-    folds_at_once.py              the folds of a cross-validation
+    folds_at_once.py              the folds of cross-validations
+    models_at_once.py             trainings over the same rows
+        ──by──>  in_batches       which are as long as memory allows (batches.py)
         ──puts into the queue──>  QueuedPairs     one against one, with the inner folds of probability estimates
         ──may start from──>  Star                 the optimum over all rows (star.py)
     SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import zeros
 from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, probability
 from libsvmx._train.assembly import solves_of, tell_of_classes, used_rows
 from libsvmx._train.observer import Remark, hears
 from libsvmx._train.prediction import labels_of, most_probable
+from libsvmx._train.queue.batches import in_batches, queue_of
 from libsvmx._train.queue.pairs_at_once import QueuedPairs
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
@@ -32,12 +33,9 @@ if TYPE_CHECKING:
 
     Costs = Callable[[list[int]], list[float]]
 
-# Rows of solves, inner folds included, that stand in a queue at a time: some 16 MB, and as many for targets.
-MOST_ROWS = 1 << 22
-
 
 class Folds(NamedTuple):
-    """The folds of a cross-validation, as of ``draw_folds``; ``rand`` draws the inner folds of probability estimates."""
+    """The folds of a cross-validation, as of ``draw_folds``; ``rand`` draws the inner ones of probability estimates."""
 
     problem: Problem
     order: Buffer
@@ -59,11 +57,7 @@ def queue_of_folds(
     problem: Problem, param: Parameter, n_folds: int, observer: Observer, kernels: KernelProvider
 ) -> SolveQueue | None:
     """A queue for so many folds, None if they are to be solved in turn."""
-    if problem.sample_weight is not None or not all(param.C * weight > 0 for _, weight in param.weights):
-        return None  # of the rows of a fold, some may not count
-    if param.probability and not param.svm_type.is_classification:
-        return None
-    return kernels.queue(param, observer, n_folds * solves_of_a_fold(problem, param), weighted=False)
+    return queue_of(problem, param, n_folds * solves_of_a_fold(problem, param), observer, kernels)
 
 
 def solves_of_a_fold(problem: Problem, param: Parameter) -> int:
@@ -85,21 +79,14 @@ def solved_folds(
     ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each of some
     classes; ``star``: where folds start.
     """
-    waiting: list[WaitingFold] = []
-    for own in validations:
-        members = kernels.members(own.problem)
-        for begin, end in pairwise(own.bounds):
-            if queue.n_rows >= MOST_ROWS:
-                yield from finished(queue, waiting, observer)
-                queue, waiting = queue.another(), []
-            waiting.append(WaitingFold(queue, own, begin, end, param, members, costs_of, star))
-    yield from finished(queue, waiting, observer)
 
+    def begun() -> Iterator[Callable[[SolveQueue], WaitingFold]]:
+        for own in validations:
+            members = kernels.members(own.problem)
+            for begin, end in pairwise(own.bounds):
+                yield partial(WaitingFold, own, begin, end, param, members, costs_of, star)
 
-def finished(queue: SolveQueue, waiting: list[WaitingFold], observer: Observer) -> Iterator[FoldResult]:
-    """The folds of a queue, which is run. Raises Stopped."""
-    queue.run(thread_count(queue.param.threads))
-    return (fold.result(observer) for fold in waiting)
+    return in_batches(queue, begun(), observer)
 
 
 class WaitingFold:
@@ -107,7 +94,6 @@ class WaitingFold:
 
     def __init__(
         self,
-        queue: SolveQueue,
         own: Folds,
         begin: int,
         end: int,
@@ -115,6 +101,7 @@ class WaitingFold:
         members: Buffer,
         costs_of: Costs,
         star: Star | None,
+        queue: SolveQueue,
     ) -> None:
         targets, order = own.problem.targets, own.order
         self.queue, self.param, self.number = queue, param, queue.n_folds

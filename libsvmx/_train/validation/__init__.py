@@ -8,6 +8,7 @@
     grid              Point, Grid, Best                   grid_search     Plan, Search; holds a Pool: Alone, or
     grid_pool         Workers
     fold_column       Column, folds that are given at all C of one gamma: what the searches of sklearn/ hold
+    permutations      the same of permuted targets
     given_folds       predicted_folds: folds that are given, by the path of LIBSVM, in a queue if that pays
 
 One fold: cross_validate -> folds.solve(rest, held_out) -> for each dual: held_out closes the boxes of its rows;

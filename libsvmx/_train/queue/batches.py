@@ -1,0 +1,56 @@
+"""A queue for many trainings over parts of the same rows, filled and run in batches that take little memory."""
+
+from __future__ import annotations
+
+from libsvmx._core.threads import thread_count
+from libsvmx._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Protocol, TypeVar
+
+    from libsvmx._train.kernel_provider import KernelProvider
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
+
+    Result = TypeVar("Result", covariant=True)
+
+    class Waiting(Protocol[Result]):
+        """A training whose solves are in a queue; ``result`` tells the observer of them, once the queue has run."""
+
+        def result(self, observer: Observer) -> Result: ...
+
+
+# Rows of solves, inner folds included, that stand in a queue at a time: some 16 MB, and as many for targets.
+MOST_ROWS = 1 << 22
+
+
+def queue_of(
+    problem: Problem, param: Parameter, n_solves: int, observer: Observer, kernels: KernelProvider
+) -> SolveQueue | None:
+    """A queue for trainings with so many solves in all, None if they are to be solved otherwise."""
+    if problem.sample_weight is not None or not all(param.C * weight > 0 for _, weight in param.weights):
+        return None  # of the rows of a training, some may not count
+    if param.probability and not param.svm_type.is_classification:
+        return None
+    return kernels.queue(param, observer, n_solves, weighted=False)
+
+
+def in_batches(
+    queue: SolveQueue, begun: Iterable[Callable[[SolveQueue], Waiting[Result]]], observer: Observer
+) -> Iterator[Result]:
+    """The results of trainings one after the other; each of ``begun`` puts its solves into the queue that it is given.
+
+    ``queue``: empty, the first one.
+    """
+    waiting: list[Waiting[Result]] = []
+    for begin in begun:
+        if queue.n_rows >= MOST_ROWS:
+            queue.run(thread_count(queue.param.threads))
+            yield from (training.result(observer) for training in waiting)
+            queue, waiting = queue.another(), []
+        waiting.append(begin(queue))
+    queue.run(thread_count(queue.param.threads))
+    yield from (training.result(observer) for training in waiting)

@@ -1,0 +1,128 @@
+"""Cross-validation of targets and of permutations of them, by which chance is told from what rows say about targets.
+
+Ojala & Garriga, Permutation tests for studying classifier performance, JMLR 11, 2010, test 1. Every permutation is
+cross-validated as the targets themselves are, folds drawn anew for it with the same random numbers: were those of the
+targets kept, only these would be stratified, and would predict better than permutations where there is nothing to
+predict. Kernel values know no targets, so all trainings share them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from itertools import chain, pairwise
+
+from libsvmx._core.arrays import take_float64
+from libsvmx._core.buffers import zeros
+from libsvmx._core.rand import Rand
+from libsvmx._core.records import NamedTuple
+from libsvmx._core.stopping import Stopped
+from libsvmx._train import folds, limits
+from libsvmx._train.checks import check_problem
+from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.kernel_provider import KernelProvider
+from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
+from libsvmx._train.training import class_costs
+from libsvmx._train.validation.cross_validation import cross_validate
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._typing import Buffer
+
+
+class Predicted(NamedTuple):
+    """Targets, and the prediction of each row by a model trained without its fold: buffers of float64, shape (n,)."""
+
+    targets: Buffer
+    predictions: Buffer
+
+
+def predicted_permutations(
+    problem: Problem,
+    param: Parameter,
+    n_permutations: int,
+    n_folds: int,
+    seed: int,
+    observer: Observer,
+    seeding: Seeding,
+) -> Iterator[Predicted]:
+    """The targets themselves, then one permutation after the other.
+
+    ``seed``: of the stream that folds are drawn from, for each permutation again; permutations are drawn from what
+    comes after those of the targets.
+
+    Raises
+    ------
+    DataError, ParameterError
+    StoppedEarly             by the first one that is not finished
+    """
+    observer = limits.limited(observer, param.time_limit)
+    check_problem(problem, param)
+    check_permutable(problem, param, n_folds)
+    rand = Rand(seed)
+    draw_folds(problem, param, n_folds, rand, observer)
+    permutations = (take_float64(problem.targets, folds.shuffled(len(problem), rand)) for _ in range(n_permutations))
+    problems = (problem.with_targets(targets) for targets in chain([problem.targets], permutations))
+    kernels, exact, queue = KernelProvider(problem, param, repeated=True), seeding == Seeding("none"), None
+    try:
+        if exact:
+            queue = queue_of_folds(problem, param, n_folds * (n_permutations + 1), observer, kernels)
+        if queue is not None:
+            yield from queued(queue, problems, param, n_folds, seed, observer, kernels)
+            return
+        shared = kernels.if_shared() if exact else kernels
+        for own in problems:
+            found = cross_validate(
+                own, param, n_folds, Rand(seed), observer, seeding, with_values=False, kernels=shared
+            )
+            yield Predicted(own.targets, found.predicted)
+    except Stopped as stop:
+        raise StoppedEarly(stop.status, "a cross-validation has no result") from None
+
+
+def check_permutable(problem: Problem, param: Parameter, n_folds: int) -> None:
+    """Raise DataError or ParameterError where permutations tell nothing, or there are fewer rows than folds."""
+    if param.svm_type == SvmType.ONE_CLASS:
+        raise ParameterError("one-class does not look at labels: permutations of them tell nothing")
+    if n_folds > len(problem):
+        raise ParameterError(f"{n_folds} folds of {len(problem)} rows: there may be as many folds as rows")
+    if len(set(problem.targets)) == 1:
+        what = "of one class" if param.svm_type.is_classification else "of the same target"
+        raise DataError(f"all rows are {what}: permutations are all the same")
+
+
+def queued(
+    queue: SolveQueue,
+    problems: Iterable[Problem],
+    param: Parameter,
+    n_folds: int,
+    seed: int,
+    observer: Observer,
+    kernels: KernelProvider,
+) -> Iterator[Predicted]:
+    """As of ``predicted_permutations``: the folds of all permutations in a queue. Raises Stopped."""
+    waiting: deque[Folds] = deque()
+
+    def validations() -> Iterator[Folds]:
+        for own in problems:
+            rand = Rand(seed)
+            waiting.append(Folds(own, *draw_folds(own, param, n_folds, rand, observer), rand))
+            yield waiting[-1]
+
+    costs_of = partial(class_costs, param=param, observer=observer)
+    found = solved_folds(queue, validations(), param, observer, kernels, costs_of)
+    for first in found:
+        own = waiting.popleft()
+        predictions = zeros("d", len(own.order))
+        for (begin, end), fold in zip(pairwise(own.bounds), chain([first], found), strict=False):
+            folds.put_rows(predictions, own.order[begin:end], fold.predicted, 1)
+        yield Predicted(own.problem.targets, predictions)

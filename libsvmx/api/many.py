@@ -1,0 +1,75 @@
+"""Many trainings over the same rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core import memory
+from libsvmx._core.buffers import zeros
+from libsvmx._train.many import train_many
+from libsvmx._train.problem import Problem
+from libsvmx._train.training import default_gamma
+from libsvmx.api.arrays import numbers_of, parameter_of, rand_of, training_rows, weights_of
+from libsvmx.api.warned import early_stops_warned
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+
+
+def fit_many(
+    X: Any,
+    Y: Any,
+    param: Parameter | None = None,
+    *,
+    sample_weight: Any = None,
+    random_state: int | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> list[Model]:
+    """Train a model for each column of Y: labels of many tasks, one class against the rest, or permuted labels.
+
+    Kernel values do not depend on labels, so all trainings share them. Where all of them fit ``cache_size`` (up to
+    2,048 rows), all threads work off the solves of all trainings; with more rows trainings go on side by side.
+
+    Parameters
+    ----------
+    X : n rows, as of ``train``
+    Y : array of float, shape (n, m)        the labels or targets of a training in each column
+    param, sample_weight, random_state, observer, **options : as of ``train``, for every training
+
+    Returns
+    -------
+    list of m Model; with solver 'smo' each is ``train(X, Y[:, j], ...)``, bit for bit, in any number of threads
+
+    Raises
+    ------
+    ParameterError, DataError            as of ``train``, with the column; one-class, which looks at no labels
+    TooLittleMemory                      for so many models as large as the first one
+    StoppedEarly                         ``time_limit``, seconds for the whole call, or the observer has ended it;
+        ``partial`` is a list of the models that were finished, the first ones
+
+    Warns
+    -----
+    ConvergenceWarning                   once, if a solve ended before the tolerance
+    """
+    param = parameter_of(param, options, random_state, X)
+    if param.svm_type == SvmType.ONE_CLASS:
+        raise ParameterError("one-class does not look at labels: all models would be the same")
+    table = numbers_of(Y, "Y")
+    if table.ndim != 2:
+        raise DataError(f"Y must have a column for each training, but its shape is {table.shape}; for one, use train")
+    rows = training_rows(X, param, borrow=True)
+    if len(table) != rows.n_rows:
+        raise DataError(f"X has {rows.n_rows} rows, but Y has shape {table.shape}")
+    memory.require(8.0 * table.size, f"{table.shape[1]} columns of targets", "; train fewer at a time")
+    columns = np.ascontiguousarray(table.T)
+    problem = Problem(rows, zeros("d", rows.n_rows), sample_weight=weights_of(sample_weight, rows.n_rows))
+    param = default_gamma(param, rows.max_index)
+    with early_stops_warned(observer) as told:
+        return train_many(problem, param, [column.data for column in columns], rand_of(random_state), told)

@@ -1,0 +1,150 @@
+"""Whether rows tell anything about labels or targets: the permutation test of a cross-validation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._solvers.solver import converted
+from libsvmx._train.metrics import Scores, balanced_accuracy
+from libsvmx._train.validation.permutations import predicted_permutations
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx.api.arrays import parameter_of, problem_of, seed_of
+from libsvmx.api.warned import early_stops_warned
+from libsvmx.exceptions import ParameterError, StoppedEarly
+
+if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.validation.permutations import Predicted
+    from libsvmx._typing import FloatArray
+
+ACCURACY, BALANCED, ERROR = "accuracy", "balanced_accuracy", "mean_squared_error"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PermutationTest:
+    """What a permutation test found.
+
+    Attributes
+    ----------
+    score : float                         of the labels or targets themselves
+    scores : ndarray of float64, shape (n,)         of the permutations, in the order in which they were drawn
+    scoring : str                         which score: 'accuracy' and 'balanced_accuracy' in percent, or
+        'mean_squared_error'
+    n_as_good : int                       b, permutations whose score is at least as good
+    p_value : float                       (b + 1) / (n + 1)
+    standard_error : float                sqrt(p (1 - p) / n), what drawing n permutations, not all, leaves open
+    """
+
+    score: float
+    scores: FloatArray
+    scoring: str
+
+    @property
+    def n_as_good(self) -> int:
+        """A score that is no number counts as one."""
+        worse = self.scores > self.score if self.scoring == ERROR else self.scores < self.score
+        return int(len(self.scores) - np.count_nonzero(worse))
+
+    @property
+    def p_value(self) -> float:
+        """Phipson & Smyth, *Permutation p-values should never be zero*, SAGMB 9(1), 2010."""
+        return (self.n_as_good + 1) / (len(self.scores) + 1)
+
+    @property
+    def standard_error(self) -> float:
+        """Of ``p_value``."""
+        return sqrt(self.p_value * (1 - self.p_value) / len(self.scores))
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the share of all permutations that are at least as good is, with that confidence.
+
+        Clopper & Pearson, *The use of confidence or fiducial limits illustrated in the case of the binomial*,
+        Biometrika 26, 1934: quantiles of beta distributions. Raises ParameterError unless 0 < level < 1.
+        """
+        from scipy.special import betaincinv
+
+        if not 0 < level < 1:
+            raise ParameterError(f"level must be between 0 and 1, not {level}")
+        b, n, tail = self.n_as_good, len(self.scores), (1 - level) / 2
+        lowest = float(betaincinv(b, n - b + 1, tail)) if b > 0 else 0.0
+        highest = float(betaincinv(b + 1, n - b, 1 - tail)) if b < n else 1.0
+        return lowest, highest
+
+
+def permutation_test(
+    X: Any,
+    y: Any,
+    n: int = 1000,
+    cv: int = 5,
+    param: Parameter | None = None,
+    *,
+    scoring: str | None = None,
+    sample_weight: Any = None,
+    seeder: str | None = None,
+    scheme: str = "",
+    random_state: int | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> PermutationTest:
+    """Whether rows and labels have anything to do with each other, by cross-validation of permuted labels.
+
+    The null hypothesis is that labels are independent of rows (Ojala & Garriga, *Permutation tests for studying
+    classifier performance*, JMLR 11, 2010, test 1). The labels and each of n permutations of them are cross-validated
+    in the same way, each as ``cross_validate`` does it, with folds drawn for these very labels from the same random
+    numbers. Kernel values are shared by all trainings, as in ``fit_many``.
+
+    Parameters
+    ----------
+    X, y : as of ``cross_validate``
+    n : int                       permutations, at least 1
+    cv : int                      folds, from 2 to the number of rows
+    scoring : str or None         'accuracy' or 'balanced_accuracy' (the mean over classes of the share that is found),
+        both in percent, or 'mean_squared_error', over all rows at once; None: accuracy, and the error of regressions
+    random_state : int            as of ``cross_validate``; permutations are drawn from the numbers that come next
+    param, sample_weight, seeder, scheme, observer, **options : as of ``cross_validate``; weights stay with their rows
+
+    Returns
+    -------
+    PermutationTest               does not depend on the number of threads
+
+    Raises
+    ------
+    ParameterError                also for one-class, and a score that does not suit the formulation
+    DataError                     also for labels that are all the same
+    StoppedEarly                  ``time_limit``, seconds for the whole call, or the observer has ended it; ``partial``
+        is a PermutationTest of the permutations that were finished, None if there is none
+    """
+    param = parameter_of(param, options, random_state, X)
+    n, cv = converted("n", n, int), converted("cv", cv, int)
+    if n < 1:
+        raise ParameterError(f"n must be at least 1, not {n}")
+    usual, *others = (ACCURACY, BALANCED) if param.svm_type.is_classification else (ERROR,)
+    scoring = scoring or usual
+    if scoring not in (usual, *others):
+        raise ParameterError(f"scoring must be {' or '.join(map(repr, (usual, *others)))}, not {scoring!r}")
+    problem, param = problem_of(X, y, param, sample_weight)
+    seeding, seed, scores = Seeding(seeder or "none", scheme), seed_of(random_state), []
+    try:
+        with early_stops_warned(observer) as told:
+            for found in predicted_permutations(problem, param, n, cv, seed, told, seeding):
+                scores.append(score_of(found, scoring))
+                told.counted("permutation", len(scores) - 1, n)
+    except StoppedEarly as stop:
+        done = max(0, len(scores) - 1)
+        partial = PermutationTest(score=scores[0], scores=np.array(scores[1:]), scoring=scoring) if done else None
+        raise StoppedEarly(stop.status, f"{done} of {n} permutations are done", partial) from None
+    return PermutationTest(score=scores[0], scores=np.array(scores[1:]), scoring=scoring)
+
+
+def score_of(found: Predicted, scoring: str) -> float:
+    """The score of predictions."""
+    if scoring == BALANCED:
+        return balanced_accuracy(found.predictions, found.targets)
+    sums = Scores()
+    sums.add(found.predictions, found.targets)
+    return sums.mean_squared_error if scoring == ERROR else sums.accuracy

@@ -1,0 +1,172 @@
+"""permutation_test(): each score is that of cross_validate on the permuted targets; fit_many() is in test_many.py."""
+
+from math import nan, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+from support.data import load
+
+import libsvmx
+from libsvmx import DataError, Observer, ParameterError, StoppedEarly
+from libsvmx._core.rand import Rand
+from libsvmx._train import kernel_provider
+from libsvmx._train.folds import plain_folds, shuffled, stratified_folds
+from libsvmx._train.queue import batches
+
+HEART, LABELS = load("heart_scale")
+ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
+IRIS, SPECIES = load("iris.scale")
+FLOWERS, SPECIES = np.asarray(IRIS.toarray()), np.asarray(SPECIES)
+
+
+def permuted(y, n, cv, seed=1, stratified=True):
+    """The permutations of a test, from the numbers that come after those of the folds."""
+    rand = Rand(seed)
+    stratified_folds(y.copy().data, cv, rand) if stratified else plain_folds(len(y), cv, rand)
+    return [y[np.asarray(shuffled(len(y), rand))] for _ in range(n)]
+
+
+CASES = [
+    (ROWS, LABELS, 5, {}),
+    (ROWS[::3], LABELS[::3], 10, {"probability": True}),
+    (ROWS, LABELS, 4, {"svm_type": "nu_svc", "nu": 0.3, "kernel_type": "linear"}),
+    (ROWS, LABELS, 3, {"weights": {1: 2.0}, "random_state": 7}),
+    (FLOWERS, SPECIES, 3, {"weights": {1: 0.0}}),
+    (ROWS, LABELS, 3, {"sample_weight": np.arange(270) % 4}),
+    (ROWS, LABELS, 10, {"seeder": "auto"}),
+    (ROWS, LABELS, 3, {"seeder": "sir", "scheme": "chain"}),
+    (ROWS, LABELS, 3, {"solver": "chunked"}),
+    (ROWS, LABELS, 3, {"solver": "crsvm", "kernel_type": "linear"}),
+    (ROWS @ ROWS.T, LABELS, 3, {"kernel_type": "precomputed"}),
+    (FLOWERS, SPECIES, 5, {"C": 10.0, "gamma": 0.5}),
+    (FLOWERS[:60], SPECIES[:60], 60, {}),
+    (ROWS[:, 1:], ROWS[:, 0], 5, {"svm_type": "epsilon_svr"}),
+    (ROWS[:, 1:], ROWS[:, 0], 3, {"svm_type": "nu_svr", "random_state": 3}),
+]
+
+
+@pytest.mark.parametrize(("X", "y", "cv", "options"), CASES)
+def test_scores_are_those_of_cross_validations(X, y, cv, options):
+    found = libsvmx.permutation_test(X, y, 6, cv, **options)
+    regression = "svr" in options.get("svm_type", "")
+    labellings = [
+        y,
+        *permuted(y, 6, cv, options.get("random_state", 1), stratified=not regression and cv < len(y)),
+    ]
+    validated = [libsvmx.cross_validate(X, own, cv, **options) for own in labellings]
+    expected = [own.mean_squared_error if regression else own.accuracy for own in validated]
+    assert [found.score, *found.scores] == expected
+    assert found.scoring == ("mean_squared_error" if regression else "accuracy")
+    assert len(set(expected)) > 1
+
+
+def test_threads_batches_and_memory_change_nothing(monkeypatch):
+    expected = libsvmx.permutation_test(HEART, LABELS, 20, threads=1).scores
+    for threads in (2, 3):
+        assert (libsvmx.permutation_test(ROWS, LABELS, 20, threads=threads).scores == expected).all()
+    monkeypatch.setattr(batches, "MOST_ROWS", 2000)
+    assert (libsvmx.permutation_test(ROWS, LABELS, 20, threads=2).scores == expected).all()
+    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    for threads in (1, 3):
+        assert (libsvmx.permutation_test(ROWS, LABELS, 20, threads=threads).scores == expected).all()
+    assert (libsvmx.permutation_test(ROWS, LABELS, 20, cache_size=0.01).scores == expected).all()
+
+
+def test_balanced_accuracy():
+    y = np.where(np.arange(270) < 60, 1.0, -1.0)
+    found = libsvmx.permutation_test(ROWS, y, 5, scoring="balanced_accuracy", C=100)
+    for score, own in zip([found.score, *found.scores], [y, *permuted(y, 5, 5)], strict=True):
+        predictions = libsvmx.cross_validate(ROWS, own, 5, C=100).predictions
+        shares = [(predictions[own == label] == label).mean() for label in (-1.0, 1.0)]
+        assert score == pytest.approx(100 * np.mean(shares), rel=1e-14)
+    assert len(set(found.scores)) > 1
+
+
+def result(score, scores, scoring="accuracy"):
+    return libsvmx.PermutationTest(score=score, scores=np.array(scores), scoring=scoring)
+
+
+def test_the_p_value_and_its_error():
+    found = result(70.0, [60.0, 70.0, 80.0, 50.0])
+    assert (found.n_as_good, found.p_value) == (2, 3 / 5)
+    assert found.standard_error == sqrt(0.6 * 0.4 / 4)
+    assert result(1.0, [0.5, 1.0, 1.5, 2.0], "mean_squared_error").n_as_good == 2
+    assert result(1.0, [0.5, nan]).n_as_good == result(1.0, [1.5, nan], "mean_squared_error").n_as_good == 1
+    assert result(90.0, [1.0] * 999).p_value == 1 / 1000
+
+
+@pytest.mark.parametrize("as_good", [0, 1, 7, 19, 20])
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_the_interval_is_that_of_clopper_and_pearson(as_good, level):
+    found = result(1.0, [2.0] * as_good + [0.0] * (20 - as_good))
+    expected = binomtest(as_good, 20).proportion_ci(level, "exact")
+    np.testing.assert_allclose(found.interval(level), (expected.low, expected.high), rtol=1e-9)
+
+
+def test_labels_without_meaning_are_as_likely_to_be_good_as_permutations():
+    """p-values of independent labels: at most a share a of them is a or less, but for chance (100 draws, 4 sigma)."""
+    drawn = np.random.default_rng(5)
+    p = [
+        libsvmx.permutation_test(drawn.normal(size=(24, 3)), np.resize([1.0, -1.0], 24), 19, 4).p_value
+        for _ in range(100)
+    ]
+    assert 0.3 < np.mean(p) < 0.75
+    assert np.mean(np.array(p) <= 0.25) < 0.25 + 4 * sqrt(0.25 * 0.75 / 100)
+    assert libsvmx.permutation_test(ROWS, LABELS, 99).p_value == 0.01
+
+
+def test_progress_and_an_early_end():
+    class Watching(Observer):
+        def __init__(self, most):
+            self.most, self.done = most, []
+
+        def counted(self, what, done, total):
+            if what == "permutation":
+                self.done.append((done, total))
+
+        def should_stop(self):
+            return len(self.done) > self.most
+
+    watching = Watching(100)
+    expected = libsvmx.permutation_test(ROWS, LABELS, 8, observer=watching)
+    assert watching.done == [(k, 8) for k in range(9)]
+    stopped = Watching(5)
+    with pytest.raises(StoppedEarly, match="5 of 8 permutations are done") as error:
+        libsvmx.permutation_test(ROWS, LABELS, 8, solver="chunked", observer=stopped)
+    assert (error.value.partial.scores == expected.scores[:5]).all()
+    with pytest.raises(StoppedEarly, match="time limit: 0 of 100000 permutations are done") as error:
+        libsvmx.permutation_test(ROWS, LABELS, 100000, time_limit=1e-9)
+    assert error.value.partial is None
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "match"),
+    [
+        ({"n": 0}, ParameterError, "n must be at least 1, not 0"),
+        ({"n": 1.5}, ParameterError, "n"),
+        ({"cv": 1}, ParameterError, "at least 2 folds"),
+        ({"cv": 271}, ParameterError, "271 folds of 270 rows"),
+        ({"scoring": "f1"}, ParameterError, "'accuracy' or 'balanced_accuracy', not 'f1'"),
+        ({"svm_type": "nu_svr", "scoring": "accuracy"}, ParameterError, "must be 'mean_squared_error', not"),
+        ({"svm_type": "one_class"}, ParameterError, "one-class does not look at labels"),
+        ({"seeder": "no such"}, ParameterError, "no such"),
+        ({"random_state": -1}, ParameterError, "random_state"),
+        ({"y": np.ones(270)}, DataError, "all rows are of one class"),
+        ({"y": np.ones(270), "svm_type": "nu_svr"}, DataError, "of the same target"),
+        ({"y": LABELS[:-1]}, DataError, "270 rows, but y has shape"),
+        ({"y": np.where(LABELS > 0, 0.5, 1)}, DataError, "not an integer"),
+        ({"y": np.where(LABELS > 0, nan, 1), "svm_type": "nu_svr"}, DataError, "not finite"),
+        ({"X": np.where(ROWS > 0.99, np.inf, ROWS)}, DataError, "not finite"),
+        ({"X": ROWS[:0], "y": LABELS[:0]}, DataError, "no data"),
+    ],
+)
+def test_what_is_refused(change, error, match):
+    with pytest.raises(error, match=match):
+        libsvmx.permutation_test(**{"X": ROWS, "y": LABELS, "n": 3, **change})
+
+
+def test_an_interval_has_a_level():
+    for level in (0.0, 1.0, nan):
+        with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+            result(1.0, [2.0]).interval(level)
