@@ -17,6 +17,7 @@ SharedRows                      holds Targets: rows that folds and pairs of clas
 DoubleRows                      holds Targets: rows in double, for paths
 RbfShapley (shapley)            Shapley values of a sum of RBF kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
+  <- CrossTable (cross_table)   of all pairs of rows, computed once
   <- CrossRow (cross_row)       the same of one test row at a time, by Products
 
 lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings

@@ -140,10 +140,13 @@ class KernelProvider:
         self.whole = Kernel(problem.features, self.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
         return self.whole
 
-    def queue(self, param: Parameter, observer: Observer, n_solves: int, weighted: bool) -> SolveQueue | None:
+    def queue(
+        self, param: Parameter, observer: Observer, n_solves: int, weighted: bool, predicted_often: bool = False
+    ) -> SolveQueue | None:
         """An empty queue for so many solves, if all kernel values fit and LIBSVM's path is wanted: it is quickest.
 
         ``weighted``: whether the rows have weights in these solves; they may all be 1 in a part of the rows.
+        ``predicted_often``: whether each row will be held out several times.
         """
         problem = self.request[0]
         n_bytes = 4.0 * len(problem) ** 2
@@ -170,12 +173,17 @@ class KernelProvider:
         rows, weights = self.rows, problem.sample_weight if weighted else None
         if weights is not None:
             weights = take_float64(weights, take_int32(inverse(problem.rows, problem.matrix.n_rows), rows))
-        most_workers = int(min(self.budget_bytes // slots, MOST_WORKERS))
+        table = 8.0 * len(problem) ** 2 if predicted_often else 0.0
+        tabulated = table > 0 and kernel_values is self.gram and table + slots <= SHARED * self.budget_bytes
+        most_workers = int(min((self.budget_bytes - tabulated * table) // slots, MOST_WORKERS))
 
         def matrix_of() -> CsrMatrix:  # a copy of all the data
             return problem.matrix.take(rows)
 
-        return SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
+        queue = SolveQueue(kernel_values, matrix_of, weights, param, observer, most_workers)
+        if tabulated:
+            queue.tabulate()
+        return queue
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""

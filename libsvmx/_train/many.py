@@ -112,7 +112,7 @@ def each_model(problems: list[Problem], param: Parameter, rand: Rand, observer: 
     n_solves = len(problems)
     if param.svm_type.is_classification:
         n_solves = sum(solves_of(len(folds.group_classes(own.targets)[0]), param.probability) for own in problems)
-    queue = queue_of(problems[0], param, n_solves, observer, kernels)
+    queue = queue_of(problems[0], param, n_solves, observer, kernels, param.probability)
     if queue is not None:
         return trained_models(queue, problems, param, rand, observer, kernels)
     return models_side_by_side(problems, param, rand, observer, kernels)

@@ -28,14 +28,22 @@ MOST_ROWS = 1 << 22
 
 
 def queue_of(
-    problem: Problem, param: Parameter, n_solves: int, observer: Observer, kernels: KernelProvider
+    problem: Problem,
+    param: Parameter,
+    n_solves: int,
+    observer: Observer,
+    kernels: KernelProvider,
+    predicted_often: bool = False,
 ) -> SolveQueue | None:
-    """A queue for trainings with so many solves in all, None if they are to be solved otherwise."""
+    """A queue for trainings with so many solves in all, None if they are to be solved otherwise.
+
+    ``predicted_often``: as of ``KernelProvider.queue``.
+    """
     if problem.sample_weight is not None or not all(param.C * weight > 0 for _, weight in param.weights):
         return None  # of the rows of a training, some may not count
     if param.probability and not param.svm_type.is_classification:
         return None
-    return kernels.queue(param, observer, n_solves, weighted=False)
+    return kernels.queue(param, observer, n_solves, weighted=False, predicted_often=predicted_often)
 
 
 def in_batches(

@@ -54,10 +54,16 @@ class FoldResult(NamedTuple):
 
 
 def queue_of_folds(
-    problem: Problem, param: Parameter, n_folds: int, observer: Observer, kernels: KernelProvider
+    problem: Problem,
+    param: Parameter,
+    n_folds: int,
+    observer: Observer,
+    kernels: KernelProvider,
+    validations: int = 1,
 ) -> SolveQueue | None:
-    """A queue for so many folds, None if they are to be solved in turn."""
-    return queue_of(problem, param, n_folds * solves_of_a_fold(problem, param), observer, kernels)
+    """A queue for so many folds of so many cross-validations, None if they are to be solved in turn."""
+    n_solves = validations * n_folds * solves_of_a_fold(problem, param)
+    return queue_of(problem, param, n_solves, observer, kernels, validations > 1)
 
 
 def solves_of_a_fold(problem: Problem, param: Parameter) -> int:

@@ -4,6 +4,12 @@ from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._train.queue.tasks cimport TaskList
 
 
+cdef enum Phase:
+    TABULATING
+    SOLVING
+    EVALUATING
+
+
 cdef class SolveQueue(TaskList):
     cdef object limits
     cdef int most_workers
@@ -12,7 +18,8 @@ cdef class SolveQueue(TaskList):
     cdef svmx_tickets tickets
     cdef object workers                # the workers, of which ``worker`` has the addresses
     cdef void **worker
+    cdef bint has_table             # ``table`` is there
     cdef arrange(self, int threads)
-    cdef void work(self, int64_t part, bint evaluating) noexcept with gil
+    cdef void work(self, int64_t part, Phase phase) noexcept with gil
     cdef void look(self) noexcept with gil
     cdef int failed(self, error) except -1

@@ -22,6 +22,7 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
+from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets
@@ -63,7 +64,8 @@ cdef class SolveQueue(TaskList):
         weights = self.weights if self.weighted else None
         cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, weights, self.param, self.limits,
                                            self.most_workers)
-        found.matrix, found.by_floats = self.matrix, self.by_floats
+        found.matrix, found.by_floats, found.tabulates = self.matrix, self.by_floats, self.tabulates
+        found.table, found.has_table = self.table, self.has_table
         return found
 
     def run(self, int threads):
@@ -81,6 +83,8 @@ cdef class SolveQueue(TaskList):
         self.arrange(threads)
         if self.predicts and self.matrix is None and not self.by_floats:
             self.matrix = self.matrix_of()
+        if self.tabulates and not self.has_table:
+            self.table = empty("d", self.kernel_values.n ** 2)
         pool = ThreadPool(threads)
         self.worker = <void **>realloc(self.worker, pool.n * sizeof(void *))
         if self.worker == NULL:
@@ -95,6 +99,10 @@ cdef class SolveQueue(TaskList):
             if self.sigmoids[k].n_solves == 0:
                 (<Worker>self.worker[0]).fit(&self.sigmoids[k])
         with nogil:
+            if self.tabulates and self.predicts and not self.has_table:
+                pool.run(_tabulate, <void *>self, pool.n, _look)
+                svmx_renew_tickets(&self.tickets)
+                self.has_table = True
             pool.run(_work, <void *>self, pool.n, _look)
             svmx_renew_tickets(&self.tickets)
             pool.run(_evaluate, <void *>self, pool.n if self.by_group else 0, _look)
@@ -133,15 +141,17 @@ cdef class SolveQueue(TaskList):
             work += <double>self.tasks[t].n ** 2
         return work
 
-    cdef void work(self, int64_t part, bint evaluating) noexcept with gil:
-        """Tasks, or folds to evaluate, as they come, until there is none, by one of the workers."""
+    cdef void work(self, int64_t part, Phase phase) noexcept with gil:
+        """Panels of the table, tasks, or folds to evaluate, as they come, until there is none, by one of the workers."""
         cdef Worker worker = <Worker>self.worker[part]
         try:
             with nogil:
-                if evaluating:
-                    worker.evaluate_solved()
-                else:
+                if phase == TABULATING:
+                    worker.tabulate()
+                elif phase == SOLVING:
                     worker.work()
+                else:
+                    worker.evaluate_solved()
         except BaseException as error:
             self.failed(error)
 
@@ -215,12 +225,16 @@ cdef class SolveQueue(TaskList):
         return "" if self.param.solver.follows_libsvm else SMO.name
 
 
+cdef void _tabulate(void *queue, int64_t part) noexcept nogil:
+    (<SolveQueue>queue).work(part, TABULATING)
+
+
 cdef void _work(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).work(part, False)
+    (<SolveQueue>queue).work(part, SOLVING)
 
 
 cdef void _evaluate(void *queue, int64_t part) noexcept nogil:
-    (<SolveQueue>queue).work(part, True)
+    (<SolveQueue>queue).work(part, EVALUATING)
 
 
 cdef void _look(void *queue) noexcept nogil:

@@ -98,6 +98,8 @@ cdef class TaskList:
     cdef bint by_group              # folds are solved at the very end, all of them
     cdef bint predicts              # decision values are wanted
     cdef bint by_floats             # those of folds from the kernel values that solves have
+    cdef bint tabulates             # K of all rows with all is computed once for all decision values
+    cdef double[::1] table          # it, for a CrossTable; None before it is there
     cdef list constants             # decision values that need no solve: (place, value)
     # what comes of it
     cdef Py_ssize_t n_out

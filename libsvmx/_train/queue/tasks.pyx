@@ -30,6 +30,7 @@ cdef class TaskList:
         if self.weighted:
             self.weights = weights
         self.of, self.doubled = formulation_of(param), param.svm_type.is_regression
+        self.table = None
         self.constants = []
 
     def __dealloc__(self):
@@ -98,6 +99,10 @@ cdef class TaskList:
         """Decision values of folds need not be LIBSVM's to the last digit: they may come of the kernel values, rounded to
         float, that are there for all rows."""
         self.by_floats = not self.kernel_values.has_groups
+
+    def tabulate(self):
+        """Decision values of all rows will be asked for several times, and there is memory for a CrossTable."""
+        self.tabulates = not self.kernel_values.has_groups
 
     def add(self, rows, Py_ssize_t n_positive, double Cp, double Cn, held_out=None, left=None, targets=None):
         """Put a solve at the end of the queue; returns its number.

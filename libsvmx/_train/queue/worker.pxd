@@ -31,6 +31,7 @@ cdef class Worker:
     cdef int32_t[::1] free          # rows that may take what rows that left had
     cdef Py_ssize_t n_free
     cdef void share(self, svmx_tickets *tickets) noexcept
+    cdef int tabulate(self) except -1 nogil
     cdef int work(self) except -1 nogil
     cdef int evaluate_solved(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil

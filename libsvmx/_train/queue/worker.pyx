@@ -13,6 +13,7 @@ from libsvmx._core.smo_steps cimport svmx_axpy_at
 from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.tickets cimport svmx_counted_down, svmx_next_ticket, svmx_tickets, svmx_tickets_over
+from libsvmx._kernels.cross_table cimport CrossTable
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_of
 from libsvmx._solvers.smo.smo cimport Optimum, Smo
 from libsvmx._train.formulation cimport recover, write_dual
@@ -82,12 +83,27 @@ cdef class Worker:
             self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
         if todo.predicts and not todo.by_floats:
             self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
-            self.cross = CrossKernel(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
+            kind = CrossTable if todo.tabulates else CrossKernel
+            self.cross = kind(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
+            if todo.tabulates:
+                (<CrossTable>self.cross).share(todo.table)
             self.cross.prepare(todo.matrix, ramp(todo.kernel_values.n))
 
     cdef void share(self, svmx_tickets *tickets) noexcept:
         """Where it draws the numbers of its tasks, as the other workers do."""
         self.tickets = self.control.tickets = tickets
+
+    cdef int tabulate(self) except -1 nogil:
+        """Panels of the table, as they come."""
+        cdef double *values = svmx_aligned(&self.panel[0])
+        cdef int64_t row, panel = svmx_next_ticket(self.tickets)
+        while (<CrossTable>self.cross).begin(panel):
+            for row in range(self.todo.kernel_values.n):
+                (<CrossTable>self.cross).tabulate_with(row, values)
+                if not self.goes_on(SVMX_TESTS):
+                    return 0
+            panel = svmx_next_ticket(self.tickets)
+        return 0
 
     cdef int work(self) except -1 nogil:
         cdef const int64_t *unit = &self.todo.unit[0]

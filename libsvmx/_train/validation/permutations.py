@@ -75,7 +75,7 @@ def predicted_permutations(
     kernels, exact, queue = KernelProvider(problem, param, repeated=True), seeding == Seeding("none"), None
     try:
         if exact:
-            queue = queue_of_folds(problem, param, n_folds * (n_permutations + 1), observer, kernels)
+            queue = queue_of_folds(problem, param, n_folds, observer, kernels, 1 + n_permutations)
         if queue is not None:
             yield from queued(queue, problems, param, n_folds, seed, observer, kernels)
             return

@@ -1,0 +1,3 @@
+from libsvmx._kernels.cross import CrossKernel
+
+class CrossTable(CrossKernel): ...
