@@ -41,6 +41,11 @@ CASES = [
     (ROWS @ ROWS.T, LABELS, 3, {"kernel_type": "precomputed"}),
     (FLOWERS, SPECIES, 5, {"C": 10.0, "gamma": 0.5}),
     (FLOWERS[:60], SPECIES[:60], 60, {}),
+    (HEART, LABELS, 5, {"kernel_type": "poly", "coef0": 1.0}),
+    (np.sign(ROWS), LABELS, 5, {}),
+    (HEART, ROWS[:, 3], 4, {"svm_type": "epsilon_svr", "kernel_type": "sigmoid"}),
+    (np.sign(ROWS), ROWS[:, 3], 4, {"svm_type": "epsilon_svr", "p": 0.01}),
+    (ROWS, ROWS[:, 3], 4, {"svm_type": "epsilon_svr", "kernel_type": "poly", "cache_size": 0.9}),
     (ROWS[:, 1:], ROWS[:, 0], 5, {"svm_type": "epsilon_svr"}),
     (ROWS[:, 1:], ROWS[:, 0], 3, {"svm_type": "nu_svr", "random_state": 3}),
 ]

@@ -52,6 +52,13 @@ static void svmx_end_tickets(svmx_tickets *tickets)
     tickets->over = 1;
 }
 
+/* Nor is anything to be begun, be it to say that there was no time: what there is will not be asked for. */
+static void svmx_tear_tickets(svmx_tickets *tickets)
+{
+    tickets->over = 1;
+    tickets->next = INT64_MAX / 2;
+}
+
 static int svmx_tickets_over(svmx_tickets *tickets)
 {
     return tickets->over;

@@ -8,6 +8,7 @@ cdef extern from "tickets.h" nogil:
     void svmx_begin_tickets(svmx_tickets *tickets) noexcept
     void svmx_renew_tickets(svmx_tickets *tickets) noexcept
     void svmx_end_tickets(svmx_tickets *tickets) noexcept
+    void svmx_tear_tickets(svmx_tickets *tickets) noexcept
     int svmx_tickets_over(svmx_tickets *tickets) noexcept
 
     ctypedef struct svmx_countdown:

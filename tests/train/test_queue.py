@@ -366,6 +366,21 @@ def test_rows_are_copied_for_predictions_alone(probability, times, fitting, monk
         assert copied.count(len(problem)) == 1
 
 
+def test_after_an_error_no_solve_is_begun():
+    """Not even to find that there is no time: it would take a while for all that are in the queue."""
+
+    class Failing(Observer):
+        def should_stop(self):
+            raise RuntimeError("no more")
+
+    problem, param = problem_of("heart_scale")
+    queue = queue_of(problem, param, Failing())
+    numbers = [queue.add(rows, n, 8.0, 8.0) for rows, n in random_parts(len(problem), 2000, 6)]
+    with pytest.raises(RuntimeError, match="no more"):
+        queue.run(2)
+    assert sum(queue.tell(t, Observer()).seconds > 0 for t in numbers) < 1000
+
+
 def test_a_solve_has_classes_or_targets_of_its_own():
     matrix, targets = data.load("iris.scale")
     queue = KernelProvider(Problem(matrix, filled("d", targets)), Parameter(gamma=1.0)).queue(

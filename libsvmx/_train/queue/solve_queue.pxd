@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+from libsvmx._core.thread_pool cimport ThreadPool, svmx_job
 from libsvmx._core.tickets cimport svmx_tickets
 from libsvmx._train.queue.tasks cimport TaskList
 
@@ -19,6 +20,7 @@ cdef class SolveQueue(TaskList):
     cdef object workers                # the workers, of which ``worker`` has the addresses
     cdef void **worker
     cdef bint has_table             # ``table`` is there
+    cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1
     cdef arrange(self, int threads)
     cdef void work(self, int64_t part, Phase phase) noexcept with gil
     cdef void look(self) noexcept with gil

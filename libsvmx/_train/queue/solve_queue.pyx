@@ -24,8 +24,8 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets
+from libsvmx._core.thread_pool cimport ThreadPool, svmx_job
+from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets, svmx_tear_tickets
 from libsvmx._train.queue.tasks cimport Task, TaskList
 from libsvmx._train.queue.worker cimport Worker
 
@@ -98,17 +98,21 @@ cdef class SolveQueue(TaskList):
         for k in range(self.n_sigmoids):
             if self.sigmoids[k].n_solves == 0:
                 (<Worker>self.worker[0]).fit(&self.sigmoids[k])
+        if self.tabulates and self.predicts and not self.has_table:
+            self.run_phase(_tabulate, pool, pool.n)
+            self.has_table = True
+        self.run_phase(_work, pool, pool.n)
+        self.run_phase(_evaluate, pool, pool.n if self.by_group else 0)
+        self.workers = None  # each of them knows the queue: both would wait for the garbage collector
+
+    cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1:
+        """Let so many workers do what there is in a phase; raises what one of them has."""
+        svmx_renew_tickets(&self.tickets)
         with nogil:
-            if self.tabulates and self.predicts and not self.has_table:
-                pool.run(_tabulate, <void *>self, pool.n, _look)
-                svmx_renew_tickets(&self.tickets)
-                self.has_table = True
-            pool.run(_work, <void *>self, pool.n, _look)
-            svmx_renew_tickets(&self.tickets)
-            pool.run(_evaluate, <void *>self, pool.n if self.by_group else 0, _look)
+            pool.run(phase, <void *>self, n, _look)
         if self.error is not None:
             raise self.error
-        self.workers = None  # each of them knows the queue: both would wait for the garbage collector
+        return 0
 
     cdef arrange(self, int threads):
         """``order`` and ``unit``: solves over the same group of kernel values stand together, for one worker, if they are not
@@ -158,7 +162,7 @@ cdef class SolveQueue(TaskList):
     cdef int failed(self, error) except -1:
         with critical_section(self):  # several workers may fail at once
             self.error = self.error or error
-        svmx_end_tickets(&self.tickets)
+        svmx_tear_tickets(&self.tickets)
         return 0
 
     cdef void look(self) noexcept with gil:
