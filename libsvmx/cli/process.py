@@ -221,11 +221,20 @@ def write(text: str) -> None:
         raise
 
 
-def _tell_of_unraisable(error: sys.UnraisableHookArgs) -> None:
-    """A line where memory was out in what cannot raise, such as a destructor of matplotlib."""
-    if not issubclass(error.exc_type, MemoryError):
-        sys.__unraisablehook__(error)
-    elif not sys.is_finalizing():  # Python that takes itself down has done its work
+def _tell_of_unraisable(
+    error: sys.UnraisableHookArgs,
+    memory: type = MemoryError,
+    of_kind: Callable[[type, type], bool] = issubclass,
+    down: Callable[[], bool] = sys.is_finalizing,
+    otherwise: Callable[[sys.UnraisableHookArgs], object] = sys.__unraisablehook__,
+) -> None:
+    """A line where memory was out in what cannot raise, such as a destructor of matplotlib.
+
+    Python that takes itself down may call this when modules and builtins have lost their names: hence the defaults.
+    """
+    if not of_kind(error.exc_type, memory):
+        otherwise(error)
+    elif not down():  # else it has done its work
         name = getattr(error.object, "__qualname__", type(error.object).__name__)
         if error.object is None and error.err_msg:  # from Python 3.14 on: "... deallocator <function NAME at ...>"
             name = error.err_msg.partition("<function ")[2].partition(" at ")[0] or "a destructor"
