@@ -11,6 +11,7 @@ from support.examples import examples
 
 import libsvmx
 from libsvmx import KernelType, SvmType
+from libsvmx._train.updating.left_out import values_left_out
 
 LINEAR, POLY, RBF, SIGMOID = KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID
 SVR, ONE_CLASS = SvmType.EPSILON_SVR, SvmType.ONE_CLASS
@@ -301,3 +302,16 @@ def test_bounds_after_set_cost_are_those_of_C():
         twin.set_cost(C)
         assert (np.abs(twin.state.model.sv_coef) == C).sum() > 5
         assert np.abs(twin.state.model.sv_coef).max() == C
+
+
+@pytest.mark.parametrize("cache_size", [100, 0.005])
+def test_a_path_has_the_same_bits_whatever_paths_went_before(cache_size):
+    """Which kernel rows are kept differs, and in a copy none are."""
+    X, y = load("heart_scale")
+    state = libsvmx.train(X, y, C=4, gamma=0.1, keep_state=True, cache_size=cache_size)
+    twin = state.copy()
+    expected = values_left_out(twin, libsvmx.Observer())
+    for other in (twin, state, state.copy()):
+        for pair, (ids, values) in values_left_out(other, libsvmx.Observer()).items():
+            assert ids.tobytes() == expected[pair][0].tobytes()
+            assert values.tobytes() == expected[pair][1].tobytes()

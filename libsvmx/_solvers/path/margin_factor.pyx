@@ -10,13 +10,18 @@ also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 """
 
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
-from libsvmx._core.vectors cimport svmx_add_rows, svmx_axpy
+from libsvmx._core.vectors cimport svmx_add_rows
 from libsvmx._solvers.path.path_state cimport MARGIN, PathState
+
+from libsvmx._core.buffers import zeros
 
 cdef double ULP = 2.0 ** -52
 # The shift is not far from the kernel values in size: within this factor.
 cdef double SAME_SIZE = 64.0
+# Rows that svmx_add_rows adds together, from its first one on: SVMX_TOGETHER.
+cdef Py_ssize_t TOGETHER = 8
 
 
 cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0:
@@ -60,21 +65,34 @@ cdef void clear_margin(PathState s) noexcept nogil:
 
 
 cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1:
-    """out += sum over the margin of coef K, over the first n rows."""
-    cdef Py_ssize_t k, count = 0
+    """out += sum over the margin of coef K, over the first n rows.
+
+    In an order that does not depend on which rows are kept: a path from the same state has the same bits whatever paths
+    went before. Rows for which there is no room are computed as their group needs them.
+    """
+    cdef Py_ssize_t k, count = 0, n_computed = 0
+    cdef int32_t p
     cdef const double *K
     cdef double[::1] kept_coef = s.ones  # scratch
+    cdef double[::1] computed = None
     for k in range(s.factor.size):
         if coef[k] == 0.0:
             continue
-        K = s.rows.kept(s.member[k] // s.per_row)
-        if K != NULL:
-            kept_coef[count], s.margin_rows[count] = coef[k], K
-            count += 1
-    svmx_add_rows(n, count, &kept_coef[0] if count else NULL, s.margin_rows, out)
-    for k in range(s.factor.size):
-        if coef[k] != 0.0 and s.rows.kept(s.member[k] // s.per_row) == NULL:
-            svmx_axpy(n, coef[k], s.row(s.member[k] // s.per_row), out)
+        p = <int32_t>(s.member[k] // s.per_row)
+        K = s.row(p)  # a member is pinned: valid on, if it is kept
+        if s.rows.kept(p) == NULL:
+            if computed is None:
+                computed = zeros("d", TOGETHER * n)
+            memcpy(&computed[n_computed * n], K, n * sizeof(double))
+            K = &computed[n_computed * n]
+            n_computed += 1
+        kept_coef[count], s.margin_rows[count] = coef[k], K
+        count += 1
+        if n_computed and count % TOGETHER == 0:
+            svmx_add_rows(n, count, &kept_coef[0], s.margin_rows, out)
+            count = n_computed = 0
+    if count:
+        svmx_add_rows(n, count, &kept_coef[0], s.margin_rows, out)
     return 0
 
 
