@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from libsvmx.api.explaining import Explanation, explain
     from libsvmx.api.exporting import export
     from libsvmx.api.grid import GridSearch, grid_search
+    from libsvmx.api.influence import Influence, influence
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.many import fit_many
     from libsvmx.api.permutation import PermutationTest, permutation_test
@@ -89,6 +90,7 @@ __all__ = [
     "FoldReport",
     "FormatError",
     "GridSearch",
+    "Influence",
     "Iteration",
     "KernelType",
     "LeaveOneOut",
@@ -112,6 +114,7 @@ __all__ = [
     "export",
     "fit_many",
     "grid_search",
+    "influence",
     "leave_one_out",
     "load_model",
     "low_rank",
@@ -138,6 +141,7 @@ _HOME = {
     "FormatError": "exceptions",
     "GridSearch": "api.grid",
     "IRWLS": "_solvers.decomposition.settings",
+    "Influence": "api.influence",
     "Iteration": "_solvers.interior_point.predictor_corrector",
     "KernelType": "enums",
     "LeaveOneOut": "api.validation",
@@ -162,6 +166,7 @@ _HOME = {
     "export": "api.exporting",
     "fit_many": "api.many",
     "grid_search": "api.grid",
+    "influence": "api.influence",
     "leave_one_out": "api.validation",
     "low_rank": "api.low_rank",
     "permutation_test": "api.permutation",

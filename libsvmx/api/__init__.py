@@ -10,6 +10,7 @@
     explaining   explain -> Explanation
     compressing  compress -> Compression
     exporting    export: C, JSON, ONNX
+    influence    influence -> Influence
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values
 
 Open ``arrays.parameter_of`` and ``training.train`` first. Rows on a cluster are libsvmx/dask.py.

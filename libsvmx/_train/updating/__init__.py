@@ -11,6 +11,7 @@
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
     restore.py            StateRecord: what a state file keeps, to and from a State
     left_out.py           exact leave-one-out: each row leaves along its path and comes back
+    influence.py          how decision values of other rows change when a row leaves
     from_model.py         a State from a model of LIBSVM and its training data
 
 Open first: State.change in state.py, then Transaction.update. The method is Karasuyama & Takeuchi's (NIPS 2009).

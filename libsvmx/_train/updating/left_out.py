@@ -6,8 +6,9 @@ beta does not depend on the rows: in C-SVC and regression, not in one-class.
 
 from __future__ import annotations
 
+from functools import partial
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
     from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
     from libsvmx._train.updating.state import State
     from libsvmx._typing import Buffer, FloatArray, Ids
+
+Found = TypeVar("Found")
 
 
 def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, FloatArray]]:
@@ -49,17 +53,22 @@ def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, F
                 prepare(transaction, binary)
                 ids, own = binary.ids, np.asarray(binary.state.K_beta) - binary.state.rho
                 lonely = alone(transaction, pair, ids)
-                stands = (binary.coefficients == 0) & (state.param.svm_type != SvmType.ONE_CLASS)
+                stands = stand_without(state.param, binary)
                 for at, row in enumerate(ids.tolist()):
                     ask(observer)
                     if lonely[at]:
                         own[at] = nan
                     elif not stands[at]:
-                        own[at] = value_without(transaction, binary, row)
+                        own[at] = without(transaction, binary, row, partial(value_of, binary, row))
                     done += 1
                     observer.counted("row", done, total)
                 found[pair] = ids, own
         return found
+
+
+def stand_without(param: Parameter, binary: BinaryProblem) -> Any:
+    """Whether the optimum without each row is the optimum with it: ndarray of bool, in the order of ``binary.ids``."""
+    return (binary.coefficients == 0) & (param.svm_type != SvmType.ONE_CLASS)
 
 
 def prepare(transaction: Transaction, binary: BinaryProblem) -> None:
@@ -82,27 +91,32 @@ def alone(transaction: Transaction, pair: Pair, ids: Ids) -> list[bool]:
     return [(first if target == pair[0] else len(ids) - first) == 1 for target in targets.tolist()]
 
 
-def value_without(transaction: Transaction, binary: BinaryProblem, row: int) -> float:
-    """The decision value of the row with id ``row`` when it has left; it comes back. Raises PathLost, Stopped."""
+def without(transaction: Transaction, binary: BinaryProblem, row: int, read: Callable[[], Found]) -> Found:
+    """What ``read`` finds when the row with id ``row`` has left; it comes back. Raises PathLost, Stopped."""
     param, path = transaction.param, binary.path
     others = binary.ids[binary.ids != row]
     (total,) = coefficient_sums(param, transaction.rows_of(others).weight if is_weighted(transaction) else len(others))
     try:
-        return value_after(binary, row, lambda gone: path.update(0, gone, total, transaction.control()))
+        return read_after(binary, row, lambda gone: path.update(0, gone, total, transaction.control()), read)
     except PathLost:
-        return value_after(binary, row, lambda gone: path.by_smo(gone, total, param.eps, transaction.control()))
+        return read_after(binary, row, lambda gone: path.by_smo(gone, total, param.eps, transaction.control()), read)
 
 
-def value_after(binary: BinaryProblem, row: int, leave: Callable[[Buffer], object]) -> float:
-    """The decision value of a row after ``leave`` has been called with its position, which is then taken back."""
+def read_after(binary: BinaryProblem, row: int, leave: Callable[[Buffer], object], read: Callable[[], Found]) -> Found:
+    """What ``read`` finds after ``leave`` has been called with the position of a row, which is then taken back."""
     at = binary.state
     at.mark()
     try:
         leave(filled("i", np.flatnonzero(binary.ids == row)))
-        position = int(np.flatnonzero(binary.ids == row)[0])  # rows change places on a path
-        return float(at.K_beta[position] - at.rho)
+        return read()
     finally:
         at.rollback()
+
+
+def value_of(binary: BinaryProblem, row: int) -> float:
+    """The decision value of the row with id ``row``, that may be leaving."""
+    position = int(np.flatnonzero(binary.ids == row)[0])  # rows change places on a path
+    return float(binary.state.K_beta[position] - binary.state.rho)
 
 
 def is_weighted(transaction: Transaction) -> bool:
