@@ -60,6 +60,7 @@ changes:
   --add-weights FILE  weights of the rows that join, one in a line: 2 is the row twice, 0 the row left out
   --state FILE        start from a state file; -c C follows the optimum to another C
   --save-state FILE   write a state file, too
+  --report FILE       write what the last change took, its KKT gaps and a SHA-256 of the rows, as JSON
   --window N          rows that the model is of
   --step M            rows that join and leave at a time, at most N (1)
 
@@ -120,6 +121,7 @@ class Job(TrainingJob):
     remove: str | None = None
     state: str | None = None
     save_state: str | None = None
+    report: str | None = None
     window: int = 0
     step: int = 0
 
@@ -177,6 +179,7 @@ def update_grammar(job: Job, asked: Sequence[type[Solver]]) -> Grammar:
         "--remove": job.once("remove"),
         "--state": job.once("state"),
         "--save-state": job.once("save_state"),
+        "--report": job.once("report"),
         "--window": job.set_rows,
         "--step": job.set_rows,
         "--time-limit": names["--time-limit"],
@@ -210,16 +213,16 @@ def main(argv: list[str]) -> int:
 
 
 def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
-    """Files to be read; and model, state and predictions to be written, None where there is none."""
+    """Files to be read; and model, state, predictions and report to be written, None where there is none."""
     asked = (job.state, job.add, job.add_weights, job.weight_file, removed_file(job.remove))
     read = [name for name in asked if name is not None]
     if job.window:
-        return [files[0], *read], [files[1], job.save_state, files[2] if len(files) > 2 else None]
+        return [files[0], *read], [files[1], job.save_state, files[2] if len(files) > 2 else None, job.report]
     if job.state:
-        return read, [files[0] if files else None, job.save_state, None]
+        return read, [files[0] if files else None, job.save_state, None, job.report]
     if files[1] == STANDARD_INPUT and len(files) < 3:
         raise UsageError("a model from standard input needs a new model file")
-    return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None]
+    return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None, job.report]
 
 
 def check_files(sources: list[str], targets: list[str | None]) -> None:
@@ -265,6 +268,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     others = [name for name in asked if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
+    keep_apart([*others, *files[:2], *([job.state] if job.state else [])], targets[3], "report")
     remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
     observer = limited(remarks, time_left(param.time_limit))
     added = read_rows(job, job.add) if job.add is not None else None
@@ -349,6 +353,7 @@ def slide(
     model_file: str | None,
     state_file: str | None,
     predictions_file: str | None,
+    report_file: str | None,
 ) -> None:
     """The third form."""
     from libsvmx._core.arrays import ramp
@@ -357,10 +362,11 @@ def slide(
     from libsvmx._train.training import default_gamma
     from libsvmx._train.updating.state import State, check_kept, train_state
 
-    for target, what in ((model_file, "model"), (state_file, "state"), (predictions_file, "predictions")):
+    targets = [model_file, state_file, predictions_file, report_file]
+    for target, what in zip(targets, ("model", "state", "predictions", "report"), strict=True):
         keep_apart([stream_file, *([] if job.weight_file is None else [job.weight_file])], target, what)
     check_kept(param)
-    remarks = Remarks((lambda text: None) if job.quiet else printer(model_file, state_file, predictions_file), warn)
+    remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
     observer = limited(remarks, time_left(param.time_limit))
     data = read_rows(job, stream_file)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
@@ -391,7 +397,7 @@ def slide(
             remarks.counted("row", begin + len(rows), n)
     observer.total_sv(state.model.n_sv)
     remarks.write(transcript.prediction(scores, param.svm_type.is_regression))
-    write_all(state, [model_file, state_file, predictions_file], b"".join(lines))
+    write_all(state, targets, b"".join(lines))
 
 
 # ---- what comes out ----------------------------------------------------------------------------
@@ -411,17 +417,21 @@ class Remarks(transcript.TrainingReport):
 
 
 def write_all(state: State, targets: list[str | None], predictions: bytes, start: str | None = None) -> None:
-    """Predictions, model and state: none of them takes its place before all are written.
+    """Predictions, report, model and state: none of them takes its place before all are written.
 
     What the update has started from comes last: until then the old one stands, and the same command leads to the same
     files again.
     """
+    import json
+
     from libsvmx.io.statefile import state_bytes
 
-    model_file, state_file, predictions_file = targets
+    model_file, state_file, predictions_file, report_file = targets
     contents = []
     if predictions_file is not None:
         contents.append((predictions_file, predictions))
+    if report_file is not None:
+        contents.append((report_file, json.dumps(state.certificate(), indent=2).encode("ascii") + b"\n"))
     if model_file is not None:
         contents.append((model_file, model_text(state.model)))
     if state_file is not None:

@@ -1,5 +1,6 @@
 """svmx-update: models, states and streams as a shell sees them, against trainings of the same rows."""
 
+import json
 import os
 import shutil
 import signal
@@ -111,6 +112,20 @@ def test_a_state_file_goes_on_where_it_was(heart, folder):
     assert [line.split(":")[0] for line in out.splitlines()] == ["start", "C = 4", "+0 -2", out.splitlines()[-1]]
     expected = fresh("rest", C=4, gamma=load_model("model").param.gamma)
     assert distance(values("other", "all"), expected.decision_values(read_data("all").matrix)) < 1e-9
+
+
+def test_a_report_of_the_last_change(heart, folder):
+    """As JSON: the same as of the state that is saved beside it, and of what has been done."""
+    options = ["-q", "-c", "10", "--save-state", "state", "--report", "report.json"]
+    folder.accepts("svmx-update", *options, "--add", "more", "--remove", "1-5", "train", "model", "new")
+    found, saved = json.loads(folder.get("report.json")), libsvmx.State.load("state").certificate()
+    assert (found["rows"], found["sha256"]) == (265, saved["sha256"])
+    assert found["breakpoints"] > 0
+    assert max(found["gap"], found["gap_before"]) < 1e-9
+    folder.accepts("svmx-update", "-q", "--report", "-", "--window", "100", "--step", "50", "all", "last")
+    printed = folder.accepts("svmx-update", "--report", "-", "--state", "state", "model")[1]
+    assert json.loads(printed)["sha256"] == saved["sha256"]
+    assert json.loads(printed)["gap_before"] is None
 
 
 def test_a_state_of_the_command_is_one_of_python(heart, folder):
@@ -254,6 +269,8 @@ BAD = [
     (["--add", "more", "--save-state", "train", "train", "model", "new"], "the state file is the same as train, which"),
     (["--add", "more", "--save-state", "model", "train", "model", "new"], "the state file is the same as model, which"),
     (["--add", "more", "--save-state", "new", "train", "model", "new"], "two files are to be written to new"),
+    (["--add", "more", "--report", "new", "train", "model", "new"], "two files are to be written to new"),
+    (["--add", "more", "--report", "more", "train", "model", "new"], "the report file is the same as more, which"),
     (["--add", "more", "--save-state", "./model", "train", "model"], "two files are to be written to ./model"),
     (["--window", "50", "train", "train"], "the model file is the same as train, which would be lost"),
     (["--window", "50", "train", "model", "train"], "the predictions file is the same as train, which would be lost"),

@@ -1,5 +1,6 @@
 """States that rows join and leave: after any change the optimum of a training from nothing, by NumPy's judgement."""
 
+import hashlib
 from itertools import pairwise
 
 import numpy as np
@@ -315,3 +316,39 @@ def test_a_path_has_the_same_bits_whatever_paths_went_before(cache_size):
         for pair, (ids, values) in values_left_out(other, libsvmx.Observer()).items():
             assert ids.tobytes() == expected[pair][0].tobytes()
             assert values.tobytes() == expected[pair][1].tobytes()
+
+
+def test_a_certificate_of_a_change():
+    """Its digest is that of the rows, however they came, and of nothing else."""
+    X, y = load("heart_scale")
+    state = libsvmx.train(X[:80], y[:80], C=4, gamma=0.1, keep_state=True)
+    assert state.certificate()["gap_before"] is None
+    gap = state.gap
+    state.update(add=(X[80:90], y[80:90]), remove=[0, 7])
+    found = state.certificate()
+    assert found["gap_before"] == gap == state.report.gap_before
+    assert found["gap"] == state.gap == state.report.gap
+    assert (found["rows"], found["breakpoints"]) == (88, state.report.breakpoints)
+    ids = np.delete(np.arange(90), [0, 7])
+    dense = np.asarray(X)[ids]
+    row, column = np.nonzero(dense)
+    digest = hashlib.sha256(ids.astype("<i8"))
+    digest.update(np.searchsorted(row, np.arange(89)).astype("<i8"))
+    digest.update((column + 1).astype("<i4"))
+    digest.update(dense[row, column].astype("<f8"))
+    digest.update(np.asarray(y)[ids].astype("<f8"))
+    digest.update(np.ones(88).astype("<f8"))
+    assert found["sha256"] == digest.hexdigest()
+    state.set_cost(8)
+    assert state.certificate()["sha256"] == found["sha256"]
+    assert state.report.gap_before == found["gap"]
+    state.remove([89])
+    assert state.certificate()["sha256"] != found["sha256"]
+
+
+def test_the_digest_of_rows_has_their_targets_and_weights():
+    X, y = load("heart_scale")
+    options = {"gamma": 0.1, "keep_state": True}
+    kinds = [(y[:60], None), (np.r_[-y[0], y[1:60]], None), (y[:60], np.r_[2.0, np.ones(59)])]
+    digests = {libsvmx.train(X[:60], t, sample_weight=w, **options).certificate()["sha256"] for t, w in kinds}
+    assert len(digests) == 3

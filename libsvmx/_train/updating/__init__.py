@@ -9,6 +9,7 @@
     transaction.py        Transaction, UpdateReport
     by_training.py        a change by SMO, where its path would be longer
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
+    certificate.py        what a change has led to, for somebody else to check
     restore.py            StateRecord: what a state file keeps, to and from a State
     left_out.py           exact leave-one-out: each row leaves along its path and comes back
     influence.py          how decision values of other rows change when a row leaves

@@ -24,7 +24,8 @@ from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex, train_binary
-from libsvmx._train.updating.transaction import Transaction, UpdateReport, report_of
+from libsvmx._train.updating.certificate import certificate_of
+from libsvmx._train.updating.transaction import Transaction, UpdateReport, largest_gap, report_of
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
@@ -112,13 +113,19 @@ class State:
     def gap(self) -> float:
         """Largest KKT gap of any dual problem over all its rows, from the scores that the paths have kept."""
         with self._at_rest():
-            return max((binary.state.gap() for binary in self.binaries.values()), default=float("-inf"))
+            return largest_gap(self.binaries)
 
     @property
     def objective(self) -> float:
         """Sum of the objectives, 1/2 beta'K beta - linear'beta, of all dual problems."""
         with self._at_rest():
             return sum(binary.state.objective() for binary in self.binaries.values())
+
+    def certificate(self) -> dict[str, Any]:
+        """What the last change has led to, as ``json`` can write it: the fields of ``report`` (None for a gap that is
+        not finite), the number of ``rows``, and their ``sha256`` (libsvmx._train.updating.certificate.digest_of)."""
+        with self._at_rest():
+            return certificate_of(self.problem, self._ids, self.report)
 
     # ---- changes -------------------------------------------------------------------------------
 

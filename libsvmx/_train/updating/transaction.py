@@ -50,6 +50,7 @@ class UpdateReport:
     retrained : int        binary problems that were trained: those of a new class, and where no path led on, or one
                            that is longer than a training
     gap : float            largest KKT gap of any binary problem, over all its rows
+    gap_before : float     the same before the change; -inf where there was no state
     """
 
     breakpoints: int = 0
@@ -58,9 +59,12 @@ class UpdateReport:
     repairs: int = 0
     retrained: int = 0
     gap: float = float("-inf")
+    gap_before: float = float("-inf")
 
 
-def report_of(touched: Iterable[BinaryProblem], binaries: dict[Pair, BinaryProblem]) -> UpdateReport:
+def report_of(
+    touched: Iterable[BinaryProblem], binaries: dict[Pair, BinaryProblem], gap_before: float = float("-inf")
+) -> UpdateReport:
     """What the last calls to the paths of ``touched`` took; ``binaries`` are all of the state."""
     touched = list(touched)
     motions = [binary.path.motion for binary in touched]
@@ -70,8 +74,14 @@ def report_of(touched: Iterable[BinaryProblem], binaries: dict[Pair, BinaryProbl
         exchanges=sum(motion.exchanges for motion in motions),
         repairs=sum(motion.repairs for motion in motions),
         retrained=sum(binary.retrained for binary in touched),
-        gap=max((binary.state.gap() for binary in binaries.values()), default=float("-inf")),
+        gap=largest_gap(binaries),
+        gap_before=gap_before,
     )
+
+
+def largest_gap(binaries: dict[Pair, BinaryProblem]) -> float:
+    """The largest KKT gap of any of them; -inf where there is none."""
+    return max((binary.state.gap() for binary in binaries.values()), default=float("-inf"))
 
 
 class Transaction:
@@ -154,7 +164,7 @@ class Transaction:
         index : PairIndex     of the rows after the change
         """
         after: dict[Pair, BinaryProblem] = {}
-        remaining = self.ids[self.stays]
+        remaining, gap_before = self.ids[self.stays], largest_gap(binaries)
         try:
             for listed, members in index.members.items():
                 pair = listed if listed in binaries else listed and (listed[1], listed[0])
@@ -169,7 +179,7 @@ class Transaction:
                 if len(gone) or len(fresh):
                     self.mark(binary)
                     self.update_binary(binary, pair, index, fresh, gone)
-            return after, report_of(self.touched, after)
+            return after, report_of(self.touched, after, gap_before)
         except BaseException:
             self.rollback()
             raise
@@ -236,6 +246,7 @@ class Transaction:
     ) -> UpdateReport:
         """Do something to the paths of all binary problems, or, if there is an error, to none; ``otherwise`` where a
         path is lost. ``commit`` must follow."""
+        gap_before = largest_gap(binaries)
         try:
             for pair, binary in binaries.items():
                 self.mark(binary)
@@ -253,7 +264,7 @@ class Transaction:
                         self.bind(binary)
                         binary.retrained = True
                         otherwise(pair, binary)
-            return report_of(self.touched, binaries)
+            return report_of(self.touched, binaries, gap_before)
         except BaseException as error:
             self.rollback()
             if isinstance(error, PathLost):
