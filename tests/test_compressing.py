@@ -177,10 +177,11 @@ def test_equal_vectors_become_one():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_linear_model_has_one_vector_for_each_function(kind):
     model, X = trained(kind, "linear")
-    found = libsvmx.compress(model, tol=1e-6)
+    found = libsvmx.compress(model, tol=1e-5)
     assert found.model.n_sv == len(model.rho)
-    np.testing.assert_allclose(found.model.w, model.w, rtol=1e-13, atol=1e-13)
-    np.testing.assert_allclose(libsvmx.decision_values(found.model, X), libsvmx.decision_values(model, X), atol=1e-10)
+    np.testing.assert_allclose(found.model.w, model.w, rtol=5e-8)
+    change = np.abs(libsvmx.decision_values(found.model, X) - libsvmx.decision_values(model, X))
+    assert (change <= found.bounds * np.linalg.norm(X, axis=1)[:, None]).all() and (found.bounds < 1e-5).all()
     assert (libsvmx.predict(found.model, X).shape == (len(X),)) and found.model.sv_indices is None
 
 
@@ -188,9 +189,10 @@ def test_a_linear_model_of_rows_with_an_index_of_0():
     drawn = np.random.default_rng(1).normal(size=(40, 3))
     rows = [dict(enumerate(row)) for row in drawn]
     model = libsvmx.train(rows, np.sign(drawn.sum(axis=1)), kernel_type="linear")
-    found = libsvmx.compress(model, tol=1e-9).model
+    found = libsvmx.compress(model, tol=1e-5).model
     assert found.vectors.first_index == 0
-    np.testing.assert_allclose(libsvmx.decision_values(found, rows), libsvmx.decision_values(model, rows), atol=1e-12)
+    np.testing.assert_allclose(libsvmx.decision_values(found, rows), libsvmx.decision_values(model, rows), atol=1e-6)
+    assert libsvmx.compress(model, tol=1e-12).model is model  # w has 8 digits in a file
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,8 +204,7 @@ def test_libsvm_reads_it_and_predicts_the_same(kind, kernel, tmp_path):
     libsvmx.save_model(str(tmp_path / "after"), found)
     loaded = libsvmx.load_model(str(tmp_path / "after"))
     values = libsvmx.decision_values(loaded, X)
-    if kernel != "linear":  # whose vectors are new, and have 8 digits in a file
-        assert (values == libsvmx.decision_values(found, X)).all()
+    assert (values == libsvmx.decision_values(found, X)).all()
     labels, expected = oracle.predict(oracle.load(tmp_path / "after"), as_matrix(X))
     assert (libsvmx.predict(loaded, X) == labels).all()
     assert (values == expected).all()

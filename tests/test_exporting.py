@@ -189,6 +189,26 @@ def test_extreme_numbers(tmp_path):
     assert "double" in (tmp_path / "m.c").read_text()  # the file of before
 
 
+def test_what_a_float_loses_is_refused(tmp_path):
+    model = libsvmx.train(np.eye(3, 2), [1, -1, 1], gamma=1e-42)
+    with pytest.raises(DataError, match="gamma, 1e-42, is too small for a float"):
+        libsvmx.export(model, str(tmp_path / "m.c"), dtype="float32")
+    model = replace(libsvmx.train(np.eye(3, 2), [1, -1, 1]), coef=np.full(3, 1e-60).data)
+    with pytest.raises(DataError, match="the largest coefficient"):
+        libsvmx.export(model, str(tmp_path / "m.c"), dtype="float32")
+    assert not (tmp_path / "m.c").exists()
+
+
+def test_more_features_than_C_counts(tmp_path):
+    (tmp_path / "m").write_text(
+        "svm_type c_svc\nkernel_type rbf\ngamma 1\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 1 -1\nnr_sv 1 1\n"
+        "SV\n1 0:1 2147483647:1\n-1 1:2\n"
+    )
+    model = libsvmx.load_model(str(tmp_path / "m"))
+    with pytest.raises(DataError, match="the model has 2147483648 features"):
+        libsvmx.export(model, str(tmp_path / "m.c"))
+
+
 def test_what_is_refused(tmp_path):
     model, _ = model_of("nu")
     path = str(tmp_path / "m")

@@ -173,5 +173,19 @@ def test_what_is_refused(change, error, match):
 
 def test_an_interval_has_a_level():
     for level in (0.0, 1.0, nan):
-        with pytest.raises(ParameterError, match="level must be between 0 and 1"):
+        with pytest.raises(ParameterError, match=r"level must be (between 0 and 1|finite)"):
             result(1.0, [2.0]).interval(level)
+
+
+def test_errors_that_differ_by_rounding_alone_are_equal():
+    """Left out one by one, with a tube as wide as all targets: constants, and sums in other orders."""
+    drawn = np.random.default_rng(7)
+    X, y = drawn.normal(size=(30, 3)), np.round(drawn.normal(size=30), 3)
+    found = libsvmx.permutation_test(X, y, 50, 30, svm_type="epsilon_svr", p=100.0)
+    assert len(set(found.scores.tolist())) > 1 and found.p_value == 1.0
+
+
+def test_a_level_that_is_no_number():
+    found = libsvmx.permutation_test(ROWS, LABELS, 3, 3)
+    with pytest.raises(ParameterError, match="level"):
+        found.interval("x")

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._typing import FloatArray
 
+# Of a vector in a model file.
+DIGITS = 8
 TOO_LARGE = "a kernel value of the support vectors, or a sum of them, is too large for a double"
 
 
@@ -104,7 +106,10 @@ def compress(model: Model, *, max_sv: int | None = None, tol: float | None = Non
 
 
 def collapsed(model: Model, max_sv: int | None) -> Compression:
-    """A linear model whose vectors are the w of its functions: that of pair (i, j) is a vector of class i."""
+    """A linear model whose vectors are the w of its functions, that of pair (i, j) a vector of class i.
+
+    w has the digits of a model file: a saved model is the one that the bounds are of.
+    """
     w, functions = model.w, len(model.offsets)
     if not np.isfinite(w).all():
         raise DataError(TOO_LARGE)
@@ -116,13 +121,17 @@ def collapsed(model: Model, max_sv: int | None) -> Compression:
     f, feature = np.nonzero(w)
     indptr = np.searchsorted(f, np.arange(functions + 1)).astype(np.int64)
     indices, width = (feature + first).astype(np.int32), w.shape[1]
-    vectors = CsrMatrix(indptr.data, indices.data, w[f, feature].data, n_columns=width, first_index=first)
+    in_file = np.array([float(f"{value:.{DIGITS}g}") for value in w[f, feature].tolist()])
+    vectors = CsrMatrix(indptr.data, indices.data, in_file.data, n_columns=width, first_index=first)
+    cut = np.zeros_like(w)
+    cut[f, feature] = w[f, feature] - in_file
     sizes = None if model.class_sv is None else tuple(range(k - 1, -1, -1))
     coef = by_class(np.eye(functions), sizes)
     # a component of w is off by (l + 1) u times sum |beta_i z_if|, a value by the same and m u, before and after
     lengths = np.sqrt(kernel_diagonal(model.vectors, spec_of(model.param)))
     weights = np.abs(by_function(model.sv_coef, model.class_sv)) @ lengths
     bounds = 4 * UNIT * ((model.n_sv + model.n_features + 8) * weights + np.abs(model.rho))
+    bounds += np.linalg.norm(cut, axis=1) * (1 + 4 * (w.shape[1] + 8) * UNIT)
     return Compression(with_vectors(model, vectors, coef, sizes, None), bounds, model.n_sv)
 
 

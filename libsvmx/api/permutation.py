@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.permutations import Predicted
     from libsvmx._typing import FloatArray
 
+# Of an error: what the order of sums, and that of the solvers' steps, may change.
+TIE = 1e-10
 ACCURACY, BALANCED, ERROR = "accuracy", "balanced_accuracy", "mean_squared_error"
 
 
@@ -35,7 +37,8 @@ class PermutationTest:
     scores : ndarray of float64, shape (n,)         of the permutations, in the order in which they were drawn
     scoring : str                         which score: 'accuracy' and 'balanced_accuracy' in percent, or
         'mean_squared_error'
-    n_as_good : int                       b, permutations whose score is at least as good
+    n_as_good : int                       b, permutations whose score is at least as good; errors that differ by
+        1e-10 of them or less are equal
     p_value : float                       (b + 1) / (n + 1)
     standard_error : float                sqrt(p (1 - p) / n), what drawing n permutations, not all, leaves open
     """
@@ -46,8 +49,9 @@ class PermutationTest:
 
     @property
     def n_as_good(self) -> int:
-        """A score that is no number counts as one."""
-        worse = self.scores > self.score if self.scoring == ERROR else self.scores < self.score
+        """A score that is no number counts as one, and an error that is equal but for rounding."""
+        equal = TIE * abs(self.score)
+        worse = self.scores > self.score + equal if self.scoring == ERROR else self.scores < self.score
         return int(len(self.scores) - np.count_nonzero(worse))
 
     @property
@@ -68,6 +72,7 @@ class PermutationTest:
         """
         from scipy.special import betaincinv
 
+        level = converted("level", level, float)
         if not 0 < level < 1:
             raise ParameterError(f"level must be between 0 and 1, not {level}")
         b, n, tail = self.n_as_good, len(self.scores), (1 - level) / 2

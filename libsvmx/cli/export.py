@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from libsvmx._core import memory
 from libsvmx._core.records import record
 from libsvmx.cli.options import UsageError, count, parse
@@ -60,7 +62,7 @@ def main(argv: list[str]) -> int:
     if len(files) != 2:
         raise UsageError("a model file and an output file are needed" if argv else "")
     model_file, output_file = files
-    ending = output_file.rpartition(".")[2].lower()
+    ending = os.path.splitext(output_file)[1][1:].lower()
     format = job.format or (ending if ending in FORMATS else "c")
     check_format(format, job.dtype, job.name)
     check_target(output_file)

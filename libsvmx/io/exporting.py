@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("c", "json", "onnx")
 DTYPES = ("float64", "float32")
+# An int in C counts one further.
+MOST_FEATURES = 2**31 - 2
 
 
 def check_format(format: str, dtype: str, name: str) -> None:
@@ -41,9 +43,13 @@ def export_model(
     if model.param.kernel_type == KernelType.PRECOMPUTED:
         raise ParameterError("a model of a precomputed kernel has no vectors, and cannot be exported")
     least = model.n_features
-    if n_features is not None and not least <= n_features < 2**31:
-        raise ParameterError(f"n_features must be between {least}, those of the model, and 2^31 - 1, not {n_features}")
+    if least > MOST_FEATURES:
+        raise DataError(f"the model has {least} features, a row of numbers may have {MOST_FEATURES}")
     width = least if n_features is None else n_features
+    if not least <= width <= MOST_FEATURES:
+        raise ParameterError(
+            f"n_features must be between {least}, those of the model, and {MOST_FEATURES}, not {width}"
+        )
     numbers = (model.coef, model.offsets, model.vectors.values)
     if not all(all(map(isfinite, values)) for values in numbers):
         raise DataError("the model has numbers that are not finite")

@@ -73,3 +73,9 @@ def test_refused(folder):
         (("model", "no/m"), "no"),
     ):
         assert cause in folder.refuses("svmx-export", *words)[0]
+
+
+def test_a_name_without_an_ending_is_that_of_a_program_in_C(folder):
+    folder.accepts("svmx-train", "-q", data.DATA / "heart_scale", "model")
+    folder.accepts("svmx-export", "model", "json")
+    assert "#include <math.h>" in (folder.path / "json").read_text()

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
         def result(self, observer: Observer) -> Result: ...
 
 
-# Rows of solves, inner folds included, that stand in a queue at a time: some 16 MB, and as many for targets.
-MOST_ROWS = 1 << 22
+# Rows of solves, inner folds included, that stand in a queue at a time: a tenth of a second or so of small problems,
+# which is what a time limit may lose.
+MOST_ROWS = 1 << 18
 
 
 def queue_of(
