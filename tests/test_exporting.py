@@ -196,7 +196,9 @@ def test_what_a_float_loses_is_refused(tmp_path):
     model = replace(libsvmx.train(np.eye(3, 2), [1, -1, 1]), coef=np.full(3, 1e-60).data)
     with pytest.raises(DataError, match="the largest coefficient"):
         libsvmx.export(model, str(tmp_path / "m.c"), dtype="float32")
-    assert not (tmp_path / "m.c").exists()
+    with pytest.raises(DataError, match="the largest coefficient"):
+        libsvmx.export(model, str(tmp_path / "m.onnx"), "onnx", dtype="float32")
+    assert not any(tmp_path.iterdir())
 
 
 def test_more_features_than_C_counts(tmp_path):

@@ -40,7 +40,8 @@ def export(
     ------
     ParameterError         another format or dtype, float32 in JSON, a name that C does not take, fewer features than
         the model has; a precomputed kernel, whose model has no vectors
-    DataError              numbers that are not finite, or too large for a float or for a file of ONNX
+    DataError              numbers that are not finite, or too large or too small for a float; more features than a C
+        int counts; a graph that is too large for a file of ONNX
     SvmxError              the package onnx is missing
     OSError                the file cannot be written
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.threads import thread_count
-from libsvmx._train.limits import limited
+from libsvmx._train.limits import ask, limited
 from libsvmx._train.model import pair_place
 from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import labels_of
-from libsvmx._train.updating.influence import changes_without, rows_of_influence
+from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.influence import NO_RESULT, changes_without, rows_of_influence
 from libsvmx.api.arrays import decision_values, targets_of, tests_of, threads_of
 from libsvmx.api.state import State
 from libsvmx.enums import SvmType
@@ -109,7 +110,10 @@ def influence(
             done += 1
             observer.counted("row", done, total)
     base_loss, found = loss_of(base), np.zeros(len(ids))
-    found[rows] = [loss_of(base + change) - base_loss for change in changes]
+    with errors_of_a_path(NO_RESULT):
+        for row, change in zip(rows, changes, strict=True):
+            ask(observer)
+            found[row] = loss_of(base + change) - base_loss
     return Influence(found, base_loss, rows, changes[:, :, 0] if base.shape[1] == 1 else changes, ids)
 
 

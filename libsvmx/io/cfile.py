@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
 
 INT_BYTES = 4
-LEAST_FLOAT = 2.0**-126  # with all its digits
 ON_A_LINE = 8  # numbers of a table
 FEW = 4  # classes whose pairs are written down at the top
 
@@ -241,10 +240,6 @@ class CFile:
     name : str            with which the names of its functions begin
     n_features : int      of a row
     single : bool         float instead of double
-
-    Raises
-    ------
-    DataError             numbers that are too small for a float
     """
 
     def __init__(self, model: Model, name: str, n_features: int, single: bool):
@@ -252,11 +247,6 @@ class CFile:
         self.classify = model.param.svm_type.is_classification
         self.sizes = (model.class_sv or ()) if self.classify else (model.n_sv,)
         self.parts, self.rows = len(self.sizes), len(self.sizes) - 1 if self.classify else 1
-        if single:
-            largest = max(map(abs, model.coef), default=0.0)
-            for what, value in (("gamma", model.param.gamma), ("the largest coefficient", largest)):
-                if 0 < value < LEAST_FLOAT:
-                    raise DataError(f"{what}, {value:g}, is too small for a float")
         self.estimates = self.classify and self.parts > 1 and model.has_probability
         real = 4 if single else 8
         sparse_bytes = model.vectors.nnz * (real + INT_BYTES) + (model.n_sv + 1) * INT_BYTES

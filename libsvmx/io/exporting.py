@@ -21,6 +21,7 @@ FORMATS = ("c", "json", "onnx")
 DTYPES = ("float64", "float32")
 # An int in C counts one further.
 MOST_FEATURES = 2**31 - 2
+LEAST_FLOAT = 2.0**-126  # with all its digits
 
 
 def check_format(format: str, dtype: str, name: str) -> None:
@@ -53,6 +54,8 @@ def export_model(
     numbers = (model.coef, model.offsets, model.vectors.values)
     if not all(all(map(isfinite, values)) for values in numbers):
         raise DataError("the model has numbers that are not finite")
+    if dtype == "float32":
+        check_floats(model)
     content: Iterable[bytes]
     if format == "onnx":
         from libsvmx.io.onnxfile import onnx_bytes
@@ -69,3 +72,11 @@ def export_model(
     with atomic_write(path) as file:
         for piece in content:
             file.write(piece)
+
+
+def check_floats(model: Model) -> None:
+    """Raises DataError where as floats the numbers of a model would be 0 or lose digits, on which all others hang."""
+    largest = max(map(abs, model.coef), default=0.0)
+    for what, value in (("gamma", model.param.gamma), ("the largest coefficient", largest)):
+        if 0 < value < LEAST_FLOAT:
+            raise DataError(f"{what}, {value:g}, is too small for a float")

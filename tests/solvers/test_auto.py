@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from support.data import load
+from support.data import filled, load
 
 import libsvmx
+from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers import auto
 from libsvmx._solvers.decomposition.settings import IRWLS
 from libsvmx.enums import SolveStatus
@@ -131,6 +132,40 @@ def test_from_nothing_where_rounding_stops_the_first(soon, monkeypatch):
     assert starts == [False, True]
     assert chosen(model) == ["smo, irwls, irwls"]
     assert model.statuses == (SolveStatus.CONVERGED,)
+
+
+def test_chunked_is_the_last_where_rounding_stops_irwls_from_either_start(soon, monkeypatch):
+    def solve(self, dual, kernel, budget_bytes, control, threads):
+        found = IRWLS.solve(IRWLS(), dual, kernel, budget_bytes, control, threads)
+        return DualSolution(
+            beta=dual.beta, scores=dual.linear, rho=0.0, objective=0.0, iterations=found.iterations,
+            status=SolveStatus.ROUNDING,
+        )  # fmt: skip
+
+    monkeypatch.setattr("libsvmx._solvers.decomposition.settings.IRWLS", type("Stalling", (IRWLS,), {"solve": solve}))
+    model = libsvmx.train(HEART, LABELS, solver="auto", C=10)
+    assert chosen(model) == ["smo, irwls, irwls, chunked"]
+    assert model.statuses == (SolveStatus.CONVERGED,)
+
+
+@pytest.mark.parametrize(
+    ("linear", "lower", "upper", "group", "expected"),
+    [
+        ([1, -1], [0, -2], [1, 0], [0, 0], True),
+        ([1, -1], [0, -2], [0, 0], [0, 0], False),  # takes no part
+        ([1, -1], [0, 0], [1, 0], [0, 0], False),
+        ([1, -1], [-1, -2], [1, 0], [0, 0], False),
+        ([1, -1], [0, -2], [1, 1], [0, 0], False),
+        ([1, 0.5], [0, 0], [1, 1], [0, 0], False),  # a target
+        ([0, 0], [0, 0], [1, 1], [0, 0], False),  # one-class
+        ([1, -1], [0, -2], [1, 0], [0, 1], False),  # two sums: a nu formulation
+    ],
+)
+def test_the_dual_of_labels(linear, lower, upper, group, expected):
+    rows = filled("i", [0, 1])
+    vectors = (filled("d", values) for values in (linear, lower, upper))
+    dual = DualProblem(*vectors, filled("b", group), rows, filled("d", [0, 0]))
+    assert dual.is_of_labels() == expected
 
 
 @pytest.mark.parametrize("limit", [1, 15, 25, 100])

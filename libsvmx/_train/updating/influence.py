@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.state import State
     from libsvmx._typing import FloatArray, Ids
 
+# What is told where it is ended.
+NO_RESULT = "influence has no result"
+
 
 def rows_of_influence(state: State) -> dict[Pair, Ids]:
     """Of each pair of classes the ids, ascending, of the rows without which it has another optimum."""
@@ -63,7 +66,7 @@ def changes_without(
         finally:
             leavers.append(own)
 
-    with errors_of_a_path("influence has no result"):
+    with errors_of_a_path(NO_RESULT):
         leavers = [Leaver(state, pair, tests, observer) for _ in range(min(threads, len(ids)))]
         for found in side_by_side(change, len(ids), threads, observer):
             ask(observer)
