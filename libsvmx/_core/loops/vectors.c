@@ -1,8 +1,6 @@
 /* Loops over vectors of doubles; see vectors.h. */
 #include "simd.h"
 
-/* Rows added in one pass: one load and one store of ``out`` for so many rows. */
-#define SVMX_TOGETHER 8
 /* Doubles of ``out`` that stay in the L1 cache while all rows go by. */
 #define SVMX_STRETCH 1024
 

@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* Rows that add_rows adds in one pass: one load and one store of ``out`` for so many rows. */
+#define SVMX_TOGETHER 8
+
 #define SVMX_VECTOR_LOOPS(LOOP)                                                                                           \
     LOOP(double, dot, (int64_t n, const double *x, const double *y))                                                      \
     LOOP(void, dot_two, (int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz))           \

@@ -12,7 +12,7 @@ also where K_MM itself is singular (a linear kernel with |M| = d + 1).
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from libsvmx._core.vectors cimport svmx_add_rows
+from libsvmx._core.vectors cimport SVMX_TOGETHER, svmx_add_rows
 from libsvmx._solvers.path.path_state cimport MARGIN, PathState
 
 from libsvmx._core.buffers import zeros
@@ -20,8 +20,6 @@ from libsvmx._core.buffers import zeros
 cdef double ULP = 2.0 ** -52
 # The shift is not far from the kernel values in size: within this factor.
 cdef double SAME_SIZE = 64.0
-# Rows that svmx_add_rows adds together, from its first one on: SVMX_TOGETHER.
-cdef Py_ssize_t TOGETHER = 8
 
 
 cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0:
@@ -82,13 +80,13 @@ cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *
         K = s.row(p)  # a member is pinned: valid on, if it is kept
         if s.rows.kept(p) == NULL:
             if computed is None:
-                computed = zeros("d", TOGETHER * n)
+                computed = zeros("d", SVMX_TOGETHER * n)
             memcpy(&computed[n_computed * n], K, n * sizeof(double))
             K = &computed[n_computed * n]
             n_computed += 1
         kept_coef[count], s.margin_rows[count] = coef[k], K
         count += 1
-        if n_computed and count % TOGETHER == 0:
+        if n_computed and count % SVMX_TOGETHER == 0:
             svmx_add_rows(n, count, &kept_coef[0], s.margin_rows, out)
             count = n_computed = 0
     if count:
