@@ -6,6 +6,7 @@ apart until the end.
 
 from __future__ import annotations
 
+import _collections_abc
 import gc
 import sys
 
@@ -15,6 +16,7 @@ from libsvmx.exceptions import SvmxError
 def command(name: str) -> None:
     """Run the command and leave with its exit code."""
     gc.disable()
+    _load_without_collections()
     try:
         module = __import__(f"libsvmx.cli.{name}", fromlist=["entry"])
     except SvmxError as error:  # LIBSVMX_CPU names no loops that can run here
@@ -22,6 +24,23 @@ def command(name: str) -> None:
     gc.freeze()
     gc.enable()
     module.entry()
+
+
+def _load_without_collections() -> None:
+    """Arrays and Cython's helpers, which want ``collections.abc``: Python has it at its start, under another name.
+
+    All of ``collections`` would be a tenth of a start, so a module of that alone stands in for it here.
+    """
+    if "collections" in sys.modules:
+        return
+    standing_in = type(sys)("collections")
+    standing_in.abc = _collections_abc  # type: ignore[attr-defined]
+    sys.modules.update({"collections": standing_in, "collections.abc": _collections_abc})
+    try:
+        for name in ("array", "libsvmx._cyutility"):
+            __import__(name)
+    finally:
+        del sys.modules["collections"], sys.modules["collections.abc"]
 
 
 def train() -> None:

@@ -86,6 +86,13 @@ def started(folder, before, *args):
     return subprocess.run(code, cwd=folder, capture_output=True, text=True, check=False)
 
 
+def test_a_command_does_without_collections(tmp_path):
+    """Arrays and Cython's helpers want a part of it; who wants the whole later gets it."""
+    tell = "print('collections' in sys.modules, __import__('collections').Counter('a'))"
+    done = started(tmp_path, f"import os, sys; os._exit = lambda code: {tell}", "-q", "rows", "model")
+    assert (done.returncode, done.stdout) == (0, "False Counter({'a': 1})\n")
+
+
 @pytest.mark.parametrize("args, code", [(["rows", "model"], 0), (["none", "model"], 1), (["--version"], 0), ([], 1)])
 def test_both_ends_are_the_same(tmp_path, args, code):
     ends = [started(tmp_path, before, *args) for before in ("", "import threading")]  # the second is Python's own
