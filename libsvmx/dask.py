@@ -32,7 +32,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx.api import arrays
 from libsvmx.api.arrays import as_matrix, numbers_of, parameter_of
 from libsvmx.api.warned import early_stops_warned
-from libsvmx.enums import KernelType
+from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 from libsvmx.io import svmlight
 from libsvmx.io.weightfile import read_weights
@@ -188,6 +188,8 @@ def train(
     solver = param.solver
     if not isinstance(solver, CRSVM):
         raise ParameterError(f"rows on a cluster are trained by solver {CRSVM.name}, not {solver.name}")
+    if param.svm_type != SvmType.C_SVC:
+        raise ParameterError(f"rows on a cluster are trained for C_SVC, not {param.svm_type.name}")
     if param.probability:
         raise ParameterError("there are no probability estimates of rows on a cluster")
     if not solver.low_rank and param.kernel_type != KernelType.LINEAR:

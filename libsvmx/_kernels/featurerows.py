@@ -32,7 +32,10 @@ AT_A_TIME = 128
 
 
 class FeatureRows(Protocol):
-    """m rows of n features X; SparseRows and DenseRows are ones."""
+    """m rows of n features X: SparseRows, DenseRows or TwiceRows. ``unit``: parts begin at multiples of it."""
+
+    @property
+    def unit(self) -> int: ...
 
     @property
     def m(self) -> int: ...
@@ -69,6 +72,7 @@ class DenseRows:
     """DenseRows(X): rows of a C-contiguous array of float64, shape (m, n)."""
 
     __slots__ = ("X", "m", "n")
+    unit = 1
 
     def __init__(self, X: FloatArray):
         self.X = np.ascontiguousarray(X, dtype=np.float64)
@@ -138,6 +142,42 @@ class DenseRows:
         return DenseRows(chosen)
 
 
+class TwiceRows:
+    """TwiceRows(rows): each row twice, the second time after the first; none is copied, and none worked on twice."""
+
+    __slots__ = ("m", "n", "nnz", "rows")
+    unit = 2
+
+    def __init__(self, rows: FeatureRows):
+        self.rows = rows
+        self.m, self.n, self.nnz = 2 * rows.m, rows.n, 2 * rows.nnz
+
+    def squares(self) -> float:
+        return 2 * self.rows.squares()
+
+    def times(self, w: FloatArray) -> FloatArray:
+        return np.repeat(self.rows.times(w), 2)
+
+    def transposed(self, vectors: FloatArray) -> FloatArray:
+        return self.rows.transposed(vectors[:, ::2] + vectors[:, 1::2])
+
+    def curvature(self, weights: FloatArray, v: FloatArray) -> FloatArray:
+        return self.rows.curvature(weights[::2] + weights[1::2], v)
+
+    def gram(self, members: Members, weights: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
+        own, at = np.unique(members // 2, return_inverse=True)
+        return self.rows.gram(own, np.asarray(np.bincount(at, weights, len(own)), dtype=np.float64), asking)
+
+    def take(self, members: Members) -> FloatArray:
+        return self.rows.take(members // 2)
+
+    def part(self, begin: int, end: int) -> TwiceRows:
+        return TwiceRows(self.rows.part(begin // 2, end // 2))
+
+    def select(self, members: Members, asking: Asking = NOBODY) -> FeatureRows:
+        return self.rows.select(members // 2, asking)
+
+
 def times(rows: FeatureRows, w: FloatArray, asking: Asking) -> FloatArray:
     """X w, shape (m,), of rows that may be many."""
     return np.concatenate([part.times(w) for part, _ in _parts(rows, asking)])
@@ -152,6 +192,7 @@ def transposed(rows: FeatureRows, vector: FloatArray, asking: Asking) -> FloatAr
 def _parts(rows: FeatureRows, asking: Asking) -> Iterator[tuple[FeatureRows, slice]]:
     """The rows some at a time, and where these are among all."""
     size = rows.m if rows.nnz <= MOST_MOVED else max(1, MOST_MOVED * rows.m // rows.nnz)
+    size += -size % rows.unit
     for begin in range(0, rows.m, max(size, 1)):
         end = min(begin + size, rows.m)
         part = rows.part(begin, end)

@@ -24,6 +24,7 @@ cdef class SparseRows:
     Attributes
     ----------
     m, n : int       rows and columns
+    unit : int       1: parts begin anywhere
 
     Raises
     ------
@@ -47,6 +48,10 @@ cdef class SparseRows:
                 if not last < self.columns[k] < n:
                     raise ValueError(f"columns of row {i} do not ascend below {n}")
                 last = self.columns[k]
+
+    @property
+    def unit(self):
+        return 1
 
     @property
     def nnz(self):

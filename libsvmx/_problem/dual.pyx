@@ -13,7 +13,10 @@ LIBSVM's variables are alpha_i = |beta_i| with labels y_i (Fan, Chen & Lin 2005,
 them, see alpha_form.pyx there.
 """
 
+from libc.math cimport fabs
 from libc.stdint cimport int8_t, int64_t
+
+cdef double ROUNDING = 1e-9  # of the sum of beta, against that of |beta|
 
 
 cdef class DualProblem:
@@ -55,17 +58,18 @@ cdef class DualProblem:
         return DualProblem(self.linear, self.lower if lower is None else lower, self.upper if upper is None else upper,
                            self.group, self.row, self.beta if beta is None else beta, scores)
 
-    def is_of_labels(self):
-        """Whether it is that of C-SVC: linear terms are labels, 1 and -1, and boxes reach from 0 to some C > 0 of that sign."""
-        cdef const double[::1] linear = self.linear, lower = self.lower, upper = self.upper
-        cdef Py_ssize_t v
+    def is_of_hinges(self):
+        """Whether it is that of a sum of hinges, as of C-SVC and epsilon-SVR: beta may go from 0 to either side, each variable
+        to one, and all of it adds up to 0."""
+        cdef const double[::1] lower = self.lower, upper = self.upper, beta = self.beta
+        cdef Py_ssize_t v, ups = 0, downs = 0
+        cdef double total = 0, size = 0
         for v in range(self.size):
-            if linear[v] == 1.0:
-                if not (lower[v] == 0.0 and upper[v] > 0.0):
-                    return False
-            elif not (linear[v] == -1.0 and lower[v] < 0.0 and upper[v] == 0.0):
-                return False
-        return self.groups == 1
+            ups += lower[v] == 0.0 and upper[v] > 0.0
+            downs += lower[v] < 0.0 and upper[v] == 0.0
+            total += beta[v]
+            size += fabs(beta[v])
+        return self.groups == 1 and ups > 0 and downs > 0 and ups + downs == self.size and fabs(total) <= ROUNDING * size
 
 
 cdef class DualSolution:

@@ -70,7 +70,7 @@ class Auto(Solver):
         nonzeros, features = features_of(dual, kernel)
         glimpse = max(LEAST, GLIMPSE * dual.size)
         if features:
-            steps = steps_for_features(kernel.n, nonzeros / kernel.matrix.n_rows, features, kernel.binary)
+            steps = steps_for_features(kernel.n, dual.size, nonzeros / kernel.matrix.n_rows, features, kernel.binary)
             glimpse = min(glimpse, steps)
         gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
         if 0 < control.max_iter <= glimpse or inf in dual.upper or gets_on_anyway:
@@ -101,9 +101,9 @@ def largest_product(dual: DualProblem, kernel: Kernel) -> float:
 
 
 def features_of(dual: DualProblem, kernel: Kernel) -> tuple[int, int]:
-    """Nonzeros and features of the rows, where crsvm may solve the problem: C-SVC with a linear kernel of not too many
-    features. Else 0 and 0."""
-    if kernel.kind != KernelType.LINEAR or dual.size != kernel.n or not dual.is_of_labels():
+    """Nonzeros and features of the rows, where crsvm may solve the problem: C-SVC or epsilon-SVR with a linear kernel
+    of not too many features. Else 0 and 0."""
+    if kernel.kind != KernelType.LINEAR or not dual.is_of_hinges():
         return 0, 0
     from libsvmx._core.matrix import count_nonzeros
 
@@ -111,15 +111,16 @@ def features_of(dual: DualProblem, kernel: Kernel) -> tuple[int, int]:
     return (nonzeros, n) if n <= min(MOST_FEATURES, kernel.n // ROWS_FOR_FEATURE) else (0, 0)
 
 
-def steps_for_features(n: int, nonzeros: float, n_features: int, binary: bool) -> int:
+def steps_for_features(n: int, variables: int, nonzeros: float, n_features: int, binary: bool) -> int:
     """Steps of SMO that take about as long as crsvm, with two new kernel rows each until there are all n of them.
 
-    ``nonzeros``: of a row, in the mean; ``binary``: they are 1
+    ``variables``: n, of epsilon-SVR 2 n; ``nonzeros``: of a row, in the mean; ``binary``: they are 1
     """
     dense = is_dense(nonzeros, n_features)  # then zeros are worked on, too
-    work = ITERATIONS * (n * work_of_row(nonzeros, n_features) + OF_FACTOR * n_features**3 + OF_ITERATION)
+    of_rows = n * work_of_row(nonzeros, n_features) + (variables - n) * OF_ROW
+    work = ITERATIONS * (of_rows + OF_FACTOR * n_features**3 + OF_ITERATION)
     of_value = OF_VALUE + (OF_DENSE_ENTRY * n_features if dense else OF_SPARSE_ENTRY * nonzeros)
-    of_step, of_rows = n + OF_STEP, 2 * n * (OF_BINARY if binary else of_value)
+    of_step, of_rows = variables + OF_STEP, 2 * n * (OF_BINARY if binary else of_value)
     steps = work / (of_step + of_rows)
     return int(steps if 2 * steps <= n else (work - n / 2 * of_rows) / of_step)
 

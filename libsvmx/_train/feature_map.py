@@ -25,6 +25,8 @@ from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._core.stopping import Asking
     from libsvmx._kernels.approximation import Approximation, LowRank
@@ -131,7 +133,8 @@ class FeatureMap:
         They are copied for each pair of classes. The normal matrix is there as the sum, a term of it for each thread,
         and the factor. Of vectors over rows there are some tens.
         """
-        squares, vectors = (3 + self.threads()) * n * n, 40 * len(self.problem)
+        squares, variables = (3 + self.threads()) * n * n, (1 + self.param.svm_type.is_regression) * len(self.problem)
+        vectors = 40 * variables
         require(8 * (2 * entries + squares + vectors), f"solver {self.solver.name} with {n} features", advice)
 
     def threads(self) -> int:
@@ -140,7 +143,7 @@ class FeatureMap:
 
     def of(self, problem: Problem, asking: Asking = NOBODY) -> FeatureRows:
         """The features of the rows of ``problem``, which are among those of the whole."""
-        members = np.asarray(take_int32(self.number, problem.rows)).astype(np.int64)
+        members = self.numbers_of(problem)
         if len(members) == self.rows.m and np.array_equal(members, np.arange(len(members))):
             return self.rows
         return self.rows.select(members, asking)
@@ -155,22 +158,49 @@ class FeatureMap:
     ) -> Model:
         """The model that predicts with the factor: functions f(x) = sum_p k(x, p) coef_p - rho over its pivots p.
 
-        With F = K(rows, pivots) T and w = F'beta, the features of x are k(x, pivots) T, so coef = T w.
         ``classes``: as of assemble_classifier, of ``problem``.
         """
+        labels, start, order = classes
+        by_class = self.numbers_of(problem)[np.asarray(order)]
+        coefs = []
+        for (i, j), beta in zip(combinations(range(len(labels)), 2), betas, strict=True):
+            rows = np.concatenate([by_class[start[c] : start[c + 1]] for c in (i, j)])
+            coefs.append(self.coef_of_pivots(rows, beta))
+        pivots, numbers, columns = self.pivots()
+        return model_on_pivots(self.param, pivots, labels, coefs, reports, columns, numbers)
+
+    @one_blas_thread()
+    def single_model(self, problem: Problem, beta: Buffer, report: SolveReport) -> Model:
+        """``model`` of regression."""
+        pivots, numbers, columns = self.pivots()
+        return Model(
+            self.param,
+            2,
+            pivots,
+            self.coef_of_pivots(self.numbers_of(problem), beta).data,
+            np.array([report.rho]).data,
+            row_numbers=numbers.astype(np.int32).data,
+            columns=columns,
+            reports=(report,),
+        )
+
+    def coef_of_pivots(self, rows: NDArray[np.int64], beta: Buffer) -> FloatArray:
+        """With F = K(rows, pivots) T and w = F'beta, the features of x are k(x, pivots) T, so coef = T w."""
         low_rank = self.low_rank
         if low_rank is None or low_rank.transform is None:
             raise ParameterError("there is no factor to predict with: choose a low_rank approximation")
-        labels, start, order = classes
-        k = len(labels)
-        numbers = np.asarray(take_int32(self.number, problem.rows)).astype(np.int64)[np.asarray(order)]
-        coefs = []
-        for (i, j), beta in zip(combinations(range(k), 2), betas, strict=True):
-            rows = np.concatenate([numbers[start[c] : start[c + 1]] for c in (i, j)])
-            coefs.append(low_rank.transform @ (low_rank.factor[rows].T @ np.asarray(beta)))
-        pivots = vectors_of(self.problem, low_rank.pivots, self.param)
-        columns = columns_of(self.problem.matrix, self.param)
-        return model_on_pivots(self.param, pivots, labels, coefs, reports, columns, low_rank.pivots + 1)
+        coef: FloatArray = low_rank.transform @ (low_rank.factor[rows].T @ np.asarray(beta))
+        return coef
+
+    def pivots(self) -> tuple[CsrMatrix, IntArray, int]:
+        """The pivots as vectors, their numbers, counted from 1, and the columns of the data."""
+        assert self.low_rank is not None
+        vectors = vectors_of(self.problem, self.low_rank.pivots, self.param)
+        return vectors, self.low_rank.pivots + 1, columns_of(self.problem.matrix, self.param)
+
+    def numbers_of(self, problem: Problem) -> NDArray[np.int64]:
+        """The rows of ``problem`` among those of the whole."""
+        return np.asarray(take_int32(self.number, problem.rows)).astype(np.int64)
 
     def solve(self, dual: DualProblem, problem: Problem, control: Control, observer: Observer) -> DualSolution:
         """Solve ``dual``, which is over the rows of ``problem``."""

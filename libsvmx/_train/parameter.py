@@ -46,8 +46,8 @@ class Parameter:
     threads : int                 0 for what OMP_NUM_THREADS says, else all processors; no result depends on it
     solver : Solver               an SMO, Auto, Chunked, IRWLS or CRSVM with its settings, or the name of one with the
                                   usual settings: 'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same
-                                  optimum to eps by working sets; 'crsvm', C-SVC on explicit features; 'auto', which
-                                  begins with smo and takes another where that does not get on
+                                  optimum to eps by working sets; 'crsvm', C-SVC and epsilon-SVR on explicit
+                                  features; 'auto', which begins with smo and takes another where that does not get on
 
     Raises
     ------
@@ -91,7 +91,7 @@ class Parameter:
     def _check_solver(self) -> None:
         solver = self.solver
         if self.svm_type not in solver.formulations:
-            solved = ", ".join(kind.name for kind in sorted(solver.formulations))
+            solved = " and ".join(kind.name for kind in sorted(solver.formulations))
             raise ParameterError(f"solver {solver.name} solves {solved}, not {self.svm_type.name}")
         if self.has_infinite_cost:
             solver.require("takes_infinite_cost")

@@ -151,7 +151,10 @@ def train_single(
     """One-class SVM or regression; all rows count. ``kernels``, ``warm``: as there."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
     found = solve_binary(problem, param, 0.0, 0.0, observer, kernels, warm)
-    model = assemble_single(problem, param, found.coefficients, found.report)
+    if kernels.feature_map and kernels.feature_map.predicts:
+        model = kernels.feature_map.single_model(problem, found.coefficients, found.report)
+    else:
+        model = assemble_single(problem, param, found.coefficients, found.report)
     if not param.probability:
         return model
     try:

@@ -73,7 +73,7 @@ def train(
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; kernels and
         formulations may be names (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn; with
         ``solver="auto"``, ``"chunked"`` or ``"irwls"`` the optimum is LIBSVM's to ``eps``, but not its bits;
-        ``"crsvm"`` is C-SVC on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with
+        ``"crsvm"`` is C-SVC and epsilon-SVR on explicit features: ``kernel_type=LINEAR``, POLY of degree 2, or any with
         ``low_rank="cholesky", rank=300``
     sample_weight : array of float, shape (n,)      weights of the rows, finite and >= 0; None: 1 each. A row of weight
         w has w times the bound, C w: weight 2 is the row twice, weight 0 the row left out. In the nu formulations and

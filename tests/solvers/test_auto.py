@@ -73,6 +73,14 @@ def test_a_linear_kernel_by_features(soon):
     same(model, libsvmx.train(HEART, LABELS, **options))
 
 
+def test_regression_with_a_linear_kernel_by_features(soon):
+    options = {"svm_type": "epsilon_svr", "kernel_type": "linear", "p": 0.3, "eps": 1e-6}
+    X = HEART.toarray()
+    model = libsvmx.train(X, X[:, 2] + 0.3 * np.asarray(LABELS), solver="auto", **options)
+    assert chosen(model) == ["smo, crsvm"]
+    same(model, libsvmx.train(X, X[:, 2] + 0.3 * np.asarray(LABELS), **options))
+
+
 def test_zeros_count_as_nothing_in_any_form():
     """Zeros that an array keeps and sparse rows do not; with some of them rows are still dense for crsvm."""
     drawn = np.random.default_rng(3).normal(size=(2000, 60))
@@ -94,10 +102,10 @@ def test_the_estimate_of_the_work_of_crsvm(nonzeros, features, measured):
 
 def test_steps_that_take_as_long_as_crsvm():
     """Measured: crsvm takes 11, 18, 11 ms, SMO 8 us a step while rows are new, 3, 10, and 0.3 when it has them all."""
-    assert 500 < auto.steps_for_features(3000, 8, 8, False) < 2500
-    assert 1500 < auto.steps_for_features(3000, 13.9, 123, True) < 15_000
-    assert 300 < auto.steps_for_features(3000, 54, 54, False) < 1500
-    many = [auto.steps_for_features(n, 8, 8, False) for n in (100, 300, 1000, 3000)]
+    assert 500 < auto.steps_for_features(3000, 3000, 8, 8, False) < 2500
+    assert 1500 < auto.steps_for_features(3000, 3000, 13.9, 123, True) < 15_000
+    assert 300 < auto.steps_for_features(3000, 3000, 54, 54, False) < 1500
+    many = [auto.steps_for_features(n, n, 8, 8, False) for n in (100, 300, 1000, 3000)]
     assert many == sorted(many, reverse=True)
 
 
@@ -152,20 +160,21 @@ def test_chunked_is_the_last_where_rounding_stops_irwls_from_either_start(soon, 
     ("linear", "lower", "upper", "group", "expected"),
     [
         ([1, -1], [0, -2], [1, 0], [0, 0], True),
+        ([1.9, 2.1], [0, -2], [2, 0], [0, 0], True),  # a target
         ([1, -1], [0, -2], [0, 0], [0, 0], False),  # takes no part
         ([1, -1], [0, 0], [1, 0], [0, 0], False),
         ([1, -1], [-1, -2], [1, 0], [0, 0], False),
         ([1, -1], [0, -2], [1, 1], [0, 0], False),
-        ([1, 0.5], [0, 0], [1, 1], [0, 0], False),  # a target
+        ([1, 0.5], [0, 0], [1, 1], [0, 0], False),  # one side alone
         ([0, 0], [0, 0], [1, 1], [0, 0], False),  # one-class
         ([1, -1], [0, -2], [1, 0], [0, 1], False),  # two sums: a nu formulation
     ],
 )
-def test_the_dual_of_labels(linear, lower, upper, group, expected):
+def test_the_dual_of_hinges(linear, lower, upper, group, expected):
     rows = filled("i", [0, 1])
     vectors = (filled("d", values) for values in (linear, lower, upper))
     dual = DualProblem(*vectors, filled("b", group), rows, filled("d", [0, 0]))
-    assert dual.is_of_labels() == expected
+    assert dual.is_of_hinges() == expected
 
 
 @pytest.mark.parametrize("limit", [1, 15, 25, 100])

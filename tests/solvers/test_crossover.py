@@ -25,7 +25,7 @@ from libsvmx.enums import SolveStatus
 
 def iterated(case, tolerance):
     """Row blocks at an interior point, the point, and the mean of |x|^2."""
-    blocks = LocalRowBlocks(case.rows, case.y, case.upper)
+    blocks = LocalRowBlocks(case.rows, case.y, case.upper, case.y)
     method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 200)
     assert method.run(tolerance) == SolveStatus.CONVERGED
     return blocks, method.point, method.data.mean_square
@@ -124,7 +124,7 @@ def test_the_guess_of_the_active_set():
         np.array([0.5, 1e-9, 1e-9, 1.0, 2.0, 1e-10]),
         alpha,
     )
-    block = RowBlock(DenseRows(np.ones((6, 1))), np.ones(6), upper)
+    block = RowBlock(DenseRows(np.ones((6, 1))), np.ones(6), upper, np.ones(6))
     vertex, n_free = vertex_steps.guess_active_set(block, iterate, 1.0)
     np.testing.assert_array_equal(vertex.alpha, [0.0, 2.0, 0.7, 0.0, 2.0, 1e-9])
     np.testing.assert_array_equal(vertex.free, [False, False, True, False, False, True])
@@ -139,7 +139,7 @@ def test_the_guess_of_the_active_set():
 def test_the_best_point_is_kept(monkeypatch):
     """Iterations that lead away, or to nan, do not spoil what was found before."""
     case = Case(*clouds(4, 150, 5), 10.0)
-    blocks = LocalRowBlocks(case.rows, case.y, case.upper)
+    blocks = LocalRowBlocks(case.rows, case.y, case.upper, case.y)
     method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 200)
     true = PredictorCorrector.advance
 
@@ -187,7 +187,7 @@ def test_a_model_of_few_iterations_is_better_than_none(C):
 
 def test_poor_directions_take_more_rows():
     case = Case(*clouds(4, 150, 5), 10.0)
-    method = PredictorCorrector(LocalRowBlocks(case.rows, case.y, case.upper), CRSVM(), lambda line: None, 200)
+    method = PredictorCorrector(LocalRowBlocks(case.rows, case.y, case.upper, case.y), CRSVM(), lambda line: None, 200)
     equations = NormalEquations(method.blocks, method.point, 150, True)
     equations.rows, equations.size, equations.factor = 20, 1.0, np.asfortranarray(np.eye(5))
     for poor, expected in ((True, 40), (False, 20), (False, 10)):

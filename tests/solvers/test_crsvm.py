@@ -308,7 +308,7 @@ def test_the_bits_do_not_depend_on_threads(monkeypatch):
 
 def test_row_blocks_of_a_problem():
     X, y = clouds(9, 100, 5)
-    with row_blocks.LocalRowBlocks(DenseRows(X), y, np.ones(100), 2) as found:
+    with row_blocks.LocalRowBlocks(DenseRows(X), y, np.ones(100), y, 2) as found:
         assert len(found.blocks) == 1
         assert found.pool is None
     assert row_blocks.MOST_ELEMENTS >= 1 << 20
@@ -322,7 +322,7 @@ def test_an_error_in_a_step_is_raised_and_threads_end(monkeypatch):
 
     with (
         pytest.raises(MemoryError),
-        row_blocks.LocalRowBlocks(DenseRows(np.ones((100, 2))), np.ones(100), np.ones(100), 2) as found,
+        row_blocks.LocalRowBlocks(DenseRows(np.ones((100, 2))), *[np.ones(100)] * 3, 2) as found,
     ):
         assert found.pool is not None
         found.run(fails)

@@ -39,7 +39,9 @@ class FrozenRowBlocks:
     def __init__(self, X, y, upper, bounds=(), make=DenseRows):
         self.n = X.shape[1]
         pieces = (np.split(values.copy(), bounds) for values in (X, y, upper))
-        self.blocks = [RowBlock(make(frozen(x)), frozen(y), frozen(upper)) for x, y, upper in zip(*pieces, strict=True)]
+        self.blocks = [
+            RowBlock(make(frozen(x)), frozen(y), frozen(upper), y) for x, y, upper in zip(*pieces, strict=True)
+        ]
         self.bounds = list(bounds)
         self.states = [None] * len(self.blocks)
         self.asking = Relay(NOBODY)

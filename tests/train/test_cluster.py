@@ -254,6 +254,13 @@ def test_duplicates_end_the_factor(client):
     assert recorder.factors[0][0] <= 20
 
 
+def test_other_formulations_are_refused(client):
+    """Which solver crsvm may take, but not row by row."""
+    problem = libsvmx.dask.from_arrays(da.ones((4, 2), chunks=2), da.array([1, 2, 3, 4]).rechunk(2), client=client)
+    with pytest.raises(ParameterError, match=r"^rows on a cluster are trained for C_SVC, not EPSILON_SVR$"):
+        libsvmx.dask.train(problem, svm_type="epsilon_svr")
+
+
 def test_limits_and_interrupts(client):
     X, y = load("a1a.xz", n=400)
     problem = libsvmx.dask.from_arrays(da.from_array(dense_of(X), chunks=(200, -1)), np.asarray(y), client)

@@ -1,4 +1,4 @@
-"""C-SVC over explicit features by a constraint-reduced interior-point method, solver "crsvm".
+"""C-SVC and epsilon-SVR over explicit features by a constraint-reduced interior-point method, solver "crsvm".
 
 Jung, O'Leary & Tits, Adaptive constraint reduction for training support vector machines, ETNA 31 (2008), Algorithm 1.
 Its symbols are kept but gamma, here rho, and tau, here upper. Open predictor_corrector.py first: the method.
@@ -14,7 +14,8 @@ Its symbols are kept but gamma, here rho, and tau, here upper. Open predictor_co
                 └─ solve_free_rows   values of the free rows                     free_rows
 
     RowBlocks ◄─ LocalRowBlocks, _train.cluster's DistributedRowBlocks       blocks of rows, each with a state
-      holds RowBlock (rows, y, upper) and its state: an Iterate, moved by block_steps; later a Vertex, by vertex_steps
+      holds RowBlock (rows, y, upper, linear) and its state: an Iterate, moved by block_steps; then a Vertex, by
+            vertex_steps
 
 Vectors over rows never leave their block: what travels has the length of w, or is the normal matrix.
 """

@@ -1,15 +1,15 @@
 """What an iteration of the interior-point method does with a block of rows (Jung, O'Leary & Tits 2008, section 3).
 
-    min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e) + xi - s = e,  xi, s >= 0       multipliers alpha of s, u of xi
+    min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e - l) + xi - s = 0,  xi, s >= 0   multipliers alpha of s, u of xi
 
-The paper writes gamma for rho and tau for upper. Vectors over rows stay where the rows are, so a block may be in
-another process or on another machine; what is summed over blocks has the length of w, or is the normal matrix. Each
-step takes a block and its iterate and returns another iterate and a reply. Steps change nothing in place: a step whose
-block was lost can be done again.
+The paper writes gamma for rho and tau for upper; its l, the linear term of the dual in beta = Y alpha, is y: Y y = e.
+Vectors over rows stay where the rows are, so a block may be in another process or on another machine; what is summed
+over blocks has the length of w, or is the normal matrix. Each step takes a block and its iterate and returns another
+iterate and a reply. Steps change nothing in place: a step whose block was lost can be done again.
 
 Residuals (3.1)-(3.4) and, with r_sv and r_xiu the right-hand sides of complementarity (3.7)-(3.10),
 
-    r_w = w - X'Y alpha,  r_alpha = y'alpha,  r_u = upper - alpha - u,  r_s = Y(Xw - rho e) + xi - e - s
+    r_w = w - X'Y alpha,  r_alpha = y'alpha,  r_u = upper - alpha - u,  r_s = Y(Xw - rho e - l) + xi - s
     Omega = S/alpha + Xi/u,   rbar_u = r_u + r_xiu/xi,   r_Omega = r_s + r_sv/alpha - (xi/u) rbar_u
     d_alpha = -(r_Omega + Y(X dw - drho e)) / Omega                                                          (3.13)
     d_xi = -(xi/u)(rbar_u - d_alpha),  d_u = -(r_xiu + u d_xi)/xi,  d_s = -(r_sv + s d_alpha)/alpha      (3.14)-(3.16)
@@ -42,14 +42,16 @@ LOW, HIGH = 0.1, 10.0
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Rows of the problem: features, y = +1 or -1, shape (m,), and upper > 0, shape (m,), the bound C of each row.
+    """Rows of the problem: features, y = +1 or -1, upper > 0, the bound C of each row, and linear; shape (m,).
 
+    ``linear``: y of C-SVC; of epsilon-SVR target - epsilon where y = 1, else target + epsilon, about 1 in size.
     ``asking``: is asked by steps that take long.
     """
 
     rows: FeatureRows
     y: FloatArray
     upper: FloatArray
+    linear: FloatArray
     asking: Asking = NOBODY
 
 
@@ -105,7 +107,7 @@ class Residuals(NamedTuple):
     ----------
     complementarity : float         s'alpha + xi'u
     r_alpha : float                 y'alpha
-    slack_loss, hinge_loss : float  upper'xi, and upper' max(0, 1 - y (x'w - rho))
+    slack_loss, hinge_loss : float  upper'xi, and upper' max(0, y (linear - x'w + rho))
     inverse : float                 e'Omega^-1 e
     r_omega : float                 y'Omega^-1 r_Omega, of the predictor
     largest : ndarray, shape (2,)   maxima of |r_u| and |r_s|
@@ -170,8 +172,9 @@ def add_data_sums(replies: list[DataSums]) -> DataSums:
 def measure(block: RowBlock, iterate: Iterate, rho: float) -> tuple[Iterate, Residuals]:
     """Residuals, Omega^-1, and the right-hand side of the predictor."""
     y, alpha, u, xi, s = block.y, iterate.alpha, iterate.u, iterate.xi, iterate.s
-    margin = y * (iterate.z - rho)
-    margin -= 1.0
+    margin = iterate.z - rho
+    margin -= block.linear
+    margin *= y
     r_s = margin + xi
     r_s -= s
     r_u = block.upper - alpha

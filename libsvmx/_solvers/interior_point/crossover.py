@@ -40,7 +40,7 @@ MANY, ONE, TINY = 0.5, 1 - 1e-9, 1e-15
 
 
 class VertexSolution(NamedTuple):
-    """A vertex: w, rho, its KKT gap, max_{I_up} V - min_{I_low} V with V = y - X w, and 1/2 |w|^2 - sum alpha."""
+    """A vertex: w, rho, its KKT gap max_{I_up} V - min_{I_low} V, V = linear - X w, and 1/2 |w|^2 - linear'beta."""
 
     w: FloatArray
     rho: float
@@ -182,7 +182,7 @@ def solved_vertex(
     max_up, min_low = max(side.max_up for side in sides), min(side.min_low for side in sides)
     missing = 0.0 if solved.is_balanced else solved.missing
     rho = solved.rho if solved.n_inside else rho_between(max_up, min_low, missing, slack)
-    objective = float(solved.w @ solved.w) / 2 - solved.total
+    objective = float(solved.w @ solved.w) / 2 - solved.linear
     blocking = None if solved.blocking is None else np.split(solved.blocking, ends)
     vertex = VertexSolution(solved.w, rho, max_up - min_low, objective, solved.n_inside)
     return Candidate(vertex, max_up, min_low, solved.is_balanced, blocking, blocks.states)

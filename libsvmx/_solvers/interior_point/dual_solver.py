@@ -1,4 +1,4 @@
-"""The door of the chapter: a DualProblem of C-SVC and the features of its rows in, a DualSolution out."""
+"""The door of the chapter: a DualProblem and the features of its rows in, a DualSolution out."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.blas import one_blas_thread
-from libsvmx._kernels.featurerows import times, transposed
+from libsvmx._kernels.featurerows import TwiceRows, times, transposed
 from libsvmx._problem.certificate import array_level, kkt_gap
 from libsvmx._problem.dual import DualSolution
 from libsvmx._solvers.interior_point import predictor_corrector
@@ -30,22 +30,32 @@ if TYPE_CHECKING:
 def solve_dual(
     dual: DualProblem, rows: FeatureRows, settings: CRSVM, control: Control, threads: int, log: Log
 ) -> DualSolution:
-    """The optimum of a C-SVC problem whose kernel is X X' of explicit features.
+    """The optimum of a problem of C-SVC or epsilon-SVR whose kernel is X X' of explicit features.
 
     Parameters
     ----------
-    dual : DualProblem       of C-SVC, C > 0
-    rows : FeatureRows       X, one row for each variable
+    dual : DualProblem       all upper - lower > 0, and lower or upper is 0
+    rows : FeatureRows       X, one row for each variable, or for two variables of epsilon-SVR
     log : callable(Iteration)         is told of each iteration
 
     Raises
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
+    if dual.size > rows.m:
+        order = np.argsort(np.asarray(dual.row), kind="stable")  # the two variables of a row side by side
+        rows = TwiceRows(rows)
+    else:
+        order = np.arange(dual.size)
+    lowest, highest, linear = (np.asarray(of)[order] for of in (dual.lower, dual.upper, dual.linear))
     # beta = y alpha, and alpha lies in [0, upper]
-    lowest, highest = np.asarray(dual.lower), np.asarray(dual.upper)
     y = np.where(lowest < 0, -1.0, 1.0)
-    upper = highest - lowest
+    # the method wants linear terms of about 1, as labels are: it has all of them in this unit
+    centre, unit = (0.0, 1.0) if np.array_equal(linear, y) else (float(linear.mean()), float(linear.std()) or 1.0)
+    if linear[y > 0].max(initial=-np.inf) <= linear[y < 0].min(initial=np.inf):
+        return at_zero(dual)  # where the objective is 0, nothing is small against it
+    linear = (linear - centre) / unit
+    upper = (highest - lowest) / unit
 
     def watch(line: Iteration) -> SolveStatus | None:
         log(line)
@@ -56,7 +66,7 @@ def solve_dual(
     with (
         np.errstate(all="ignore"),
         one_blas_thread(),
-        LocalRowBlocks(rows, y, upper, threads, control) as blocks,
+        LocalRowBlocks(rows, y, upper, linear, threads, control) as blocks,
     ):
         found = predictor_corrector.solve(blocks, settings, watch, control.max_iter)
         alpha = np.concatenate([state.alpha for state in blocks.states])
@@ -65,18 +75,28 @@ def solve_dual(
         w = transposed(rows, y * alpha, control)
         if found.status != SolveStatus.CONVERGED:
             # far from the optimum X'Y alpha is not w but far too long; of t alpha, t <= 1, the best is taken
-            best = float(alpha.sum()) / max(float(w @ w), 1e-300)
+            best = max(float(linear @ (y * alpha)), 0.0) / max(float(w @ w), 1e-300)
             if best < 1:
                 alpha, w = best * alpha, best * w
-        scores = y - times(rows, w, control)
-        beta = y * alpha
-        rho = -array_level(scores, beta < highest, beta > lowest)
-        objective = float(w @ w) / 2 - float(alpha.sum())
-    gap = kkt_gap(beta, scores, lowest, highest)
-    status = found.certified(gap, float(alpha.sum()), int(np.count_nonzero(alpha)), control.eps)
-    return DualSolution(
-        beta=beta, scores=scores, rho=rho, objective=objective, iterations=found.iterations, status=status
-    )
+        scores = linear - times(rows, w, control)
+        gain = float(linear @ (y * alpha))
+        objective = unit**2 * (float(w @ w) / 2 - gain)
+    beta = np.empty(dual.size)
+    beta[order] = np.where(alpha < upper, y * alpha * unit, lowest + highest)
+    V = np.empty(dual.size)
+    V[order] = scores * unit + centre
+    lowest, highest = np.asarray(dual.lower), np.asarray(dual.upper)
+    rho = -array_level(V, beta < highest, beta > lowest)
+    gap = kkt_gap(beta, V, lowest, highest)
+    status = found.certified(gap / unit, float(alpha.sum()), int(np.count_nonzero(alpha)), control.eps / unit)
+    return DualSolution(beta=beta, scores=V, rho=rho, objective=objective, iterations=found.iterations, status=status)
+
+
+def at_zero(dual: DualProblem) -> DualSolution:
+    """The optimum where w = 0 serves every row: all targets lie within epsilon of one value."""
+    beta, scores = np.zeros(dual.size), np.array(dual.linear)
+    rho = -array_level(scores, np.asarray(dual.upper) > 0, np.asarray(dual.lower) < 0)
+    return DualSolution(beta=beta, scores=scores, rho=rho, objective=0.0, iterations=0, status=SolveStatus.CONVERGED)
 
 
 def feasible(alpha: FloatArray, y: FloatArray, upper: FloatArray) -> FloatArray:

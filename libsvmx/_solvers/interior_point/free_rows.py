@@ -1,8 +1,8 @@
 """The values of the free rows F of a vertex, the others fixed at 0 or upper.
 
-    w = w_fixed + A'beta,   A w - rho e = y_F,   e'beta = -(sum of the fixed y alpha),      A = X_F, beta = Y alpha_F
+    w = w_fixed + A'beta,   A w - rho e = l_F,   e'beta = -(sum of the fixed y alpha),      A = X_F, beta = Y alpha_F
 
-nearest to where they are: proximal steps, each a linear system of the smaller of n and |F|.
+l being the linear terms, nearest to where they are: proximal steps, each a linear system of the smaller of n and |F|.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class FreeSolution(NamedTuple):
     w, rho : ndarray of shape (n,), float
     alpha : ndarray, shape (|F|,)        within the bounds
     missing, total : float     what y'alpha of all rows lacks to 0, and the sum of all alpha
+    linear : float             linear'beta over all rows
     n_inside : int             free rows that are at no bound
     blocking : ndarray of bool, shape (|F|,), or None       as of ``step_to_bound``
     """
@@ -48,6 +49,7 @@ class FreeSolution(NamedTuple):
     alpha: FloatArray
     missing: float
     total: float
+    linear: float
     n_inside: int
     blocking: NDArray[np.bool_] | None
 
@@ -72,11 +74,13 @@ def solve_free_rows(
     within : bool                    stop on the way at the first bound that is met, else cut off what leaves its bounds
     """
     A = np.concatenate([block.rows for block in blocks])
-    y, alpha, upper = (np.concatenate([getattr(block, name) for block in blocks]) for name in ("y", "alpha", "upper"))
+    y, linear, alpha, upper = (
+        np.concatenate([getattr(block, name) for block in blocks]) for name in ("y", "linear", "alpha", "upper")
+    )
     w_fixed, fixed = np.sum([block.w_fixed for block in blocks], axis=0), sum(block.y_alpha_fixed for block in blocks)
     blocking = None
     if len(A) and mean_square is not None:
-        solved = proximal_steps(A, y, y * alpha, rho, (w_fixed, fixed, float(upper.sum())), mean_square, asking)
+        solved = proximal_steps(A, linear, y * alpha, rho, (w_fixed, fixed, float(upper.sum())), mean_square, asking)
         if solved is None:
             return None
         beta, rho = solved
@@ -92,7 +96,9 @@ def solve_free_rows(
         missing = -(fixed + float(y @ alpha))
         total = sum(block.alpha_fixed for block in blocks) + float(alpha.sum())
     n_inside = int(np.count_nonzero((alpha > 0) & (alpha < upper)))
-    return FreeSolution(w_fixed + A.T @ (y * alpha), rho, alpha, missing, total, n_inside, blocking)
+    beta = y * alpha
+    gain = sum(block.linear_fixed for block in blocks) + float(linear @ beta)
+    return FreeSolution(w_fixed + A.T @ beta, rho, alpha, missing, total, gain, n_inside, blocking)
 
 
 def step_to_bound(
@@ -129,7 +135,7 @@ def restore_balance(alpha: FloatArray, y: FloatArray, upper: FloatArray, fixed: 
 
 def proximal_steps(
     A: FloatArray,
-    y: FloatArray,
+    linear: FloatArray,
     beta: FloatArray,
     rho: float,
     fixed: tuple[FloatArray, float, float],
@@ -155,7 +161,7 @@ def proximal_steps(
     before = np.inf
     for _ in range(MOST_STEPS):
         w = w_fixed + A.T @ beta
-        residual = y - A @ w + rho
+        residual = linear - A @ w + rho
         missing = -(beta_fixed + float(beta.sum()))
         error = max(float(abs(residual).max()), abs(missing) / upper)
         if error <= EXACT or error > 0.5 * before:

@@ -1,11 +1,12 @@
 """Mehrotra's predictor-corrector with constraint reduction (Jung, O'Leary & Tits 2008, Algorithm 1).
 
-    min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e) + xi - s = e,  xi, s >= 0       multipliers alpha of s, u of xi
+    min 1/2 |w|^2 + upper'xi   s.t.  Y(Xw - rho e - l) + xi - s = 0,  xi, s >= 0   multipliers alpha of s, u of xi
 
-The paper writes gamma for rho, tau for upper, and rho for what is ``share`` here. What an iteration does with the rows
-is in block_steps.py, its normal equations in normal_equations.py, the choice of their rows Q in
+The paper writes gamma for rho, tau for upper, rho for what is ``share`` here, and has l = y only. What an iteration
+does with the rows is in block_steps.py, its normal equations in normal_equations.py, the choice of their rows Q in
 constraint_reduction.py. Beyond the paper:
 
+* The linear term l is any, so that epsilon-SVR can be solved: each of its rows is there twice, with y = 1 and -1.
 * The start and the thresholds do not change with the scale of C and of X. The share of rows is (4 mu/mean
   upper)^(1/beta), at most 1, and q_L counts |x| / omega >= theta sqrt(mu), |x| being the root of the mean |x|^2: with
   the paper's data it is about 1.

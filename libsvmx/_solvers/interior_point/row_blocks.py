@@ -52,20 +52,31 @@ class RowBlocks(Protocol):
 
 
 class LocalRowBlocks(RowBlocks):
-    """LocalRowBlocks(rows, y, upper, threads, asking): the blocks of rows of this process. A context manager.
+    """LocalRowBlocks(rows, y, upper, linear, threads, asking): the blocks of rows of this process. A context manager.
 
     Parameters
     ----------
     rows : FeatureRows
-    y, upper : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0
+    y, upper, linear : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0; linear terms, as of RowBlock
     """
 
-    def __init__(self, rows: FeatureRows, y: FloatArray, upper: FloatArray, threads: int = 1, asking: Asking = NOBODY):
+    def __init__(
+        self,
+        rows: FeatureRows,
+        y: FloatArray,
+        upper: FloatArray,
+        linear: FloatArray,
+        threads: int = 1,
+        asking: Asking = NOBODY,
+    ):
         most = max(1, min(MOST_ROWS, MOST_ELEMENTS * rows.m // max(rows.nnz, 1)))
         size = -(-rows.m // max(1, -(-rows.m // most)))  # all alike
+        size += -size % rows.unit
         self.n, self.asking = rows.n, Relay(asking)
         ranges = [slice(begin, min(begin + size, rows.m)) for begin in range(0, rows.m, size)]
-        self.blocks = [RowBlock(rows.part(own.start, own.stop), y[own], upper[own], self.asking) for own in ranges]
+        self.blocks = [
+            RowBlock(rows.part(own.start, own.stop), y[own], upper[own], linear[own], self.asking) for own in ranges
+        ]
         self.states: list[Any] = [None] * len(self.blocks)
         self.pool = ThreadPoolExecutor(min(threads, len(self.blocks))) if min(threads, len(self.blocks)) > 1 else None
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @record(frozen=True)
 class CRSVM(Solver):
-    """C-SVC of many rows and few features by an interior-point method whose normal matrix is of few rows only.
+    """C-SVC and epsilon-SVR of many rows and few features: an interior-point method whose normal matrix is of few rows.
 
     ``rank`` or ``rank_error`` alone mean ``low_rank="cholesky"``; with both, whichever is met first.
     """
 
     name: ClassVar[str] = "crsvm"
-    summary: ClassVar[str] = "C-SVC of many rows and few features, by an interior-point method"
-    formulations: ClassVar[frozenset[SvmType]] = frozenset([SvmType.C_SVC])
+    summary: ClassVar[str] = "C-SVC and epsilon-SVR of many rows and few features, by an interior-point method"
+    formulations: ClassVar[frozenset[SvmType]] = frozenset([SvmType.C_SVC, SvmType.EPSILON_SVR])
     may_be_seeded: ClassVar[bool] = False
     has_state: ClassVar[bool] = False
     needs_features: ClassVar[bool] = True

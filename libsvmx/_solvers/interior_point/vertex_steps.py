@@ -28,19 +28,21 @@ class Vertex:
 
 
 class FreeRows(NamedTuple):
-    """The free rows of a block, and what the fixed ones add to w, to y'alpha and to the sum of alpha."""
+    """The free rows of a block, and what the fixed ones add to w, y'alpha, the sum of alpha and linear'beta."""
 
     w_fixed: FloatArray
     y_alpha_fixed: float
     alpha_fixed: float
+    linear_fixed: float
     rows: FloatArray
     y: FloatArray
+    linear: FloatArray
     alpha: FloatArray
     upper: FloatArray
 
 
 class KktSides(NamedTuple):
-    """The two sides of the KKT gap, V = y - X w: max V of what can grow, beta = y alpha, min V of what can fall."""
+    """The two sides of the KKT gap, V = linear - X w: max V where beta = y alpha can grow, min V where it can fall."""
 
     max_up: float
     min_low: float
@@ -76,8 +78,10 @@ def free_rows(block: RowBlock, vertex: Vertex) -> tuple[Vertex, FreeRows]:
         block.rows.transposed(fixed[None, :])[0],
         float(fixed.sum()),
         float(abs(fixed).sum()),
+        float(block.linear @ fixed),
         block.rows.take(members),
         block.y[members],
+        block.linear[members],
         vertex.alpha[members],
         block.upper[members],
     )
@@ -89,12 +93,12 @@ def set_free_rows(block: RowBlock, vertex: Vertex, w: FloatArray, alpha: FloatAr
     new[vertex.free] = alpha
     positive, below, above = block.y > 0, new < block.upper, new > 0
     can_grow, can_fall = np.where(positive, below, above), np.where(positive, above, below)
-    return Vertex(new, vertex.free), KktSides(*extremes(block.y - block.rows.times(w), can_grow, can_fall))
+    return Vertex(new, vertex.free), KktSides(*extremes(block.linear - block.rows.times(w), can_grow, can_fall))
 
 
 def update_active_set(block: RowBlock, vertex: Vertex, w: FloatArray, rho: float, slack: float) -> tuple[Vertex, int]:
     """Fix free rows that are at a bound, free fixed rows whose condition is violated; replies how many changed."""
-    growth = block.y * (block.y - block.rows.times(w) + rho)  # alpha has to grow where it is positive
+    growth = block.y * (block.linear - block.rows.times(w) + rho)  # alpha has to grow where it is positive
     at_zero, at_upper = vertex.alpha <= 0, vertex.alpha >= block.upper
     free = ~(at_zero | at_upper) | (at_zero & (growth > slack)) | (at_upper & (growth < -slack))
     return Vertex(vertex.alpha, free), int(np.count_nonzero(free != vertex.free))

@@ -116,7 +116,7 @@ def block_of(rows: FeatureRows, block: DataBlock, positive: int, negative: int, 
         weights = None if weights is None else weights[members]
     y = np.where(targets == positive, 1.0, -1.0)
     bounds = np.where(y > 0, costs[0], costs[1])
-    return RowBlock(rows, y, bounds if weights is None else bounds * weights)
+    return RowBlock(rows, y, bounds if weights is None else bounds * weights, linear=y)
 
 
 def size_of(block: RowBlock) -> int:

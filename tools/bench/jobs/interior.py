@@ -28,6 +28,7 @@ LIBSVM, SMO, LIBLINEAR = Way("LIBSVM", "libsvm"), Way("smo"), "LIBLINEAR"
 ADULT = {"a1a": 1605, "a2a": 2265, "a3a": 3185, "a4a": 4781, "a5a": 6414, "a6a": 11_220, "a7a": 16_100, "a8a": 22_696}
 LARGEST = "a9a"
 LINEAR = "-s 0 -t 0 -c 1 -m 1000"
+REGRESSION = "-s 3 -t 0 -p 0.1 -m 1000"
 RBF = f"-s 0 -t 2 -c 1 -g {1 / 123!r} -m 1000"
 ACCURACIES = (1e-3, 1e-4, 1e-6)
 MOST_DOUBLINGS, SETTLED = 22, 1e-8  # passes of LIBLINEAR that are tried: 1, 2, 4, ...
@@ -41,6 +42,10 @@ CASES = (
     *(
         Case(n, n, f"{LINEAR} -e 1e-7", part="tight", ways=(CRSVM, LIBSVM))
         for n in ("a1a", "w7a", "mushrooms", "splice")
+    ),
+    *(
+        Case(f"C = {C}", "abalone_scale", f"{REGRESSION} -c {C}", part="regression", ways=(CRSVM, SMO, LIBSVM))
+        for C in (0.01, 1, 100, 10_000)
     ),
     Case(LARGEST, LARGEST, RBF, part="lowrank"),
 )
@@ -79,6 +84,7 @@ coefficients; above crsvm: relatively."""
         "variants": "Adaptive constraint reduction, at most q_U rows",
         "linear": "Linear kernel, C = 1",
         "tight": "Linear kernel, C = 1, LIBSVM to 1e-7",
+        "regression": "Epsilon-SVR, linear kernel, epsilon = 0.1",
         "lowrank": "RBF kernel, gamma = 1/123, C = 1",
     }
     limit, max_seconds_once = 600.0, 20.0
@@ -98,7 +104,7 @@ coefficients; above crsvm: relatively."""
         return Table(found.title(), rows_of(found, columns), notes)
 
     def tables(self, results):
-        if not results or results[0].case.part in ("variants", "lowrank"):
+        if not results or results[0].case.part not in ("linear", "tight"):
             return []
         rows = [("", "m", "crsvm s", "iterations", "LIBSVM s", "LIBSVM's objective above ours")]
         for found in results:

@@ -1,0 +1,145 @@
+"""Epsilon-SVR by solver crsvm: the optimum that NumPy judges, and models as of any other solver."""
+
+import numpy as np
+import pytest
+from support import data, exact
+from support.judge import Factor, Judge, kernel_values
+
+import libsvmx
+from libsvmx._kernels.featurerows import DenseRows, TwiceRows
+from libsvmx._train.parameter import Parameter, changed
+
+SETS = {"mpg": None, "pyrim": None, "abalone_scale.xz": 900}
+REGRESSION = {"svm_type": "epsilon_svr", "kernel_type": "linear", "solver": "crsvm"}
+
+
+def rows_of(name):
+    """Rows of mean 0 and deviation 1, and targets."""
+    matrix, targets = data.load(name, SETS[name])
+    X = exact.dense(matrix)
+    return (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12), np.array(targets)
+
+
+def judged(model, X, y, *, C, p, K=None, weights=1.0):
+    """Objective and KKT gap of a model in the 2 n variables of epsilon-SVR; feasible, or it fails."""
+    n, upper = len(y), np.broadcast_to(C * weights, len(y))
+    beta = np.zeros(n)
+    beta[np.asarray(model.sv_indices) - 1] = np.asarray(model.sv_coef).ravel()
+    assert (abs(beta) <= upper).all()
+    assert abs(beta.sum()) <= 1e-12 * abs(beta).sum()
+    both = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
+    linear = np.concatenate([y - p, y + p])
+    zero = np.zeros(n)
+    kernel = Factor(np.concatenate([X, X])) if K is None else np.tile(K, (2, 2))
+    judge = Judge(kernel, linear, np.concatenate([zero, -upper]), np.concatenate([upper, zero]))
+    return judge.objective(both), judge.gap(both)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.1, 2.0])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("name", SETS)
+def test_the_optimum(name, C, p):
+    X, y = rows_of(name)
+    model = libsvmx.train(X, y, **REGRESSION, C=C, p=p)
+    objective, gap = judged(model, X, y, C=C, p=p)
+    (report,) = model.reports
+    assert report.status == "converged"
+    scale = max(1.0, y.std())
+    assert gap <= 1e-7 * scale
+    assert report.objective == pytest.approx(objective, rel=1e-9, abs=1e-9)
+    if C <= 1:  # LIBSVM's path is long for more
+        other = libsvmx.train(X, y, **{**REGRESSION, "solver": "smo"}, C=C, p=p, eps=1e-5)
+        assert objective <= other.reports[0].objective + 1e-5 * abs(objective)
+        np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(other, X), atol=1e-3 * scale)
+
+
+@pytest.mark.parametrize("targets", ["equal", "within", "far", "tiny", "huge"])
+def test_the_scale_of_targets(targets):
+    """They may all be one number, lie within epsilon of one, or be of any size."""
+    X = np.random.default_rng(3).normal(size=(60, 3))
+    wave = X[:, 0] + 0.3 * np.sin(7 * X[:, 1])
+    y = {"equal": np.full(60, 3.0), "within": 0.01 * wave, "far": 1e6 + wave, "tiny": 1e-9 * wave, "huge": 1e9 * wave}[
+        targets
+    ]
+    unit = {"tiny": 1e-9, "huge": 1e9}.get(targets, 1.0)
+    model = libsvmx.train(X, y, **REGRESSION, C=2.0 * unit, p=0.1 * unit)
+    objective, gap = judged(model, X, y, C=2.0 * unit, p=0.1 * unit)
+    assert model.statuses == ("converged",)
+    assert gap <= 1e-7 * unit
+    if targets in ("equal", "within"):
+        assert model.n_sv == 0
+        assert abs(libsvmx.predict(model, X) - y).max() <= 0.1
+    else:
+        assert objective < 0
+        plain = libsvmx.train(X, wave, **REGRESSION, C=2.0, p=0.1)
+        assert objective == pytest.approx(plain.reports[0].objective * unit**2, rel=1e-6)
+
+
+def test_kernels_with_features():
+    """Of degree 2, by a full factor where features are more than rows, and by one of low rank that is full."""
+    X, y = rows_of("pyrim")
+    for kernel in ({"kernel_type": "poly", "degree": 2, "coef0": 1.0}, {"kernel_type": "rbf", "rank": len(y)}):
+        options = {**REGRESSION, **kernel, "gamma": 0.1, "C": 5.0, "p": 0.05}
+        param = changed(Parameter(), {key: options[key] for key in options if key not in ("solver", "rank")})
+        model = libsvmx.train(X, y, **options)
+        objective, gap = judged(model, X, y, C=5.0, p=0.05, K=kernel_values(param, X, X))
+        assert gap <= 1e-6
+        assert model.reports[0].objective == pytest.approx(objective, rel=1e-8)
+
+
+def test_a_model_of_the_factor():
+    """Its pivots, as many as its rank, predict what support vectors do where the factor is all of the kernel."""
+    X, y = rows_of("pyrim")
+    options = {**REGRESSION, "kernel_type": "rbf", "gamma": 0.05, "C": 3.0, "p": 0.05, "rank": len(y)}
+    model = libsvmx.train(X, y, **options, predict_with="factor")
+    np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(libsvmx.train(X, y, **options), X), atol=1e-6)
+    small = libsvmx.train(X, y, **{**options, "rank": 20}, predict_with="factor")
+    assert small.n_sv == 20
+    assert np.corrcoef(libsvmx.predict(small, X), y)[0, 1] > 0.9
+
+
+def test_weights_of_rows_are_copies():
+    X, y = rows_of("pyrim")
+    times = np.random.default_rng(0).integers(0, 4, len(y))
+    model = libsvmx.train(X, y, **REGRESSION, p=0.05, sample_weight=times.astype(float))
+    copies = libsvmx.train(np.repeat(X, times, axis=0), np.repeat(y, times), **REGRESSION, p=0.05)
+    np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(copies, X), atol=1e-7)
+
+
+def test_threads_change_no_bit(monkeypatch):
+    from libsvmx._solvers.interior_point import row_blocks
+
+    monkeypatch.setattr(row_blocks, "MOST_ROWS", 101)  # odd: a block begins with the first copy of a row all the same
+    X, y = rows_of("abalone_scale.xz")
+    one, *others = (libsvmx.train(X, y, **REGRESSION, threads=threads) for threads in (1, 2, 3))
+    assert all(bytes(other.coef) == bytes(one.coef) and other.rho == one.rho for other in others)
+    assert judged(one, X, y, C=1.0, p=0.1)[1] <= 1e-7
+
+
+def test_folds_and_probability_estimates():
+    X, y = rows_of("mpg")
+    found = libsvmx.cross_validate(X, y, 5, **REGRESSION)
+    other = libsvmx.cross_validate(X, y, 5, **{**REGRESSION, "solver": "smo"}, eps=1e-5)
+    np.testing.assert_allclose(found.predictions, other.predictions, atol=1e-3)
+    model = libsvmx.train(X, y, **REGRESSION, probability=True)
+    assert model.has_probability
+
+
+def test_rows_that_are_there_twice():
+    """All that a solver asks of features, beside a copy of them."""
+    rng = np.random.default_rng(0)
+    X, v = rng.normal(size=(11, 4)), rng.random((3, 22))
+    twice, copy = TwiceRows(DenseRows(X)), DenseRows(np.repeat(X, 2, axis=0))
+    members = np.array([0, 1, 4, 9, 20, 21])
+    for rows, other in ((twice, copy), (twice.part(4, 18), copy.part(4, 18))):
+        m = other.m
+        assert (rows.m, rows.n, rows.nnz) == (other.m, other.n, other.nnz)
+        assert rows.squares() == pytest.approx(other.squares())
+        np.testing.assert_allclose(rows.times(v[0, :4]), other.times(v[0, :4]))
+        np.testing.assert_allclose(rows.transposed(v[:, :m]), other.transposed(v[:, :m]))
+        np.testing.assert_allclose(rows.curvature(v[0, :m], v[1, :4]), other.curvature(v[0, :m], v[1, :4]))
+        few = members[members < m]
+        for own, theirs in zip(rows.gram(few, v[2, few]), other.gram(few, v[2, few]), strict=True):
+            np.testing.assert_allclose(np.tril(own), np.tril(theirs))
+        np.testing.assert_array_equal(rows.take(few), other.take(few))
+        np.testing.assert_array_equal(rows.select(few).take(np.arange(len(few))), other.take(few))
