@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from libsvmx.api.exporting import export
     from libsvmx.api.grid import GridSearch, grid_search
     from libsvmx.api.influence import Influence, influence
+    from libsvmx.api.intervals import Intervals, LabelSets, cv_plus, full_conformal, jackknife_plus
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.many import fit_many
     from libsvmx.api.permutation import PermutationTest, permutation_test
@@ -91,8 +92,10 @@ __all__ = [
     "FormatError",
     "GridSearch",
     "Influence",
+    "Intervals",
     "Iteration",
     "KernelType",
+    "LabelSets",
     "LeaveOneOut",
     "LowRankKernel",
     "Model",
@@ -109,12 +112,15 @@ __all__ = [
     "__version__",
     "compress",
     "cross_validate",
+    "cv_plus",
     "decision_values",
     "explain",
     "export",
     "fit_many",
+    "full_conformal",
     "grid_search",
     "influence",
+    "jackknife_plus",
     "leave_one_out",
     "load_model",
     "low_rank",
@@ -142,8 +148,10 @@ _HOME = {
     "GridSearch": "api.grid",
     "IRWLS": "_solvers.decomposition.settings",
     "Influence": "api.influence",
+    "Intervals": "api.intervals",
     "Iteration": "_solvers.interior_point.predictor_corrector",
     "KernelType": "enums",
+    "LabelSets": "api.intervals",
     "LeaveOneOut": "api.validation",
     "LowRankKernel": "api.low_rank",
     "Model": "_train.model",
@@ -161,12 +169,15 @@ _HOME = {
     "UpdateReport": "_train.updating.transaction",
     "compress": "api.compressing",
     "cross_validate": "api.validation",
+    "cv_plus": "api.intervals",
     "decision_values": "api.arrays",
     "explain": "api.explaining",
     "export": "api.exporting",
     "fit_many": "api.many",
+    "full_conformal": "api.intervals",
     "grid_search": "api.grid",
     "influence": "api.influence",
+    "jackknife_plus": "api.intervals",
     "leave_one_out": "api.validation",
     "low_rank": "api.low_rank",
     "permutation_test": "api.permutation",

@@ -234,7 +234,7 @@ def test_no_more_memory_than_there_is(monkeypatch):
     options, X, y, tests, truth = KINDS["two classes"]
     state = libsvmx.train(X, y, keep_state=True, **options)
     monkeypatch.setattr(memory, "free", lambda: 1000)
-    with pytest.raises(TooLittleMemory, match=r"the influence of \d+ rows needs about .*; give fewer rows as X, y"):
+    with pytest.raises(TooLittleMemory, match=r"leaving out \d+ rows needs about .*; give fewer rows as X"):
         libsvmx.influence(state, tests, truth)
 
 

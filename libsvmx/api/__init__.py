@@ -11,6 +11,7 @@
     compressing  compress -> Compression
     exporting    export: C, JSON, ONNX
     influence    influence -> Influence
+    intervals    jackknife_plus, cv_plus -> Intervals or LabelSets; full_conformal
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values
 
 Open ``arrays.parameter_of`` and ``training.train`` first. Rows on a cluster are libsvmx/dask.py.

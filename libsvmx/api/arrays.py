@@ -375,9 +375,19 @@ def model_of(model: Any) -> Model:
 
 def tests_of(model: Model, X: Any) -> CsrMatrix:
     """Test rows of a model. Raises DataError, also for an array that has more columns than the training rows had."""
-    tests = precomputed(X) if model.param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
-    if model.columns is not None and is_table(X):
-        check_width(columns_of(tests, model.param), model.columns)
+    return rows_as(X, model.param, model.columns)
+
+
+def new_rows(X: Any, param: Parameter, training: CsrMatrix) -> CsrMatrix:
+    """The same before there is a model of the rows ``training``."""
+    return rows_as(X, param, columns_of(training, param))
+
+
+def rows_as(X: Any, param: Parameter, columns: int | None) -> CsrMatrix:
+    """Test rows where training rows have so many columns, None: unknown. Raises DataError."""
+    tests = precomputed(X) if param.kernel_type == KernelType.PRECOMPUTED else as_matrix(X)
+    if columns is not None and is_table(X):
+        check_width(columns_of(tests, param), columns)
     return tests
 
 

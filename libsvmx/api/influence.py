@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from libsvmx._core import memory
 from libsvmx._core.threads import thread_count
 from libsvmx._train.limits import ask, limited
-from libsvmx._train.model import pair_place
 from libsvmx._train.observer import Observer
 from libsvmx._train.prediction import labels_of
 from libsvmx._train.updating.binary_problem import errors_of_a_path
-from libsvmx._train.updating.influence import NO_RESULT, changes_without, rows_of_influence
+from libsvmx._train.updating.influence import NO_RESULT, left_out
 from libsvmx.api.arrays import decision_values, targets_of, tests_of, threads_of
 from libsvmx.api.state import State
 from libsvmx.enums import SvmType
@@ -95,22 +93,10 @@ def influence(
     tests = tests_of(model, X)
     loss_of = loss_function(model, np.asarray(targets_of(y, tests.n_rows)), loss)
     base = decision_values(model, tests, threads=threads)
-    moving, ids = rows_of_influence(state), state.ids
-    rows = np.searchsorted(ids, np.unique(np.concatenate(list(moving.values()))))
-    memory.require(8.0 * len(rows) * (base.size + 1), f"the influence of {len(rows)} rows", "; give fewer rows as X, y")
-    changes = np.zeros((len(rows), *base.shape))
-    done, total = 0, sum(map(len, moving.values()))
-    for pair, leaving in moving.items():
-        place, sign = pair_place(pair, model.class_labels or ()) if pair else (0, 1.0)
-        own = np.searchsorted(ids[rows], leaving)
-        for at, change in zip(
-            own, changes_without(state, pair, leaving, tests, thread_count(most), observer), strict=True
-        ):
-            changes[at, :, place] = sign * change
-            done += 1
-            observer.counted("row", done, total)
-    base_loss, found = loss_of(base), np.zeros(len(ids))
-    with errors_of_a_path(NO_RESULT):
+    rows, changes, _ = left_out(state, tests, thread_count(most), observer, "influence")
+    base_loss, ids = loss_of(base), state.ids
+    found = np.zeros(len(ids))
+    with errors_of_a_path(NO_RESULT.format("influence")):
         for row, change in zip(rows, changes, strict=True):
             ask(observer)
             found[row] = loss_of(base + change) - base_loss

@@ -6,24 +6,29 @@ With (beta, rho) the optimum and (beta', rho') the optimum without the row,
 
 which is a decision function, too. Its vectors are the rows whose coefficients the path has moved: as a rule the margin,
 the row itself and a few more. Where the optimum does not rest on the row, it is zero, and there is no path.
+
+    left_out           of all rows, in the order of the model's functions: influence, jackknife+
+    changes_without    of one pair of classes
 """
 
 from __future__ import annotations
 
 from math import nan
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from libsvmx._core import memory
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
 from libsvmx._kernels.cross import CrossKernel
 from libsvmx._train.decision import KernelFunctions
 from libsvmx._train.limits import ask
+from libsvmx._train.model import pair_place
 from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.updating.binary_problem import errors_of_a_path
-from libsvmx._train.updating.left_out import alone, prepare, stand_without, without
+from libsvmx._train.updating.left_out import alone, prepare, stand_without, value_of, without
 from libsvmx._train.updating.transaction import Transaction
 
 if TYPE_CHECKING:
@@ -36,7 +41,57 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, Ids
 
 # What is told where it is ended.
-NO_RESULT = "influence has no result"
+NO_RESULT = "{} has no result"
+
+
+class LeftOut(NamedTuple):
+    """What leaving out each of the n rows of a state does.
+
+    rows : ndarray of int64, shape (s,)                  positions of the rows that the optimum rests on, ascending
+    changes : ndarray, shape (s, tests, n_functions)     of the decision values of the tests, without each of these
+    own : ndarray, shape (n, n_functions)                decision values of each row by the optimum without it; nan
+        where the pair is not of its class, or the row is all of its class
+    """
+
+    rows: Ids
+    changes: FloatArray
+    own: FloatArray
+
+
+class Without(NamedTuple):
+    """A row that has left: the change of the tests' decision values, shape (tests,), and its own value then."""
+
+    change: FloatArray
+    own: float
+
+
+def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, what: str) -> LeftOut:
+    """What leaving out each row of a state does; it must stay as it is meanwhile. The observer is told of rows.
+
+    ``what``: the name of this in errors.
+
+    Raises
+    ------
+    ParameterError, StoppedEarly      as ``changes_without``
+    TooLittleMemory                   ``changes`` are 8 s tests n_functions bytes
+    """
+    model, ids, moving = state.model, state.ids, rows_of_influence(state)
+    rows, width = np.searchsorted(ids, np.unique(np.concatenate(list(moving.values())))), len(model.offsets)
+    need = 8.0 * len(rows) * (tests.n_rows * width + 1)
+    memory.require(need, f"leaving out {len(rows)} rows", "; give fewer rows as X")
+    changes, own = np.zeros((len(rows), tests.n_rows, width)), np.full((len(ids), width), nan)
+    done, total = 0, sum(map(len, moving.values()))
+    for pair, leaving in moving.items():
+        place, sign = pair_place(pair, model.class_labels or ()) if pair else (0, 1.0)
+        binary = state.binaries[pair]
+        values = np.asarray(binary.state.K_beta) - binary.state.rho
+        own[np.searchsorted(ids, binary.ids), place] = sign * values
+        found = changes_without(state, pair, leaving, tests, threads, observer, what)
+        for row, one in zip(np.searchsorted(ids, leaving).tolist(), found, strict=True):
+            changes[np.searchsorted(rows, row), :, place], own[row, place] = sign * one.change, sign * one.own
+            done += 1
+            observer.counted("row", done, total)
+    return LeftOut(rows, changes, own)
 
 
 def rows_of_influence(state: State) -> dict[Pair, Ids]:
@@ -45,9 +100,9 @@ def rows_of_influence(state: State) -> dict[Pair, Ids]:
 
 
 def changes_without(
-    state: State, pair: Pair, ids: Ids, tests: CsrMatrix, threads: int, observer: Observer
-) -> Iterator[FloatArray]:
-    """For each of ``ids`` how the decision values of a pair change when that row leaves: ndarrays, shape (tests,).
+    state: State, pair: Pair, ids: Ids, tests: CsrMatrix, threads: int, observer: Observer, what: str
+) -> Iterator[Without]:
+    """For each of ``ids`` how the decision values of a pair change when that row leaves.
 
     Values are positive for the class that is named first, and nan for a row that is all of its class. Each thread has a
     copy of the binary problem, which comes back to the same optimum after each row.
@@ -58,7 +113,7 @@ def changes_without(
     StoppedEarly
     """
 
-    def change(k: int, observer: Observer) -> FloatArray:
+    def change(k: int, observer: Observer) -> Without:
         ask(observer)
         own = leavers.pop()  # there is one for each thread
         try:
@@ -66,7 +121,7 @@ def changes_without(
         finally:
             leavers.append(own)
 
-    with errors_of_a_path(NO_RESULT):
+    with errors_of_a_path(NO_RESULT.format(what)):
         leavers = [Leaver(state, pair, tests, observer) for _ in range(min(threads, len(ids)))]
         for found in side_by_side(change, len(ids), threads, observer):
             ask(observer)
@@ -86,12 +141,12 @@ class Leaver:
         self.beta, self.rho = self.binary.coefficients[self.order], self.binary.state.rho
         self.lonely = set(self.ids[alone(self.transaction, pair, self.ids)].tolist())
 
-    def change(self, row: int, observer: Observer) -> FloatArray:
-        """f' - f of the tests, shape (tests,), without the row with id ``row``. Raises PathLost, Stopped."""
+    def change(self, row: int, observer: Observer) -> Without:
+        """f' - f of the tests, and f' of the row with id ``row``, without it. Raises PathLost, Stopped."""
         if row in self.lonely:
-            return np.full(self.tests.n_rows, nan)
+            return Without(np.full(self.tests.n_rows, nan), nan)
         self.transaction.observer = observer
-        dbeta, drho = without(self.transaction, self.binary, row, self.moved)
+        dbeta, drho, own = without(self.transaction, self.binary, row, lambda: self.moved(row))
         moved = np.flatnonzero(dbeta)
         vectors = self.transaction.rows_of(self.ids[moved])
         param, found = self.param, zeros("d", self.tests.n_rows)
@@ -100,9 +155,9 @@ class Leaver:
         )
         function = KernelFunctions(kernel, np.ascontiguousarray(dbeta[moved]).data, filled("d", [drho]), None)
         function.evaluate(self.tests, ramp(self.tests.n_rows), found, lambda: ask(observer))
-        return np.asarray(found)
+        return Without(np.asarray(found), own)
 
-    def moved(self) -> tuple[FloatArray, float]:
-        """beta' - beta, in the order of ``ids``, and rho' - rho."""
+    def moved(self, row: int) -> tuple[FloatArray, float, float]:
+        """beta' - beta, in the order of ``ids``, rho' - rho, and f' of the row with id ``row``."""
         now = self.binary.coefficients[np.argsort(self.binary.ids)]
-        return now - self.beta, self.binary.state.rho - self.rho
+        return now - self.beta, self.binary.state.rho - self.rho, value_of(self.binary, row)

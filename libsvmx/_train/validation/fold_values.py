@@ -1,0 +1,91 @@
+"""Decision values by the models of a cross-validation: of the rows held out, and of new rows by each model."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from libsvmx._core import memory
+from libsvmx._core.arrays import inverse, ramp
+from libsvmx._core.stopping import Stopped
+from libsvmx._train import folds, prediction
+from libsvmx._train.checks import check_problem
+from libsvmx._train.drawn_folds import draw_folds, folds_at_once
+from libsvmx._train.limits import ask, limited
+from libsvmx._train.side_by_side import param_of, side_by_side
+from libsvmx._train.training import shared_kernels, train_all_but
+from libsvmx._train.validation.pair_folds import by_pairs
+from libsvmx.exceptions import StoppedEarly
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._core.rand import Rand
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import FloatArray, Ids
+
+
+class FoldValues(NamedTuple):
+    """Decision values by the models of k folds, as of a CrossValidated.
+
+    fold_of : ndarray, shape (n,)                  the fold that each row is held out of
+    own : ndarray, shape (n, n_functions)          of each row by the model without its fold
+    new : ndarray, shape (k, m, n_functions)       of the new rows by each model
+    labels : list of int                           classes by first appearance
+    """
+
+    fold_of: Ids
+    own: FloatArray
+    new: FloatArray
+    labels: list[int]
+
+
+def fold_values(
+    problem: Problem, param: Parameter, n_folds: int, rand: Rand, observer: Observer, tests: CsrMatrix
+) -> FoldValues:
+    """Decision values by the models of the folds that ``cross_validate`` draws; every fold is solved from nothing.
+
+    Raises
+    ------
+    DataError, ParameterError
+    StoppedEarly
+    TooLittleMemory      ``new`` are 8 k m n_functions bytes
+    """
+    observer, n = limited(observer, param.time_limit), len(problem)
+    check_problem(problem, param)
+    order, bounds = draw_folds(problem, param, n_folds, rand, observer)
+    labels = folds.group_classes(problem.targets)[0] if param.svm_type.is_classification else []
+    width, k = len(labels) * (len(labels) - 1) // 2 if labels else 1, len(bounds) - 1
+    memory.require(8.0 * k * tests.n_rows * width, f"the values of {k} models", "; give fewer rows as X_new")
+    fold_of = np.repeat(np.arange(k), np.diff(bounds))[np.asarray(inverse(order, n))]
+    found = FoldValues(fold_of, np.zeros((n, width)), np.zeros((k, tests.n_rows, width)), labels)
+
+    def solved(f: int, observer: Observer) -> tuple[FloatArray, FloatArray]:
+        begin, end = bounds[f : f + 2]
+        part = param_of(param, f, k, threads)
+        model = train_all_but(problem, part, order, begin, end, rands[f], observer, kernels)
+        ask(observer)  # a fold that was ended early is none
+        both = (problem.matrix, problem.take(order[begin:end]).rows), (tests, ramp(tests.n_rows))
+        values = (prediction.decision_values(model, *rows, partial(ask, observer)) for rows in both)
+        own, new = (
+            np.asarray(by_pairs(part, len(rows), model.class_labels, labels)).reshape(len(rows), width)
+            for part, (_, rows) in zip(values, both, strict=True)
+        )
+        return own, new
+
+    done = 0
+    try:
+        kernels = shared_kernels(problem, param)
+        threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
+        for (begin, end), (own, new) in zip(pairwise(bounds), side_by_side(solved, k, threads, observer), strict=True):
+            ask(observer)
+            found.own[np.asarray(order[begin:end])], found.new[done] = own, new
+            done += 1
+            observer.counted("fold", done, k)
+    except Stopped as stop:
+        raise StoppedEarly(stop.status, f"the cross-validation has no result; {done} of {k} folds are done") from None
+    return found

@@ -1,0 +1,281 @@
+"""Intervals of targets and sets of labels that hold with a stated probability: jackknife+, CV+, full conformal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.threads import thread_count
+from libsvmx._solvers.solver import converted
+from libsvmx._train.conformal import class_scores, interval_ends, own_scores, p_values
+from libsvmx._train.counting import rows_of_state
+from libsvmx._train.limits import ask, limited
+from libsvmx._train.observer import Observer
+from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.influence import left_out
+from libsvmx._train.updating.joined import class_p_values
+from libsvmx._train.validation.fold_values import fold_values
+from libsvmx.api.arrays import (
+    decision_values,
+    new_rows,
+    parameter_of,
+    problem_of,
+    rand_of,
+    tests_of,
+    threads_of,
+)
+from libsvmx.api.state import State
+from libsvmx.api.warned import early_stops_warned
+from libsvmx.enums import SvmType
+from libsvmx.exceptions import DataError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import FloatArray, Ids, IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Intervals:
+    """Where the targets of m new rows are.
+
+    Attributes
+    ----------
+    lower, upper : ndarray of float64, shape (m,)      ends that belong to the interval; -inf and inf where there are
+        fewer than 1 / alpha - 1 rows
+    alpha : float                                      as it was asked for
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    alpha: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelSets:
+    """Which labels m new rows may have.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (k,)              the classes
+    p_values : ndarray of float64, shape (m, k)        of each class of each row, a multiple of 1 / (n + 1)
+    alpha : float                                      as it was asked for
+    """
+
+    labels: IntArray
+    p_values: FloatArray
+    alpha: float
+
+    @property
+    def contains(self) -> Any:
+        """Whether each label is in the set of each row, p > alpha: ndarray of bool, shape (m, k)."""
+        return self.p_values > self.alpha
+
+
+def jackknife_plus(
+    state: State, X: Any, alpha: float = 0.1, *, threads: int = 0, observer: Observer | None = None
+) -> Intervals | LabelSets:
+    """Intervals of epsilon-SVR, or label sets of C-SVC, from exact leave-one-out.
+
+    If the rows of the state and a new one are exchangeable (independent draws from one distribution are), the target of
+    the new one is in its interval, its label in its set, with probability at least 1 - 2 alpha, whatever the
+    distribution; as a rule it is about 1 - alpha (Barber, Candès, Ramdas & Tibshirani, *Predictive inference with the
+    jackknife+*, Annals of Statistics 49(1), 2021, theorem 1; for classes the jackknife+ of Romano, Sesia & Candès,
+    *Classification with valid and adaptive coverage*, NeurIPS 2020, with the score below).
+
+    With f_i the optimum without row i, R_i = |y_i - f_i(x_i)| and k = floor(alpha (n + 1)), the interval (eq. 1.2) is
+
+        [k-th smallest of f_i(x) - R_i,  k-th largest of f_i(x) + R_i]
+
+    A label is in the set if its p-value, (1 + number of rows i whose score is at least that of the new row with this
+    label by f_i) / (n + 1), is above alpha. The score of a row with a label is minus the least decision value for that
+    label against another one. Each row that the optimum rests on leaves along the exact path, once for all new rows;
+    without another f stays. C, gamma and scaling must not have been chosen by these rows in a way in which a new row
+    would not have been used alike.
+
+    Parameters
+    ----------
+    state : State                a ``train(..., keep_state=True)`` of epsilon-SVR or C-SVC; it stays as it is
+    X : as of ``predict``        m new rows
+    alpha : float                0 < alpha < 1
+    threads : int                as of ``predict``; nothing depends on it
+    observer : Observer          is told of rows, and asked whether to stop
+
+    Returns
+    -------
+    Intervals, or LabelSets of C-SVC
+
+    Raises
+    ------
+    TypeError           no State, but a Model, say
+    ParameterError      alpha; one-class; rows that do not count alike; an optimum that cannot be followed
+    DataError           rows as of ``predict``; a state of one class
+    TooLittleMemory     of s rows that the optimum rests on, 8 s m n_functions bytes
+    StoppedEarly        ``time_limit`` of the state's parameters, for this call, or the observer has ended it
+    """
+    alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
+    observer = limited(observer or Observer(), state.param.time_limit)
+    tests = tests_of(state.model, X)
+    base = decision_values(state.model, tests, threads=threads)
+    rows, changes, own = left_out(state, tests, thread_count(most), observer, "jackknife_plus")
+    group = np.zeros(len(state), dtype=np.int64)
+    group[rows] = 1 + np.arange(len(rows))
+    with errors_of_a_path("jackknife_plus has no result"):
+        if state.param.svm_type.is_regression:
+            table = np.concatenate([base.T, base.T + changes[:, :, 0]])
+            return intervals_of(table, group, own, state.targets, alpha, observer)
+
+        def values_of(g: int) -> FloatArray:
+            return base + changes[g - 1] if g else base
+
+        return sets_of(values_of, group, own, state.targets, state.model.class_labels or (), alpha, observer)
+
+
+def cv_plus(
+    X: Any,
+    y: Any,
+    X_new: Any,
+    k: int = 10,
+    alpha: float = 0.1,
+    param: Parameter | None = None,
+    *,
+    random_state: int | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> Intervals | LabelSets:
+    """Intervals of a regression, or label sets of a classification, from cross-validation.
+
+    As ``jackknife_plus`` with the models of k folds in the place of those without a row; folds and left-out values are
+    those of ``cross_validate(X, y, k)``. If rows are exchangeable, the target or label is covered with probability at
+    least 1 - 2 alpha - min(2 (1 - 1/k) / (n/k + 1), (1 - k/n) / (k + 1)), as a rule about 1 - alpha (Barber et al.
+    2021, theorem 4, for folds of equal size; for classes Romano, Sesia & Candès 2020, whose folds are not stratified).
+
+    Parameters
+    ----------
+    X, y : as of ``train``       n rows, and labels or targets
+    X_new : as of ``predict``    m new rows; with a precomputed kernel K(new row, row), shape (m, n)
+    k : int                      folds
+    alpha : float                0 < alpha < 1
+    param, random_state, observer, **options : as of ``cross_validate``; any formulation but one-class
+
+    Returns
+    -------
+    Intervals, or LabelSets of a classification
+
+    Raises
+    ------
+    ParameterError, DataError      as of ``cross_validate``, and alpha; labels that are all the same
+    TooLittleMemory     8 k m n_functions bytes
+    StoppedEarly        ``time_limit`` for the whole call, or the observer has ended it
+    """
+    alpha, param = alpha_of(alpha), parameter_of(param, options, random_state, X)
+    check_kind(param)
+    if param.probability:
+        raise ParameterError("cv_plus has no use for probability estimates: leave probability out")
+    problem, param = problem_of(X, y, param)
+    tests = new_rows(X_new, param, problem.matrix)
+    with early_stops_warned(observer) as told:
+        told = limited(told, param.time_limit)
+        found = fold_values(problem, param, converted("k", k, int), rand_of(random_state), told, tests)
+        targets = np.asarray(problem.targets)
+        with errors_of_a_path("cv_plus has no result"):
+            if param.svm_type.is_regression:
+                return intervals_of(found.new[:, :, 0], found.fold_of, found.own, targets, alpha, told)
+            return sets_of(found.new.__getitem__, found.fold_of, found.own, targets, tuple(found.labels), alpha, told)
+
+
+def full_conformal(
+    state: State, X: Any, alpha: float = 0.1, *, threads: int = 0, observer: Observer | None = None
+) -> LabelSets:
+    """Label sets of C-SVC by full conformal prediction: every label of every new row is tried, exactly.
+
+    If the rows of the state and a new one are exchangeable, the label of the new one is in its set with probability at
+    least 1 - alpha, whatever the distribution (Vovk, Gammerman & Shafer, *Algorithmic learning in a random world*,
+    2005, chapter 2). For each label the new row joins along the exact path, and is taken back (Cherubin,
+    Chatzikokolakis & Jaggi, ICML 2021). Its p-value is the share of the n + 1 rows, itself among them, whose score by
+    the optimum of all n + 1 is at least its own; the set has the labels with p > alpha. The score of a row with its
+    label is minus the least decision value for that label against another one. Scores within 1e-9 are equal, as on the
+    margin.
+
+    Parameters
+    ----------
+    state, X, alpha, threads, observer : as of ``jackknife_plus``; k - 1 paths for each label of each of the m rows
+
+    Returns
+    -------
+    LabelSets
+
+    Raises
+    ------
+    TypeError, ParameterError, DataError, StoppedEarly      as of ``jackknife_plus``
+    """
+    alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
+    observer = limited(observer or Observer(), state.param.time_limit)
+    tests = tests_of(state.model, X)
+    found = class_p_values(state, tests, thread_count(most), observer)
+    return LabelSets(labels=np.array(state.model.class_labels, dtype=np.int32), p_values=found, alpha=alpha)
+
+
+# ---- what they have in common ------------------------------------------------------------------
+
+
+def alpha_of(alpha: Any) -> float:
+    """A share of errors. Raises ParameterError."""
+    share: float = converted("alpha", alpha, float)
+    if not 0 < share < 1:
+        raise ParameterError(f"alpha must be between 0 and 1, not {alpha}")
+    return share
+
+
+def check_kind(param: Parameter) -> None:
+    """Raise ParameterError for a formulation that predicts neither targets nor labels."""
+    if param.svm_type == SvmType.ONE_CLASS:
+        raise ParameterError("one-class predicts neither targets nor labels: there is nothing to cover")
+
+
+def own_copy(state: Any) -> State:
+    """A copy of a state whose rows all count alike. Raises TypeError, ParameterError, DataError."""
+    if not isinstance(state, State):
+        raise TypeError(f"a State is needed, train(..., keep_state=True), not a {type(state).__name__}")
+    check_kind(state.param)
+    state = state.copy()
+    if (state.sample_weight != 1).any() or len(rows_of_state(state.problem, state.param)) < len(state):
+        raise ParameterError(
+            "rows are exchangeable only if they count alike: train without sample_weight, and without "
+            "a class of weight 0"
+        )
+    if state.model.class_labels is not None and len(state.model.class_labels) < 2:
+        raise DataError("a state of one class has no decision function")
+    return state
+
+
+def intervals_of(
+    table: FloatArray, group: Ids, own: FloatArray, targets: FloatArray, alpha: float, observer: Observer
+) -> Intervals:
+    """Intervals of a ``table`` as of ``interval_ends``; ``own``: left-out values, shape (n, 1). Raises Stopped."""
+    residuals = np.abs(targets - own[:, 0])
+    lower, upper = interval_ends(table, group, residuals, alpha, partial(ask, observer))
+    return Intervals(lower=lower, upper=upper, alpha=alpha)
+
+
+def sets_of(
+    values_of: Callable[[int], FloatArray],
+    group: Ids,
+    own: FloatArray,
+    targets: FloatArray,
+    labels: Sequence[int],
+    alpha: float,
+    observer: Observer,
+) -> LabelSets:
+    """Label sets of decision values: ``values_of(g)`` those of the new rows by the model of a group, shape (m,
+    n_functions); ``own`` those of each row by that of its group, shape (n, n_functions). Raises Stopped, DataError."""
+    if len(labels) < 2:
+        raise DataError("all rows are of one class: there is nothing to tell apart")
+    k, class_of = len(labels), np.argsort(labels)[np.searchsorted(np.sort(labels), targets)]
+    scores = own_scores(own, k, class_of)
+    found = p_values(lambda g: class_scores(values_of(g), k), group, scores, partial(ask, observer))
+    return LabelSets(labels=np.array(labels, dtype=np.int32), p_values=found, alpha=alpha)
