@@ -178,8 +178,8 @@ def cv_plus(
         raise ParameterError("cv_plus has no use for probability estimates: leave probability out")
     problem, param = problem_of(X, y, param)
     tests = new_rows(X_new, param, problem.matrix)
-    with early_stops_warned(observer) as told:
-        told = limited(told, param.time_limit)
+    with early_stops_warned(observer) as heard:
+        told = limited(heard, param.time_limit)
         found = fold_values(problem, param, converted("k", k, int), rand_of(random_state), told, tests)
         targets = np.asarray(problem.targets)
         with errors_of_a_path("cv_plus has no result"):
@@ -242,15 +242,15 @@ def own_copy(state: Any) -> State:
     if not isinstance(state, State):
         raise TypeError(f"a State is needed, train(..., keep_state=True), not a {type(state).__name__}")
     check_kind(state.param)
-    state = state.copy()
-    if (state.sample_weight != 1).any() or len(rows_of_state(state.problem, state.param)) < len(state):
+    own: State = state.copy()
+    if (own.sample_weight != 1).any() or len(rows_of_state(own.problem, own.param)) < len(own):
         raise ParameterError(
             "rows are exchangeable only if they count alike: train without sample_weight, and without "
             "a class of weight 0"
         )
-    if state.model.class_labels is not None and len(state.model.class_labels) < 2:
+    if own.model.class_labels is not None and len(own.model.class_labels) < 2:
         raise DataError("a state of one class has no decision function")
-    return state
+    return own
 
 
 def intervals_of(

@@ -8,12 +8,15 @@ import numpy as np
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.records import replace
 from libsvmx._train import prediction
-from libsvmx._train.checks import check_problem
+from libsvmx._train.checks import check_finite, check_problem
+from libsvmx._train.limits import limited
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import train_state
+from libsvmx._train.validation.calibration import calibrated, check_calibrated
 from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, tests_of, threads_of
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
@@ -86,6 +89,8 @@ def train(
     random_state : int                   of what is drawn: the folds behind probability estimates, by default LIBSVM's,
         and by solvers that draw
     observer : Observer                  is told of progress; ``iterated`` gets an Iteration for each of crsvm
+    probability : bool or 'cv'           of a Parameter, or 'cv' for classes: sigmoids are fitted to the decision values
+        of ``cross_validate(X, y, 5)``, with this ``random_state``, not to those of LIBSVM's own folds for each pair
 
     Returns
     -------
@@ -99,7 +104,8 @@ def train(
     -----
     ConvergenceWarning                   once, if a solve ended before the tolerance; the model's ``statuses`` say which
     """
-    param = parameter_of(param, options, random_state, X)
+    by_cv = isinstance(given := options.get("probability"), str) and given == "cv"
+    param = parameter_of(param, {**options, "probability": True} if by_cv else options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight, borrow=not keep_state)
     rand = rand_of(random_state)
     if start is not None and keep_state:
@@ -107,12 +113,20 @@ def train(
     with early_stops_warned(observer) as told:
         if keep_state:
             return train_state(problem, param, told, State)
-        if start is None:
-            return train_problem(problem, param, rand, told)
-        from libsvmx.api.start import warm_start_of
+        warm, heard = None, limited(told, param.time_limit)
+        if by_cv:
+            check_calibrated(param)
+            param = replace(param, probability=False)
+        if start is not None:
+            from libsvmx.api.start import warm_start_of
 
-        check_problem(problem, param)
-        return train_problem(problem, param, rand, told, warm_start_of(start, problem, param))
+            check_problem(problem, param)
+            warm = warm_start_of(start, problem, param)
+        model = train_problem(problem, param, rand, heard, warm)
+        if by_cv:
+            model = calibrated(model, problem, param, rand, heard)
+            check_finite(model)
+        return model
 
 
 def predict_probability(model: Model, X: Any, *, threads: int = 0) -> tuple[FloatArray, FloatArray]:

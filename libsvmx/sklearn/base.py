@@ -22,6 +22,7 @@ from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import MAX_THREADS, Parameter
 from libsvmx._train.problem import Problem
+from libsvmx._train.validation.calibration import calibrated
 from libsvmx._train.warm_start import WarmStart
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
@@ -164,6 +165,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             with self._watched("fit") as told:
                 observer = limited(told, param.time_limit)
                 model = self._train(data.problem, param, Rand(seed), observer)
+                if self._by_cv:
+                    model = calibrated(model, data.problem, param, Rand(seed), observer)
                 if exact and not keep:
                     model = refined(model, data.problem, observer)
                 self._show_training(model, data, keep)
@@ -278,6 +281,11 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         """Dual problems of a training."""
         return 1
 
+    @property
+    def _by_cv(self) -> bool:
+        """Whether probabilities come from one cross-validation over all rows."""
+        return isinstance(getattr(self, "probability", False), str)
+
     def _train(self, problem: Problem, param: Parameter, rand: Rand, observer: Observer) -> Model:
         """The model. Raises DataError, ParameterError."""
         if self.max_iter == 0:
@@ -335,7 +343,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             cache_size=self.cache_size,
             eps=self.tol,
             shrinking=bool(self.shrinking),
-            probability=bool(getattr(self, "probability", False)),
+            probability=bool(getattr(self, "probability", False)) and not self._by_cv,
             max_iter=self.max_iter if self.max_iter > 0 else NO_LIMIT if self.solver == "smo" else 0,
             time_limit=self.max_time or 0.0,
             threads=self._threads,

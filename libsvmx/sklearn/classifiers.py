@@ -38,14 +38,14 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **BaseSVM._parameter_constraints,
-        "probability": ["boolean"],
+        "probability": ["boolean", StrOptions({"cv"})],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "random_state": ["random_state"],
         "decision_function_shape": [StrOptions({"ovr", "ovo"})],
         "break_ties": ["boolean"],
     }
 
-    probability: bool
+    probability: Any
     classes_: Any
     class_weight_: FloatArray
 
@@ -125,7 +125,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
 
     @available_if(gives_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities of the classes by Platt's method, with ``probability=True`` only.
+        """Probabilities of the classes by Platt's method, with ``probability`` only.
 
         They come from a cross-validation over the training rows, so the most probable class may differ from what
         ``predict`` says, and of few rows they mean little.
@@ -204,7 +204,8 @@ class SVC(BaseClassifier):
     gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
     coef0 : float, default=0.0                of 'poly' and 'sigmoid'
     shrinking : bool, default=True
-    probability : bool, default=False         by Platt's method: five more trainings for each pair
+    probability : bool or 'cv', default=False by Platt's method: five more trainings for each pair, of folds of its
+                                              own, as LIBSVM has them; 'cv': of folds of all rows
     tol : float, default=1e-3                 of the stopping criterion, the KKT gap
     cache_size : float, default=200           MB for kernel rows
     class_weight : dict, 'balanced' or None, default=None    C of a class is its weight * C
@@ -262,7 +263,7 @@ class SVC(BaseClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
-        probability: bool = False,
+        probability: bool | str = False,
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: Any = None,
@@ -331,7 +332,7 @@ class NuSVC(BaseClassifier):
         gamma: Any = "scale",
         coef0: float = 0.0,
         shrinking: bool = True,
-        probability: bool = False,
+        probability: bool | str = False,
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: Any = None,

@@ -281,7 +281,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
                                                    ``cv_results_`` and returns the index of the best point
     n_jobs : int or None, default=None             threads, as joblib counts: None is 1, -1 all; no result depends on it
     shrinking : bool, default=True
-    probability : bool, default=False
+    probability : bool or 'cv', default=False
     tol : float, default=1e-3
     cache_size : float, default=200                MB for kernel rows, of all threads together
     class_weight : dict, 'balanced' or None, default=None
@@ -324,7 +324,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
         },
     }
 
-    probability: bool
+    probability: Any
 
     def __init__(
         self,
@@ -339,7 +339,7 @@ class SVCCV(ClassifierMixin, BaseSearch):
         refit: Any = True,
         n_jobs: int | None = None,
         shrinking: bool = True,
-        probability: bool = False,
+        probability: bool | str = False,
         tol: float = 1e-3,
         cache_size: float = 200,
         class_weight: Any = None,

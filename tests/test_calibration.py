@@ -1,0 +1,150 @@
+"""train(probability="cv"): sigmoids of the decision values that cross_validate gives."""
+
+import numpy as np
+import pytest
+from support.data import load
+
+import libsvmx
+from libsvmx import ParameterError
+from libsvmx._train.probability import fit_sigmoid
+
+HEART, LABELS = load("heart_scale")
+IRIS, SPECIES = load("iris.scale")
+HEART, IRIS, LABELS, SPECIES = HEART.toarray(), IRIS.toarray(), np.asarray(LABELS), np.asarray(SPECIES)
+OPTIONS = {"C": 2, "gamma": 0.2}
+
+
+def expected(X, y, labels, options, random_state=None, rows=slice(None)):
+    """(A, B) of each pair of ``labels``."""
+    cv = libsvmx.cross_validate(X, y, 5, random_state=random_state, **options)
+    found = []
+    for i, first in enumerate(labels):
+        for second in labels[i + 1 :]:
+            a, b = cv.labels.index(first), cv.labels.index(second)
+            at = [(p, q) for p in range(len(cv.labels)) for q in range(p + 1, len(cv.labels))]
+            values = cv.decision_values[:, at.index((min(a, b), max(a, b)))] * (1 if a < b else -1)
+            own = np.isin(y, (first, second)) & ~np.isnan(values)
+            found.append(fit_sigmoid(values[own], np.where(y[own] == first, 1.0, -1.0))[:2])
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("random_state", [None, 7])
+@pytest.mark.parametrize("kind", ["C_SVC", "NU_SVC"])
+@pytest.mark.parametrize("name", ["heart", "iris"])
+def test_sigmoids_are_those_of_the_cross_validation(name, kind, random_state):
+    X, y = (HEART, LABELS) if name == "heart" else (IRIS[::-1].copy(), SPECIES[::-1].copy())
+    options = {**OPTIONS, "svm_type": kind, "nu": 0.3}
+    model = libsvmx.train(X, y, probability="cv", random_state=random_state, **options)
+    a, b = expected(X, y, model.labels.tolist(), options, random_state)
+    np.testing.assert_array_equal(np.asarray(model.sigmoid_a), a)
+    np.testing.assert_array_equal(np.asarray(model.sigmoid_b), b)
+    plain = libsvmx.train(X, y, **options)
+    assert model.coef.tobytes() == plain.coef.tobytes()
+    assert model.has_probability
+    assert model.param.probability
+    usual = libsvmx.train(X, y, probability=True, random_state=random_state, **options)
+    assert bytes(usual.sigmoid_a) != bytes(model.sigmoid_a)
+
+
+def test_the_model_file_is_libsvms(tmp_path):
+    model = libsvmx.train(IRIS, SPECIES, probability="cv", **OPTIONS)
+    libsvmx.save_model(str(tmp_path / "model"), model)
+    text = (tmp_path / "model").read_text()
+    assert "probA " in text
+    assert "probB " in text
+    loaded = libsvmx.load_model(str(tmp_path / "model"))
+    np.testing.assert_allclose(
+        libsvmx.predict_probability(loaded, IRIS)[1], libsvmx.predict_probability(model, IRIS)[1], rtol=1e-12
+    )
+
+
+def test_rows_and_classes_that_do_not_count():
+    """Rows of weight 0 are held out, but tell the sigmoid nothing; a class of weight 0 has none."""
+    w = np.ones(len(LABELS))
+    w[::3] = 0.0
+    model = libsvmx.train(HEART, LABELS, sample_weight=w, probability="cv", **OPTIONS)
+    cv = libsvmx.cross_validate(HEART, LABELS, 5, sample_weight=w, **OPTIONS)
+    sign = 1.0 if cv.labels[0] == model.labels[0] else -1.0
+    values, own = sign * cv.decision_values[w > 0, 0], np.where(LABELS[w > 0] == model.labels[0], 1.0, -1.0)
+    assert (model.sigmoid_a[0], model.sigmoid_b[0]) == fit_sigmoid(values.copy(), own)[:2]
+    model = libsvmx.train(IRIS, SPECIES, weights={2: 0.0}, probability="cv", **OPTIONS)
+    assert model.labels.tolist() == [1, 3]
+    assert len(model.sigmoid_a) == 1
+    assert libsvmx.predict_probability(model, IRIS)[1].shape == (150, 2)
+
+
+def test_a_class_that_folds_lack():
+    X, y = IRIS[:101], np.r_[SPECIES[:100], 3.0]
+    model = libsvmx.train(X, y, probability="cv", **OPTIONS)
+    estimates = libsvmx.predict_probability(model, X)[1]
+    assert np.isfinite(estimates).all()
+    a, b = expected(X, y, model.labels.tolist(), OPTIONS)  # of the rows that were held out elsewhere
+    np.testing.assert_array_equal([model.sigmoid_a, model.sigmoid_b], [a, b])
+    assert b[1] < 0  # these are all of class 1
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_number_of_threads_changes_no_bit(threads):
+    one, more = (libsvmx.train(IRIS, SPECIES, probability="cv", threads=t, **OPTIONS) for t in (1, threads))
+    assert bytes(one.sigmoid_a) == bytes(more.sigmoid_a)
+
+
+def test_start_and_limits():
+    model = libsvmx.train(HEART, LABELS, probability="cv", eps=1e-6, **OPTIONS)
+    again = libsvmx.train(HEART, LABELS, probability="cv", eps=1e-6, start=model, **OPTIONS)
+    np.testing.assert_array_equal(np.asarray(again.sigmoid_a), np.asarray(model.sigmoid_a))
+    with pytest.warns(libsvmx.ConvergenceWarning):
+        ended = libsvmx.train(HEART, LABELS, probability="cv", time_limit=1e-9, **OPTIONS)
+    assert not ended.has_probability
+    assert not ended.param.probability
+
+
+def test_what_is_refused():
+    for kind in ("EPSILON_SVR", "NU_SVR", "ONE_CLASS"):
+        with pytest.raises(ParameterError, match="probability='cv' fits sigmoids of classes"):
+            libsvmx.train(HEART, LABELS, svm_type=kind, probability="cv")
+    with pytest.raises(ParameterError, match="a state has no probability estimates"):
+        libsvmx.train(HEART, LABELS, probability="cv", keep_state=True)
+    with pytest.raises(ParameterError, match="probability"):
+        libsvmx.train(HEART, LABELS, probability="isotonic")
+
+
+def test_probabilities_are_honest():
+    """Rows that are said to be of a class with probability p are so with about that frequency, on rows held out."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2400, 2))
+    p = 1 / (1 + np.exp(-2 * X[:, 0] - X[:, 1]))
+    y = np.where(rng.random(2400) < p, 1.0, -1.0)
+    model = libsvmx.train(X[:400], y[:400], probability="cv", C=1, gamma=0.1)
+    _, estimates = libsvmx.predict_probability(model, X[400:])
+    found = estimates[:, model.labels.tolist().index(1)]
+    assert np.abs(found - p[400:]).mean() < 0.06
+    for low, high in ((0, 0.2), (0.4, 0.6), (0.8, 1)):
+        own = (low <= found) & (found <= high)
+        assert abs((y[400:] == 1)[own].mean() - found[own].mean()) < 0.06
+
+
+def test_estimators():
+    pytest.importorskip("sklearn")
+    found = libsvmx.SVC(probability="cv", random_state=0, gamma=0.1).fit(HEART, LABELS)
+    usual = libsvmx.SVC(probability=True, random_state=0, gamma=0.1).fit(HEART, LABELS)
+    assert not np.array_equal(found.predict_proba(HEART), usual.predict_proba(HEART))
+    np.testing.assert_array_equal(found.decision_function(HEART), usual.decision_function(HEART))
+    assert np.abs(found.predict_proba(HEART) - usual.predict_proba(HEART)).max() < 0.1
+    order = np.argsort(LABELS, kind="stable")  # as an estimator trains, whose classes are called 0, 1, …
+    seed = np.random.RandomState(0).randint(np.iinfo("i").max)
+    codes = (LABELS[order] > 0).astype(float)
+    a, b = expected(HEART[order], codes, [0, 1], {"gamma": 0.1}, seed)
+    np.testing.assert_array_equal(found.probA_, a)
+    np.testing.assert_array_equal(found.probB_, b)
+    refined = libsvmx.SVC(probability="cv", random_state=0, gamma=0.1, refine=True).fit(HEART, LABELS)
+    np.testing.assert_array_equal(refined.probA_, a)
+    assert libsvmx.NuSVC(probability="cv").fit(IRIS, SPECIES).predict_proba(IRIS).shape == (150, 3)
+    a, b = (
+        libsvmx.SVCCV(Cs=[1.0], gammas=[0.1], probability=how, random_state=0).fit(HEART, LABELS).best_estimator_.probA_
+        for how in ("cv", True)
+    )
+    assert a != b
+    assert not hasattr(libsvmx.SVC(), "predict_proba")
+    with pytest.raises(ValueError, match="probability"):
+        libsvmx.SVC(probability="isotonic").fit(HEART, LABELS)
