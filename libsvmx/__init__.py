@@ -49,7 +49,14 @@ if TYPE_CHECKING:
     from libsvmx.api.exporting import export
     from libsvmx.api.grid import GridSearch, grid_search
     from libsvmx.api.influence import Influence, influence
-    from libsvmx.api.intervals import Intervals, LabelSets, cv_plus, full_conformal, jackknife_plus
+    from libsvmx.api.intervals import (
+        Intervals,
+        LabelSets,
+        conformal_p_values,
+        cv_plus,
+        full_conformal,
+        jackknife_plus,
+    )
     from libsvmx.api.low_rank import LowRankKernel, low_rank
     from libsvmx.api.many import fit_many
     from libsvmx.api.permutation import PermutationTest, permutation_test
@@ -111,6 +118,7 @@ __all__ = [
     "UpdateReport",
     "__version__",
     "compress",
+    "conformal_p_values",
     "cross_validate",
     "cv_plus",
     "decision_values",
@@ -168,6 +176,7 @@ _HOME = {
     "SvmxError": "exceptions",
     "UpdateReport": "_train.updating.transaction",
     "compress": "api.compressing",
+    "conformal_p_values": "api.intervals",
     "cross_validate": "api.validation",
     "cv_plus": "api.intervals",
     "decision_values": "api.arrays",

@@ -62,10 +62,11 @@ def test_rows_and_classes_that_do_not_count():
     """Rows of weight 0 are held out, but tell the sigmoid nothing; a class of weight 0 has none."""
     w = np.ones(len(LABELS))
     w[::3] = 0.0
-    model = libsvmx.train(HEART, LABELS, sample_weight=w, probability="cv", **OPTIONS)
-    cv = libsvmx.cross_validate(HEART, LABELS, 5, sample_weight=w, **OPTIONS)
-    sign = 1.0 if cv.labels[0] == model.labels[0] else -1.0
-    values, own = sign * cv.decision_values[w > 0, 0], np.where(LABELS[w > 0] == model.labels[0], 1.0, -1.0)
+    y = np.where(LABELS > 0, 2.0, 5.0)  # of +1 and -1 LIBSVM has +1 first in any case
+    model = libsvmx.train(HEART, y, sample_weight=w, probability="cv", **OPTIONS)
+    cv = libsvmx.cross_validate(HEART, y, 5, sample_weight=w, **OPTIONS)
+    assert cv.labels == tuple(model.labels[::-1])
+    values, own = -cv.decision_values[w > 0, 0], np.where(y[w > 0] == model.labels[0], 1.0, -1.0)
     assert (model.sigmoid_a[0], model.sigmoid_b[0]) == fit_sigmoid(values.copy(), own)[:2]
     model = libsvmx.train(IRIS, SPECIES, weights={2: 0.0}, probability="cv", **OPTIONS)
     assert model.labels.tolist() == [1, 3]

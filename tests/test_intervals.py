@@ -140,7 +140,85 @@ def test_decision_values_with_a_row_that_joins(kind):
             fresh = state_of(options, np.vstack([X, row]), np.r_[y, label])
             sign = 1.0 if fresh.model.labels[0] == pair[0] else -1.0
             expected = sign * fresh.decision_values(np.vstack([X, row]))[:, 0]
-            np.testing.assert_allclose(joiner.values(pair, t, label, Observer()), expected, rtol=0, atol=EXACT)
+            np.testing.assert_allclose(joiner.join(pair, t, label).values, expected, rtol=0, atol=EXACT)
+
+
+def target_p_value(options, X, y, row, target):
+    """By a refit, and the scores of all rows."""
+    fresh = state_of(options, np.vstack([X, row]), np.r_[y, target])
+    scores = np.abs(np.r_[y, target] - fresh.predict(np.vstack([X, row])))
+    scale = np.abs(y).max() + options.get("p", 0.1)
+    return np.mean(scores >= scores[-1] - TIE * max(scale, scores[-1])), scores
+
+
+@pytest.mark.parametrize("kind", REGRESSIONS)
+def test_p_values_of_targets_equal_refits(kind):
+    options, X, y, new = REGRESSIONS[kind]
+    targets = np.random.default_rng(0).normal(size=12)
+    found = libsvmx.conformal_p_values(state_of(options, X, y), new[:12], targets)
+    expected = [target_p_value(options, X, y, row, t)[0] for row, t in zip(new[:12], targets, strict=True)]
+    np.testing.assert_array_equal(found, expected)
+    assert len(set(expected)) > 3
+
+
+def test_p_values_of_labels_are_those_of_the_sets():
+    options, X, y, new = CLASSES["three"]
+    state = state_of(options, X, y)
+    found = libsvmx.full_conformal(state, new)
+    for c, label in enumerate(found.labels):
+        np.testing.assert_array_equal(libsvmx.conformal_p_values(state, new, [label] * len(new)), found.p_values[:, c])
+
+
+# The last two have a tube so wide that few rows are beyond it: ends are within it, or where targets move the optimum.
+WIDE = {"svm_type": "EPSILON_SVR", "C": 5, "gamma": 0.1, "p": 0.8}
+TUBES = {"rbf": (REGRESSIONS["rbf"][0], 0.2), "linear": (REGRESSIONS["linear"][0], 0.1),
+         "no tube": ({**SVR, "p": 0.0}, 0.1), "large C": ({**SVR, "C": 1e3, "p": 0.01}, 0.3),
+         "wide": (WIDE, 0.4), "wider": ({**WIDE, "p": 0.6}, 0.25)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TUBES)
+def test_intervals_of_full_conformal_equal_refits(name):
+    """p is above alpha at the ends, and not beyond; where rows are on the tube, an end fits as well as the k-th row."""
+    options, alpha = TUBES[name]
+    _, X, y, new = REGRESSIONS["rbf"]
+    found = libsvmx.full_conformal(state_of(options, X, y), new[:5], alpha)
+    k, p = floor(alpha * (len(y) + 1)), options.get("p", 0.1)
+    exact = []
+    for row, lower, upper in zip(new[:5], found.lower, found.upper, strict=True):
+        for end, out in ((lower, -1), (upper, 1)):
+            value, scores = target_p_value(options, X, y, row, end)
+            assert value > alpha
+            assert target_p_value(options, X, y, row, end + out * 1e-6 * (1 + abs(end)))[0] <= alpha
+            exact.append(np.sort(scores[:-1])[-k] >= p - EXACT and abs(np.sort(scores[:-1])[-k] - scores[-1]) < EXACT)
+            for step in np.geomspace(0.01, 100, 12):
+                assert target_p_value(options, X, y, row, end + out * step)[0] <= alpha
+        inside = target_p_value(options, X, y, row, 0.5 * (lower + upper))[0]
+        assert inside > alpha
+    assert all(exact) == (not name.startswith("wid"))
+
+
+def test_the_set_of_targets_by_a_fine_grid():
+    """Where few rows are beyond the tube the interval is the least that contains the set, as far as a grid tells."""
+    _, X, y, new = REGRESSIONS["rbf"]
+    for p, alpha in ((0.8, 0.4), (0.7, 0.3), (0.6, 0.25), (1.2, 0.1)):
+        state = state_of({**WIDE, "p": p}, X, y)
+        found = libsvmx.full_conformal(state, new[:4], alpha)
+        grid = np.linspace(-6, 6, 1201)
+        for t in range(4):
+            kept = grid[libsvmx.conformal_p_values(state, new[[t] * len(grid)], grid) > alpha]
+            assert kept[0] - 0.01 <= found.lower[t] <= kept[0]
+            assert kept[-1] <= found.upper[t] <= kept[-1] + 0.01
+
+
+@pytest.mark.parametrize("kind", REGRESSIONS)
+def test_decision_values_with_a_target_that_joins(kind):
+    options, X, y, new = REGRESSIONS[kind]
+    joiner = Joiner(state_of(options, X, y), as_matrix(new), Observer())
+    for t, row in enumerate(new):
+        for target in (-3.0, 0.1, 2.0, 50.0):
+            fresh = state_of(options, np.vstack([X, row]), np.r_[y, target])
+            expected = fresh.predict(np.vstack([X, row]))
+            np.testing.assert_allclose(joiner.join(None, t, target).values, expected, rtol=0, atol=EXACT)
 
 
 def fold_models(X, y, options, k, random_state=1):
@@ -224,10 +302,13 @@ def test_coverage_of_intervals():
         X = rng.normal(size=(440, 3))
         y = np.sin(X[:, 0]) + X[:, 1] + rng.standard_t(3, size=440)
         state = state_of({"svm_type": "EPSILON_SVR", "gamma": 0.3}, X[:40], y[:40])
-        found = libsvmx.jackknife_plus(state, X[40:], 0.2)
-        by_folds = libsvmx.cv_plus(X[:40], y[:40], X[40:], 8, 0.2, svm_type="EPSILON_SVR", gamma=0.3)
-        hits.append([((one.lower <= y[40:]) & (y[40:] <= one.upper)).mean() for one in (found, by_folds)])
-        widths.append((found.upper - found.lower).mean())
+        every = (
+            libsvmx.jackknife_plus(state, X[40:], 0.2),
+            libsvmx.cv_plus(X[:40], y[:40], X[40:], 8, 0.2, svm_type="EPSILON_SVR", gamma=0.3),
+            libsvmx.full_conformal(state, X[40:], 0.2),
+        )
+        hits.append([((one.lower <= y[40:]) & (y[40:] <= one.upper)).mean() for one in every])
+        widths.append((every[0].upper - every[0].lower).mean())
     assert np.abs(np.mean(hits, axis=0) - 0.81).max() < 0.03
     assert np.ptp(widths) > 0.1
 
@@ -267,8 +348,6 @@ def test_full_conformal_is_valid_for_each_alpha():
 @pytest.mark.parametrize("cache_size", [100, 1e-3])
 def test_the_number_of_threads_changes_no_bit(name, kind, cache_size):
     options, X, y, new = {**CLASSES, **REGRESSIONS}[kind]
-    if name == "full_conformal" and kind == "rbf":
-        pytest.skip("of classes")
     state = state_of({**options, "cache_size": cache_size}, X, y)
     expected = bits(getattr(libsvmx, name)(state, new, threads=1))
     for threads in (2, 3):
@@ -287,6 +366,14 @@ def bits(found):
     if isinstance(found, libsvmx.LabelSets):
         return found.p_values.tobytes()
     return found.lower.tobytes() + found.upper.tobytes()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_the_number_of_threads_changes_no_bit_of_p_values(threads):
+    options, X, y, new = REGRESSIONS["rbf"]
+    state, targets = state_of(options, X, y), np.linspace(-1, 1, len(new))
+    one, more = (libsvmx.conformal_p_values(state, new, targets, threads=n) for n in (1, threads))
+    assert one.tobytes() == more.tobytes()
 
 
 @pytest.mark.parametrize("name", ["jackknife_plus", "full_conformal"])
@@ -319,8 +406,9 @@ def test_no_new_rows():
             found = libsvmx.jackknife_plus(state_of(options, X, y), new[:0], threads=threads)
             assert len(bits(found)) == 0
         assert len(bits(libsvmx.cv_plus(X, y, new[:0], 3, **options))) == 0
-    options, X, y, new = CLASSES["two"]
-    assert libsvmx.full_conformal(state_of(options, X, y), new[:0]).p_values.shape == (0, 2)
+        for name in ("full_conformal", "jackknife_plus"):
+            assert len(bits(getattr(libsvmx, name)(state_of(options, X, y), new[:0]))) == 0
+        assert libsvmx.conformal_p_values(state_of(options, X, y), new[:0], []).shape == (0,)
 
 
 class Asked(Observer):
@@ -340,6 +428,7 @@ CALLS = {
     "jackknife_plus": lambda state, X, y, new, **kw: libsvmx.jackknife_plus(state, new, **kw),
     "full_conformal": lambda state, X, y, new, **kw: libsvmx.full_conformal(state, new, **kw),
     "cv_plus": lambda state, X, y, new, **kw: libsvmx.cv_plus(X, y, new, 6, **kw),
+    "conformal_p_values": lambda state, X, y, new, **kw: libsvmx.conformal_p_values(state, X, y, **kw),
 }
 
 
@@ -389,6 +478,20 @@ def test_no_more_memory_than_there_is(monkeypatch):
 
 
 # ---- bad input ---------------------------------------------------------------------------------
+
+
+def test_labels_and_targets_that_cannot_be_tried():
+    options, X, y, new = CLASSES["two"]
+    state = state_of(options, X, y)
+    with pytest.raises(DataError, match="row 1: the label 7 is not one of the state's"):
+        libsvmx.conformal_p_values(state, new[:2], [1, 7])
+    with pytest.raises(DataError, match="X has 2 rows, but y has shape"):
+        libsvmx.conformal_p_values(state, new[:2], [1])
+    with pytest.raises(TypeError, match="a State is needed"):
+        libsvmx.conformal_p_values(state.model, new[:2], [1, 1])
+    options, X, y, new = REGRESSIONS["rbf"]
+    with pytest.raises(DataError, match="row 0: the target inf is not finite"):
+        libsvmx.conformal_p_values(state_of(options, X, y), new[:2], [inf, 1])
 
 
 @pytest.mark.parametrize("name", ["jackknife_plus", "full_conformal"])

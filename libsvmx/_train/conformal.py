@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from libsvmx._typing import FloatArray, Ids
 
-# Scores that differ by less, relative to 1 or to their size, are equal: rows on the margin have the same but for
+# Scores that differ by less, relative to their size or a scale, are equal: rows on the margin have the same but for
 # rounding. Equal ones count as at least as large, by which sets become larger and not smaller.
 TIE = 1e-9
 # Values that are sorted between two questions whether to stop.
@@ -86,10 +86,10 @@ def own_scores(values: FloatArray, k: int, class_of: Ids) -> FloatArray:
     return np.asarray(class_scores(values, k)[np.arange(len(class_of)), class_of])
 
 
-def at_least(scores: FloatArray) -> FloatArray:
-    """The least that counts as no less than ``scores``."""
+def at_least(scores: Any, scale: float = 1.0) -> Any:
+    """The least that counts as no less than ``scores``, one or many; ``scale``: of what they are rounded to."""
     with np.errstate(invalid="ignore"):
-        return np.where(np.isinf(scores), scores, scores - TIE * np.maximum(1.0, np.abs(scores)))
+        return np.where(np.isinf(scores), scores, scores - TIE * np.maximum(scale, np.abs(scores)))
 
 
 def p_values(

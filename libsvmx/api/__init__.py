@@ -11,7 +11,7 @@
     compressing  compress -> Compression
     exporting    export: C, JSON, ONNX
     influence    influence -> Influence
-    intervals    jackknife_plus, cv_plus -> Intervals or LabelSets; full_conformal
+    intervals    jackknife_plus, cv_plus, full_conformal -> Intervals or LabelSets; conformal_p_values
     arrays       what all of them begin with: arrays to sparse rows, keywords to a Parameter; predict, decision_values
 
 Open ``arrays.parameter_of`` and ``training.train`` first. Rows on a cluster are libsvmx/dask.py.

@@ -10,13 +10,14 @@ import numpy as np
 
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
-from libsvmx._train.conformal import class_scores, interval_ends, own_scores, p_values
+from libsvmx._train.conformal import class_scores, interval_ends, own_scores, p_values, rank_of
 from libsvmx._train.counting import rows_of_state
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Observer
 from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.full_conformal import ClassTrials, TargetTrials
 from libsvmx._train.updating.influence import left_out
-from libsvmx._train.updating.joined import class_p_values
+from libsvmx._train.updating.joined import each_joining
 from libsvmx._train.validation.fold_values import fold_values
 from libsvmx.api.arrays import (
     decision_values,
@@ -24,6 +25,7 @@ from libsvmx.api.arrays import (
     parameter_of,
     problem_of,
     rand_of,
+    targets_of,
     tests_of,
     threads_of,
 )
@@ -190,24 +192,27 @@ def cv_plus(
 
 def full_conformal(
     state: State, X: Any, alpha: float = 0.1, *, threads: int = 0, observer: Observer | None = None
-) -> LabelSets:
-    """Label sets of C-SVC by full conformal prediction: every label of every new row is tried, exactly.
+) -> Intervals | LabelSets:
+    """Intervals of epsilon-SVR, or label sets of C-SVC, by full conformal prediction.
 
-    If the rows of the state and a new one are exchangeable, the label of the new one is in its set with probability at
-    least 1 - alpha, whatever the distribution (Vovk, Gammerman & Shafer, *Algorithmic learning in a random world*,
-    2005, chapter 2). For each label the new row joins along the exact path, and is taken back (Cherubin,
-    Chatzikokolakis & Jaggi, ICML 2021). Its p-value is the share of the n + 1 rows, itself among them, whose score by
-    the optimum of all n + 1 is at least its own; the set has the labels with p > alpha. The score of a row with its
-    label is minus the least decision value for that label against another one. Scores within 1e-9 are equal, as on the
-    margin.
+    If the rows of the state and a new one are exchangeable, the target of the new one is in its interval, its label in
+    its set, with probability at least 1 - alpha, whatever the distribution (Vovk, Gammerman & Shafer, *Algorithmic
+    learning in a random world*, 2005, chapter 2). A candidate is in the set if p > alpha, as of
+    ``conformal_p_values``. For each the new row joins along the exact path, and is taken back.
+
+    Every label is tried. Of targets the whole line is, exactly: once the new row's coefficient is at its bound, its
+    target moves nothing. The interval is the least that contains the set, but where so few rows are on the tube or
+    beyond, about alpha of them, that its end lies among targets that still move the optimum: there it is found among
+    16 candidates, then by bisection, and targets between two candidates may be missed.
 
     Parameters
     ----------
-    state, X, alpha, threads, observer : as of ``jackknife_plus``; k - 1 paths for each label of each of the m rows
+    state, X, alpha, threads, observer : as of ``jackknife_plus``; a path for each pair of classes of each label of each
+        of the m rows, 2 or more for each row of regression
 
     Returns
     -------
-    LabelSets
+    Intervals, or LabelSets of C-SVC
 
     Raises
     ------
@@ -216,8 +221,60 @@ def full_conformal(
     alpha, state, most = alpha_of(alpha), own_copy(state), threads_of(threads)
     observer = limited(observer or Observer(), state.param.time_limit)
     tests = tests_of(state.model, X)
-    found = class_p_values(state, tests, thread_count(most), observer)
-    return LabelSets(labels=np.array(state.model.class_labels, dtype=np.int32), p_values=found, alpha=alpha)
+    call = (state, tests, thread_count(most), observer)
+    if not state.param.svm_type.is_regression:
+        labels = ClassTrials(state)
+        counts = np.array(list(each_joining(*call, labels.counts, "full_conformal"))).reshape(-1, len(labels.labels))
+        share = (1 + counts) / (len(state) + 1)
+        return LabelSets(labels=np.array(labels.labels, dtype=np.int32), p_values=share, alpha=alpha)
+    ends, k = np.tile([-np.inf, np.inf], (tests.n_rows, 1)), rank_of(alpha, len(state))
+    if k:
+        base, targets = decision_values(state.model, tests, threads=threads)[:, 0].tolist(), TargetTrials(state, k)
+        found = each_joining(*call, lambda joiner, t: targets.ends(joiner, t, base[t]), "full_conformal")
+        ends[:] = np.array(list(found)).reshape(-1, 2)
+    return Intervals(lower=ends[:, 0].copy(), upper=ends[:, 1].copy(), alpha=alpha)
+
+
+def conformal_p_values(
+    state: State, X: Any, y: Any, *, threads: int = 0, observer: Observer | None = None
+) -> FloatArray:
+    """How well each of m rows with its label or target fits to the rows of a state: ndarray of float64, shape (m,).
+
+    p = (1 + number of rows of the state whose score is at least that of the new row) / (n + 1), with the optimum of all
+    n + 1 rows, to which it joins along the exact path and is taken back. The score of a row with its label is minus the
+    least decision value for that label against another one, with its target |y - f(x)|. If the rows of the state and
+    the new one are exchangeable, p <= alpha has probability alpha at most. Scores within 1e-9 of their scale are equal,
+    as on the margin.
+
+    Parameters
+    ----------
+    state, X, threads, observer : as of ``full_conformal``
+    y : array of float, shape (m,)      a label that the state has, or a target, for each row
+
+    Raises
+    ------
+    TypeError, ParameterError, DataError, StoppedEarly      as of ``full_conformal``, and a label that the state does
+        not have, or a target that is not finite
+    """
+    state, most = own_copy(state), threads_of(threads)
+    observer = limited(observer or Observer(), state.param.time_limit)
+    tests = tests_of(state.model, X)
+    wanted = np.asarray(targets_of(y, tests.n_rows))
+    regression = state.param.svm_type.is_regression
+    bad = ~np.isfinite(wanted) if regression else ~np.isin(wanted, state.model.class_labels or ())
+    for row in np.flatnonzero(bad).tolist():
+        what = "target {:g} is not finite" if regression else "label {:g} is not one of the state's"
+        raise DataError(f"the {what.format(wanted[row])}", row)
+    trials = TargetTrials(state) if regression else ClassTrials(state)
+    counts = each_joining(
+        state,
+        tests,
+        thread_count(most),
+        observer,
+        lambda joiner, t: trials.count(joiner, t, float(wanted[t])),
+        "conformal_p_values",
+    )
+    return (1.0 + np.array(list(counts), dtype=np.float64)) / (len(state) + 1)
 
 
 # ---- what they have in common ------------------------------------------------------------------
