@@ -197,17 +197,30 @@ def test_intervals_of_full_conformal_equal_refits(name):
     assert all(exact) == (not name.startswith("wid"))
 
 
-def test_the_set_of_targets_by_a_fine_grid():
+@pytest.mark.parametrize(("C", "p", "alpha"), [(5, 1, 0.3), (5, 1.5, 0.15), (5, 1.5, 0.2), (50, 1, 0.4)])
+def test_the_set_of_targets_by_a_fine_grid(C, p, alpha):
     """Where few rows are beyond the tube the interval is the least that contains the set, as far as a grid tells."""
     _, X, y, new = REGRESSIONS["rbf"]
-    for p, alpha in ((0.8, 0.4), (0.7, 0.3), (0.6, 0.25), (1.2, 0.1)):
-        state = state_of({**WIDE, "p": p}, X, y)
-        found = libsvmx.full_conformal(state, new[:4], alpha)
-        grid = np.linspace(-6, 6, 1201)
-        for t in range(4):
-            kept = grid[libsvmx.conformal_p_values(state, new[[t] * len(grid)], grid) > alpha]
-            assert kept[0] - 0.01 <= found.lower[t] <= kept[0]
-            assert kept[-1] <= found.upper[t] <= kept[-1] + 0.01
+    state = state_of({**WIDE, "C": C, "p": p}, X, y + np.random.default_rng(0).normal(size=len(y)))
+    found, (grid, step) = libsvmx.full_conformal(state, new[:2], alpha), np.linspace(-20, 20, 801, retstep=True)
+    for t in range(2):
+        kept = grid[libsvmx.conformal_p_values(state, new[[t] * len(grid)], grid) > alpha]
+        assert kept[0] - step <= found.lower[t] <= kept[0]
+        assert kept[-1] <= found.upper[t] <= kept[-1] + step
+        ends = np.array([found.lower[t], found.upper[t], found.lower[t] - 1e-7, found.upper[t] + 1e-7])
+        inside = libsvmx.conformal_p_values(state, new[[t] * 4], ends) > alpha
+        assert inside.tolist() == [True, True, False, False]
+
+
+def test_a_C_that_bends_the_model_to_any_target():
+    """Targets so far off that the tube of the others is rounding beside them: still p > alpha up to the ends."""
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(60, 3)), rng.normal(size=(5, 3))
+    state = state_of({"svm_type": "EPSILON_SVR", "C": 1e9, "gamma": 0.5}, X, X[:, 0] + 0.3 * rng.normal(size=60))
+    found = libsvmx.full_conformal(state, new, 0.2)
+    assert (found.upper - found.lower > 1e6).all()
+    for ends in (found.lower, found.upper):
+        assert (libsvmx.conformal_p_values(state, new, ends) > 0.2).all()
 
 
 @pytest.mark.parametrize("kind", REGRESSIONS)
@@ -278,10 +291,10 @@ def test_cv_plus_with_a_precomputed_kernel():
 def test_ranks():
     """floor(alpha (n + 1)) of alpha as it is written, where 0.07 * 100 > 7 and 0.29 * 100 < 29 in floating point."""
     assert [rank_of(0.07, 99), rank_of(0.29, 99), rank_of(0.1, 9), rank_of(0.1, 8)] == [7, 29, 1, 0]
-    table, residuals = np.zeros((1, 2)), np.arange(1.0, 10.0)
-    lower, upper = interval_ends(table, np.zeros(9, dtype=int), residuals, 0.1, lambda: None)
+    table, of_all, residuals = np.zeros((1, 2)), np.zeros(9, dtype=int), np.arange(1.0, 10.0)
+    lower, upper = interval_ends(lambda part: table[:, part], 2, of_all, residuals, 0.1, lambda: None)
     assert (lower.tolist(), upper.tolist()) == ([-9, -9], [9, 9])
-    lower, upper = interval_ends(table, np.zeros(9, dtype=int), residuals, 0.2, lambda: None)
+    lower, upper = interval_ends(lambda part: table[:, part], 2, of_all, residuals, 0.2, lambda: None)
     assert (lower.tolist(), upper.tolist()) == ([-8, -8], [8, 8])
 
 

@@ -40,26 +40,31 @@ def rank_of(alpha: float, n: int) -> int:
 
 
 def interval_ends(
-    table: FloatArray, group: Ids, residuals: FloatArray, alpha: float, ask: Callable[[], object]
+    table_of: Callable[[slice], FloatArray],
+    m: int,
+    group: Ids,
+    residuals: FloatArray,
+    alpha: float,
+    ask: Callable[[], object],
 ) -> tuple[FloatArray, FloatArray]:
-    """The interval of each new row by Barber et al., eq. 1.2 and section 3: two ndarrays, shape (m,).
+    """The interval of each of m new rows by Barber et al., eq. 1.2 and section 3: two ndarrays, shape (m,).
 
     From the k-th smallest f_i(x) - R_i to the k-th largest f_i(x) + R_i, k = floor(alpha (n + 1)); infinite if k = 0.
 
     Parameters
     ----------
-    table : ndarray, shape (groups, m)      predictions of the new rows by the model of each group
+    table_of : callable(slice) -> ndarray, shape (groups, rows)      predictions of some of the new rows by the model of
+        each group
     group : ndarray, shape (n,)             of each row
     residuals : ndarray, shape (n,)         R_i = |y_i - f_i(x_i)|
     """
-    n, m = len(group), table.shape[1]
-    k = rank_of(alpha, n)
+    n, k = len(group), rank_of(alpha, len(group))
     lower, upper = np.full(m, -inf), np.full(m, inf)
     step = max(1, VALUES_OF_BLOCK // n)
     for begin in range(0, m if k else 0, step):
         ask()
         part = slice(begin, begin + step)
-        values = np.ascontiguousarray(table[:, part].T)[:, group]
+        values = np.ascontiguousarray(table_of(part).T)[:, group]
         lower[part] = np.partition(values - residuals, k - 1, axis=1)[:, k - 1]
         upper[part] = np.partition(values + residuals, n - k, axis=1)[:, n - k]
     return lower, upper

@@ -96,8 +96,7 @@ def jackknife_plus(
     A label is in the set if its p-value, (1 + number of rows i whose score is at least that of the new row with this
     label by f_i) / (n + 1), is above alpha. The score of a row with a label is minus the least decision value for that
     label against another one. Each row that the optimum rests on leaves along the exact path, once for all new rows;
-    without another f stays. C, gamma and scaling must not have been chosen by these rows in a way in which a new row
-    would not have been used alike.
+    without another f stays. C and gamma must not have been chosen by the targets of these rows.
 
     Parameters
     ----------
@@ -128,8 +127,11 @@ def jackknife_plus(
     group[rows] = 1 + np.arange(len(rows))
     with errors_of_a_path("jackknife_plus has no result"):
         if state.param.svm_type.is_regression:
-            table = np.concatenate([base.T, base.T + changes[:, :, 0]])
-            return intervals_of(table, group, own, state.targets, alpha, observer)
+
+            def table_of(part: slice) -> FloatArray:
+                return np.concatenate([base[part].T, base[part].T + changes[:, part, 0]])
+
+            return intervals_of(table_of, len(base), group, own, state.targets, alpha, observer)
 
         def values_of(g: int) -> FloatArray:
             return base + changes[g - 1] if g else base
@@ -186,7 +188,8 @@ def cv_plus(
         targets = np.asarray(problem.targets)
         with errors_of_a_path("cv_plus has no result"):
             if param.svm_type.is_regression:
-                return intervals_of(found.new[:, :, 0], found.fold_of, found.own, targets, alpha, told)
+                table, m = found.new[:, :, 0], tests.n_rows
+                return intervals_of(lambda part: table[:, part], m, found.fold_of, found.own, targets, alpha, told)
             return sets_of(found.new.__getitem__, found.fold_of, found.own, targets, tuple(found.labels), alpha, told)
 
 
@@ -311,11 +314,17 @@ def own_copy(state: Any) -> State:
 
 
 def intervals_of(
-    table: FloatArray, group: Ids, own: FloatArray, targets: FloatArray, alpha: float, observer: Observer
+    table_of: Callable[[slice], FloatArray],
+    m: int,
+    group: Ids,
+    own: FloatArray,
+    targets: FloatArray,
+    alpha: float,
+    observer: Observer,
 ) -> Intervals:
-    """Intervals of a ``table`` as of ``interval_ends``; ``own``: left-out values, shape (n, 1). Raises Stopped."""
+    """Intervals, arguments as of ``interval_ends``; ``own``: left-out values, shape (n, 1). Raises Stopped."""
     residuals = np.abs(targets - own[:, 0])
-    lower, upper = interval_ends(table, group, residuals, alpha, partial(ask, observer))
+    lower, upper = interval_ends(table_of, m, group, residuals, alpha, partial(ask, observer))
     return Intervals(lower=lower, upper=upper, alpha=alpha)
 
 

@@ -89,7 +89,11 @@ class TargetTrials:
         """Rows that fit no better than row t of the tests with this target. Raises PathLost, Stopped."""
         values = joiner.join(None, t, target).values
         own = np.abs(np.append(self.targets, target) - values)
-        return int(np.count_nonzero(own[:-1] >= at_least(own[-1], self.scale)))
+        return int(np.count_nonzero(own[:-1] >= self.at_least(own[-1], target)))
+
+    def at_least(self, score: float, target: float = 0.0) -> float:
+        """The least that counts as no less than a score; a target that is large makes all scores rounder."""
+        return float(at_least(score, max(self.scale, abs(target))))
 
     def ends(self, joiner: Joiner, t: int, f: float) -> tuple[float, float]:
         """The ends of the set of row t, whose decision value is f. Raises PathLost, Stopped."""
@@ -98,9 +102,9 @@ class TargetTrials:
     def end(self, joiner: Joiner, t: int, f: float, sign: float) -> float:
         """The end of the set below (``sign`` -1) or above (1)."""
         epsilon = self.param.p
-        beyond = self.beyond(joiner, t, f, sign)
+        beyond, target = self.beyond(joiner, t, f, sign)
         residual = self.kth_largest(beyond[:-1])
-        if residual >= at_least(epsilon, self.scale):
+        if residual >= self.at_least(epsilon, target):
             return float(beyond[-1] + sign * max(residual, epsilon))
         inner, outer = f + sign * epsilon, float(beyond[-1] + sign * epsilon)
         for candidate in np.linspace(outer, inner, CANDIDATES + 1)[1:-1].tolist():
@@ -109,7 +113,7 @@ class TargetTrials:
                 break
             outer = candidate
         else:
-            if self.residual < at_least(epsilon, self.scale):
+            if self.residual < self.at_least(epsilon):
                 return f + sign * self.residual
         while abs(outer - inner) > SHARP * self.scale and inner != (middle := 0.5 * (inner + outer)) != outer:
             if self.count(joiner, t, middle) >= self.k:
@@ -118,12 +122,12 @@ class TargetTrials:
                 outer = middle
         return inner
 
-    def beyond(self, joiner: Joiner, t: int, f: float, sign: float) -> FloatArray:
-        """Decision values with a target so far off that the new row's coefficient is at its bound."""
+    def beyond(self, joiner: Joiner, t: int, f: float, sign: float) -> tuple[FloatArray, float]:
+        """Decision values with a target so far off that the new row's coefficient is at its bound, and the target."""
         reach = self.param.p + float(np.ptp(self.targets) or self.scale or 1.0)
         while isfinite(reach):
             values, beta = joiner.join(None, t, f + sign * reach)
             if abs(beta) >= self.param.C:
-                return values
+                return values, f + sign * reach
             reach *= 2.0
         raise PathLost("no target is beyond what a new row can bear")
