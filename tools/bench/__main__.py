@@ -12,6 +12,7 @@ python -m tools.bench choosing        solver auto beside those that it chooses f
 python -m tools.bench interior        the interior-point method, beside itself unreduced, LIBSVM and LIBLINEAR
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
 python -m tools.bench estimators      estimators and searches beside scikit-learn and scikit-learn-intelex
+python -m tools.bench intervals       jackknife+ and CV+ beside MAPIE
 python -m tools.bench latencies       how soon Ctrl-C, SIGTERM and a time limit end each command
 """
 
@@ -40,6 +41,7 @@ JOBS = (
     "interior",
     "distributed",
     "estimators",
+    "intervals",
     "latencies",
 )
 
