@@ -9,12 +9,16 @@ from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._core.buffers import filled, zeros
 
-# LIBSVM's constants of the Newton method and the coupling
+cdef extern from "pairwise.h" nogil:
+    double svmx_pair_probability(double f, double A, double B) noexcept
+    bint svmx_couple(int k, const double *r, double *p, double *Q, double *Qp) noexcept
+    double svmx_normal_probability(double value, const double *marks) noexcept
+
+# LIBSVM's constants of the Newton method
 cdef int MAX_NEWTON = 100
 cdef double MIN_STEP = 1e-10
 cdef double HESSIAN_RIDGE = 1e-12   # keeps the Hessian positive definite
 cdef double GRADIENT_EPS = 1e-5
-cdef double MIN_PROBABILITY = 1e-7
 N_MARKS = 10
 
 
@@ -114,46 +118,6 @@ cdef int fit(Py_ssize_t l, const double *dec, const double *y, double *t, double
     return 2
 
 
-cdef double sigmoid(double f, double A, double B) noexcept nogil:
-    cdef double z = f * A + B
-    if z >= 0:
-        return exp(-z) / (1.0 + exp(-z))
-    return 1.0 / (1 + exp(z))
-
-
-cdef bint couple(int k, double[:, ::1] r, double[::1] p, double[:, ::1] Q, double[::1] Qp) noexcept nogil:
-    """Class probabilities p of pairwise ones r; False if the iteration limit ended it."""
-    cdef int t, j, iteration, limit = max(100, k)
-    cdef double pQp, worst, diff, eps = 0.005 / k
-    for t in range(k):
-        p[t] = 1.0 / k
-        Q[t, t] = 0
-        for j in range(k):
-            if j != t:
-                Q[t, t] += r[j, t] * r[j, t]
-                Q[t, j] = Q[j, t] if j < t else -r[j, t] * r[t, j]
-    for iteration in range(limit):
-        pQp = 0
-        for t in range(k):
-            Qp[t] = 0
-            for j in range(k):
-                Qp[t] += Q[t, j] * p[j]
-            pQp += p[t] * Qp[t]
-        worst = 0
-        for t in range(k):
-            worst = max(worst, fabs(Qp[t] - pQp))
-        if worst < eps:
-            return True
-        for t in range(k):
-            diff = (-Qp[t] + pQp) / Q[t, t]
-            p[t] += diff
-            pQp = (pQp + diff * (diff * Q[t, t] + 2 * Qp[t])) / (1 + diff) / (1 + diff)
-            for j in range(k):
-                Qp[j] = (Qp[j] + diff * Q[t, j]) / (1 + diff)
-                p[j] /= (1 + diff)
-    return False
-
-
 def class_probabilities(decision_values, Py_ssize_t n_rows, int k, prob_a, prob_b):
     """Probabilities of k classes from pairwise decision values.
 
@@ -177,21 +141,17 @@ def class_probabilities(decision_values, Py_ssize_t n_rows, int k, prob_a, prob_
         for row in range(n_rows):
             out[row] = 1.0
         return out_, 0
-    cdef double[:, ::1] r = memoryview(zeros("d", k * k)).cast("B").cast("d", [k, k])
-    cdef double[:, ::1] Q = memoryview(zeros("d", k * k)).cast("B").cast("d", [k, k])
-    cdef double[::1] p = zeros("d", k), Qp = zeros("d", k)
+    cdef double[::1] r = zeros("d", k * k), Q = zeros("d", k * k), p = zeros("d", k), Qp = zeros("d", k)
     for row in range(n_rows):
         pair = 0
         for i in range(k):
             for j in range(i + 1, k):
-                value = sigmoid(dec[row * pairs + pair], A[pair], B[pair])
-                # in this order what is not a number becomes the least, as in LIBSVM
-                value = min(max(MIN_PROBABILITY, value), 1 - MIN_PROBABILITY)
-                r[i, j], r[j, i] = value, 1 - value
+                value = svmx_pair_probability(dec[row * pairs + pair], A[pair], B[pair])
+                r[i * k + j], r[j * k + i] = value, 1 - value
                 pair += 1
         if k == 2:
-            p[0], p[1] = r[0, 1], r[1, 0]
-        elif not couple(k, r, p, Q, Qp):
+            p[0], p[1] = r[1], r[2]
+        elif not svmx_couple(k, &r[0], &p[0], &Q[0], &Qp[0]):
             unfinished += 1
         for i in range(k):
             out[row * k + i] = p[i]
@@ -216,14 +176,8 @@ def density_marks(decision_values):
 
 def normal_probability(double value, marks):
     """Probability that a row with this one-class decision value is normal."""
-    if value < marks[0]:
-        return 0.001
-    if value > marks[N_MARKS - 1]:
-        return 0.999
-    for i in range(1, N_MARKS):
-        if value < marks[i]:
-            return i / N_MARKS
-    return 0.0
+    cdef const double[::1] mark = marks
+    return svmx_normal_probability(value, &mark[0])
 
 
 def laplace_scale(targets, predictions):
