@@ -15,13 +15,13 @@ from libc.string cimport memcpy
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.rand cimport Rand
-from libsvmx._train.checks import check_problem
+from libsvmx._train.checks import check_targets
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem, train_problem
 from libsvmx.enums import KernelType
-from libsvmx.exceptions import ParameterError
+from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.modelfile import load_model, save_model
 from libsvmx.io.transcript import TrainingReport
 
@@ -135,12 +135,12 @@ cdef CsrMatrix matrix_of(svm_node **rows, int l, bint first_only=False):
     """Copies of rows of nodes; ``first_only``: of the first node of each."""
     cdef int64_t i, k, n = 0
     if l < 0 or (l > 0 and rows == NULL):
-        raise ValueError(f"there are {l} rows at address {<size_t>rows}")
+        raise DataError(f"there are {l} rows at address {<size_t>rows}")
     indptr_ = zeros("q", l + 1)
     cdef int64_t[::1] indptr = indptr_
     for i in range(l):
         if rows[i] == NULL:
-            raise ValueError(f"row {i} is NULL")
+            raise DataError("the row is NULL", i)
         k = 0
         while rows[i][k].index != -1 and not (first_only and k == 1):
             k += 1
@@ -166,13 +166,16 @@ cdef doubles(const double *values, Py_ssize_t n):
     return out_
 
 
+cdef targets_of(const svm_problem *given):
+    if given.l < 1 or given.y == NULL:
+        raise DataError(f"no data: l is {given.l}, and y at address {<size_t>given.y}")
+    return doubles(given.y, given.l)
+
+
 cdef problem_of(const svm_problem *given):
     cdef svm_problem p = given[0]
-    matrix = matrix_of(p.x, p.l)
-    targets = doubles(p.y, p.l)
-    if targets is None:
-        raise ValueError("the problem has no y")
-    return Problem(matrix, targets)
+    targets = targets_of(given)
+    return Problem(matrix_of(p.x, p.l), targets)
 
 
 cdef parameter_of(const svm_parameter *p):
@@ -316,8 +319,11 @@ cdef int told(error, char *message):
 
 
 cdef int check(const svm_problem *problem, const svm_parameter *param, char *message) noexcept with gil:
+    # as LIBSVM does, not of the rows: Perl's module has none yet
     try:
-        check_problem(problem_of(problem), parameter_of(param))
+        targets = targets_of(problem)
+        none = CsrMatrix(zeros("q", problem.l + 1), zeros("i", 0), zeros("d", 0), False)
+        check_targets(Problem(none, targets), parameter_of(param))
     except BaseException as error:
         return told(error, message)
     return 0
