@@ -308,13 +308,17 @@ cdef reporter(svmx_print print_):
     return TrainingReport(write, warn)
 
 
-cdef int told(error, char *message):
+cdef int told(error, char *message) noexcept:
     """-1; what went wrong, as ``message``."""
+    message[0] = 0
+    try:
+        known = isinstance(error, (ValueError, OSError)) and str(error)
+        text = (str(error) if known else f"{type(error).__name__}: {error}").encode("utf-8", "replace")[:SVMX_MESSAGE - 1]
+        memcpy(message, <const char *>text, len(text) + 1)
+    except BaseException:  # another Ctrl-C
+        memcpy(message, b"interrupted", 12)
     if isinstance(error, KeyboardInterrupt):
-        PyErr_SetInterrupt()  # for the program whose interpreter this is: it is raised there
-    known = isinstance(error, (ValueError, OSError)) and str(error)
-    text = (str(error) if known else f"{type(error).__name__}: {error}").encode("utf-8", "replace")[:SVMX_MESSAGE - 1]
-    memcpy(message, <const char *>text, len(text) + 1)
+        PyErr_SetInterrupt()  # raised in the program whose interpreter this is, when it goes on there
     return -1
 
 

@@ -2,7 +2,8 @@
  * it must print the same.
  *
  *     program [options of svm-train] DATA MODEL       -v N: cross-validation instead; -S N: srand(N) first;
- *                                                     -q: no transcript; -T N: predict by N threads at once
+ *                                                     -q: no transcript; -T N: predict by N threads at once;
+ *                                                     -C N: N threads call the library first, at once
  */
 #include <math.h>
 #include <pthread.h>
@@ -14,7 +15,7 @@
 
 static struct svm_problem problem;
 static struct svm_parameter param = {C_SVC, RBF, 3, 0, 0, 100, 1e-3, 1, 0, NULL, NULL, 0.5, 0.1, 1, 0};
-static int n_folds, n_threads;
+static int n_folds, n_threads, n_first;
 
 static void quiet(const char *text)
 {
@@ -150,6 +151,27 @@ static void compare_threads(struct svm_model *m)
     free(alone), free(threads);
 }
 
+static void *check(void *unused)
+{
+    (void)unused;
+    return (void *)svm_check_parameter(&problem, &param);
+}
+
+static void call_first(void)
+{
+    pthread_t *threads = calloc(n_first, sizeof(pthread_t));
+    int agreed = 0;
+    for (int t = 0; t < n_first; ++t)
+        pthread_create(&threads[t], NULL, check, NULL);
+    for (int t = 0; t < n_first; ++t) {
+        void *complaint;
+        pthread_join(threads[t], &complaint);
+        agreed += complaint == NULL;
+    }
+    printf("%d of %d threads agree\n", agreed, n_first);
+    free(threads);
+}
+
 static void parse(int argc, char **argv)
 {
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -170,6 +192,7 @@ static void parse(int argc, char **argv)
         case 'v': n_folds = atoi(value); break;
         case 'S': srand(atoi(value)); break;
         case 'T': n_threads = atoi(value); break;
+        case 'C': n_first = atoi(value); break;
         case 'q': svm_set_print_string_function(quiet), --i; break;
         case 'w':
             param.weight_label = grown(param.weight_label, (param.nr_weight + 1) * sizeof(int));
@@ -190,6 +213,8 @@ int main(int argc, char **argv)
         return 2;
     parse(argc - 2, argv);
     read_data(argv[argc - 2]);
+    if (n_first > 0)
+        call_first();
     complaint = svm_check_parameter(&problem, &param);
     if (complaint != NULL) {
         printf("refused\n");
