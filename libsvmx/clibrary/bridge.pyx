@@ -19,7 +19,6 @@ from libsvmx._train.checks import check_targets
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import cross_validate_problem, train_problem
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError, ParameterError
 from libsvmx.io.modelfile import load_model, save_model
@@ -337,6 +336,8 @@ cdef int train(const svm_problem *problem, const svm_parameter *param, svmx_prin
                char *message) noexcept with gil:
     cdef svm_problem p = problem[0]
     try:
+        from libsvmx._train.training import train_problem  # loaded by programs that train alone
+
         trained = train_problem(problem_of(problem), parameter_of(param), ProgramRand(), reporter(print_))
         put(trained, p.x, model)
         model.param = param[0]
@@ -349,6 +350,8 @@ cdef int cross_validate(const svm_problem *problem, const svm_parameter *param, 
                         double *target, char *message) noexcept with gil:
     cdef const double[::1] predicted
     try:
+        from libsvmx._train.training import cross_validate_problem
+
         predicted = cross_validate_problem(
             problem_of(problem), parameter_of(param), n_folds, ProgramRand(), reporter(print_))
         memcpy(target, &predicted[0], predicted.shape[0] * sizeof(double))

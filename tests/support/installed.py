@@ -4,6 +4,7 @@ from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "libsvmx"
 COMPILED = ("*.pyx", "*.pxd", "*.c", "*.h")
+OPTIONAL = "clibrary"  # the folder that a build option adds
 
 
 def differing(package, source=SOURCE):
@@ -14,6 +15,8 @@ def differing(package, source=SOURCE):
         return found  # an editable install, which builds what has changed on import
     for path in [*source.rglob("*.py"), *source.rglob("*.pyi")]:
         installed = package / path.relative_to(source)
+        if path.parent.name == OPTIONAL and not installed.parent.exists():
+            continue
         if not installed.exists() or installed.read_bytes() != path.read_bytes():
             found.append(path)
     built = max((path.stat().st_mtime for path in package.rglob("*.so")), default=0)
