@@ -62,11 +62,19 @@ def test_same_output(programs, tmp_path, case, svm_type, options, name):
     assert "next random number" in theirs
 
 
-@pytest.mark.parametrize("options", ["-w1 3 -w-1 0.5", "-h 0 -m 1", "-q -c 100 -e 1e-5", "-t 1 -d 2 -r 1"])
-def test_same_output_of_other_options(programs, tmp_path, options):
-    assert outputs(programs, None, tmp_path, options, "heart") == outputs(
-        programs, "libsvm.so.4", tmp_path, options, "heart"
-    )
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ("heart", "-w1 3 -w-1 0.5"),
+        ("heart", "-h 0 -m 1"),
+        ("heart", "-q -c 100 -e 1e-5"),
+        ("heart", "-t 1 -d 2 -r 1"),
+        ("precomputed", "-t 4 -v 3 -b 1 -S 9"),  # folds that are solved at once, each with a copy of the random numbers
+    ],
+)
+def test_same_output_of_other_options(programs, tmp_path, data, options):
+    theirs = outputs(programs, None, tmp_path, options, data)
+    assert theirs == outputs(programs, "libsvm.so.4", tmp_path, options, data)
 
 
 @pytest.mark.parametrize("options", ["-s 7", "-t 9", "-c 0", "-s 1 -n 1.5", "-e -1", "-h 2"])
