@@ -9,7 +9,7 @@ import sys
 
 from cpython.exc cimport PyErr_SetInterrupt
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, rand, realloc
+from libc.stdlib cimport calloc, free, rand, realloc
 from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
@@ -94,7 +94,7 @@ cdef class Drawn:
         self.values, self.n, self.room = NULL, 0, 0
 
     def __dealloc__(self):
-        realloc(self.values, 0)
+        free(self.values)
 
     cdef int value(self, Py_ssize_t at) noexcept nogil:
         cdef int *larger
