@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from libsvmx.api.arrays import decision_values, predict
     from libsvmx.api.compressing import Compression, compress
     from libsvmx.api.configuration import show_config
+    from libsvmx.api.cost_path import CostPath, c_path
     from libsvmx.api.explaining import Explanation, explain
     from libsvmx.api.exporting import export
     from libsvmx.api.grid import GridSearch, grid_search
@@ -91,6 +92,7 @@ __all__ = [
     "Chunked",
     "Compression",
     "ConvergenceWarning",
+    "CostPath",
     "CrossValidation",
     "CsrMatrix",
     "DataError",
@@ -117,6 +119,7 @@ __all__ = [
     "SvmxError",
     "UpdateReport",
     "__version__",
+    "c_path",
     "compress",
     "conformal_p_values",
     "cross_validate",
@@ -147,6 +150,7 @@ _HOME = {
     "Chunked": "_solvers.decomposition.settings",
     "Compression": "api.compressing",
     "ConvergenceWarning": "exceptions",
+    "CostPath": "api.cost_path",
     "CrossValidation": "api.validation",
     "CsrMatrix": "_core.matrix",
     "DataError": "exceptions",
@@ -175,6 +179,7 @@ _HOME = {
     "SvmType": "enums",
     "SvmxError": "exceptions",
     "UpdateReport": "_train.updating.transaction",
+    "c_path": "api.cost_path",
     "compress": "api.compressing",
     "conformal_p_values": "api.intervals",
     "cross_validate": "api.validation",

@@ -19,6 +19,15 @@ from libsvmx._solvers.path.path_state import PathLost
 cdef double ULP = 2.0 ** -52
 # What the sum needs is none within so many roundings of the |beta| that it is made of.
 cdef double SAME_SUM = 64 * ULP
+# Of a line: variables that come to an end of the interval of rho nearer to each other do so at once.
+cdef double SAME_PLACE = 64 * ULP
+
+
+cdef struct Ends:           # of the interval of -rho; an end that there is not is 0
+    Py_ssize_t below, above
+    double bottom, top
+    double bottom_speed, top_speed
+    double next_below, next_above       # where another variable is at that end
 
 
 cdef bint fill_margin(Motion motion) except -1:
@@ -38,6 +47,8 @@ cdef bint fill_margin(Motion motion) except -1:
             step = step_until_ends_meet(motion, &below, &above)
             motion.dF[:s.n] = motion.W[:s.n]
             motion.drho = 0.0
+            if motion.trace is not None and step > 0.0:
+                write_lines(motion, step)
             motion.advance(step)
             if motion.eta >= 1.0:
                 centre_rho(motion)
@@ -114,6 +125,72 @@ cdef double rho_interval(Motion motion, double step, Py_ssize_t *below, Py_ssize
             if V < top and (where == JOINING or s.lower[v] < s.upper[v]):
                 top, above[0] = V, v
     return top - bottom
+
+
+cdef int write_lines(Motion motion, double step) except -1:
+    """A straight line of the path for its trace. Where nothing is free along it, -rho is the middle of its interval, and
+    the line is cut where another variable comes to an end of that."""
+    cdef PathState s = motion.state
+    cdef Ends at
+    cdef double begin = 0.0, length
+    cdef int n_ends
+    if not rests(motion, step):
+        return motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, 0.0, step, s.rho, motion.drho, False)
+    while begin < step:
+        motion.tick(s.per_row * s.n)
+        find_ends(motion, begin, &at)
+        n_ends = (at.below >= 0) + (at.above >= 0)
+        if n_ends == 0:
+            raise PathLost("scores overflow")
+        length = max(min(at.next_below, at.next_above, step) - begin, min(SAME_PLACE * step, step - begin))
+        motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, begin, length,
+                          -(at.bottom + at.top) / n_ends, -(at.bottom_speed + at.top_speed) / n_ends, True)
+        begin += length
+    return 0
+
+
+cdef bint rests(Motion motion, double step) noexcept:
+    """Whether all members of the margin stay on bounds on a line of that length."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, v
+    cdef double near, beta
+    for k in range(s.factor.size):
+        v = s.member[k]
+        near, beta = motion.near_bound(v), s.beta[v] + step * s.dbeta[k]
+        if not (s.beta[v] - s.lower[v] <= near and beta - s.lower[v] - step * motion.dlower[v] <= near
+                or s.upper[v] - s.beta[v] <= near and s.upper[v] + step * motion.dupper[v] - beta <= near):
+            return False
+    return True
+
+
+cdef int find_ends(Motion motion, double begin, Ends *at) except -1:
+    """The interval of -rho at ``begin`` and just after it."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v
+    cdef double V, speed
+    cdef int again
+    at.below = at.above = -1
+    at.bottom = at.top = at.bottom_speed = at.top_speed = 0.0
+    at.next_below = at.next_above = HUGE_VAL
+    for again in range(2):
+        for v in range(s.per_row * s.n):
+            if s.lower[v] >= s.upper[v] or s.where[v] == LEAVING:
+                continue
+            speed = motion.dlinear[v] - motion.dF[v // s.per_row]
+            V = s.score(v) + begin * speed
+            if s.beta[v] - s.lower[v] < s.upper[v] - s.beta[v]:
+                if again == 0:
+                    if at.below < 0 or V > at.bottom or (V == at.bottom and speed > at.bottom_speed):
+                        at.below, at.bottom, at.bottom_speed = v, V, speed
+                elif speed > at.bottom_speed:
+                    at.next_below = min(at.next_below, begin + (at.bottom - V) / (speed - at.bottom_speed))
+            else:
+                if again == 0:
+                    if at.above < 0 or V < at.top or (V == at.top and speed < at.top_speed):
+                        at.above, at.top, at.top_speed = v, V, speed
+                elif speed < at.top_speed:
+                    at.next_above = min(at.next_above, begin + (V - at.top) / (at.top_speed - speed))
+    return 0
 
 
 cdef void centre_rho(Motion motion) noexcept:

@@ -9,7 +9,7 @@ of A that meets it has its optimal beta and joins M. The factor of K_MM follows 
 from libc.stdint cimport int64_t
 
 from libsvmx._core.breakpoints cimport svmx_fastest, svmx_nearest, svmx_waiting
-from libsvmx._solvers.path.empty_margin cimport fill_margin
+from libsvmx._solvers.path.empty_margin cimport fill_margin, write_lines
 from libsvmx._solvers.path.margin cimport breakpoint_event
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState
@@ -48,6 +48,8 @@ cdef int follow(Motion motion) except -1:
             continue  # it may have been exchanged at once
         motion.direction()
         v = next_breakpoint(motion, &step)
+        if motion.trace is not None and step > 0.0:
+            write_lines(motion, step)
         motion.advance(step)
         if v == AT_END:
             return unshrink(motion)

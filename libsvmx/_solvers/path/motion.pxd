@@ -2,11 +2,13 @@ from libc.stdint cimport int64_t
 
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.path.path_state cimport PathState
+from libsvmx._solvers.path.trace cimport Trace
 
 
 cdef class Motion:
     cdef readonly PathState state
     cdef Control control
+    cdef Trace trace                        # what writes down the lines, or None
     # counts, of the last update
     cdef readonly int64_t breakpoints       # variables that changed sets
     cdef readonly int64_t steps             # straight lines of length > 0

@@ -50,6 +50,7 @@ cdef class Motion:
     def begin(self, Control control):
         """Count anew, and stop where ``control`` says so."""
         self.control = self.state.control = control
+        self.trace = None
         self.breakpoints = self.steps = self.exchanges = self.repairs = 0
         self.work, self.most_work = 0.0, INFINITY
 

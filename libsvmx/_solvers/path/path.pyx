@@ -22,6 +22,7 @@ from libsvmx._solvers.path.margin_factor cimport add_margin_rows, clear_margin, 
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
 from libsvmx._solvers.path.refinement cimport recompute_F, refine, repair, row_if_free, set_rho_of_free
+from libsvmx._solvers.path.trace cimport Trace
 from libsvmx._solvers.smo.double_smo cimport smo_in_double, restore_sum
 
 from libsvmx._solvers.path.path_state import PathLong, PathLost
@@ -74,10 +75,10 @@ cdef class Path:
         """From where ``approach`` has left off to the optimum. Raises as ``start``."""
         refine(self.motion, True)
 
-    def copy(self):
-        """A path of its own, without the kernel rows that are kept."""
+    def copy(self, budget_bytes=None):
+        """A path of its own, without the kernel rows that are kept; ``budget_bytes`` for its own, None: as many."""
         cdef Path other = Path.__new__(Path, self.state.per_row, 0.0)
-        other.state = self.state.copy()
+        other.state = self.state.copy(budget_bytes)
         other.motion = Motion(other.state)
         return other
 
@@ -202,9 +203,13 @@ cdef class Path:
                 s.assign(v, JOINING)
         return 0
 
-    def rescale(self, lower, upper, double ratio, Control control):
+    def rescale(self, lower, upper, double ratio, Control control, Trace trace=None, double first=1.0,
+                double last=1.0):
         """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)), which are
-        those there are times ``ratio`` > 0 but for rounding, and the sum as it is, 0. Raises as ``start``."""
+        those there are times ``ratio`` > 0 but for rounding, and the sum as it is, 0. Raises as ``start``.
+
+        ``trace`` writes down the lines of the way, as those from C ``first`` to ``last``.
+        """
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef Py_ssize_t v, m = s.per_row * s.n
@@ -212,11 +217,14 @@ cdef class Path:
         check_length(final_lower.shape[0], m)
         check_length(final_upper.shape[0], m)
         self.begin(control)
+        if trace is not None:
+            trace.begin(s, first, last)
+        motion.trace = trace
         for v in range(m):
             motion.dlower[v], motion.dupper[v] = final_lower[v] - s.lower[v], final_upper[v] - s.upper[v]
         self.move_with_bounds(ratio)
         follow(motion)
-        motion.bounds_move = False
+        motion.bounds_move, motion.trace = False, None
         s.lower[:m], s.upper[:m] = final_lower, final_upper
         for v in range(m):
             if s.where[v] == AT_LOWER:
@@ -224,6 +232,16 @@ cdef class Path:
             elif s.where[v] == AT_UPPER:
                 motion.round_to(v, s.upper[v])
         repair(motion)
+
+    def stand(self, double C, Trace trace, Control control):
+        """``trace`` writes down where the path is, as a line of length 0 at C. Raises as ``start``."""
+        cdef PathState s = self.state
+        cdef Motion motion = self.motion
+        motion.begin(control)
+        motion.reset()
+        s.dbeta[:s.factor.size], motion.dF[:s.n] = 0.0, 0.0
+        trace.begin(s, C, C)
+        trace.line(s, &motion.velocity[0], &motion.dF[0], 0.0, 0.0, 0.0, s.rho, 0.0, False)
 
     cdef int move_with_bounds(self, double ratio) except -1:
         """The moving set are all variables at bounds but 0."""

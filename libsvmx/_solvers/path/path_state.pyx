@@ -351,9 +351,9 @@ cdef class PathState:
         """The way back is not needed any more."""
         self.before = self.swapped = None
 
-    def copy(self):
+    def copy(self, budget_bytes=None):
         """A state of its own, without the kernel rows that are kept and the way back."""
-        cdef PathState other = PathState(self.per_row, self.rows.budget_bytes)
+        cdef PathState other = PathState(self.per_row, self.rows.budget_bytes if budget_bytes is None else budget_bytes)
         cdef Py_ssize_t k
         other.make_room(self.n)
         other.rows.make_room(self.n)

@@ -16,13 +16,12 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
-from libsvmx._train import folds
-from libsvmx._train.assembly import assemble_classifier, assemble_single
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
+from libsvmx._train.updating.assembled import assembled, model_of
 from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex, train_binary
 from libsvmx._train.updating.certificate import certificate_of
 from libsvmx._train.updating.transaction import Transaction, UpdateReport, largest_gap, report_of
@@ -104,7 +103,7 @@ class State:
             rank = {label: at for at, label in enumerate(labels)}
             targets = np.asarray(self.problem.targets)[rows].astype(np.int64).tolist()
             order = rows[np.argsort([rank[label] for label in targets], kind="stable")]
-            model = self._assembled(self.problem.take(order.data), self._ids[order])
+            model = assembled(self.param, self.problem.take(order.data), self._ids[order], self.binaries)
             assert model.row_numbers is not None
             numbers = (order + 1)[np.asarray(model.row_numbers) - 1].astype(np.int32)
             return replace(model, class_labels=tuple(range(len(labels))), row_numbers=numbers.data)
@@ -273,41 +272,7 @@ class State:
         return rows
 
     def _assemble(self) -> Model:
-        rows = rows_of_state(self.problem, self.param)
-        if len(rows) == len(self.problem):
-            return self._assembled(self.problem, self._ids)
-        model = self._assembled(self.problem.take(rows.data), self._ids[rows])
-        assert model.row_numbers is not None
-        return replace(model, row_numbers=(rows + 1)[np.asarray(model.row_numbers) - 1].data)
-
-    def _assembled(self, problem: Problem, ids: Ids) -> Model:
-        """The model of the rows ``problem`` with their ``ids``, which all count."""
-        param = self.param
-        if not param.svm_type.is_classification:
-            binary = self.binaries[None]
-            beta, report = coefficients_of(binary, ids), binary.report(param.eps)
-            model: Model = assemble_single(problem, param, beta, report)
-            return model
-        labels, start, order = folds.group_classes(problem.targets)
-        betas, reports = [], []
-        for i in range(len(labels)):
-            for j in range(i + 1, len(labels)):
-                turned = (labels[i], labels[j]) not in self.binaries
-                binary = self.binaries[(labels[j], labels[i]) if turned else (labels[i], labels[j])]
-                members = np.concatenate([order[start[i] : start[i + 1]], order[start[j] : start[j + 1]]])
-                beta = coefficients_of(binary, ids[members])
-                report = binary.report(param.eps)
-                # adding 0.0 makes -0.0 positive
-                betas.append((-np.asarray(beta) + 0.0).data if turned else beta)
-                reports.append(replace(report, rho=-report.rho + 0.0) if turned else report)
-        return assemble_classifier(problem, param, (labels, start, order), betas, reports)
-
-
-def coefficients_of(binary: BinaryProblem, ids: Ids) -> Buffer:
-    """beta of the rows ``ids``, which are those of the binary problem: buffer of float64, shape (rows,)."""
-    own = binary.ids
-    order = np.argsort(own)
-    return np.ascontiguousarray(binary.coefficients[order[np.searchsorted(own[order], ids)]]).data
+        return model_of(self.param, self.problem, self._ids, self.binaries)
 
 
 # ---- training ----------------------------------------------------------------------------------

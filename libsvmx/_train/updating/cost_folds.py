@@ -1,0 +1,128 @@
+"""Cross-validated error as a function of C: exact steps for classes, pieces of parabolas for regression.
+
+Each fold leaves the optimum over all rows at the smallest C along its path (Karasuyama & Takeuchi 2009), then C grows
+(cost_path.py). Decision values of the rows held out are linear in C between breakpoints, so their predictions change at
+known C, and their squared errors are quadratic there.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._core.arrays import take_float64
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._solvers.path.trace import CROSSING, LINE, Trace
+from libsvmx._train import folds
+from libsvmx._train.counting import nothing_counts, rows_of_state
+from libsvmx._train.limits import ask
+from libsvmx._train.side_by_side import side_by_side
+from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.cost_curve import Curve, curve_of_errors, curve_of_squares
+from libsvmx._train.updating.cost_path import NO_PATH, path_of_all
+
+if TYPE_CHECKING:
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.updating.binary_problem import Pair
+    from libsvmx._train.updating.cost_path import PairPath, Ways
+    from libsvmx._typing import Buffer, FloatArray, IntArray
+
+
+def followed(
+    ways: Ways, order: Buffer, bounds: list[int], threads: int, observer: Observer
+) -> tuple[dict[Pair, PairPath], Curve | None]:
+    """The path of all rows, and the error of the folds ``order``, ``bounds`` (as of ``draw_folds``) along it; None
+    without folds.
+
+    Raises
+    ------
+    ParameterError      an optimum that cannot be followed
+    DataError, TooLittleMemory, StoppedEarly
+    """
+    n_folds = len(bounds) - 1
+
+    def solved(k: int, observer: Observer) -> object:
+        ask(observer)
+        return path_of_all(ways, observer) if k == 0 else fold_curve(ways, order, *bounds[k - 1 : k + 1], observer)
+
+    found: list[object] = []
+    with errors_of_a_path(NO_PATH):
+        for result in side_by_side(solved, 1 + n_folds, threads, observer):
+            found.append(result)
+            if len(found) > 1:
+                observer.counted("fold", len(found) - 1, n_folds)
+    paths, *curves = found
+    if not n_folds:
+        return paths, None  # type: ignore[return-value]
+    curve_of = curve_of_errors if ways.state.param.svm_type.is_classification else curve_of_squares
+    return paths, curve_of(curves, len(order), ways.costs[0], ways.costs[-1])  # type: ignore[return-value, arg-type]
+
+
+def fold_curve(ways: Ways, order: Buffer, begin: int, end: int, observer: Observer) -> FloatArray:
+    """What a fold tells of the error: of classes (C, change of the number of errors), of regression entries of lines.
+
+    Raises PathLost, Stopped, DataError.
+    """
+    state = ways.state
+    problem, param = state.problem, state.param
+    tests = np.asarray(order)[begin:end]
+    counts = np.zeros(len(problem), dtype=bool)
+    counts[rows_of_state(problem, param)] = True
+    rest = np.asarray(folds.all_but(order, begin, end))
+    rest = rest[counts[rest]]
+    if not len(rest):
+        raise nothing_counts(problem.sample_weight)
+    if not param.svm_type.is_classification:
+        trace = trace_without(ways, None, tests, observer, take_float64(problem.targets, tests.data))
+        return np.asarray(trace.lines_of()).reshape(-1, LINE)
+    labels = folds.group_classes(take_float64(problem.targets, rest.data))[0]
+    crossings = []
+    for i, j in combinations(range(len(labels)), 2):
+        pair, turned = (labels[i], labels[j]), False
+        if pair not in state.binaries:
+            pair, turned = pair[::-1], True
+        found = np.asarray(trace_without(ways, pair, tests, observer).crossings_of()).reshape(-1, CROSSING)
+        for C, test, positive in found.tolist():
+            crossings.append((C, int(test), *((i, j) if bool(positive) != turned else (j, i))))
+    return errors_of(crossings, labels, np.asarray(problem.targets)[tests], ways.costs[0])
+
+
+def trace_without(ways: Ways, pair: Pair, tests: IntArray, observer: Observer, targets: Buffer | None = None) -> Trace:
+    """The path of a pair without the rows ``tests``, whose decision values are written down."""
+    path = ways.copy_of(pair, observer)
+    own = np.asarray(path.state.tags)
+    others = tests[~np.isin(tests, own)]
+    if len(others):
+        nothing = zeros("d", path.state.per_row * len(others))
+        kernel = ways.kernel.part(np.concatenate([own, others]).astype(np.int32).data)
+        path.state.append(kernel, others.astype(np.int64).data, nothing, nothing, nothing, ways.control(observer))
+    gone = np.flatnonzero(np.isin(np.asarray(path.state.tags), tests)).astype(np.int32)
+    path.update(0, gone.data, 0.0, ways.control(observer))
+    lower, upper = (bound.copy() for bound in ways.bounds[pair])
+    lower[tests] = upper[tests] = 0.0
+    trace = Trace(len(ways.state.problem), tests=filled("i", tests.tolist()), targets=targets)
+    ways.follow(path, (lower, upper), trace, observer)
+    return trace
+
+
+def errors_of(
+    crossings: list[tuple[float, int, int, int]], labels: list[int], targets: FloatArray, C_min: float
+) -> FloatArray:
+    """(C, change of the number of errors) from (C, test, class that a pair votes for from there on, the other one)."""
+    votes = np.zeros((len(targets), len(labels)), dtype=int).tolist()
+    begun: set[tuple[int, int, int]] = set()
+    wrong = [labels[0] != target for target in targets.tolist()]
+    changes = [(C_min, sum(wrong))]
+    for C, test, winner, loser in sorted(crossings, key=lambda crossing: crossing[0]):
+        own, duel = votes[test], (test, *sorted((winner, loser)))
+        if duel in begun:
+            own[loser] -= 1
+        begun.add(duel)
+        own[winner] += 1
+        now = labels[own.index(max(own))] != targets[test]
+        if now != wrong[test]:
+            wrong[test] = now
+            changes.append((C, 1 if now else -1))
+    return np.array(changes, dtype=float)

@@ -1,0 +1,238 @@
+"""The regularization path: the optimum at every C of an interval, exactly.
+
+Hastie, Rosset, Tibshirani & Zhu, The entire regularization path for the support vector machine, JMLR 5, 2004:
+between two breakpoints beta, rho and all decision values are linear in C. The path is the one on which bounds move
+(``Path.rescale``), from the smallest C on, where most rows are at their bound and the margin is small; a Trace writes
+it down. It is led in pieces on which C grows by ``GROWTH``, at whose ends rounding is repaired.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import ceil, log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core import memory
+from libsvmx._core.buffers import filled
+from libsvmx._core.records import replace
+from libsvmx._kernels.doublegram import DoubleGram
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._solvers.path.trace import LINE, MEMBER, SET, Trace
+from libsvmx._train.kernel_provider import MEGABYTE, SHARED
+from libsvmx._train.limits import ask, control_of
+from libsvmx._train.observer import Observer
+from libsvmx._train.solve_report import SolveReport
+from libsvmx._train.updating.assembled import model_of
+from libsvmx._train.updating.binary_problem import PairIndex, no_bounds
+from libsvmx.enums import SolveStatus, SvmType
+
+if TYPE_CHECKING:
+    from libsvmx._solvers.path.path import Path
+    from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._train.updating.binary_problem import Pair
+    from libsvmx._train.updating.state import State
+    from libsvmx._typing import FloatArray, Ids
+
+GROWTH = 2.0
+AT_UPPER, IN_MARGIN = 1, 2  # sets of a PathState
+# What is told where a call is ended.
+NO_PATH = "there is no path"
+
+
+# ---- following ---------------------------------------------------------------------------------
+
+
+class Ways:
+    """Ways(state, C_max, threads, observer): what the paths from a state at the smallest C have in common.
+
+    Kernel values are shared where all of them, and the margins of all threads, fit ``cache_size``.
+
+    Attributes
+    ----------
+    costs : list of float      C where a piece of the path ends, from the smallest on
+    """
+
+    def __init__(self, state: State, C_max: float, threads: int, observer: Observer) -> None:
+        param, problem = state.param, state.problem
+        self.state, self.costs = state, costs_between(param.C, C_max)
+        budget, n_bytes = param.cache_size * MEGABYTE, 8.0 * len(problem) ** 2
+        self.kernel: Any = Kernel(
+            problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
+        )
+        if n_bytes * (1 + threads) <= SHARED * budget:
+            self.kernel = DoubleGram(self.kernel, control_of(param, observer))
+            budget -= n_bytes
+        self.budget_bytes = budget / threads
+        self.bounds = {pair: self.bounds_of(pair) for pair in state.binaries}
+
+    def bounds_of(self, pair: Pair) -> tuple[FloatArray, FloatArray]:
+        """lower and upper at the smallest C: ndarrays, shape (rows of the problem, variables of a row); 0 of a row that
+        is not of the pair."""
+        state = self.state
+        per_row = state.binaries[pair].state.per_row
+        return bounds_at(PairIndex(state.param, state.problem, Observer()), pair, state.problem, per_row)
+
+    def copy_of(self, pair: Pair, observer: Observer) -> Path:
+        """The path of a pair, at the smallest C, with a kernel."""
+        path = self.state.binaries[pair].path.copy(self.budget_bytes)
+        rows = np.asarray(path.state.tags).astype(np.int32)
+        path.state.append(self.kernel.part(rows.data), filled("q", []), *no_bounds(), self.control(observer))
+        return path
+
+    def control(self, observer: Observer) -> Any:
+        return control_of(self.state.param, observer)
+
+    def follow(self, path: Path, bounds: tuple[FloatArray, FloatArray], trace: Trace, observer: Observer) -> None:
+        """From the smallest C to the largest. Raises PathLost, Stopped, TooLittleMemory."""
+        if len(self.costs) == 1:
+            path.stand(self.costs[0], trace, self.control(observer))
+        for first, last in pairwise(self.costs):
+            ask(observer)
+            rows, growth = np.asarray(path.state.tags), last / self.costs[0]
+            lower, upper = (np.ascontiguousarray(bound[rows] * growth).reshape(-1).data for bound in bounds)
+            path.rescale(lower, upper, last / first, self.control(observer), trace, first, last)
+            memory.require(trace.n_bytes, f"a path of {trace.n_lines} lines so far", "; choose C_max nearer to C_min")
+
+
+def costs_between(first: float, last: float) -> list[float]:
+    """C from ``first`` to ``last`` by factors of at most GROWTH."""
+    if first == last:
+        return [first]
+    n = max(1, ceil(log(last / first) / log(GROWTH)))
+    inner = [first * (last / first) ** (k / n) for k in range(1, n)]
+    return [first, *(C for C in inner if first < C < last), last]
+
+
+def bounds_at(index: PairIndex, pair: Pair, problem: Problem, per_row: int) -> tuple[FloatArray, FloatArray]:
+    """lower and upper of a pair: ndarrays, shape (rows of the problem, per_row); 0 of rows of other pairs."""
+    members = index.members[index.as_listed(pair)]
+    own = index.bounded(pair, problem.take(members))[1:]
+    found = np.zeros((2, len(problem), per_row))
+    found[:, np.asarray(members)] = np.reshape([np.asarray(bound) for bound in own], (2, -1, per_row))
+    return found[0], found[1]
+
+
+# ---- what was followed ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solution:
+    """A binary problem at one C, as ``assembled`` takes it."""
+
+    ids: Ids
+    coefficients: FloatArray
+    solved: SolveReport
+
+    def report(self, eps: float) -> SolveReport:
+        """Its optimum; as a path knows it, whatever ``eps``."""
+        return self.solved
+
+
+class PairPath:
+    """PairPath(trace, ids, per_row): the lines of one binary problem; variables are per_row * id + 0 or 1.
+
+    Attributes
+    ----------
+    begins : ndarray, shape (lines,)     C where each line begins, ascending
+    """
+
+    def __init__(self, trace: Trace, ids: Ids, per_row: int) -> None:
+        self.ids, self.per_row = np.sort(ids), per_row
+        lines = np.asarray(trace.lines_of()).reshape(-1, LINE)
+        self.begins, self.ends = lines[:, 0].copy(), lines[:, 1].copy()
+        self.rho, self.objective = lines[:, 2:4].copy(), lines[:, 4:7].copy()
+        members = np.asarray(trace.members_of()).reshape(-1, MEMBER)
+        self.margin, self.beta = members[:, 0].astype(np.int32), members[:, 1:].copy()
+        self.first_member = np.append(lines[:, LINE - 1], len(members)).astype(np.int64)
+        sets = np.asarray(trace.sets_of()).reshape(-1, SET)
+        self.changed_at, self.changed = sets[:, 0].astype(np.int64), sets[:, 1].astype(np.int32)
+        self.now_in = sets[:, 2].astype(np.int8)
+
+    @property
+    def n_bytes(self) -> int:
+        """Of memory."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
+    def at(self, C: float, lower: FloatArray, upper: FloatArray) -> Solution:
+        """The optimum at C, whose bounds are ``lower`` and ``upper``, shape (rows of the problem, per_row)."""
+        line = max(int(np.searchsorted(self.begins, C, side="right")) - 1, 0)
+        width = self.ends[line] - self.begins[line]
+        t = min(max((C - self.begins[line]) / width, 0.0), 1.0) if width > 0 else 0.0
+        where = np.zeros(lower.size, dtype=np.int8)
+        known = int(np.searchsorted(self.changed_at, line, side="right"))
+        where[self.changed[:known]] = self.now_in[:known]  # of several changes the last one is left
+        lower, upper = lower.reshape(-1), upper.reshape(-1)
+        beta = np.where(where == AT_UPPER, upper, lower)
+        members = slice(*self.first_member[line : line + 2])
+        of_margin = self.margin[members]
+        moving = self.beta[members]
+        values = moving[:, 0] + t * (moving[:, 1] - moving[:, 0])
+        beta[of_margin] = np.clip(values, lower[of_margin], upper[of_margin])
+        rho = self.rho[line]
+        inside = (lower < beta) & (beta < upper)
+        objective, slope, curvature = self.objective[line]
+        n_sv = int(np.count_nonzero(beta))
+        report = SolveReport(
+            iterations=line + 1,
+            objective=float(objective + t * (slope + 0.5 * t * curvature)),
+            rho=float(rho[0] + t * (rho[1] - rho[0])) + 0.0,  # not -0.0
+            n_sv=n_sv,
+            n_bsv=n_sv - int(np.count_nonzero(inside & (beta != 0))),
+            status=SolveStatus.CONVERGED,
+            gap=0.0,
+        )
+        coefficients = beta.reshape(-1, self.per_row).sum(axis=1)[self.ids]
+        return Solution(self.ids, coefficients, report)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Costs:
+    """The optimum of all binary problems at every C of an interval.
+
+    Attributes
+    ----------
+    param : Parameter              with the smallest C
+    problem : Problem
+    pairs : dict of PairPath
+    C_max : float
+    """
+
+    param: Parameter
+    problem: Problem
+    pairs: dict[Pair, PairPath]
+    C_max: float
+
+    @property
+    def breakpoints(self) -> FloatArray:
+        """C from the smallest to the largest, between which all coefficients are linear."""
+        return np.unique(np.concatenate([[self.param.C, self.C_max], *(path.begins for path in self.pairs.values())]))
+
+    def model(self, C: float) -> Model:
+        """The model at C."""
+        param = replace(self.param, C=C)
+        index, ids = PairIndex(param, self.problem, Observer()), np.arange(len(self.problem), dtype=np.int64)
+        solved = {
+            pair: path.at(C, *bounds_at(index, pair, self.problem, path.per_row)) for pair, path in self.pairs.items()
+        }
+        return model_of(param, self.problem, ids, solved)
+
+
+def path_of_all(ways: Ways, observer: Observer) -> dict[Pair, PairPath]:
+    """The paths of all rows. Raises PathLost, Stopped, TooLittleMemory."""
+    found: dict[Pair, PairPath] = {}
+    for pair in ways.state.binaries:
+        path = ways.copy_of(pair, observer)
+        trace = Trace(len(ways.state.problem), keeps=True)
+        ways.follow(path, ways.bounds[pair], trace, observer)
+        found[pair] = PairPath(trace, np.asarray(path.state.tags), path.state.per_row)
+    return found
+
+
+def has_costs(svm_type: SvmType) -> bool:
+    """Whether a formulation has a C that its optimum can be followed along."""
+    return svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)

@@ -1,0 +1,205 @@
+"""The model at every C of an interval, and its cross-validated error: a path in the place of a grid's axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.records import replace
+from libsvmx._core.threads import thread_count
+from libsvmx._solvers.solver import converted
+from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.limits import limited
+from libsvmx._train.updating.cost_curve import middle
+from libsvmx._train.updating.cost_folds import followed
+from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, has_costs
+from libsvmx._train.updating.state import train_state
+from libsvmx.api.arrays import decision_values, numbers_of, parameter_of, problem_of, rand_of
+from libsvmx.api.state import State
+from libsvmx.api.warned import early_stops_warned
+from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.updating.cost_curve import Curve
+    from libsvmx._typing import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class CostPath:
+    """The optimum at every C from ``C_min`` to ``C_max``, as ``c_path`` has found it.
+
+    Attributes
+    ----------
+    C : ndarray of float64, shape (m,)         breakpoints, ascending, the ends included; between two of them all
+        coefficients, rho and decision values are linear in C
+    """
+
+    C: FloatArray
+    _costs: Costs
+    _curve: Curve | None
+
+    def __repr__(self) -> str:
+        kind = self._costs.param.svm_type.name
+        return f"<CostPath of {kind}, C from {self.C_min:g} to {self.C_max:g}, {len(self.C)} breakpoints>"
+
+    @property
+    def C_min(self) -> float:
+        return float(self.C[0])
+
+    @property
+    def C_max(self) -> float:
+        return float(self.C[-1])
+
+    def model(self, C: float) -> Model:
+        """The model at C, one as ``train`` gives it. Raises ParameterError for a C that is not on the path."""
+        return self._costs.model(float(self._checked(C)))
+
+    def decision_values(self, X: Any, C: float, *, threads: int = 0) -> FloatArray:
+        """As ``libsvmx.decision_values(path.model(C), X, threads=threads)``."""
+        return decision_values(self.model(C), X, threads=threads)
+
+    def n_support(self, C: float) -> int:
+        """Support vectors of the model at C."""
+        return self.model(C).n_sv
+
+    # ---- cross-validation ------------------------------------------------------------------------
+
+    def cv_error(self, C: Any) -> Any:
+        """The cross-validated error at C, a number or an array of them: percent of rows that are predicted wrongly by
+        the model that has not seen their fold; of regression the mean squared error. Exact, not interpolated.
+
+        Raises ParameterError for a C that is not on the path, and for a path without cross-validation.
+        """
+        found = self._validated.at(self._checked(C))
+        return float(found) if np.ndim(C) == 0 else found
+
+    @property
+    def cv_C(self) -> FloatArray:
+        """Where ``cv_error`` changes, the ends of the path included: ndarray, shape (k + 1,). Between two of them it is
+        constant with classes, and a parabola in regression."""
+        return self._validated.C.copy()
+
+    @property
+    def best_error(self) -> float:
+        """The least cross-validated error."""
+        return self._validated.least()[0]
+
+    @property
+    def best_interval(self) -> tuple[float, float]:
+        """The C from which and to which the error is least: of several such intervals the one over which C grows by the
+        largest factor. Of regression, as a rule, a point."""
+        return self._validated.least()[1:]
+
+    @property
+    def best_C(self) -> float:
+        """The geometric mean of ``best_interval``."""
+        return middle(*self.best_interval)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw the cross-validated error over C, and return the axes of matplotlib; None: those of a new figure."""
+        curve = self._validated
+        if axes is None:
+            from matplotlib import pyplot
+
+            axes = pyplot.figure(layout="constrained").add_subplot()
+        if self._costs.param.svm_type.is_classification:
+            axes.step(curve.C, np.append(curve.pieces[:, 0], curve.pieces[-1, 0]), where="post")
+        else:
+            C = np.unique(np.concatenate([curve.C, np.geomspace(self.C_min, self.C_max, 500)]))
+            axes.plot(C, curve.at(C))
+        axes.axvspan(*self.best_interval, alpha=0.3, color="tab:orange")
+        axes.plot([self.best_C], [self.best_error], "*", color="black", markersize=13)
+        axes.set_xscale("log")
+        axes.set_xlabel("C")
+        axes.set_ylabel("error, %" if self._costs.param.svm_type.is_classification else "mean squared error")
+        return axes
+
+    # ---- internals -------------------------------------------------------------------------------
+
+    @property
+    def _validated(self) -> Curve:
+        if self._curve is None:
+            raise ParameterError("there was no cross-validation: give c_path a number of folds as cv")
+        return self._curve
+
+    def _checked(self, C: Any) -> FloatArray:
+        """C as an array. Raises ParameterError where it is not on the path."""
+        try:
+            given = numbers_of(C, "C")
+        except DataError as error:
+            raise ParameterError(str(error)) from None
+        for value in given[~((given >= self.C_min) & (given <= self.C_max))].reshape(-1)[:1].tolist():
+            raise ParameterError(f"C = {value:g} is not on the path, which is from {self.C_min:g} to {self.C_max:g}")
+        return given
+
+
+def c_path(
+    X: Any,
+    y: Any,
+    C_min: float = 0.01,
+    C_max: float = 100.0,
+    cv: int | None = None,
+    param: Parameter | None = None,
+    *,
+    sample_weight: Any = None,
+    random_state: int | None = None,
+    observer: Observer | None = None,
+    **options: Any,
+) -> CostPath:
+    """The optimum at every C from ``C_min`` to ``C_max`` and, with ``cv`` folds, its error: a curve, not points.
+
+    Coefficients are piecewise linear in C (Hastie, Rosset, Tibshirani & Zhu, *The entire regularization path for the
+    support vector machine*, JMLR 5, 2004), so the path is followed from breakpoint to breakpoint, in double, and what
+    is asked for at any C lies between two of them. The same is done without each fold; where a decision value of a
+    row held out changes its sign, the cross-validated error has a step.
+
+    Parameters
+    ----------
+    X, y : as of ``train``, C-SVC or epsilon-SVR
+    C_min, C_max : float         0 < C_min <= C_max; rows have this C times their weight and that of their class
+    cv : int or None             folds, those that ``cross_validate`` draws; None: no cross-validation
+    param, sample_weight, random_state, observer, **options : as of ``cross_validate``; C itself is not looked at
+
+    Returns
+    -------
+    CostPath                     does not depend on the number of threads
+
+    Raises
+    ------
+    ParameterError               also for other formulations, precomputed kernels and probability estimates, and for a
+        kernel that is not positive semidefinite where the optimum cannot be followed
+    DataError                    also for rows of a single class
+    TooLittleMemory              the path keeps 24 bytes for each row in the margin at each breakpoint
+    StoppedEarly                 ``time_limit``, seconds for the whole call, or the observer has ended it
+    """
+    C_min, C_max = converted("C_min", C_min, float), converted("C_max", C_max, float)
+    if not C_min > 0:
+        raise ParameterError(f"C_min must be positive, not {C_min:g}")
+    if C_min > C_max:
+        raise ParameterError(f"C_min must be at most C_max, but {C_min:g} > {C_max:g}")
+    n_folds = None if cv is None else converted("cv", cv, int)
+    param = replace(parameter_of(param, options, random_state, X), C=C_min)
+    if not has_costs(param.svm_type):
+        raise ParameterError(f"a path of C needs C-SVC or epsilon-SVR, not {param.svm_type.name}")
+    problem, param = problem_of(X, y, param, sample_weight)
+    with early_stops_warned(observer) as told:
+        told = limited(told, param.time_limit)  # type: ignore[assignment]
+        try:
+            state = train_state(problem, param, told, State)
+        except StoppedEarly as stop:
+            raise StoppedEarly(stop.status, NO_PATH) from None
+        if not state.binaries:
+            raise DataError("all rows are of one class: no C makes a difference")
+        order, bounds = None, [0]
+        if n_folds is not None:
+            order, bounds = draw_folds(state.problem, param, n_folds, rand_of(random_state), told)
+        threads = min(thread_count(param.threads), len(bounds))
+        ways = Ways(state, C_max, threads, told)
+        paths, curve = followed(ways, order, bounds, threads, told)
+        costs = Costs(param, state.problem, paths, C_max)
+        return CostPath(costs.breakpoints, costs, curve)

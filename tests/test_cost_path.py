@@ -1,0 +1,291 @@
+"""c_path(): at every C the model and the cross-validated error that trainings at that C give."""
+
+import signal
+from threading import Timer
+
+import numpy as np
+import pytest
+from support.data import load
+
+import libsvmx
+from libsvmx import DataError, ParameterError, StoppedEarly
+from libsvmx._core import memory
+from libsvmx._core.memory import TooLittleMemory
+
+HEART, LABELS = load("heart_scale")
+ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
+IRIS, SPECIES = load("iris.scale")
+FLOWERS, SPECIES = np.asarray(IRIS.toarray()), np.asarray(SPECIES)
+GLASS, KINDS_OF_GLASS = load("glass.scale")
+PANES, KINDS_OF_GLASS = np.asarray(GLASS.toarray()), np.asarray(KINDS_OF_GLASS)
+BALANCED = np.concatenate([np.flatnonzero(LABELS > 0)[:40], np.flatnonzero(LABELS < 0)[:40]])
+WEIGHTS = np.random.default_rng(3).uniform(0, 2, len(LABELS)) * (np.arange(len(LABELS)) > 10)
+TWICE = np.concatenate([np.arange(50), np.arange(50), np.arange(50)])
+SVR = {"svm_type": "epsilon_svr", "gamma": 0.1}
+CASES = {
+    "two classes": (ROWS, LABELS, {"gamma": 0.1}, None, 1e-3, 1e3),
+    "regression": (ROWS[:120, :9], ROWS[:120, 9], SVR, None, 1e-3, 100),
+    "classes": (FLOWERS, SPECIES, {"gamma": 0.3}, None, 1e-2, 100),
+    "linear": (ROWS[:120], LABELS[:120], {"kernel_type": "linear"}, None, 1e-3, 10),
+    "linear classes, empty margins": (FLOWERS, SPECIES, {"kernel_type": "linear"}, None, 1e-3, 10),
+    "balanced": (ROWS[BALANCED], LABELS[BALANCED], {"gamma": 0.1}, None, 1e-5, 10),
+    "weights": (ROWS, LABELS, {"gamma": 0.1, "weights": {1: 3.0}}, WEIGHTS, 1e-3, 100),
+    "a class of weight 0": (FLOWERS, SPECIES, {"gamma": 0.3, "weights": {2: 0.0}}, None, 1e-2, 10),
+    "regression with weights": (ROWS[:90, :9], ROWS[:90, 9], SVR, WEIGHTS[:90], 1e-3, 100),
+    "regression without a tube": (ROWS[:90, :9], ROWS[:90, 9], {**SVR, "p": 0}, None, 1e-3, 10),
+    "rows three times, with both labels": (
+        ROWS[TWICE],
+        LABELS[TWICE] * np.repeat([1, 1, -1], 50),
+        {"gamma": 0.1},
+        None,
+        1e-3,
+        100,
+    ),
+    "polynomial": (ROWS[:90], LABELS[:90], {"kernel_type": "poly", "coef0": 1, "gamma": 0.1}, None, 1e-3, 10),
+    "many classes, some smaller than the folds": (PANES, KINDS_OF_GLASS, {"gamma": 0.5}, None, 1e-2, 100),
+}
+LONG = ("polynomial", "many classes, some smaller than the folds", "regression without a tube", "classes")
+NAMES = [pytest.param(name, marks=[pytest.mark.exhaustive] if name in LONG else []) for name in CASES]
+# Of decision values and errors: what double leaves where C is large.
+EXACT = 1e-9
+
+
+def refitted(X, y, C, weights, options, seed=1):
+    """The cross-validated error by exact optima of the rows without each fold."""
+    fold_of = libsvmx.cross_validate(X, y, 4, C=C, sample_weight=weights, random_state=seed, **options).fold_of
+    missed = 0.0
+    for fold in range(4):
+        rest, tests = fold_of != fold, fold_of == fold
+        own = None if weights is None else weights[rest]
+        state = libsvmx.train(X[rest], y[rest], C=C, keep_state=True, sample_weight=own, **options)
+        found = state.predict(X[tests])
+        missed += ((found - y[tests]) ** 2).sum() if "svm_type" in options else 100 * (found != y[tests]).sum()
+    return missed / len(y)
+
+
+def some_costs(path, n, seed=0):
+    """C of the path: drawn, just before and after breakpoints, and both ends."""
+    rng = np.random.default_rng(seed)
+    drawn = np.exp(rng.uniform(np.log(path.C_min), np.log(path.C_max), n))
+    at = rng.choice(path.C[1:-1], min(n, len(path.C) - 2), replace=False)
+    return [*drawn, *at, *at * (1 - 1e-9), *at * (1 + 1e-9), path.C_min, path.C_max]
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_models_are_those_of_trainings(case):
+    X, y, options, weights, C_min, C_max = CASES[case]
+    path = libsvmx.c_path(X, y, C_min, C_max, sample_weight=weights, **options)
+    assert path.C_min == C_min and path.C_max == C_max and (np.diff(path.C) > 0).all()
+    for C in some_costs(path, 3):
+        C = min(max(C, C_min), C_max)
+        state = libsvmx.train(X, y, C=C, keep_state=True, sample_weight=weights, **options)
+        model, other = path.model(C), state.model
+        np.testing.assert_allclose(path.decision_values(X, C), state.decision_values(X), rtol=0, atol=EXACT * 10)
+        for own, trained in zip(model.reports, other.reports, strict=True):
+            assert own.objective == pytest.approx(trained.objective, rel=1e-9, abs=1e-12)
+            if "p" not in options:  # without a tube both variables of a row may have a coefficient, or one
+                assert own.n_bsv == pytest.approx(trained.n_bsv, abs=2)
+        assert model.param.C == C and model.class_labels == other.class_labels
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_errors_are_those_of_refits(case):
+    X, y, options, weights, C_min, C_max = CASES[case]
+    path = libsvmx.c_path(X, y, C_min, C_max, 4, sample_weight=weights, random_state=1, **options)
+    for C in some_costs(path, 1, seed=1):
+        C = min(max(C, C_min), C_max)
+        assert path.cv_error(C) == pytest.approx(refitted(X, y, C, weights, options), rel=1e-8, abs=1e-10), C
+
+
+def same(a, b):
+    """Whether two paths are equal to the last bit."""
+    return (
+        np.array_equal(a.C, b.C)
+        and np.array_equal(a.cv_C, b.cv_C)
+        and (a.best_C, a.best_interval, a.best_error) == (b.best_C, b.best_interval, b.best_error)
+        and bytes(a.model(2).coef) == bytes(b.model(2).coef)
+    )
+
+
+@pytest.mark.parametrize("case", ["two classes", "regression", "classes"])
+def test_no_number_of_threads_changes_anything(case):
+    X, y, options, *_ = CASES[case]
+    one, two, three = (libsvmx.c_path(X, y, 0.1, 10, 5, threads=threads, **options) for threads in (1, 2, 3))
+    assert same(one, two) and same(one, three)
+
+
+def test_without_shared_kernel_values():
+    """With little memory for kernel rows, each path computes its own."""
+    X, y = ROWS, LABELS
+    shared, own = (libsvmx.c_path(X, y, 0.1, 10, 3, gamma=0.1, cache_size=size) for size in (100, 0.1))
+    for C in (0.1, 0.7, 10):
+        np.testing.assert_allclose(shared.decision_values(X, C), own.decision_values(X, C), rtol=0, atol=EXACT)
+        assert shared.cv_error(C) == own.cv_error(C)
+
+
+@pytest.mark.parametrize("case", ["two classes", "regression", "classes"])
+def test_the_best_is_the_least_of_the_curve(case):
+    X, y, options, _, C_min, C_max = CASES[case]
+    path = libsvmx.c_path(X, y, C_min, C_max, 4, **options)
+    begin, end = path.best_interval
+    ends = path.cv_C
+    inner = np.concatenate([ends[:-1], (ends[:-1] + ends[1:]) / 2, ends[1:]])
+    errors = path.cv_error(np.clip(inner, C_min, C_max))
+    assert errors.shape == inner.shape and errors.min() >= path.best_error * (1 - 1e-12)
+    assert path.cv_error(path.best_C) == pytest.approx(path.best_error, rel=1e-12)
+    assert begin <= path.best_C <= end and C_min <= begin and end <= C_max
+    if case != "regression":
+        before, after = begin * (1 - 1e-9), end * (1 + 1e-9)
+        assert before < C_min or path.cv_error(before) > path.best_error
+        assert after > C_max or path.cv_error(after) > path.best_error
+
+
+def test_two_classes_step_row_by_row():
+    """Between two steps the error is constant, and a step is a whole number of rows."""
+    path = libsvmx.c_path(ROWS, LABELS, 0.01, 10, 4, gamma=0.1)
+    errors = path.cv_error(path.cv_C[:-1]) * len(LABELS) / 100
+    np.testing.assert_allclose(errors, np.rint(errors), atol=1e-9)
+    assert (np.diff(errors) != 0).all()
+
+
+@pytest.mark.parametrize("case", ["two classes", "regression", "linear classes, empty margins"])
+def test_a_single_C(case):
+    X, y, options, weights, *_ = CASES[case]
+    path = libsvmx.c_path(X, y, 1.5, 1.5, 4, random_state=1, **options)
+    assert path.C.tolist() == [1.5] and path.best_interval == (1.5, 1.5) and path.best_C == 1.5
+    state = libsvmx.train(X, y, C=1.5, keep_state=True, **options)
+    np.testing.assert_allclose(path.decision_values(X, 1.5), state.decision_values(X), rtol=0, atol=EXACT)
+    assert path.cv_error(1.5) == pytest.approx(refitted(X, y, 1.5, weights, options), rel=1e-9)
+
+
+def test_models_are_written_as_those_of_trainings(tmp_path):
+    path = libsvmx.c_path(ROWS, LABELS, 0.1, 10, gamma=0.1)
+    libsvmx.save_model(str(tmp_path / "model"), path.model(3))
+    again = libsvmx.load_model(str(tmp_path / "model"))
+    np.testing.assert_allclose(libsvmx.decision_values(again, ROWS), path.decision_values(ROWS, 3), rtol=1e-9)
+    assert path.n_support(3) == again.n_sv == libsvmx.train(ROWS, LABELS, C=3, gamma=0.1, eps=1e-9).n_sv
+    assert repr(path) == f"<CostPath of C_SVC, C from 0.1 to 10, {len(path.C)} breakpoints>"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"C_min": 0}, "C_min must be positive"),
+        ({"C_min": -1}, "C_min must be positive"),
+        ({"C_min": float("nan")}, "C_min must be finite, not nan"),
+        ({"C_max": float("inf")}, "C_max must be finite"),
+        ({"C_min": 2, "C_max": 1}, "C_min must be at most C_max, but 2 > 1"),
+        ({"C_min": "small"}, "C_min"),
+        ({"cv": 1}, "at least 2 folds"),
+        ({"cv": 2.5}, "cv"),
+        ({"svm_type": "nu_svc"}, "needs C-SVC or epsilon-SVR, not NU_SVC"),
+        ({"svm_type": "nu_svr"}, "needs C-SVC or epsilon-SVR"),
+        ({"svm_type": "one_class"}, "needs C-SVC or epsilon-SVR"),
+        ({"kernel_type": "precomputed"}, "precomputed"),
+        ({"probability": True}, "probability"),
+        ({"solver": "crsvm"}, "crsvm"),
+        ({"gama": 1}, "gama"),
+    ],
+)
+def test_bad_parameters(given, message):
+    rows = np.eye(20) if "kernel_type" in given else ROWS[:20]
+    with pytest.raises(ParameterError, match=message):
+        libsvmx.c_path(rows, LABELS[:20], **given)
+
+
+def test_bad_data():
+    with pytest.raises(DataError, match="of one class"):
+        libsvmx.c_path(ROWS[:5], np.ones(5))
+    with pytest.raises(DataError, match="not a single row"):
+        libsvmx.c_path(np.zeros((0, 3)), [])
+    with pytest.raises(DataError, match="not finite"):
+        libsvmx.c_path([[float("nan")], [1]], [1, -1])
+    with pytest.raises(DataError, match="weight 0"):
+        libsvmx.c_path(ROWS[:5], LABELS[:5], sample_weight=np.zeros(5))
+
+
+def test_a_C_that_is_not_on_the_path():
+    path = libsvmx.c_path(ROWS[:50], LABELS[:50], 0.1, 10, 3)
+    for ask in (path.model, path.n_support, path.cv_error, lambda C: path.decision_values(ROWS, C)):
+        for C in (0.09, 11, float("nan"), "much"):
+            with pytest.raises(ParameterError, match="C"):
+                ask(C)
+    with pytest.raises(ParameterError, match=r"C = 11 is not on the path, which is from 0\.1 to 10"):
+        path.cv_error([1, 11])
+    plain = libsvmx.c_path(ROWS[:50], LABELS[:50], 0.1, 10)
+    for name in ("best_C", "best_error", "best_interval", "cv_C"):
+        with pytest.raises(ParameterError, match="no cross-validation"):
+            getattr(plain, name)
+
+
+def test_what_is_no_kernel_of_a_path_is_refused():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), np.sign(rng.normal(size=60))
+    with pytest.raises(ParameterError, match="cannot be followed"):
+        libsvmx.c_path(X, y, 0.01, 1e4, kernel_type="sigmoid", gamma=2.0, coef0=-1.0)
+
+
+def test_nothing_is_shared_with_the_caller():
+    X, y = ROWS.copy(), LABELS.copy()
+    path = libsvmx.c_path(X, y, 0.1, 10, 3, gamma=0.1)
+    before = path.decision_values(ROWS, 2)
+    X[:], y[:] = 0, 0
+    path.cv_C[:] = 0
+    np.testing.assert_array_equal(path.decision_values(ROWS, 2), before)
+    assert path.cv_C[0] == 0.1
+
+
+def test_folds_are_counted():
+    seen = []
+
+    class Counting(libsvmx.Observer):
+        def counted(self, what, done, total):
+            seen.append((what, done, total))
+
+    libsvmx.c_path(ROWS, LABELS, 0.1, 10, 3, gamma=0.1, observer=Counting())
+    assert seen == [("fold", 1, 3), ("fold", 2, 3), ("fold", 3, 3)]
+
+
+def test_a_time_limit_of_the_whole_call():
+    X, y = load("splice.xz")
+    with pytest.raises(StoppedEarly, match="time"):
+        libsvmx.c_path(X, y, cv=10, time_limit=0.05)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_observer_ends_it(threads):
+    X, y = load("splice.xz")
+    asked = []
+
+    class Ending(libsvmx.Observer):
+        def should_stop(self):
+            asked.append(0)
+            return len(asked) > 3
+
+    with pytest.raises(StoppedEarly, match="there is no path"):
+        libsvmx.c_path(X, y, cv=10, threads=threads, observer=Ending())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c(threads):
+    X, y = load("splice.xz")
+    timer = Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    with pytest.raises(KeyboardInterrupt):
+        timer.start()
+        libsvmx.c_path(X, y, 1e-3, 1e3, 10, threads=threads)
+    timer.join()
+
+
+def test_no_more_memory_than_there_is(monkeypatch):
+    monkeypatch.setattr(memory, "free", lambda: 1000)
+    with pytest.raises(TooLittleMemory, match=r"a path of .* lines so far needs about .* choose C_max nearer to C_min"):
+        libsvmx.c_path(ROWS, LABELS, gamma=0.1)
+
+
+def test_the_picture():
+    figure = pytest.importorskip("matplotlib.figure")
+    for case in ("two classes", "regression"):
+        X, y, options, *_ = CASES[case]
+        path = libsvmx.c_path(X, y, 0.1, 10, 3, **options)
+        axes = path.plot(figure.Figure().add_subplot())
+        assert axes.get_xscale() == "log" and axes.lines[-1].get_xdata()[0] == path.best_C
