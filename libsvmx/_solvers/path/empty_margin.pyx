@@ -48,7 +48,7 @@ cdef bint fill_margin(Motion motion) except -1:
             motion.dF[:s.n] = motion.W[:s.n]
             motion.drho = 0.0
             if motion.trace is not None and step > 0.0:
-                write_lines(motion, step)
+                write_resting(motion, step)
             motion.advance(step)
             if motion.eta >= 1.0:
                 centre_rho(motion)
@@ -65,7 +65,7 @@ cdef bint fill_margin(Motion motion) except -1:
             if not s.is_inside(v):
                 s.assign_bound(v)
                 continue
-        enter_margin(motion, v, sign)
+        enter_margin(motion, s, v, sign)
         return True
 
 
@@ -127,15 +127,21 @@ cdef double rho_interval(Motion motion, double step, Py_ssize_t *below, Py_ssize
     return top - bottom
 
 
-cdef int write_lines(Motion motion, double step) except -1:
-    """A straight line of the path for its trace. Where nothing is free along it, -rho is the middle of its interval, and
-    the line is cut where another variable comes to an end of that."""
+cdef int write_line(Motion motion, PathState s, double step) except -1 nogil:
+    """A straight line of the path for its trace."""
+    if rests(motion, s, step):
+        with gil:
+            return write_resting(motion, step)
+    return motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, 0.0, step, s.rho, motion.drho, False)
+
+
+cdef int write_resting(Motion motion, double step) except -1:
+    """A line along which nothing is free: -rho is the middle of its interval, and the line is cut where another variable
+    comes to an end of that."""
     cdef PathState s = motion.state
     cdef Ends at
     cdef double begin = 0.0, length
     cdef int n_ends
-    if not rests(motion, step):
-        return motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, 0.0, step, s.rho, motion.drho, False)
     while begin < step:
         motion.tick(s.per_row * s.n)
         find_ends(motion, begin, &at)
@@ -149,9 +155,8 @@ cdef int write_lines(Motion motion, double step) except -1:
     return 0
 
 
-cdef bint rests(Motion motion, double step) noexcept:
+cdef bint rests(Motion motion, PathState s, double step) noexcept nogil:
     """Whether all members of the margin stay on bounds on a line of that length."""
-    cdef PathState s = motion.state
     cdef Py_ssize_t k, v
     cdef double near, beta
     for k in range(s.factor.size):

@@ -9,7 +9,7 @@ of A that meets it has its optimal beta and joins M. The factor of K_MM follows 
 from libc.stdint cimport int64_t
 
 from libsvmx._core.breakpoints cimport svmx_fastest, svmx_nearest, svmx_waiting
-from libsvmx._solvers.path.empty_margin cimport fill_margin, write_lines
+from libsvmx._solvers.path.empty_margin cimport fill_margin, write_line
 from libsvmx._solvers.path.margin cimport breakpoint_event
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport PathState
@@ -28,16 +28,15 @@ cdef enum:
 
 
 cdef int follow(Motion motion) except -1:
-    """From breakpoint to breakpoint to eta = 1.
+    """From breakpoint to breakpoint to eta = 1. Others may have the interpreter meanwhile.
 
     Raises
     ------
     PathLong, where it would take more than ``most_work``; PathLost; Stopped; what a signal handler raises; MemoryError
     """
     cdef PathState s = motion.state
-    cdef Py_ssize_t v
-    cdef double step
     cdef int64_t still = 0
+    cdef bint over
     motion.mass += motion.speed_outside
     shrink_if_many(motion)
     while True:
@@ -46,34 +45,52 @@ cdef int follow(Motion motion) except -1:
             if not fill_margin(motion):
                 return 0
             continue  # it may have been exchanged at once
-        motion.direction()
-        v = next_breakpoint(motion, &step)
-        if motion.trace is not None and step > 0.0:
-            write_lines(motion, step)
-        motion.advance(step)
-        if v == AT_END:
+        with nogil:
+            over = walk(motion, s, &still)
+        if over:
             return unshrink(motion)
-        if v < 0:
-            raise PathLost("rounding hides the next breakpoint")
-        still = still + 1 if step == 0.0 else 0
-        motion.steps += step > 0.0
-        if still > MOST_STILL * (s.factor.size + 50):
-            raise PathLost("the path turns in a circle")
-        breakpoint_event(motion, v)
-        motion.tick(s.factor.size * (s.active + s.factor.size))
-        if motion.work > GLIMPSE * motion.most_work and motion.work > motion.eta * motion.most_work:
+        if s.factor.size:
             unshrink(motion)
             raise PathLong("the path is long")
 
 
-cdef Py_ssize_t next_breakpoint(Motion motion, double *step) noexcept:
+cdef bint walk(Motion motion, PathState s, int64_t *still) except -1 nogil:
+    """Lines and breakpoints until eta = 1, and True, or until the margin is empty, or the path is seen to be long.
+
+    still : lines of length 0 in a row
+    """
+    cdef Py_ssize_t v
+    cdef double step
+    while s.factor.size > 0:
+        motion.direction()
+        v = next_breakpoint(motion, s, &step)
+        if motion.trace is not None and step > 0.0:
+            write_line(motion, s, step)
+        motion.advance(step)
+        if v == AT_END:
+            return True
+        if v < 0:
+            with gil:
+                raise PathLost("rounding hides the next breakpoint")
+        still[0] = still[0] + 1 if step == 0.0 else 0
+        motion.steps += step > 0.0
+        if still[0] > MOST_STILL * (s.factor.size + 50):
+            with gil:
+                raise PathLost("the path turns in a circle")
+        breakpoint_event(motion, s, v)
+        motion.tick(s.factor.size * (s.active + s.factor.size))
+        if motion.work > GLIMPSE * motion.most_work and motion.work > motion.eta * motion.most_work:
+            break
+    return False
+
+
+cdef Py_ssize_t next_breakpoint(Motion motion, PathState s, double *step) noexcept nogil:
     """The variable that ends the line, and how far that is: AT_END if it ends at eta = 1, another negative number if
     none is found.
 
     Two passes over the margin and over all others (Harris' ratio test): how far one can go if each may overshoot by
     what counts as equal, and, of those met within that, the fastest.
     """
-    cdef PathState s = motion.state
     cdef svmx_waiting waiting
     cdef Py_ssize_t k, v, first, m = s.per_row * s.active
     cdef double distance = 0.0, speed, nearest = 1.0 - motion.eta, fastest = motion.slowest, length = 0.0
@@ -100,7 +117,7 @@ cdef Py_ssize_t next_breakpoint(Motion motion, double *step) noexcept:
     return first
 
 
-cdef double approach_speed(Motion motion, PathState s, Py_ssize_t k, double *distance) noexcept:
+cdef double approach_speed(Motion motion, PathState s, Py_ssize_t k, double *distance) noexcept nogil:
     """How fast member k of the margin nears a bound, 0 if it does not, and its distance from it."""
     cdef Py_ssize_t v = s.member[k]
     cdef double up = s.dbeta[k] - motion.dupper[v], down = motion.dlower[v] - s.dbeta[k]

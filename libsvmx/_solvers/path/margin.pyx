@@ -28,9 +28,8 @@ cdef Py_ssize_t MANY_MEMBERS = 200
 cdef double SURELY = 100.0
 
 
-cdef int breakpoint_event(Motion motion, Py_ssize_t v) except -1:
+cdef int breakpoint_event(Motion motion, PathState s, Py_ssize_t v) except -1 nogil:
     """A line ends at ``v``, which changes sets: a member of M goes to the bound it has met, another joins M."""
-    cdef PathState s = motion.state
     cdef bint upper
     cdef double rate
     motion.breakpoints += 1
@@ -45,27 +44,26 @@ cdef int breakpoint_event(Motion motion, Py_ssize_t v) except -1:
             # at once: its beta is optimal where it is
             s.assign_bound(v)
             return 0
-    return enter_margin(motion, v, rate)
+    return enter_margin(motion, s, v, rate)
 
 
-cdef int enter_margin(Motion motion, Py_ssize_t v, double rate) except -1:
+cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) except -1 nogil:
     """A variable with V = -rho, whose V would move away from there at ``rate``, joins the margin."""
-    cdef PathState s = motion.state
     cdef double schur = border_margin(s, v)
     if motion.velocity[v] != 0.0:
         motion.stop_moving(v)
-    if is_nonsingular(motion, schur):
+    if is_nonsingular(s, schur):
         append_to_margin(s, v, schur)
         return 0
-    return exchange(motion, v, 1.0 if rate > 0 else -1.0)
+    with gil:
+        return exchange(motion, v, 1.0 if rate > 0 else -1.0)
 
 
-cdef bint is_nonsingular(Motion motion, double schur) except -1:
+cdef bint is_nonsingular(PathState s, double schur) except -1 nogil:
     """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv.
 
     It is u'K'u with u = (1, -null), so rounding of K' is seen through (sum |u|)^2.
     """
-    cdef PathState s = motion.state
     cdef Py_ssize_t k, m = s.factor.size
     cdef double mass = 1.0
     for k in range(m):
@@ -75,7 +73,8 @@ cdef bint is_nonsingular(Motion motion, double schur) except -1:
         mass += fabs(s.null[k])
     mass *= SINGULAR * ULP * (s.largest + s.shift) * mass
     if schur < -mass:
-        raise PathLost("the kernel matrix is not positive semidefinite")
+        with gil:
+            raise PathLost("the kernel matrix is not positive semidefinite")
     return schur > mass
 
 
@@ -100,7 +99,7 @@ cdef int exchange(Motion motion, Py_ssize_t v, double sign) except -1:
         remove_from_margin(s, w)
         motion.fix_at_bound(w, u > 0)
         schur = border_margin(s, v)
-        if is_nonsingular(motion, schur):
+        if is_nonsingular(s, schur):
             append_to_margin(s, v, schur)
             return 0
 
@@ -178,7 +177,7 @@ cdef int gather_margin(Motion motion) except -1:
     for v in range(m):
         if s.where[v] == MARGIN and s.place[v] < 0:
             schur = border_margin(s, v)
-            if is_nonsingular(motion, schur):
+            if is_nonsingular(s, schur):
                 append_to_margin(s, v, schur)
             else:
                 exchange(motion, v, 1.0)

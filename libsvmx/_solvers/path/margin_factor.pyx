@@ -22,11 +22,13 @@ cdef double ULP = 2.0 ** -52
 cdef double SAME_SIZE = 64.0
 
 
-cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0:
+cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
     """The Schur complement of a variable that may join; ``column`` becomes L^-1 of its column of K'."""
     cdef Py_ssize_t k
     cdef const double *K
-    s.make_room_in_margin()
+    if s.factor.size + 2 > s.member.shape[0] or s.factor.size + 1 > s.factor.room:
+        with gil:
+            s.make_room_in_margin()
     K = s.row(<int32_t>(v // s.per_row))
     for k in range(s.factor.size):
         s.column[k] = K[s.member[k] // s.per_row] + s.shift
@@ -62,7 +64,7 @@ cdef void clear_margin(PathState s) noexcept nogil:
     s.factor.size = 0
 
 
-cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1:
+cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1 nogil:
     """out += sum over the margin of coef K, over the first n rows.
 
     In an order that does not depend on which rows are kept: a path from the same state has the same bits whatever paths
@@ -71,27 +73,35 @@ cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *
     cdef Py_ssize_t k, count = 0, n_computed = 0
     cdef int32_t p
     cdef const double *K
-    cdef double[::1] kept_coef = s.ones  # scratch
-    cdef double[::1] computed = None
+    cdef double *kept_coef = &s.ones[0]  # scratch
+    cdef double *computed = NULL
     for k in range(s.factor.size):
         if coef[k] == 0.0:
             continue
         p = <int32_t>(s.member[k] // s.per_row)
         K = s.row(p)  # a member is pinned: valid on, if it is kept
         if s.rows.kept(p) == NULL:
-            if computed is None:
-                computed = zeros("d", SVMX_TOGETHER * n)
-            memcpy(&computed[n_computed * n], K, n * sizeof(double))
-            K = &computed[n_computed * n]
+            if computed == NULL:
+                computed = room_for(s, SVMX_TOGETHER * n)
+            memcpy(computed + n_computed * n, K, n * sizeof(double))
+            K = computed + n_computed * n
             n_computed += 1
         kept_coef[count], s.margin_rows[count] = coef[k], K
         count += 1
         if n_computed and count % SVMX_TOGETHER == 0:
-            svmx_add_rows(n, count, &kept_coef[0], s.margin_rows, out)
+            svmx_add_rows(n, count, kept_coef, s.margin_rows, out)
             count = n_computed = 0
     if count:
-        svmx_add_rows(n, count, &kept_coef[0], s.margin_rows, out)
+        svmx_add_rows(n, count, kept_coef, s.margin_rows, out)
     return 0
+
+
+cdef double *room_for(PathState s, Py_ssize_t n) except NULL nogil:
+    """Scratch for so many kernel values, kept for the next time."""
+    if s.computed.shape[0] < n:
+        with gil:
+            s.computed = zeros("d", n)
+    return &s.computed[0]
 
 
 cdef int rescale_shift(PathState s) except -1:

@@ -40,15 +40,15 @@ cdef class Motion:
     cdef double sharpness                   # V is compared to within it
     cdef double slowest                     # speeds of V below it are rounding
     cdef int reset(self) except -1
-    cdef int tick(self, int64_t amount) except -1
-    cdef int needs(self, double amount) except -1
-    cdef int start_moving(self, Py_ssize_t v, double velocity) except -1
-    cdef int stop_moving(self, Py_ssize_t v) except -1
-    cdef int sum_anew_if_stale(self) except -1
-    cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1
-    cdef void round_to(self, Py_ssize_t v, double beta) noexcept
-    cdef int direction(self) except -1
-    cdef void advance(self, double step) noexcept
-    cdef double near_bound(self, Py_ssize_t v) noexcept
-    cdef bint is_free(self, Py_ssize_t v) noexcept
+    cdef int tick(self, int64_t amount) except -1 nogil
+    cdef int needs(self, double amount) except -1 nogil
+    cdef int start_moving(self, Py_ssize_t v, double velocity) except -1 nogil
+    cdef int stop_moving(self, Py_ssize_t v) except -1 nogil
+    cdef int sum_anew_if_stale(self) except -1 nogil
+    cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1 nogil
+    cdef void round_to(self, Py_ssize_t v, double beta) noexcept nogil
+    cdef int direction(self) except -1 nogil
+    cdef void advance(self, double step) noexcept nogil
+    cdef double near_bound(self, Py_ssize_t v) noexcept nogil
+    cdef bint is_free(self, Py_ssize_t v) noexcept nogil
     cdef double tolerance(self) noexcept nogil

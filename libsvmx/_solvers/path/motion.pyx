@@ -13,6 +13,7 @@ M, rho and V answer, per unit of eta, such that everything else stays optimal:
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.vectors cimport svmx_axpy
@@ -80,137 +81,129 @@ cdef class Motion:
         self.sharpness = max(SHARP * self.scale, ULP * s.largest * self.mass)
         return 0
 
-    cdef int tick(self, int64_t amount) except -1:
+    cdef int tick(self, int64_t amount) except -1 nogil:
         """Note work done. Raises Stopped when it has to end, and what a signal handler raises."""
         self.work += amount
         return self.control.asked(amount)
 
     # ---- the moving set ------------------------------------------------------------------------
 
-    cdef int needs(self, double amount) except -1:
+    cdef int needs(self, double amount) except -1 nogil:
         """The sum of beta is to change by so much; nothing moves yet."""
         self.wanted = self.sum_residual = amount
         return 0
 
-    cdef int start_moving(self, Py_ssize_t v, double velocity) except -1:
+    cdef int start_moving(self, Py_ssize_t v, double velocity) except -1 nogil:
         """A variable outside the margin moves from now on."""
-        cdef PathState s = self.state
         self.velocity[v] = velocity
         self.speed_outside += fabs(velocity)
         if velocity != 0.0:
-            svmx_axpy(s.active, velocity, s.row(<int32_t>(v // s.per_row)), &self.W[0])
+            svmx_axpy(self.state.active, velocity, self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
             self.sum_residual -= velocity
-            self.blur += ULP * s.largest * fabs(velocity)
+            self.blur += ULP * self.state.largest * fabs(velocity)
         return 0
 
-    cdef int stop_moving(self, Py_ssize_t v) except -1:
+    cdef int stop_moving(self, Py_ssize_t v) except -1 nogil:
         """A variable outside the margin stays where it is."""
-        cdef PathState s = self.state
         cdef double velocity = self.velocity[v]
         if velocity != 0.0:
             self.velocity[v] = 0.0
             self.speed_outside -= fabs(velocity)
-            self.blur += ULP * s.largest * fabs(velocity)
-            svmx_axpy(s.active, -velocity, s.row(<int32_t>(v // s.per_row)), &self.W[0])
+            self.blur += ULP * self.state.largest * fabs(velocity)
+            svmx_axpy(self.state.active, -velocity, self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
             self.sum_residual += velocity
             self.sum_anew_if_stale()
         return 0
 
-    cdef int sum_anew_if_stale(self) except -1:
+    cdef int sum_anew_if_stale(self) except -1 nogil:
         """Sums over what moves, from nothing, if the rounding errors of what was far larger are left in them."""
-        cdef PathState s = self.state
         cdef Py_ssize_t v
-        if self.blur <= STALE * ULP * s.largest * self.speed_outside:
+        if self.blur <= STALE * ULP * self.state.largest * self.speed_outside:
             return 0
         self.sum_residual, self.speed_outside = self.wanted, 0.0
-        self.W[:s.active] = 0.0
-        for v in range(s.per_row * s.active):
+        memset(&self.W[0], 0, self.state.active * sizeof(double))
+        for v in range(self.state.per_row * self.state.active):
             if self.velocity[v] != 0.0:
-                svmx_axpy(s.active, self.velocity[v], s.row(<int32_t>(v // s.per_row)), &self.W[0])
+                svmx_axpy(self.state.active, self.velocity[v], self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
                 self.sum_residual -= self.velocity[v]
                 self.speed_outside += fabs(self.velocity[v])
-        self.blur = ULP * s.largest * self.speed_outside
+        self.blur = ULP * self.state.largest * self.speed_outside
         return 0
 
-    cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1:
+    cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1 nogil:
         """A variable comes to rest on a bound, and moves with it."""
-        cdef PathState s = self.state
-        s.assign(v, AT_UPPER if upper else AT_LOWER)
-        self.round_to(v, s.upper[v] if upper else s.lower[v])
+        self.state.assign(v, AT_UPPER if upper else AT_LOWER)
+        self.round_to(v, self.state.upper[v] if upper else self.state.lower[v])
         if self.bounds_move:
             self.start_moving(v, self.dupper[v] if upper else self.dlower[v])
         return 0
 
-    cdef void round_to(self, Py_ssize_t v, double beta) noexcept:
+    cdef void round_to(self, Py_ssize_t v, double beta) noexcept nogil:
         """What a variable has come to but for rounding; F does not follow."""
-        cdef PathState s = self.state
-        s.drift += s.largest * fabs(s.beta[v] - beta)
-        s.beta[v] = beta
+        self.state.drift += self.state.largest * fabs(self.state.beta[v] - beta)
+        self.state.beta[v] = beta
 
     # ---- the straight line ---------------------------------------------------------------------
 
-    cdef int direction(self) except -1:
+    cdef int direction(self) except -1 nogil:
         """How the margin, rho and F answer to what moves: ``dbeta`` of the state, ``drho``, ``dF``. (7, 10, 11)"""
-        cdef PathState s = self.state
-        cdef Py_ssize_t k, m = s.factor.size
+        cdef Py_ssize_t k, m = self.state.factor.size
         cdef double sum_x = 0.0, sum_ones = 0.0, t, largest = 0.0
-        cdef double[::1] x = s.dbeta, ones = s.ones
+        cdef double *x = &self.state.dbeta[0]
+        cdef double *ones = &self.state.ones[0]
         self.speed, self.typical = self.speed_outside, 0.0
         for k in range(m):
-            x[k] = self.dlinear[s.member[k]] - self.W[s.member[k] // s.per_row]
+            x[k] = self.dlinear[self.state.member[k]] - self.W[self.state.member[k] // self.state.per_row]
             ones[k] = 1.0
             largest = max(largest, fabs(x[k]))
-        s.factor.solve_two(&x[0], &ones[0])
+        self.state.factor.solve_two(x, ones)
         for k in range(m):
             sum_x += x[k]
             sum_ones += ones[k]
         # d beta_M = K'^-1 (right side - t 1), with t such that the sum is sum_residual; K_MM = K' - shift 11'
         t = (sum_x - self.sum_residual) / sum_ones
-        self.drho = -(t + s.shift * self.sum_residual)
+        self.drho = -(t + self.state.shift * self.sum_residual)
         for k in range(m):
             x[k] -= t * ones[k]
             self.speed += fabs(x[k])
-            self.typical = max(self.typical, fabs(s.beta[s.member[k]]))
-        self.dF[:s.active] = self.W[:s.active]
-        add_margin_rows(s, &x[0], s.active, &self.dF[0])
-        self.slowest = 16 * ULP * (s.largest * self.speed + largest)
+            self.typical = max(self.typical, fabs(self.state.beta[self.state.member[k]]))
+        memcpy(&self.dF[0], &self.W[0], self.state.active * sizeof(double))
+        add_margin_rows(self.state, x, self.state.active, &self.dF[0])
+        self.slowest = 16 * ULP * (self.state.largest * self.speed + largest)
         for k in range(m):  # V of the margin should stay at -rho: what it does otherwise is rounding
-            t = self.dlinear[s.member[k]] - self.dF[s.member[k] // s.per_row] + self.drho
+            t = self.dlinear[self.state.member[k]] - self.dF[self.state.member[k] // self.state.per_row] + self.drho
             self.slowest = max(self.slowest, 4 * fabs(t))
         return 0
 
-    cdef void advance(self, double step) noexcept:
+    cdef void advance(self, double step) noexcept nogil:
         """Everything moves on by ``step`` in eta."""
-        cdef PathState s = self.state
-        cdef Py_ssize_t k, m = s.per_row * s.active
+        cdef Py_ssize_t k, m = self.state.per_row * self.state.active
         if step == 0.0:
             return
-        for k in range(s.factor.size):
-            s.beta[s.member[k]] += step * s.dbeta[k]
-        svmx_axpy(m, step, &self.velocity[0], &s.beta[0])
-        svmx_axpy(m, step, &self.dlinear[0], &s.linear[0])
+        for k in range(self.state.factor.size):
+            self.state.beta[self.state.member[k]] += step * self.state.dbeta[k]
+        svmx_axpy(m, step, &self.velocity[0], &self.state.beta[0])
+        svmx_axpy(m, step, &self.dlinear[0], &self.state.linear[0])
         if self.bounds_move:
-            svmx_axpy(m, step, &self.dlower[0], &s.lower[0])
-            svmx_axpy(m, step, &self.dupper[0], &s.upper[0])
-        svmx_axpy(s.active, step, &self.dF[0], &s.F[0])
-        s.rho += step * self.drho
+            svmx_axpy(m, step, &self.dlower[0], &self.state.lower[0])
+            svmx_axpy(m, step, &self.dupper[0], &self.state.upper[0])
+        svmx_axpy(self.state.active, step, &self.dF[0], &self.state.F[0])
+        self.state.rho += step * self.drho
         self.eta += step
-        s.drift += step * (ULP * s.largest * self.speed + self.blur)
+        self.state.drift += step * (ULP * self.state.largest * self.speed + self.blur)
 
     # ---- what is near --------------------------------------------------------------------------
 
-    cdef double near_bound(self, Py_ssize_t v) noexcept:
+    cdef double near_bound(self, Py_ssize_t v) noexcept nogil:
         """Closer to a bound than this is at it: relative to the width of the box, or, where that is far wider than beta
         ever is, to the size of beta."""
-        cdef PathState s = self.state
-        cdef double width = s.upper[v] - s.lower[v]
-        cdef double K = s.diagonal[v // s.per_row]
+        cdef double width = self.state.upper[v] - self.state.lower[v]
+        cdef double K = self.state.diagonal[v // self.state.per_row]
         return SHARP * min(width, max(self.typical, self.scale / K if K > 0 else width))
 
-    cdef bint is_free(self, Py_ssize_t v) noexcept:
+    cdef bint is_free(self, Py_ssize_t v) noexcept nogil:
         """Whether a variable is at no bound, nor near one."""
-        cdef PathState s = self.state
-        return bound_state(s.beta[v], s.lower[v], s.upper[v], self.near_bound(v)) == FREE
+        return bound_state(self.state.beta[v], self.state.lower[v], self.state.upper[v], self.near_bound(v)) == FREE
 
     cdef double tolerance(self) noexcept nogil:
         """The gap that is none."""

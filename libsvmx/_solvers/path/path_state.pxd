@@ -45,6 +45,7 @@ cdef class PathState:
     cdef double[::1] dbeta              # by place in the margin
     cdef double[::1] ones
     cdef const double **margin_rows     # scratch for svmx_add_rows
+    cdef double[::1] computed           # scratch for rows that are not kept
     cdef int32_t[::1] moves             # scratch for ``discard``, which must not fail
     cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
@@ -54,7 +55,7 @@ cdef class PathState:
     cdef double sum_residual(self) noexcept nogil
     cdef void assign(self, Py_ssize_t v, int where) noexcept nogil
     cdef void assign_bound(self, Py_ssize_t v) noexcept nogil
-    cdef const double *row(self, int32_t p) except NULL
+    cdef const double *row(self, int32_t p) except NULL nogil
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1
     cdef int make_room(self, Py_ssize_t n) except -1
     cdef int swap_rows(self, const int32_t *pairs, Py_ssize_t n) except -1

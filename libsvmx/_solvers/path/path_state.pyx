@@ -63,6 +63,7 @@ cdef class PathState:
         self.where, self.place, self.tag = zeros("b", 0), zeros("i", 0), zeros("q", 0)
         self.moves = zeros("i", 2)
         self.member = zeros("i", 0)
+        self.computed = zeros("d", 0)
         self.column, self.null, self.dbeta, self.ones = (zeros("d", 0) for _ in range(4))
 
     def __dealloc__(self):
@@ -184,7 +185,7 @@ cdef class PathState:
         self.linear = linear
         return 0
 
-    cdef const double *row(self, int32_t p) except NULL:
+    cdef const double *row(self, int32_t p) except NULL nogil:
         """Kernel row p, (n,), valid as of ``DoubleRows.row``. Raises Stopped where it is not kept and ``control`` says so."""
         if self.control is not None and self.rows.kept(p) == NULL:
             self.control.asked(VALUE_WORK * self.rows.n)
