@@ -14,7 +14,7 @@ from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.limits import limited
 from libsvmx._train.updating.cost_curve import middle
 from libsvmx._train.updating.cost_folds import followed
-from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, has_costs
+from libsvmx._train.updating.cost_path import NO_PATH, Costs, Ways, check_followed
 from libsvmx._train.updating.state import train_state
 from libsvmx.api.arrays import decision_values, numbers_of, parameter_of, problem_of, rand_of
 from libsvmx.api.state import State
@@ -184,8 +184,7 @@ def c_path(
         raise ParameterError(f"C_min must be at most C_max, but {C_min:g} > {C_max:g}")
     n_folds = None if cv is None else converted("cv", cv, int)
     param = replace(parameter_of(param, options, random_state, X), C=C_min)
-    if not has_costs(param.svm_type):
-        raise ParameterError(f"a path of C needs C-SVC or epsilon-SVR, not {param.svm_type.name}")
+    check_followed(param)
     problem, param = problem_of(X, y, param, sample_weight)
     with early_stops_warned(observer) as told:
         told = limited(told, param.time_limit)  # type: ignore[assignment]

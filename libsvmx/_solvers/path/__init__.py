@@ -5,7 +5,8 @@ equations are cited by number; one row at a time: Cauwenberghs & Poggio (NIPS 20
 
     Path  ──holds──>  PathState      the optimum: rows, boxes, beta, F = K beta, margin and its Cholesky factor
           ──holds──>  Motion         per unit of eta: what moves, how the margin answers (``direction``), ``advance``
-                        └─holds──>  PathState, the same one
+                        ├─holds──>  PathState, the same one
+                        └─holds──>  Trace, while somebody wants all lines of the way, or None
     functions over a PathState:
         margin_factor   border_margin, append_to_margin, remove_from_margin: the Cholesky factor of K_MM
     functions over a Motion, each file using those above it:

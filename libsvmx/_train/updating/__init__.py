@@ -11,8 +11,12 @@
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
     certificate.py        what a change has led to, for somebody else to check
     restore.py            StateRecord: what a state file keeps, to and from a State
+    assembled.py          the model of binary problems
     left_out.py           exact leave-one-out: each row leaves along its path and comes back
     influence.py          how decision values of other rows change when a row leaves
+    cost_path.py          Costs, the optimum at every C; Ways, what its paths share
+    cost_folds.py         the same without each fold, and the errors that tells of
+    cost_curve.py         Curve: the error as a function of C, and where it is least
     from_model.py         a State from a model of LIBSVM and its training data
 
 Open first: State.change in state.py, then Transaction.update. The method is Karasuyama & Takeuchi's (NIPS 2009).

@@ -39,7 +39,8 @@ class Curve:
         widths = np.append(np.diff(self.C), 1.0)[piece]
         t = (C - self.C[piece]) / widths
         a, b, c = self.pieces[piece].T
-        return a + t * (b + t * c)
+        found: FloatArray = a + t * (b + t * c)
+        return found
 
     def least(self) -> tuple[float, float, float]:
         """(error, C, C): the least error, and the interval on which it is so small: of several, the one over which C

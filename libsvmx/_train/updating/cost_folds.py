@@ -8,7 +8,7 @@ known C, and their squared errors are quadratic there.
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,22 +42,24 @@ def followed(
     DataError, TooLittleMemory, StoppedEarly
     """
     n_folds = len(bounds) - 1
+    paths: dict[Pair, PairPath] = {}
+    curves: list[FloatArray] = []
 
-    def solved(k: int, observer: Observer) -> object:
+    def solved(k: int, observer: Observer) -> Any:
         ask(observer)
-        return path_of_all(ways, observer) if k == 0 else fold_curve(ways, order, *bounds[k - 1 : k + 1], observer)
+        return path_of_all(ways, observer) if k == 0 else fold_curve(ways, order, bounds[k - 1], bounds[k], observer)
 
-    found: list[object] = []
     with errors_of_a_path(NO_PATH):
-        for result in side_by_side(solved, 1 + n_folds, threads, observer):
-            found.append(result)
-            if len(found) > 1:
-                observer.counted("fold", len(found) - 1, n_folds)
-    paths, *curves = found
-    if not n_folds:
-        return paths, None  # type: ignore[return-value]
+        for k, found in enumerate(side_by_side(solved, 1 + n_folds, threads, observer)):
+            if k == 0:
+                paths = found
+            else:
+                curves.append(found)
+                observer.counted("fold", k, n_folds)
+    if not curves:
+        return paths, None
     curve_of = curve_of_errors if ways.state.param.svm_type.is_classification else curve_of_squares
-    return paths, curve_of(curves, len(order), ways.costs[0], ways.costs[-1])  # type: ignore[return-value, arg-type]
+    return paths, curve_of(curves, len(order), ways.costs[0], ways.costs[-1])
 
 
 def fold_curve(ways: Ways, order: Buffer, begin: int, end: int, observer: Observer) -> FloatArray:
@@ -112,7 +114,7 @@ def errors_of(
 ) -> FloatArray:
     """(C, change of the number of errors) from (C, test, class that a pair votes for from there on, the other one)."""
     votes = np.zeros((len(targets), len(labels)), dtype=int).tolist()
-    begun: set[tuple[int, int, int]] = set()
+    begun: set[tuple[int, ...]] = set()
     wrong = [labels[0] != target for target in targets.tolist()]
     changes = [(C_min, sum(wrong))]
     for C, test, winner, loser in sorted(crossings, key=lambda crossing: crossing[0]):
