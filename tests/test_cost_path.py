@@ -11,6 +11,7 @@ import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
 from libsvmx._core import memory
 from libsvmx._core.memory import TooLittleMemory
+from libsvmx._train.updating.cost_curve import Curve
 
 HEART, LABELS = load("heart_scale")
 ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
@@ -289,3 +290,16 @@ def test_the_picture():
         path = libsvmx.c_path(X, y, 0.1, 10, 3, **options)
         axes = path.plot(figure.Figure().add_subplot())
         assert axes.get_xscale() == "log" and axes.lines[-1].get_xdata()[0] == path.best_C
+
+
+def test_of_several_best_intervals_the_widest():
+    def least(C, *pieces):
+        return Curve(
+            np.array(C, dtype=float), np.array([p if isinstance(p, tuple) else (p, 0, 0) for p in pieces])
+        ).least()
+
+    assert least([1, 2, 8, 16, 100], 5, 3, 4, 3) == (3, 16, 100)
+    assert least([1, 2, 8, 16, 20], 5, 3, 4, 3) == (3, 2, 8)
+    assert least([1, 2, 4, 8], 3, 4, 3) == (3, 1, 2)
+    assert least([1, 2, 4], (5, -4, 4), 4.5) == (4, 1.5, 1.5)
+    assert least([1, 2, 4, 9], (5, -1, 0), 4, (4, 1, 0)) == (4, 2, 4)

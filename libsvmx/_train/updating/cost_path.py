@@ -90,6 +90,7 @@ class Ways:
 
     def follow(self, path: Path, bounds: tuple[FloatArray, FloatArray], trace: Trace, observer: Observer) -> None:
         """From the smallest C to the largest. Raises PathLost, Stopped, TooLittleMemory."""
+        known = 0.0  # to fit
         if len(self.costs) == 1:
             path.stand(self.costs[0], trace, self.control(observer))
         for first, last in pairwise(self.costs):
@@ -97,7 +98,9 @@ class Ways:
             rows, growth = np.asarray(path.state.tags), last / self.costs[0]
             lower, upper = (np.ascontiguousarray(bound[rows] * growth).reshape(-1).data for bound in bounds)
             path.rescale(lower, upper, last / first, self.control(observer), trace, first, last)
-            memory.require(trace.n_bytes, f"a path of {trace.n_lines} lines so far", "; choose C_max nearer to C_min")
+            if trace.n_bytes > known:
+                known = trace.n_bytes
+                memory.require(known, f"a path of {trace.n_lines} lines so far", "; choose C_max nearer to C_min")
 
 
 def costs_between(first: float, last: float) -> list[float]:
