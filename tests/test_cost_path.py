@@ -194,6 +194,14 @@ def test_bad_parameters(given, message):
         libsvmx.c_path(rows, LABELS[:20], **given)
 
 
+def test_bounds_that_overflow():
+    """At C_max, where they are largest."""
+    with pytest.raises(ParameterError, match="finite"):
+        libsvmx.c_path(ROWS[:20], LABELS[:20], 1, 1e308, weights={1: 10})
+    with pytest.raises(ParameterError, match="C times a weight is not finite"):
+        libsvmx.c_path(ROWS[:20], LABELS[:20], 1, 1e308, sample_weight=np.full(20, 10))
+
+
 def test_bad_data():
     with pytest.raises(DataError, match="of one class"):
         libsvmx.c_path(ROWS[:5], np.ones(5))
@@ -303,3 +311,12 @@ def test_of_several_best_intervals_the_widest():
     assert least([1, 2, 4, 8], 3, 4, 3) == (3, 1, 2)
     assert least([1, 2, 4], (5, -4, 4), 4.5) == (4, 1.5, 1.5)
     assert least([1, 2, 4, 9], (5, -1, 0), 4, (4, 1, 0)) == (4, 2, 4)
+
+
+def test_any_C():
+    path = libsvmx.c_path(ROWS[:60], LABELS[:60], 1e-300, 1e12, 3, gamma=0.1)
+    for C in (1e-300, 1e-9, 1, 1e5, 1e12):
+        state = libsvmx.train(ROWS[:60], LABELS[:60], C=C, gamma=0.1, keep_state=True)
+        values = state.decision_values(ROWS)
+        np.testing.assert_allclose(path.decision_values(ROWS, C), values, rtol=1e-6, atol=EXACT)
+        assert path.cv_error(C) == pytest.approx(path.cv_error([C])[0])

@@ -10,6 +10,7 @@ import numpy as np
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
+from libsvmx._train.counting import check_bounds
 from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.limits import limited
 from libsvmx._train.updating.cost_curve import middle
@@ -186,6 +187,9 @@ def c_path(
     param = replace(parameter_of(param, options, random_state, X), C=C_min)
     check_followed(param)
     problem, param = problem_of(X, y, param, sample_weight)
+    largest = replace(param, C=C_max)
+    largest.require_finite_cost("a path along C")
+    check_bounds(problem, largest)
     with early_stops_warned(observer) as told:
         told = limited(told, param.time_limit)  # type: ignore[assignment]
         try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, log
+from math import ceil, exp, log
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,11 +72,12 @@ class Ways:
         self.bounds = {pair: self.bounds_of(pair) for pair in state.binaries}
 
     def bounds_of(self, pair: Pair) -> tuple[FloatArray, FloatArray]:
-        """lower and upper at the smallest C: ndarrays, shape (rows of the problem, variables of a row); 0 of a row that
-        is not of the pair."""
+        """lower and upper for each unit of C: ndarrays, shape (rows of the problem, variables of a row); 0 of a row
+        that is not of the pair."""
         state = self.state
         per_row = state.binaries[pair].state.per_row
-        return bounds_at(PairIndex(state.param, state.problem, Observer()), pair, state.problem, per_row)
+        lower, upper = bounds_at(PairIndex(state.param, state.problem, Observer()), pair, state.problem, per_row)
+        return lower / state.param.C, upper / state.param.C
 
     def copy_of(self, pair: Pair, observer: Observer) -> Path:
         """The path of a pair, at the smallest C, with a kernel."""
@@ -95,8 +96,8 @@ class Ways:
             path.stand(self.costs[0], trace, self.control(observer))
         for first, last in pairwise(self.costs):
             ask(observer)
-            rows, growth = np.asarray(path.state.tags), last / self.costs[0]
-            lower, upper = (np.ascontiguousarray(bound[rows] * growth).reshape(-1).data for bound in bounds)
+            rows = np.asarray(path.state.tags)
+            lower, upper = (np.ascontiguousarray(bound[rows] * last).reshape(-1).data for bound in bounds)
             path.rescale(lower, upper, last / first, self.control(observer), trace, first, last)
             if trace.n_bytes > known:
                 known = trace.n_bytes
@@ -107,8 +108,9 @@ def costs_between(first: float, last: float) -> list[float]:
     """C from ``first`` to ``last`` by factors of at most GROWTH."""
     if first == last:
         return [first]
-    n = max(1, ceil(log(last / first) / log(GROWTH)))
-    inner = [first * (last / first) ** (k / n) for k in range(1, n)]
+    whole = log(last) - log(first)
+    n = max(1, ceil(whole / log(GROWTH)))
+    inner = [exp(log(first) + whole * k / n) for k in range(1, n)]
     return [first, *(C for C in inner if first < C < last), last]
 
 
