@@ -1,10 +1,11 @@
 """Kernel values: rows of training, where they are kept, panels of prediction, low-rank factors.
 
-Kernel <- SharedKernel          K of a problem's rows, without labels; open kernel.pyx first
+Kernel <- SharedKernel, DoubleGramKernel
+                                K of a problem's rows, without labels; open kernel.pyx first
 Targets                         rows that a row of K is computed against, chosen by Kernel.targets
   <- DotTargets                 holds Products and applies the kernel function (_core/kernel_functions.c)
   <- BitTargets                 rows of 0 and 1, looked up by shared ones
-  <- SharedTargets              gathered from SharedRows
+  <- SharedTargets              gathered from SharedRows, DoubleGramTargets from a DoubleGram
 Products                        dot products of one row with many, chosen by density
   <- PanelProducts, PostingProducts, ColumnProducts, GivenValues
 RbfPanels                       RBF values from PanelProducts in one pass (_core/rbf.c)
@@ -15,6 +16,7 @@ KernelRows                      what a solver asks for rows; its positions, acti
   <- RowStore                   holds Targets, RowCosts: rows that are kept if that pays
 SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows                      holds Targets: rows in double, for paths
+DoubleGram (doublegram)         all values in double, for many paths; makes DoubleGramKernels
 RbfShapley (shapley)            Shapley values of a sum of RBF kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
   <- CrossTable (cross_table)   of all pairs of rows, computed once
