@@ -74,6 +74,11 @@ class FeatureMap:
         assert isinstance(param.solver, CRSVM)
         self.problem, self.param, self.solver = problem, param, param.solver
         self.low_rank: LowRank | None = None
+        if param.svm_type.is_regression and self.solver.low_rank and not self.predicts:
+            raise ParameterError(
+                "a regression on a low-rank factor predicts with the factor (predict_with='factor'): with the kernel "
+                "itself its errors would grow with C"
+            )
         try:
             own = None if self.solver.low_rank else self.own_rows(asking)
             self.rows = self.factor_rows(observer, asking) if own is None else own

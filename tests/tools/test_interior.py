@@ -154,7 +154,7 @@ def test_command(folder, tmp_path, capsys):
     files = {name: Path(tmp_path, name) for name in ("raw.json", "table.md")}
     folders = ["--data", str(folder), "--cache", str(tmp_path / "cache")]
     output = ["--json", str(files["raw.json"]), "--markdown", str(files["table.md"])]
-    wanted = ["mushrooms", "letter", "a1a", "a5a", "a9a", "splice", "w7a"]
+    wanted = ["mushrooms", "letter", "a1a", "a5a", "a9a", "splice", "w7a", "C = 1"]
     assert main(["interior", "--quick", "--repeat", "1", "--case", *wanted, *folders, *output]) == 0
     text, table = capsys.readouterr().out, files["table.md"].read_text()
     assert "NOT RUN: " in text

@@ -6,6 +6,7 @@ from support import data, exact
 from support.judge import Factor, Judge, kernel_values
 
 import libsvmx
+from libsvmx import ParameterError
 from libsvmx._kernels.featurerows import DenseRows, TwiceRows
 from libsvmx._train.parameter import Parameter, changed
 
@@ -75,27 +76,66 @@ def test_the_scale_of_targets(targets):
         assert objective == pytest.approx(plain.reports[0].objective * unit**2, rel=1e-6)
 
 
-def test_kernels_with_features():
-    """Of degree 2, by a full factor where features are more than rows, and by one of low rank that is full."""
+def test_a_kernel_with_features():
+    """Of degree 2, by a full factor, as features are more than rows."""
     X, y = rows_of("pyrim")
-    for kernel in ({"kernel_type": "poly", "degree": 2, "coef0": 1.0}, {"kernel_type": "rbf", "rank": len(y)}):
-        options = {**REGRESSION, **kernel, "gamma": 0.1, "C": 5.0, "p": 0.05}
-        param = changed(Parameter(), {key: options[key] for key in options if key not in ("solver", "rank")})
-        model = libsvmx.train(X, y, **options)
-        objective, gap = judged(model, X, y, C=5.0, p=0.05, K=kernel_values(param, X, X))
-        assert gap <= 1e-6
-        assert model.reports[0].objective == pytest.approx(objective, rel=1e-8)
+    options = {"svm_type": "epsilon_svr", "kernel_type": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.1, "p": 0.05}
+    model = libsvmx.train(X, y, **options, C=5.0, solver="crsvm")
+    objective, gap = judged(model, X, y, C=5.0, p=0.05, K=kernel_values(changed(Parameter(), options), X, X))
+    assert gap <= 1e-6
+    assert model.reports[0].objective == pytest.approx(objective, rel=1e-8)
 
 
 def test_a_model_of_the_factor():
     """Its pivots, as many as its rank, predict what support vectors do where the factor is all of the kernel."""
     X, y = rows_of("pyrim")
-    options = {**REGRESSION, "kernel_type": "rbf", "gamma": 0.05, "C": 3.0, "p": 0.05, "rank": len(y)}
-    model = libsvmx.train(X, y, **options, predict_with="factor")
-    np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(libsvmx.train(X, y, **options), X), atol=1e-6)
-    small = libsvmx.train(X, y, **{**options, "rank": 20}, predict_with="factor")
+    options = {**REGRESSION, "kernel_type": "rbf", "gamma": 0.05, "C": 3.0, "p": 0.05}
+    factor = {"predict_with": "factor", "rank": len(y)}
+    exact = libsvmx.train(X, y, **{**options, "solver": "irwls"}, eps=1e-8)
+    model = libsvmx.train(X, y, **options, **factor)
+    np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(exact, X), atol=1e-5)
+    small = libsvmx.train(X, y, **options, **{**factor, "rank": 20})
     assert small.n_sv == 20
-    assert np.corrcoef(libsvmx.predict(small, X), y)[0, 1] > 0.9
+    missed = [np.mean((libsvmx.predict(found, X) - y) ** 2) for found in (small, exact)]
+    assert missed[1] < missed[0] < 0.5 * y.var()
+    with pytest.raises(ParameterError, match="a regression on a low-rank factor predicts with the factor"):
+        libsvmx.train(X, y, **options, rank=20)
+
+
+@pytest.mark.parametrize("C", [1e2, 1e6, 1e12])
+def test_no_tube_and_any_C(C):
+    """Both variables of a row are free then, wherever they have the same sum; what they have in common cancels."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 30)), rng.normal(size=20)
+    model = libsvmx.train(X, y, **REGRESSION, C=C, p=0)
+    objective, gap = judged(model, X, y, C=C, p=0)
+    assert model.statuses == ("converged",)
+    assert model.reports[0].objective == pytest.approx(objective, rel=1e-12)
+    assert gap <= 1e-12
+    np.testing.assert_allclose(libsvmx.predict(model, X), y, atol=1e-12)
+
+
+@pytest.mark.parametrize("outlier", [1e4, 1e10])
+def test_an_outlier(outlier):
+    """The unit is that of most targets."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 6))
+    y = 2 * X[:, 0] + np.sin(X[:, 1]) + 0.1 * rng.normal(size=120)
+    y[3] = outlier
+    model = libsvmx.train(X, y, **REGRESSION, p=0.05)
+    assert model.statuses == ("converged",)
+    assert judged(model, X, y, C=1.0, p=0.05)[1] <= 1e-3
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_targets_of_any_exponent_do_not_crash(scale):
+    X, y = rows_of("pyrim")
+    for p in (0.0, 0.1):
+        try:
+            libsvmx.train(X, y * scale, **REGRESSION, p=p)
+        except ParameterError as error:
+            assert "not finite" in str(error)
 
 
 def test_weights_of_rows_are_copies():

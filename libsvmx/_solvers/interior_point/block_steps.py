@@ -169,6 +169,15 @@ def add_data_sums(replies: list[DataSums]) -> DataSums:
     return DataSums((positive, negative), sum(squares), sum(upper), sum(entries))
 
 
+def net(rows: FeatureRows, alpha: FloatArray) -> FloatArray:
+    """alpha without what the two variables of a row have in common: it cancels, with a rounding of its own size."""
+    if rows.unit == 1:
+        return alpha
+    pairs = alpha.reshape(-1, 2)
+    less: FloatArray = (pairs - pairs.min(axis=1, keepdims=True)).reshape(-1)
+    return less
+
+
 def measure(block: RowBlock, iterate: Iterate, rho: float) -> tuple[Iterate, Residuals]:
     """Residuals, Omega^-1, and the right-hand side of the predictor."""
     y, alpha, u, xi, s = block.y, iterate.alpha, iterate.u, iterate.xi, iterate.s

@@ -11,6 +11,7 @@ from libsvmx._kernels.featurerows import TwiceRows, times, transposed
 from libsvmx._problem.certificate import array_level, kkt_gap
 from libsvmx._problem.dual import DualSolution
 from libsvmx._solvers.interior_point import predictor_corrector
+from libsvmx._solvers.interior_point.block_steps import net
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
 from libsvmx.enums import SolveStatus
 
@@ -50,10 +51,10 @@ def solve_dual(
     lowest, highest, linear = (np.asarray(of)[order] for of in (dual.lower, dual.upper, dual.linear))
     # beta = y alpha, and alpha lies in [0, upper]
     y = np.where(lowest < 0, -1.0, 1.0)
-    # the method wants linear terms of about 1, as labels are: it has all of them in this unit
-    centre, unit = (0.0, 1.0) if np.array_equal(linear, y) else (float(linear.mean()), float(linear.std()) or 1.0)
     if linear[y > 0].max(initial=-np.inf) <= linear[y < 0].min(initial=np.inf):
         return at_zero(dual)  # where the objective is 0, nothing is small against it
+    # the method wants linear terms of about 1, as labels are: it has all of them in this unit
+    centre, unit = (0.0, 1.0) if np.array_equal(linear, y) else middle_and_deviation(linear)
     linear = (linear - centre) / unit
     upper = (highest - lowest) / unit
 
@@ -69,7 +70,7 @@ def solve_dual(
         LocalRowBlocks(rows, y, upper, linear, threads, control) as blocks,
     ):
         found = predictor_corrector.solve(blocks, settings, watch, control.max_iter)
-        alpha = np.concatenate([state.alpha for state in blocks.states])
+        alpha = net(rows, np.concatenate([state.alpha for state in blocks.states]))
         if not found.vertex:
             alpha = feasible(alpha, y, upper)
         w = transposed(rows, y * alpha, control)
@@ -80,7 +81,7 @@ def solve_dual(
                 alpha, w = best * alpha, best * w
         scores = linear - times(rows, w, control)
         gain = float(linear @ (y * alpha))
-        objective = unit**2 * (float(w @ w) / 2 - gain)
+        objective = unit * (unit * (float(w @ w) / 2 - gain))
     beta = np.empty(dual.size)
     beta[order] = np.where(alpha < upper, y * alpha * unit, lowest + highest)
     V = np.empty(dual.size)
@@ -90,6 +91,12 @@ def solve_dual(
     gap = kkt_gap(beta, V, lowest, highest)
     status = found.certified(gap / unit, float(alpha.sum()), int(np.count_nonzero(alpha)), control.eps / unit)
     return DualSolution(beta=beta, scores=V, rho=rho, objective=objective, iterations=found.iterations, status=status)
+
+
+def middle_and_deviation(values: FloatArray) -> tuple[float, float]:
+    """Median, and median distance from it; where more than half are equal the standard deviation, but not 0."""
+    middle = float(np.median(values))
+    return middle, float(np.median(np.abs(values - middle))) or float(values.std()) or 1.0
 
 
 def at_zero(dual: DualProblem) -> DualSolution:

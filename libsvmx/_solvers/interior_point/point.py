@@ -55,11 +55,12 @@ def point_of(data: DataSums, w: FloatArray, rho: float, blocks: Sequence[Residua
     from_alpha, ybar, vector = np.sum([block.vectors for block in blocks], axis=0)
     r_w = w - from_alpha
     norm = float(w @ w) / 2
+    primal = max(norm + slack_loss, float(np.finfo(float).tiny))  # of extreme bounds all of it may underflow
     return Point(
         w,
         rho,
         mu=complementarity / (2 * data.m),
-        gap=complementarity / (norm + slack_loss),
+        gap=complementarity / primal,
         objective=float(norm + hinge_loss),
         r_w=r_w,
         r_alpha=r_alpha,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from libsvmx._problem.certificate import extremes
+from libsvmx._solvers.interior_point.block_steps import net
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,11 +62,11 @@ def guess_active_set(block: RowBlock, iterate: Iterate, score_range: float) -> t
 
     ``score_range``: what scores differ by, against which s and xi are measured.
     """
-    far = block.upper / score_range
-    at_zero = iterate.alpha < far * iterate.s
-    at_upper = (iterate.u < far * iterate.xi) & ~(at_zero & (iterate.alpha < iterate.u))
+    far, alpha = block.upper / score_range, net(block.rows, iterate.alpha)
+    at_zero = alpha < far * iterate.s
+    at_upper = (iterate.u < far * iterate.xi) & ~(at_zero & (alpha < iterate.u))
     at_zero &= ~at_upper
-    alpha = np.where(at_zero, 0.0, np.where(at_upper, block.upper, np.minimum(iterate.alpha, block.upper)))
+    alpha = np.where(at_zero, 0.0, np.where(at_upper, block.upper, np.minimum(alpha, block.upper)))
     free = ~(at_zero | at_upper)
     return Vertex(alpha, free), int(np.count_nonzero(free))
 
