@@ -279,6 +279,23 @@ def test_formulations_and_kernels_without_a_state():
         libsvmx.train(ROWS @ ROWS.T, LABELS, kernel_type="precomputed", keep_state=True)
 
 
+def test_rows_that_hold_rho():
+    """Nothing is free, and rho is the middle of an interval that a row without a coefficient ends."""
+    X, y = np.array([[0.0], [1.0], [2.0]]), np.array([0.0, 1.0, 10.0])
+    options = {"svm_type": "EPSILON_SVR", "p": 50.0, "gamma": 0.1}
+    found = libsvmx.influence(libsvmx.train(X, y, keep_state=True, **options), [[0.5]], [1.0])
+    np.testing.assert_array_equal(found.rows, [0, 2])
+    np.testing.assert_allclose(found.decision_values, [[0.5], [-4.5]], atol=1e-12)
+    X, y, options = np.array([[1.36], [1.225], [-0.298]]), np.array([0.0, 2.0, 2.0]), {"C": 0.1, "gamma": 0.0236}
+    state = libsvmx.train(X, y, keep_state=True, **options)
+    found, values = libsvmx.influence(state, [[0.3]], [2.0]), state.decision_values([[0.3]])[0, 0]
+    for row in (1, 2):
+        rest = [0, 3 - row]
+        without = libsvmx.train(X[rest], y[rest], keep_state=True, **options).decision_values([[0.3]])[0, 0]
+        changes = dict(zip(found.rows.tolist(), found.decision_values[:, 0].tolist(), strict=True))
+        assert without - values == pytest.approx(changes.get(row, 0.0), abs=1e-9)
+
+
 def test_a_state_without_support_vectors():
     state = libsvmx.train(ROWS, np.ones(len(ROWS)), svm_type="EPSILON_SVR", keep_state=True)
     found = libsvmx.influence(state, ROWS[:5], np.zeros(5))

@@ -2,6 +2,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._kernels.doublerows cimport DoubleRows
+from libsvmx._problem.certificate cimport Certificate
 from libsvmx._solvers.control cimport Control
 
 
@@ -50,6 +51,7 @@ cdef class PathState:
     cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
     cdef double kkt_gap(self) noexcept nogil
+    cdef Certificate certificate(self) noexcept nogil
     cdef double score(self, Py_ssize_t v) noexcept nogil
     cdef bint is_inside(self, Py_ssize_t v) noexcept nogil
     cdef double sum_residual(self) noexcept nogil

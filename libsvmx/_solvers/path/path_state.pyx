@@ -25,6 +25,8 @@ from libsvmx._core.buffers import filled
 
 
 cdef double ULP = 2.0 ** -52
+# Scores that differ by less are at the same end of the interval of rho.
+cdef double NEAR = 1e-9
 # Work of a kernel value in double, as ``Control.worked`` counts it.
 cdef int64_t VALUE_WORK = 8
 
@@ -112,6 +114,29 @@ cdef class PathState:
         """The KKT gap (_problem/certificate.pyx); -inf if no two variables can move."""
         return self.kkt_gap()
 
+    @property
+    def holds_rho(self):
+        """Which rows hold rho where nothing is free, each by ending alone the interval that it is the middle of: buffer
+        of int8, shape (n,); none where something is free."""
+        cdef Certificate found = self.certificate()
+        cdef Py_ssize_t v, above = 0, below = 0, top = -1, bottom = -1
+        cdef double V
+        out_ = zeros("b", self.n)
+        cdef int8_t[::1] out = out_
+        if found.n_free:
+            return out_
+        for v in range(self.per_row * self.n):
+            V = self.score(v)
+            if self.beta[v] < self.upper[v] and V >= found.highest - NEAR * (1.0 + fabs(found.highest)):
+                above, top = above + 1, v // self.per_row
+            if self.beta[v] > self.lower[v] and V <= found.lowest + NEAR * (1.0 + fabs(found.lowest)):
+                below, bottom = below + 1, v // self.per_row
+        if above == 1:
+            out[top] = True
+        if below == 1:
+            out[bottom] = True
+        return out_
+
     def support_counts(self):
         """Rows that have a beta, and those of them whose beta is at a bound: (int, int)."""
         cdef Py_ssize_t v, n_sv = 0, n_bsv = 0
@@ -122,12 +147,16 @@ cdef class PathState:
         return n_sv, n_bsv
 
     cdef double kkt_gap(self) noexcept nogil:
+        cdef Certificate found = self.certificate()
+        return gap_of(&found)
+
+    cdef Certificate certificate(self) noexcept nogil:
         cdef Certificate found
         cdef Py_ssize_t v
         begin(&found)
         for v in range(self.per_row * self.n):
             add_variable(&found, v, self.score(v), self.beta[v] < self.upper[v], self.beta[v] > self.lower[v], False)
-        return gap_of(&found)
+        return found
 
     cdef double score(self, Py_ssize_t v) noexcept nogil:
         return self.linear[v] - self.F[v // self.per_row]

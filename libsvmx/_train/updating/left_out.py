@@ -1,7 +1,8 @@
 """Exact leave-one-out: the decision value of each row of a state at the optimum without it.
 
 Each row leaves along its path and comes back. A row without a coefficient leaves the optimum where it is, if the sum of
-beta does not depend on the rows: in C-SVC and regression, not in one-class.
+beta does not depend on the rows: in C-SVC and regression, not in one-class. But where nothing is free, rho is in the
+middle of an interval, which such a row may end.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, F
 
 def stand_without(param: Parameter, binary: BinaryProblem) -> Any:
     """Whether the optimum without each row is the optimum with it: ndarray of bool, in the order of ``binary.ids``."""
-    return (binary.coefficients == 0) & (param.svm_type != SvmType.ONE_CLASS)
+    rests_on = (binary.coefficients != 0) | (np.asarray(binary.state.holds_rho) != 0)
+    return ~rests_on & (param.svm_type != SvmType.ONE_CLASS)
 
 
 def prepare(transaction: Transaction, binary: BinaryProblem) -> None:
