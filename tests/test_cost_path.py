@@ -1,5 +1,6 @@
 """c_path(): at every C the model and the cross-validated error that trainings at that C give."""
 
+import pickle
 import signal
 from threading import Timer
 
@@ -240,6 +241,12 @@ def test_nothing_is_shared_with_the_caller():
     before = path.decision_values(ROWS, 2)
     X[:], y[:] = 0, 0
     path.cv_C[:] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        path.C[0] = 5
+    with pytest.raises(TypeError, match="take its model at the C that is wanted"):
+        pickle.dumps(path)
+    with pytest.raises(libsvmx.ParameterError, match="C must be one number"):
+        path.model([1.0])
     np.testing.assert_array_equal(path.decision_values(ROWS, 2), before)
     assert path.cv_C[0] == 0.1
 

@@ -37,7 +37,7 @@ class CostPath:
     Attributes
     ----------
     C : ndarray of float64, shape (m,)         breakpoints, ascending, the ends included; between two of them all
-        coefficients, rho and decision values are linear in C
+        coefficients, rho and decision values are linear in C; it cannot be written to
     """
 
     C: FloatArray
@@ -47,6 +47,9 @@ class CostPath:
     def __repr__(self) -> str:
         kind = self._costs.param.svm_type.name
         return f"<CostPath of {kind}, C from {self.C_min:g} to {self.C_max:g}, {len(self.C)} breakpoints>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise TypeError("a CostPath cannot be pickled: take its model at the C that is wanted, and cv_C and cv_error")
 
     @property
     def C_min(self) -> float:
@@ -58,6 +61,8 @@ class CostPath:
 
     def model(self, C: float) -> Model:
         """The model at C, one as ``train`` gives it. Raises ParameterError for a C that is not on the path."""
+        if np.ndim(C):
+            raise ParameterError(f"C must be one number, not an array of shape {np.shape(C)}")
         return self._costs.model(float(self._checked(C)))
 
     def decision_values(self, X: Any, C: float, *, threads: int = 0) -> FloatArray:
@@ -205,4 +210,6 @@ def c_path(
         ways = Ways(state, C_max, threads, told)
         paths, curve = followed(ways, order, bounds, threads, told)
         costs = Costs(param, state.problem, paths, C_max)
-        return CostPath(costs.breakpoints, costs, curve)
+        breakpoints = costs.breakpoints
+        breakpoints.flags.writeable = False
+        return CostPath(breakpoints, costs, curve)

@@ -235,6 +235,11 @@ def full_conformal(
         base, targets = decision_values(state.model, tests, threads=threads)[:, 0].tolist(), TargetTrials(state, k)
         found = each_joining(*call, lambda joiner, t: targets.ends(joiner, t, base[t]), "full_conformal")
         ends[:] = np.array(list(found)).reshape(-1, 2)
+        if (ends[:, 0] > ends[:, 1]).any():
+            raise ParameterError(
+                "full_conformal has no result: an interval ends before it begins, as the optimum is not the only one; "
+                "the kernel is not positive semidefinite"
+            )
     return Intervals(lower=ends[:, 0].copy(), upper=ends[:, 1].copy(), alpha=alpha)
 
 
