@@ -106,7 +106,7 @@ def test_what_is_refused():
             libsvmx.train(HEART, LABELS, svm_type=kind, probability="cv")
     with pytest.raises(ParameterError, match="a state has no probability estimates"):
         libsvmx.train(HEART, LABELS, probability="cv", keep_state=True)
-    with pytest.raises(ParameterError, match="probability"):
+    with pytest.raises(ParameterError, match="probability must be True, False or 'cv', not 'isotonic'"):
         libsvmx.train(HEART, LABELS, probability="isotonic")
 
 

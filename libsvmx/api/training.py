@@ -104,7 +104,9 @@ def train(
     -----
     ConvergenceWarning                   once, if a solve ended before the tolerance; the model's ``statuses`` say which
     """
-    by_cv = isinstance(given := options.get("probability"), str) and given == "cv"
+    by_cv = isinstance(given := options.get("probability"), str)
+    if by_cv and given != "cv":
+        raise ParameterError(f"probability must be True, False or 'cv', not {given!r}")
     param = parameter_of(param, {**options, "probability": True} if by_cv else options, random_state, X)
     problem, param = problem_of(X, y, param, sample_weight, borrow=not keep_state)
     rand = rand_of(random_state)
