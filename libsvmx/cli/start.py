@@ -29,7 +29,7 @@ def command(name: str) -> None:
 def _load_without_collections() -> None:
     """Arrays and Cython's helpers, which want ``collections.abc``: Python has it at its start, under another name.
 
-    All of ``collections`` would be a tenth of a start, so a module of that alone stands in for it here.
+    All of ``collections`` would be a fifteenth of a start, so a module of that alone stands in for it here.
     """
     if "collections" in sys.modules:
         return
