@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from support import data, exact
 from support.judge import Factor, Judge, kernel_values
 
 import libsvmx
 from libsvmx import ParameterError
 from libsvmx._kernels.featurerows import DenseRows, TwiceRows
+from libsvmx._solvers.interior_point import predictor_corrector
 from libsvmx._train.parameter import Parameter, changed
+from libsvmx.cli import train
 
 SETS = {"mpg": None, "pyrim": None, "abalone_scale.xz": 900}
 REGRESSION = {"svm_type": "epsilon_svr", "kernel_type": "linear", "solver": "crsvm"}
@@ -161,8 +164,47 @@ def test_folds_and_probability_estimates():
     found = libsvmx.cross_validate(X, y, 5, **REGRESSION)
     other = libsvmx.cross_validate(X, y, 5, **{**REGRESSION, "solver": "smo"}, eps=1e-5)
     np.testing.assert_allclose(found.predictions, other.predictions, atol=1e-3)
-    model = libsvmx.train(X, y, **REGRESSION, probability=True)
-    assert model.has_probability
+    scales = [
+        libsvmx.train(X, y, **{**REGRESSION, "solver": solver}, eps=1e-5, probability=True).sigmoid_a[0]
+        for solver in ("crsvm", "smo")
+    ]
+    assert scales[0] == pytest.approx(scales[1], rel=1e-4)
+
+
+@pytest.mark.parametrize("reduction", [{"most_rows": 300}, {"reduction": "none"}, {"reduction_rule": "distance"}])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_any_normal_matrix_and_form(reduction, form, monkeypatch):
+    """Rows of either constraint enter it by themselves."""
+    monkeypatch.setattr(predictor_corrector, "CHOOSING", -np.inf)
+    X, y = rows_of("abalone_scale.xz")
+    X[abs(X) < 0.5] = 0.0
+    model = libsvmx.train(form(X), y, **REGRESSION, **reduction)
+    assert model.statuses == ("converged",)
+    assert judged(model, X, y, C=1.0, p=0.1)[1] <= 1e-7
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+@pytest.mark.parametrize("limit", [{"max_iter": 3}, {"time_limit": 1e-9}])
+def test_a_training_that_is_ended_is_feasible(limit):
+    X, y = rows_of("abalone_scale.xz")
+    model = libsvmx.train(X, y, **REGRESSION, **limit)
+    assert model.statuses != ("converged",)
+    assert judged(model, X, y, C=1.0, p=0.1)[0] <= 0
+
+
+def test_the_command(tmp_path):
+    X, y = rows_of("pyrim")
+    libsvmx.save_model(tmp_path / "model", libsvmx.train(X, y, **REGRESSION))
+    rows = [
+        " ".join([repr(t), *(f"{j + 1}:{v!r}" for j, v in enumerate(row) if v)])
+        for t, row in zip(y.tolist(), X.tolist(), strict=True)
+    ]
+    (tmp_path / "rows").write_text("\n".join(rows) + "\n")
+    assert (
+        train.main(["-q", "-s", "3", "-t", "0", "--solver", "crsvm", str(tmp_path / "rows"), str(tmp_path / "other")])
+        == 0
+    )
+    assert (tmp_path / "other").read_bytes() == (tmp_path / "model").read_bytes()
 
 
 def test_rows_that_are_there_twice():
