@@ -165,8 +165,9 @@ class TwiceRows:
         return self.rows.curvature(weights[::2] + weights[1::2], v)
 
     def gram(self, members: Members, weights: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
-        own, at = np.unique(members // 2, return_inverse=True)
-        return self.rows.gram(own, np.asarray(np.bincount(at, weights, len(own)), dtype=np.float64), asking)
+        rows = members // 2  # they ascend
+        first = np.flatnonzero(np.diff(rows, prepend=-1))
+        return self.rows.gram(rows[first], np.add.reduceat(weights, first) if len(first) else weights, asking)
 
     def take(self, members: Members) -> FloatArray:
         return self.rows.take(members // 2)
