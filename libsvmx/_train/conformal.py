@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from libsvmx._typing import FloatArray, Ids
 
@@ -84,6 +84,12 @@ def class_scores(values: Any, k: int) -> FloatArray:
         scores[..., i] = np.fmax(scores[..., i], -values[..., at])
         scores[..., j] = np.fmax(scores[..., j], values[..., at])
     return np.where(np.isnan(scores), inf, scores)
+
+
+def class_numbers(labels: Sequence[int], targets: FloatArray) -> Ids:
+    """The number of each target among ``labels``, shape (n,)."""
+    numbers: Ids = np.argsort(labels)[np.searchsorted(np.sort(labels), targets)]
+    return numbers
 
 
 def own_scores(values: FloatArray, k: int, class_of: Ids) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.solver import converted
-from libsvmx._train.conformal import class_scores, interval_ends, own_scores, p_values, rank_of
+from libsvmx._train.conformal import class_numbers, class_scores, interval_ends, own_scores, p_values, rank_of
 from libsvmx._train.counting import rows_of_state
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Observer
@@ -346,7 +346,7 @@ def sets_of(
     n_functions); ``own`` those of each row by that of its group, shape (n, n_functions). Raises Stopped, DataError."""
     if len(labels) < 2:
         raise DataError("all rows are of one class: there is nothing to tell apart")
-    k, class_of = len(labels), np.argsort(labels)[np.searchsorted(np.sort(labels), targets)]
-    scores = own_scores(own, k, class_of)
+    k = len(labels)
+    scores = own_scores(own, k, class_numbers(labels, targets))
     found = p_values(lambda g: class_scores(values_of(g), k), group, scores, partial(ask, observer))
     return LabelSets(labels=np.array(labels, dtype=np.int32), p_values=found, alpha=alpha)

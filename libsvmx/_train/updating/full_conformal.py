@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._solvers.path.path import PathLost
-from libsvmx._train.conformal import at_least, class_scores, own_scores
+from libsvmx._train.conformal import at_least, class_numbers, class_scores, own_scores
 from libsvmx._train.model import pair_place
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ClassTrials:
     def __init__(self, state: State) -> None:
         self.labels = state.model.class_labels or ()
         k, ids = len(self.labels), state.ids
-        self.class_of = np.argsort(self.labels)[np.searchsorted(np.sort(self.labels), state.targets)]
+        self.class_of = class_numbers(self.labels, state.targets)
         self.base = np.full((len(state), k * (k - 1) // 2), nan)  # nan: the pair is not of the row's class
         self.places: dict[Pair, tuple[int, float]] = {}
         self.rows: dict[Pair, Ids] = {}
