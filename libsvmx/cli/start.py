@@ -27,9 +27,9 @@ def command(name: str) -> None:
 
 
 def _load_without_collections() -> None:
-    """Arrays and Cython's helpers, which want ``collections.abc``: Python has it at its start, under another name.
+    """Arrays and Cython's helpers, which want classes of ``collections.abc``: Python has them at its start, elsewhere.
 
-    All of ``collections`` would be a fifteenth of a start, so a module of that alone stands in for it here.
+    All of ``collections`` would be a fifteenth of a start, so a module of those alone stands in for it here.
     """
     if "collections" in sys.modules:
         return
