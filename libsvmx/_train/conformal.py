@@ -1,7 +1,7 @@
 """Intervals and label sets from scores of rows that their model has not seen, and p-values.
 
-A score says how badly a model fits a row with its target or label. Of the model without row i, or without its fold, R_i
-is the score of row i itself, and E_i(y) that of a new row if y were its target:
+A score, in full a nonconformity score, says how badly a model fits a row with its target or label. Of the model without
+row i, or without its fold, R_i is the score of row i itself, and E_i(y) that of a new row if y were its target:
 
     p(y) = (1 + #{i: R_i >= E_i(y)}) / (n + 1)        y is in the set where p(y) > alpha
 
