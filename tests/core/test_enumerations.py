@@ -91,6 +91,8 @@ def matched(member, kind):
 @pytest.mark.parametrize("which", range(len(OURS)))
 def test_what_an_enumeration_does_an_enum_does(which, asked):
     ours, theirs = (done(lambda kind=kind: ASKED[asked](kind)) for kind in (OURS[which], THEIRS[which]))
+    if asked == "reduced":  # Python 3.11.0 to 3.11.3 reduces its own by name, others by value
+        theirs = [(member.value,) for member in THEIRS[which]]
     if asked == "set":  # in words of each Python's own
         ours, theirs = ours[0], theirs[0]
     assert ours == theirs
