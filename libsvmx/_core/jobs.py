@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor, wait
+from _thread import start_new_thread
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE
 
@@ -28,21 +30,109 @@ def in_order(
         for job in jobs:
             yield function(*job)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from awaited([pool.submit(function, *job) for job in jobs], asking)
+    with Pool(threads) as pool:
+        yield from pool.in_order(function, jobs, asking)
 
 
-def awaited(futures: list[Any], asking: Asking) -> Iterator[Any]:
-    """Their results in order. What is raised ends them all, before anything else is done."""
-    try:
-        for future in futures:
-            try:
-                while not wait([future], PATIENCE).done:
-                    asking.ask(FLOPS * PIECE)
-                asking.ask(0)  # after what others have told of
-            except BaseException:
-                asking.abandon()
-                raise
-            yield future.result()
-    finally:
-        wait([future for future in futures if not future.cancel()])
+class Pool:
+    """Pool(threads): threads that wait for jobs, for one caller at a time. A context manager.
+
+    Ctrl-C raises KeyboardInterrupt between any two operations of the main thread. Where those are a lock's of
+    ``threading`` or ``concurrent.futures``, the lock may stay taken, and all wait for ever. A SimpleQueue takes and
+    leaves its lock within one operation, and so does the start of a thread without ``threading``.
+    """
+
+    def __init__(self, threads: int):
+        self.jobs: SimpleQueue[Any] = SimpleQueue()
+        self.closed = False
+        # of a pool that an interrupt has kept from being closed; in a __del__ another one would be lost
+        gone = ref(self, self.jobs.put)
+        for _ in range(threads):
+            start_new_thread(_work, (self.jobs, gone))
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the threads end; none of them has a job now."""
+        self.closed = True
+        self.jobs.put(None)
+
+    def in_order(
+        self, function: Callable[..., Any], jobs: Iterable[tuple[Any, ...]], asking: Asking = NOBODY
+    ) -> Iterator[Any]:
+        """``function(*job)`` of each job, in order. What is raised ends them all, before anything else is done."""
+        if self.closed:
+            raise RuntimeError("the pool is closed")
+        batch = Batch(function)
+        given = [(batch, number, job) for number, job in enumerate(jobs)]
+        begun: list[None] = []
+        try:
+            begun.extend(map(self.jobs.put, given))  # one operation: a signal comes before all of it, or after
+            for number in range(len(given)):
+                try:
+                    while number not in batch.ends:
+                        if not batch.wait():
+                            asking.ask(FLOPS * PIECE)
+                    asking.ask(0)  # after what others have told of
+                except BaseException:
+                    asking.abandon()
+                    raise
+                yield batch.result(number)
+        finally:
+            batch.given_up = True
+            while len(batch.ends) < len(begun):
+                batch.wait()
+
+
+class Batch:
+    """Batch(function): jobs of one call. ``ends``: result and exception of each that has ended; then None."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self.function = function
+        self.ends: dict[int, tuple[Any, BaseException | None] | None] = {}
+        self.news: SimpleQueue[None] = SimpleQueue()
+        self.given_up = False
+
+    def do(self, number: int, job: tuple[Any, ...]) -> None:
+        """Do this job, if its result is still wanted."""
+        result = raised = None
+        try:
+            if not self.given_up:
+                result = self.function(*job)
+        except BaseException as error:
+            raised = error
+        self.ends[number] = result, raised
+        self.news.put(None)
+
+    def wait(self) -> bool:
+        """Wait for the end of a job, but not for long; whether there was one."""
+        try:
+            self.news.get(timeout=PATIENCE)
+        except Empty:
+            return False
+        return True
+
+    def result(self, number: int) -> Any:
+        """What the job returned, or raise what it raised; nothing of it is kept."""
+        end, self.ends[number] = self.ends[number], None
+        assert end is not None
+        result, error = end
+        if error is not None:
+            raise error
+        return result
+
+
+def _work(jobs: SimpleQueue[Any], gone: ref[Pool]) -> None:
+    """Do jobs until there is something else in place of one, which the other threads are told, too.
+
+    ``gone`` is kept for what it does when the pool is no more.
+    """
+    while isinstance(given := jobs.get(), tuple):
+        batch, number, job = given
+        batch.do(number, job)
+        del given, batch, job  # not kept until the next job
+    jobs.put(None)

@@ -1,10 +1,15 @@
 """Work in pieces that asks its Control whether to stop."""
 
+import _thread
+import random
+import signal
 import threading
+import time
 from itertools import pairwise
 
 import pytest
 
+from libsvmx._core import jobs
 from libsvmx._core.jobs import in_order
 from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped, pieces
 from libsvmx._solvers.control import Control
@@ -108,6 +113,57 @@ def test_an_exception_of_the_observer_stops_the_jobs_of_other_threads():
     control = Control(1e-3, should_stop=should_stop)
     with pytest.raises(KeyboardInterrupt):
         list(in_order(job, [(k,) for k in range(2)], 2, control))
+
+
+def test_a_signal_at_any_time_leaves_no_lock_taken():
+    """Ctrl-C while threads work, many times: it is KeyboardInterrupt that comes, and the next jobs are done."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    moments = random.Random(1)
+    threads = _thread._count()
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for _ in range(300):
+            with pytest.raises(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + 0.004 * moments.random())
+                while True:
+                    assert list(in_order(sum, [(range(2000),)] * 8, 2)) == [1999000] * 8
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    for _ in range(1000):  # none of them waits for ever
+        if _thread._count() == threads:
+            break
+        time.sleep(0.01)
+    assert _thread._count() == threads
+
+
+def test_what_is_raised_ends_all_jobs_before_it_is_known(monkeypatch):
+    """Those that have begun are waited for, and no other begins."""
+    given_up, begun = threading.Event(), threading.Event()
+    done = []
+
+    class Watched(jobs.Batch):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            if name == "given_up" and value:
+                given_up.set()
+
+    def job(k):
+        if k == 0:
+            begun.wait()
+            raise ValueError(k)
+        begun.set()
+        given_up.wait()
+        time.sleep(0.05)
+        done.append(k)
+
+    monkeypatch.setattr(jobs, "Batch", Watched)
+    with pytest.raises(ValueError, match="0"):
+        list(in_order(job, [(k,) for k in range(20)], 2))
+    assert 1 in done
+    assert set(done) <= {1, 2}
 
 
 def test_pieces():

@@ -326,8 +326,8 @@ def test_an_error_in_a_step_is_raised_and_threads_end(monkeypatch):
     ):
         assert found.pool is not None
         found.run(fails)
-    with pytest.raises(RuntimeError, match="shutdown"):
-        found.pool.submit(int)
+    with pytest.raises(RuntimeError, match="closed"):
+        list(found.pool.in_order(int, [()]))
 
 
 # ---- ends ---------------------------------------------------------------------------------------------

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from libsvmx._core.jobs import awaited
+from libsvmx._core.jobs import Pool
 from libsvmx._core.stopping import NOBODY, Relay
 from libsvmx._solvers.interior_point.block_steps import RowBlock
 
@@ -78,14 +77,14 @@ class LocalRowBlocks(RowBlocks):
             RowBlock(rows.part(own.start, own.stop), y[own], upper[own], linear[own], self.asking) for own in ranges
         ]
         self.states: list[Any] = [None] * len(self.blocks)
-        self.pool = ThreadPoolExecutor(min(threads, len(self.blocks))) if min(threads, len(self.blocks)) > 1 else None
+        self.pool = Pool(min(threads, len(self.blocks))) if min(threads, len(self.blocks)) > 1 else None
 
     def __enter__(self) -> LocalRowBlocks:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.pool:
-            self.pool.shutdown()
+            self.pool.close()
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         def one(k: int) -> tuple[Any, Any]:
@@ -95,7 +94,7 @@ class LocalRowBlocks(RowBlocks):
             return done
 
         numbers = range(len(self.blocks))
-        done = awaited([self.pool.submit(one, k) for k in numbers], self.asking) if self.pool else map(one, numbers)
+        done = self.pool.in_order(one, ((k,) for k in numbers), self.asking) if self.pool else map(one, numbers)
         states: list[Any] = []
         replies: list[Any] = []
         for state, reply in done:
