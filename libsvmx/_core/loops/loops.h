@@ -10,6 +10,7 @@
 #include "bits.h"
 #include "breakpoints.h"
 #include "dot_products.h"
+#include "interior_steps.h"
 #include "kernel_functions.h"
 #include "rbf.h"
 #include "shapley.h"
@@ -22,6 +23,7 @@
     SVMX_BIT_LOOPS(LOOP)                                                                                                  \
     SVMX_BREAKPOINT_LOOPS(LOOP)                                                                                           \
     SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                          \
+    SVMX_INTERIOR_LOOPS(LOOP)                                                                                             \
     SVMX_KERNEL_LOOPS(LOOP)                                                                                               \
     SVMX_RBF_LOOPS(LOOP)                                                                                                  \
     SVMX_SHAPLEY_LOOPS(LOOP)                                                                                              \

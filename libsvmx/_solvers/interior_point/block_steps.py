@@ -27,6 +27,7 @@ import numpy as np
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.interior_point.constraint_reduction import RankedClass, quantile_sketch
+from libsvmx._solvers.interior_point.row_passes import RowsAt, moved
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -180,43 +181,30 @@ def net(rows: FeatureRows, alpha: FloatArray) -> FloatArray:
 
 def measure(block: RowBlock, iterate: Iterate, rho: float) -> tuple[Iterate, Residuals]:
     """Residuals, Omega^-1, and the right-hand side of the predictor."""
-    y, alpha, u, xi, s = block.y, iterate.alpha, iterate.u, iterate.xi, iterate.s
-    margin = iterate.z - rho
-    margin -= block.linear
-    margin *= y
-    r_s = margin + xi
-    r_s -= s
-    r_u = block.upper - alpha
-    r_u -= u
-    inverse = s / alpha
-    ratio = xi / u
-    inverse += ratio
-    np.reciprocal(inverse, out=inverse)
-    r_omega = _predictor_r_omega(r_s, s, xi, ratio, r_u)
-    r_omega *= inverse
-    signed = y * r_omega
+    at = _rows_at(block, iterate)
+    sides, signed_alpha, hinge, largest = at.residuals(rho, iterate.z, block.upper, block.linear)
+    r_s, r_u, inverse = sides
+    signed = at.right_side(sides, None)
     reply = Residuals(
-        float(s @ alpha + xi @ u),
-        float(y @ alpha),
-        float(block.upper @ xi),
-        float(-(block.upper @ np.minimum(margin, 0.0))),
+        float(iterate.s @ iterate.alpha + iterate.xi @ iterate.u),
+        float(signed_alpha.sum()),
+        float(block.upper @ iterate.xi),
+        float(block.upper @ hinge),
         float(inverse.sum()),
         float(signed.sum()),
-        np.array([abs(r_u).max(), abs(r_s).max()]),
-        block.rows.transposed(np.stack([y * alpha, inverse, signed])),
+        np.array(largest),
+        block.rows.transposed(np.stack([signed_alpha, inverse, signed])),
     )
     return replace(iterate, r_s=r_s, r_u=r_u, inverse=inverse, correction=None, direction=None, keys=None), reply
 
 
-def _predictor_r_omega(
-    r_s: FloatArray, s: FloatArray, xi: FloatArray, ratio: FloatArray, r_u: FloatArray
-) -> FloatArray:
-    """r_Omega of the predictor: r_s + s - (xi/u)(r_u + u)."""
-    r_omega: FloatArray = ratio * r_u
-    np.subtract(r_s, r_omega, out=r_omega)
-    r_omega += s
-    r_omega -= xi
-    return r_omega
+def _rows_at(block: RowBlock, iterate: Iterate) -> RowsAt:
+    return RowsAt(block.y, iterate.alpha, iterate.u, iterate.xi, iterate.s)
+
+
+def _sides(iterate: Iterate) -> tuple[FloatArray, FloatArray, FloatArray]:
+    assert iterate.r_s is not None and iterate.r_u is not None and iterate.inverse is not None
+    return iterate.r_s, iterate.r_u, iterate.inverse
 
 
 def rank_rows(
@@ -276,58 +264,30 @@ def curvature(block: RowBlock, iterate: Iterate, v: FloatArray) -> tuple[Iterate
 
 def direct(block: RowBlock, iterate: Iterate, dw: FloatArray, drho: float) -> tuple[Iterate, RatioTest]:
     """The direction over the rows that belongs to (dw, drho): (3.13) to (3.16)."""
-    assert iterate.inverse is not None and iterate.r_s is not None and iterate.r_u is not None
-    alpha, u, xi, s, correction = iterate.alpha, iterate.u, iterate.xi, iterate.s, iterate.correction
-    # r_sv / alpha and r_xiu / xi
-    of_s, of_u = (s, u) if correction is None else (s + correction[0], u + correction[1])
-    rbar_u = iterate.r_u + of_u
-    ratio = xi / u
     d_z = block.rows.times(dw)
-    d_alpha = block.y * (d_z - drho)
-    d_alpha += iterate.r_s
-    d_alpha += of_s
-    d_alpha -= ratio * rbar_u
-    d_alpha *= iterate.inverse
-    np.negative(d_alpha, out=d_alpha)
-    d_xi = d_alpha - rbar_u
-    d_xi *= ratio
-    d_u = d_xi / ratio
-    d_u += of_u
-    np.negative(d_u, out=d_u)
-    d_s = s / alpha
-    d_s *= d_alpha
-    d_s += of_s
-    np.negative(d_s, out=d_s)
-    pairs = ((alpha, d_alpha), (u, d_u), (xi, d_xi), (s, d_s))
+    direction, ratio = _rows_at(block, iterate).direction(_sides(iterate), iterate.correction, drho, d_z)
+    d_alpha, d_u, d_xi, d_s = direction
     reply = RatioTest(
-        -min(float((d / v).min()) for v, d in pairs),
-        float(s @ d_alpha + alpha @ d_s + xi @ d_u + u @ d_xi),
+        ratio,
+        float(iterate.s @ d_alpha + iterate.alpha @ d_s + iterate.xi @ d_u + iterate.u @ d_xi),
         float(d_s @ d_alpha + d_xi @ d_u),
     )
-    return replace(iterate, direction=(d_alpha, d_u, d_xi, d_s, d_z)), reply
+    return replace(iterate, direction=(*direction, d_z)), reply
 
 
 def correct(block: RowBlock, iterate: Iterate, sigma_mu: float) -> tuple[Iterate, RightHandSide]:
     """The right-hand side of the corrector, (3.9) and (3.10)."""
-    assert iterate.direction is not None and iterate.inverse is not None
-    assert iterate.r_s is not None and iterate.r_u is not None
-    d_alpha, d_u, d_xi, d_s, _ = iterate.direction
-    c_s = (d_s * d_alpha - sigma_mu) / iterate.alpha
-    c_u = (d_xi * d_u - sigma_mu) / iterate.xi
-    return _corrected(block, iterate, c_s, c_u)
+    assert iterate.direction is not None
+    return _corrected(block, iterate, _rows_at(block, iterate).corrector(iterate.direction[:4], sigma_mu))
 
 
-def _corrected(block: RowBlock, iterate: Iterate, c_s: FloatArray, c_u: FloatArray) -> tuple[Iterate, RightHandSide]:
+def _corrected(
+    block: RowBlock, iterate: Iterate, correction: tuple[FloatArray, FloatArray]
+) -> tuple[Iterate, RightHandSide]:
     """The right-hand side with c_s / alpha and c_u / xi."""
-    assert iterate.inverse is not None and iterate.r_s is not None and iterate.r_u is not None
-    ratio = iterate.xi / iterate.u
-    r_omega = _predictor_r_omega(iterate.r_s, iterate.s, iterate.xi, ratio, iterate.r_u)
-    r_omega += c_s
-    r_omega -= ratio * c_u
-    r_omega *= iterate.inverse
-    r_omega *= block.y
-    vector = block.rows.transposed(r_omega[None, :])[0]
-    return replace(iterate, correction=(c_s, c_u), direction=None), RightHandSide(float(r_omega.sum()), vector)
+    signed = _rows_at(block, iterate).right_side(_sides(iterate), correction)
+    reply = RightHandSide(float(signed.sum()), block.rows.transposed(signed[None, :])[0])
+    return replace(iterate, correction=correction, direction=None), reply
 
 
 def recentre(block: RowBlock, iterate: Iterate, step: float, target: float) -> tuple[Iterate, RightHandSide]:
@@ -343,18 +303,12 @@ def recentre(block: RowBlock, iterate: Iterate, step: float, target: float) -> t
     for v, d_v, w, d_w in ((iterate.s, d_s, iterate.alpha, d_alpha), (iterate.xi, d_xi, iterate.u, d_u)):
         product = (v + step * d_v) * (w + step * d_w)
         outliers.append(np.minimum(product - np.clip(product, LOW * target, HIGH * target), HIGH * target))
-    return _corrected(block, iterate, c_s + outliers[0] / iterate.alpha, c_u + outliers[1] / iterate.xi)
+    return _corrected(block, iterate, (c_s + outliers[0] / iterate.alpha, c_u + outliers[1] / iterate.xi))
 
 
 def move(block: RowBlock, iterate: Iterate, step: float, rho: float) -> tuple[Iterate, Residuals]:
     """Go so far along the direction, and measure there. ``rho``: after the step."""
     assert iterate.direction is not None
-    d_alpha, d_u, d_xi, d_s, d_z = iterate.direction
-    moved = Iterate(
-        iterate.alpha + step * d_alpha,
-        iterate.u + step * d_u,
-        iterate.xi + step * d_xi,
-        iterate.s + step * d_s,
-        iterate.z + step * d_z,
-    )
-    return measure(block, moved, rho)
+    here = (iterate.alpha, iterate.u, iterate.xi, iterate.s, iterate.z)
+    alpha, u, xi, s, z = (moved(v, step, d) for v, d in zip(here, iterate.direction, strict=True))
+    return measure(block, Iterate(alpha, u, xi, s, z), rho)
