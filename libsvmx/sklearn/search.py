@@ -173,7 +173,8 @@ class BaseSearch(BaseEstimator):
         """An unfitted one of ``_kind`` with all parameters that it knows."""
         own = self.get_params(deep=False)
         estimator = self._kind(**{name: own[name] for name in signature(self._kind).parameters if name in own})
-        if hasattr(self, "random_state"):  # one for all points, and what is shared is moved on once
+        if hasattr(self, "random_state") and not isinstance(self.random_state, Integral):
+            # one for all points, and what is shared is moved on once
             estimator.set_params(random_state=check_random_state(self.random_state).randint(np.iinfo("i").max))
         return estimator
 
@@ -397,8 +398,8 @@ class SVRCV(RegressorMixin, BaseSearch):
 
     Attributes
     ----------
-    C_, gamma_, best_score_, best_index_, best_params_, best_estimator_, cv_results_, Cs_, gammas_, n_splits_,
-    refit_time_, n_features_in_, feature_names_in_      as of ``SVCCV``
+    C_, gamma_, best_score_, best_index_, best_params_, best_estimator_, cv_results_      as of ``SVCCV``
+    Cs_, gammas_, n_splits_, refit_time_, n_features_in_, feature_names_in_               as of ``SVCCV``
 
     Examples
     --------
