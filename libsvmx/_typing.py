@@ -9,6 +9,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from os import PathLike
     from typing import Any, TypeAlias
 
     import numpy as np
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     FloatArray: TypeAlias = NDArray[np.float64]
     IntArray: TypeAlias = NDArray[np.int32]
     Ids: TypeAlias = NDArray[np.int64]
+
+    FilePath: TypeAlias = str | PathLike[str]
 
     # a typed memoryview as libsvmx._core.buffers makes them; numpy.asarray reads it without a copy
     Buffer: TypeAlias = Any

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.packages import need
 from libsvmx._core.records import replace
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFeatures
@@ -142,12 +143,11 @@ def client_of(client: Any) -> Any:
     """``client``, or the current one."""
     if client is not None:
         return client
-    try:
-        from distributed import get_client
+    need("distributed", "dask", "a Dask cluster needs")
+    from distributed import get_client
 
+    try:
         return get_client()  # type: ignore[no-untyped-call,unused-ignore]
-    except ImportError:
-        raise SvmxError("a Dask cluster needs distributed: pip install libsvmx[dask]") from None
     except ValueError:
         raise SvmxError("there is no Dask client: make a distributed.Client first, or give one") from None
 

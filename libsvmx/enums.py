@@ -26,6 +26,11 @@ class SvmType(IntEnum):
         return self not in (SvmType.NU_SVC, SvmType.ONE_CLASS)
 
     @property
+    def has_nu(self) -> bool:
+        """Whether nu counts."""
+        return self in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)
+
+    @property
     def has_path(self) -> bool:
         """Whether rows can join and leave along a path: the nu formulations of two sums fix what changes with them."""
         return self not in (SvmType.NU_SVC, SvmType.NU_SVR)

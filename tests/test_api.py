@@ -5,6 +5,7 @@ import dataclasses
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -102,6 +103,19 @@ def test_cross_validation(heart):
     assert not np.array_equal(result.predictions, other.predictions)
     assert result.mean_squared_error == pytest.approx(((result.predictions - y) ** 2).mean())
     assert result.squared_correlation == pytest.approx(np.corrcoef(result.predictions, y)[0, 1] ** 2)
+
+
+def test_files_are_named_by_paths_too(heart, tmp_path):
+    X, y = libsvmx.read_problem(Path(HEART))
+    assert y.tolist() == heart[2].tolist()
+    state = libsvmx.train(X, y, C=4, keep_state=True)
+    libsvmx.save_model(tmp_path / "model", state.model)
+    state.save(tmp_path / "state")
+    libsvmx.export(state.model, tmp_path / "model.c")
+    read = libsvmx.load_model(tmp_path / "model"), libsvmx.State.load(tmp_path / "state").model
+    for model in read:
+        assert np.asarray(model.rho) == pytest.approx(np.asarray(state.model.rho), rel=1e-5)
+    assert (tmp_path / "model.c").stat().st_size > 0
 
 
 def test_models_are_immutable_and_copied(heart, tmp_path):
@@ -231,6 +245,10 @@ def test_huge_indices_cost_no_memory_of_their_size():
     [
         ({"degree": 2.5}, "degree must be a whole number"),
         ({"C": "1"}, "C must be a number"),
+        ({"degree": 10**5000}, r"degree must be a whole number between -1.8e308 and 1.8e308$"),
+        ({"max_iter": 2**63}, r"max_iter must be between 0 and 2\^63 - 1, not 9223372036854775808$"),
+        ({"C": 10**5000}, r"C must be a number between -1.8e308 and 1.8e308$"),
+        ({"coef0": float("nan")}, "coef0 must be finite, not nan"),
         ({"gamma": "skale"}, "gamma must be a number"),
         ({"probability": "no"}, "probability must be True or False"),
         ({"weights": (("1", 5.0),)}, "weights must be pairs"),

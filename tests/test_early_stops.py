@@ -140,9 +140,9 @@ def test_formulations_by_name(given: object, expected: int) -> None:
 
 @pytest.mark.parametrize("wrong", ["gauss", "", "rbf ", 9, None, 1.5, [0]])
 def test_unknown_names(wrong: object) -> None:
-    with pytest.raises(ParameterError, match="known are 0 LINEAR, 1 POLY"):
+    with pytest.raises(ParameterError, match="choose one of 0 LINEAR, 1 POLY"):
         libsvmx.train(X, Y, kernel_type=wrong)
-    with pytest.raises(ParameterError, match="known are 0 C_SVC"):
+    with pytest.raises(ParameterError, match="choose one of 0 C_SVC"):
         libsvmx.train(X, Y, svm_type=wrong)
 
 

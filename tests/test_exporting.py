@@ -215,7 +215,7 @@ def test_what_is_refused(tmp_path):
     model, _ = model_of("nu")
     path = str(tmp_path / "m")
     for how, cause in (
-        ({"format": "cpp"}, "unknown format 'cpp'; known are c, json, onnx"),
+        ({"format": "cpp"}, "unknown format 'cpp': choose one of c, json, onnx"),
         ({"dtype": "float16"}, "unknown dtype"),
         ({"format": "json", "dtype": "float32"}, "decimal numbers"),
         ({"name": "a b"}, "functions of C"),

@@ -8,6 +8,7 @@
     Cholesky (cholesky)             a triangular factor whose rows come and go
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
     memory                          how much there is, asked before work begins
+    packages                        an error where one is missing that only an extra installs
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
     dense  symmetric_eigen          BLAS and LAPACK in pieces, for those who have NumPy
     stopping  jobs                  work in pieces, between which it is asked whether to stop; and by threads of Python

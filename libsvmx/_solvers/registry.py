@@ -22,7 +22,9 @@ SOLVERS = {
 def solver_class(name: Any) -> type[Solver]:
     """The class of a solver. Raises ParameterError for an unknown name."""
     if not isinstance(name, str) or name not in SOLVERS:
-        raise ParameterError(f"unknown solver {name!r}: choose one of {', '.join(SOLVERS)}")
+        from libsvmx._core.suggestions import unknown
+
+        raise ParameterError(unknown("solver", name, list(SOLVERS)))
     from importlib import import_module  # LIBSVM's solver needs none
 
     module, _, attribute = SOLVERS[name].rpartition(".")

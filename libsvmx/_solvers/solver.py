@@ -64,7 +64,9 @@ class Setting(NamedTuple):
         """``value`` as the type of the setting. Raises ParameterError."""
         if self.kind is str:
             if value not in (*self.choices, self.default):
-                raise ParameterError(f"unknown {self.name} {value!r}: choose one of {', '.join(self.choices)}")
+                from libsvmx._core.suggestions import unknown
+
+                raise ParameterError(unknown(self.name, value, self.choices))
             return value
         value = converted(self.name, value, self.kind)
         if self.kind is not bool and not (self.or_zero and value == 0) and not self.holds(value):
@@ -120,9 +122,12 @@ def converted(name: str, value: Any, kind: type, infinite: bool = False) -> Any:
         if isinstance(value, str | bytes | complex) or (kind is bool and value not in (0, 1)):
             raise TypeError
         number = int(index(value)) if kind is int else kind(value)
-    except (TypeError, ValueError, OverflowError):
+        finite = isfinite(number)
+    except OverflowError:  # a whole number beyond the floats, too long to be repeated
+        raise ParameterError(f"{name} must be {KINDS[kind]} between -1.8e308 and 1.8e308") from None
+    except (TypeError, ValueError):
         raise ParameterError(f"{name} must be {KINDS[kind]}, not {value!r}") from None
-    if not (isfinite(number) or (infinite and number == inf)):
+    if not (finite or (infinite and number == inf)):
         raise ParameterError(f"{name} must be finite, not {number}")
     return number
 

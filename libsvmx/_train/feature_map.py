@@ -234,7 +234,7 @@ def factor_of(
         param.gamma,
         param.coef0,
         settings,
-        param.cache_size * 2**20,
+        param.cache_bytes,
         threads_that_fit(thread_count(param.threads)),
         asking,
         transform,

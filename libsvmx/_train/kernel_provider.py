@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer
 
-MEGABYTE = 1 << 20
 # All rows are shared if they fit this share of the memory; the rest is for the rows of the solve at hand. With room for
 # some only, the others would be computed in a store that has become too small for them.
 SHARED = 0.85
@@ -99,7 +98,7 @@ class KernelProvider:
         self.feature_map: FeatureMap | None = None
         self.gram: Gram | None = None
         self.classes: ClassValues | None = None
-        self.budget_bytes = param.cache_size * MEGABYTE
+        self.budget_bytes = param.cache_bytes
         self.at_once, self.lock = 1, allocate_lock()
 
     def prepare(self) -> Kernel:

@@ -12,7 +12,7 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.rowchecks import largest_serial, serials_only
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.enums import KernelType
+from libsvmx.enums import KernelType, SvmType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -277,6 +277,13 @@ def pair_place(pair: tuple[int, int], labels: Sequence[int]) -> tuple[int, float
     a, b = labels.index(pair[0]), labels.index(pair[1])
     i, j, k = min(a, b), max(a, b), len(labels)
     return i * k - i * (i + 1) // 2 + j - i - 1, 1.0 if a < b else -1.0
+
+
+def tube_of(model: Model) -> float | None:
+    """Half the width of regression's tube; None for others, and where a loaded model of nu-SVR does not know it."""
+    if model.param.svm_type == SvmType.EPSILON_SVR:
+        return model.param.p
+    return next((report.value for report in model.reports if report.quantity == "epsilon"), None)
 
 
 def serials_only_in(vectors: CsrMatrix) -> bool:

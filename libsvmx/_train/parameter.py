@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, isinf
+from math import isinf
 from operator import index
 
 from libsvmx._core.records import field, fields, record, replace
@@ -47,7 +47,7 @@ class Parameter:
     solver : Solver               an SMO, Auto, Chunked, IRWLS or CRSVM with its settings, or the name of one with the
                                   usual settings: 'smo', LIBSVM's path and its bits; 'chunked' or 'irwls', the same
                                   optimum to eps by working sets; 'crsvm', C-SVC and epsilon-SVR on explicit
-                                  features; 'auto', which begins with smo and takes another where that does not get on
+                                  features; 'auto', which begins with smo and takes another where that is slow
 
     Raises
     ------
@@ -80,7 +80,7 @@ class Parameter:
             put(self, "kernel_type", _member("kernel_type", self.kernel_type, KernelType))
         for name, type_ in CONVERTED.items():
             given: Any = getattr(self, name)
-            if type(given) is not type_ or not isfinite(given):
+            if type(given) is not type_ or not abs(given) < PLAIN:
                 put(self, name, converted(name, given, type_, infinite=name == "C"))
         object.__setattr__(self, "weights", _pairs(self.weights))
         if not isinstance(self.solver, Solver):
@@ -107,6 +107,11 @@ class Parameter:
         factors = [weight for _, weight in self.weights] if self.svm_type == SvmType.C_SVC else []
         return tuple(self.C * factor for factor in (1.0, *factors)) if self.svm_type.has_cost else ()
 
+    @property
+    def cache_bytes(self) -> float:
+        """``cache_size`` in bytes."""
+        return self.cache_size * 2**20
+
     def require_finite_cost(self, what: str) -> None:
         """Raise ParameterError if C is infinite; ``what`` cannot be done then."""
         if self.has_infinite_cost:
@@ -129,11 +134,11 @@ class Parameter:
             raise ParameterError(f"cache_size must be > 0 MB, not {self.cache_size}")
         if self.eps <= 0:
             raise ParameterError(f"eps must be > 0, not {self.eps}")
-        if s in (SvmType.C_SVC, SvmType.EPSILON_SVR, SvmType.NU_SVR) and self.C <= 0:
+        if s.has_cost and self.C <= 0:
             raise ParameterError(f"C must be > 0, not {self.C}")
         if s == SvmType.NU_SVR and isinf(self.C):
             raise ParameterError("C must be finite for nu-SVR, whose sums grow with it")
-        if s in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR) and not 0 < self.nu <= 1:
+        if s.has_nu and not 0 < self.nu <= 1:
             raise ParameterError(f"nu must be > 0 and <= 1, not {self.nu}")
         if not -(2**31) <= self.degree < 2**31:
             raise ParameterError(f"degree {self.degree} does not fit 32 bits")
@@ -149,6 +154,7 @@ class Parameter:
             raise ParameterError(f"time_limit must be >= 0, not {self.time_limit}")
 
 
+PLAIN = 2.0**63  # a number of the right type below it needs no conversion and no look
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
 MAX_THREADS = 1024
@@ -179,8 +185,10 @@ def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
             return names[given.lower().replace("-", "_")]
         return kind(given)
     except (KeyError, ValueError):
-        known = ", ".join(f"{k.value} {k.name}" for k in kind)
-        raise ParameterError(f"unknown {name} {given!r}; known are {known}") from None
+        from libsvmx._core.suggestions import unknown
+
+        shown = [f"{k.value} {k.name}" for k in kind]
+        raise ParameterError(unknown(name, given, [k.name for k in kind], shown)) from None
 
 
 def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:

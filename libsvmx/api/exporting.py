@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Literal
 
 from libsvmx._solvers.solver import converted
@@ -10,11 +11,12 @@ from libsvmx.io.exporting import export_model
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
+    from libsvmx._typing import FilePath
 
 
 def export(
     model: Model,
-    path: str,
+    path: FilePath,
     format: Literal["c", "json", "onnx"] = "c",
     *,
     dtype: Literal["float64", "float32"] = "float64",
@@ -26,7 +28,7 @@ def export(
     Parameters
     ----------
     model : Model          any kernel but a precomputed one
-    path : str             ``-`` is standard output
+    path : str or path     ``-`` is standard output
     format : str           'c': a file with ``name_decision_values``, ``name_predict``, and, where a classifier has
         probability estimates, ``name_predict_probability``. 'json': the numbers of the model, see docs/compress.md.
         'onnx': a graph with input x and outputs label (value, in regression) and decision_values, without
@@ -48,4 +50,4 @@ def export(
     Feature of index j in LIBSVM's files is column j - 1 of a row, column j in models of rows with an index 0.
     """
     width = None if n_features is None else converted("n_features", n_features, int)
-    export_model(model_of(model), path, format, dtype, name, width)
+    export_model(model_of(model), os.fspath(path), format, dtype, name, width)

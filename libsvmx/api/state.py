@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import FloatArray, Ids
+    from libsvmx._typing import FilePath, FloatArray, Ids
 
 
 class State(state.State):
@@ -63,18 +64,18 @@ class State(state.State):
             return state_of_model(problem, param, model, told, cls)
 
     @classmethod
-    def load(cls, path: str) -> Self:
+    def load(cls, path: FilePath) -> Self:
         """The state that ``save`` has written; its updates are those of the state that was saved.
 
         Raises
         ------
         OSError, FormatError
         """
-        return load_state(path, cls)
+        return load_state(os.fspath(path), cls)
 
-    def save(self, path: str) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the state to a file of its own format, with its rows, whole or not at all. Raises OSError."""
-        save_state(path, self)
+        save_state(os.fspath(path), self)
 
     def add(self, X: Any, y: Any, *, sample_weight: Any = None, observer: Observer | None = None) -> Ids:
         """Rows join; X, y and sample_weight as of ``train``. Their ids: ndarray of int64, shape (number of rows,).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -25,7 +26,7 @@ from libsvmx.io import modelfile, svmlight
 
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
-    from libsvmx._typing import FloatArray
+    from libsvmx._typing import FilePath, FloatArray
 
 
 @overload
@@ -148,27 +149,27 @@ def predict_probability(model: Model, X: Any, *, threads: int = 0) -> tuple[Floa
     return np.asarray(labels), np.asarray(estimates).reshape(tests.n_rows, model.nr_class)
 
 
-def read_problem(path: str, *, lenient: bool = False) -> tuple[CsrMatrix, FloatArray]:
+def read_problem(path: FilePath, *, lenient: bool = False) -> tuple[CsrMatrix, FloatArray]:
     """Rows and targets of a LIBSVM data file (plain, gzip, xz, bzip2; ``-`` is standard input).
 
     Raises
     ------
     OSError, FormatError
     """
-    data = svmlight.read_data(path, lenient=lenient)
+    data = svmlight.read_data(os.fspath(path), lenient=lenient)
     return data.matrix, np.asarray(data.targets)
 
 
-def load_model(path: str) -> Model:
+def load_model(path: FilePath) -> Model:
     """Read a model file of LIBSVM or libsvmx. Oddities that are no errors are warnings.
 
     Raises
     ------
     OSError, FormatError
     """
-    return modelfile.load_model(path)
+    return modelfile.load_model(os.fspath(path))
 
 
-def save_model(path: str, model: Model) -> None:
+def save_model(path: FilePath, model: Model) -> None:
     """Write a LIBSVM model file, whole or not at all. Raises OSError."""
-    modelfile.save_model(path, model_of(model))
+    modelfile.save_model(os.fspath(path), model_of(model))

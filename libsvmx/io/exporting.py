@@ -26,10 +26,11 @@ LEAST_FLOAT = 2.0**-126  # with all its digits
 
 def check_format(format: str, dtype: str, name: str) -> None:
     """Raises ParameterError for what there is not."""
-    if format not in FORMATS:
-        raise ParameterError(f"unknown format {format!r}; known are {', '.join(FORMATS)}")
-    if dtype not in DTYPES:
-        raise ParameterError(f"unknown dtype {dtype!r}; known are {', '.join(DTYPES)}")
+    for what, given, known in (("format", format, FORMATS), ("dtype", dtype, DTYPES)):
+        if given not in known:
+            from libsvmx._core.suggestions import unknown
+
+            raise ParameterError(unknown(what, given, known))
     if format == "json" and dtype != "float64":
         raise ParameterError("format 'json' has decimal numbers, as of float64")
     if not (isinstance(name, str) and name.isascii() and name.isidentifier()):

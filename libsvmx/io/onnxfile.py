@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from libsvmx._core import memory
+from libsvmx._core.packages import need
 from libsvmx._train.model import by_function
 from libsvmx._version import VERSION
 from libsvmx.enums import KernelType, SvmType
-from libsvmx.exceptions import DataError, SvmxError
+from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from libsvmx._train.model import Model
@@ -62,10 +63,8 @@ def onnx_bytes(model: Model, n_features: int, dtype: str) -> bytes:
     SvmxError        the package onnx is not installed
     DataError        numbers too large for a float, or too many for a file of ONNX
     """
-    try:
-        onnx = import_module("onnx")
-    except ImportError as error:
-        raise SvmxError(f"format 'onnx' needs the package onnx ({error}): pip install 'libsvmx[onnx]'") from None
+    need("onnx", "onnx", "format 'onnx' needs")
+    onnx = import_module("onnx")
     functions = len(model.offsets)
     size = np.dtype(dtype).itemsize * model.n_sv * (n_features + functions)
     if size > LARGEST:

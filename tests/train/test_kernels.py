@@ -8,6 +8,7 @@ from train.test_against_libsvm import compare_on, parameter
 from train.test_selection import cloud, rows_of
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.rand import Rand
 from libsvmx._kernels import sharedrows
 from libsvmx._train import kernel_provider
@@ -176,7 +177,7 @@ def test_memory(megabytes, groups, repeated, monkeypatch):
     assert kernel.n == 400
     # all values take 0.62 MB, those within a class 0.22
     assert bool(of.shared) == ((megabytes >= 1 and repeated) or (megabytes >= 0.7 and len(groups) > 3))
-    limit = megabytes * kernel_provider.MEGABYTE
+    limit = megabytes * MEGABYTE
     if of.shared:
         assert budget + of.shared.most_bytes == limit
         assert budget >= 0.1 * limit

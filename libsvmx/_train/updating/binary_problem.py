@@ -22,7 +22,7 @@ from libsvmx._solvers.path.path import Path, PathLost, interleaved
 from libsvmx._train import folds
 from libsvmx._train.counting import dropped_classes, rows_of_state, without_classes
 from libsvmx._train.formulation import build_dual, coefficient_sums
-from libsvmx._train.kernel_provider import MEGABYTE, KernelProvider
+from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of
 from libsvmx._train.observer import Remark
 from libsvmx._train.solve_report import SolveReport
@@ -55,7 +55,7 @@ class BinaryProblem:
     __slots__ = ("iterations", "path", "retrained", "seconds")
 
     def __init__(self, param: Parameter) -> None:
-        self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_size * MEGABYTE)
+        self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_bytes)
         self.retrained, self.seconds, self.iterations = False, 0.0, 0
 
     @property

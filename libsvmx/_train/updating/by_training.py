@@ -25,7 +25,6 @@ from libsvmx._solvers.seeding import near
 from libsvmx._solvers.seeding.adjust import adjust
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.smo import warm
-from libsvmx._train.kernel_provider import MEGABYTE
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
@@ -83,7 +82,7 @@ def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, contr
     if not adjust(change, start):
         raise PathLost("no variable can make up for the sum")
     V = moved_scores(change, kernel.targets(ramp(kernel.n)), start, ThreadPool(1))
-    started, budget_bytes = dual.changed(beta=start, scores=V), param.cache_size * MEGABYTE
+    started, budget_bytes = dual.changed(beta=start, scores=V), param.cache_bytes
     solving = control.part(min(param.eps, EPS), max_iter)
     solution = warm.solve(started, kernel, budget_bytes, solving, thread_count(param.threads))
     if solving.stopped:

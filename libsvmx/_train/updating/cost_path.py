@@ -21,7 +21,7 @@ from libsvmx._core.records import replace
 from libsvmx._kernels.doublegram import DoubleGram
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.trace import LINE, MEMBER, SET, Trace
-from libsvmx._train.kernel_provider import MEGABYTE, SHARED
+from libsvmx._train.kernel_provider import SHARED
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.solve_report import SolveReport
@@ -61,7 +61,7 @@ class Ways:
     def __init__(self, state: State, C_max: float, threads: int, observer: Observer) -> None:
         param, problem = state.param, state.problem
         self.state, self.costs = state, costs_between(param.C, C_max)
-        budget, n_bytes = param.cache_size * MEGABYTE, 8.0 * len(problem) ** 2
+        budget, n_bytes = param.cache_bytes, 8.0 * len(problem) ** 2
         self.kernel: Any = Kernel(
             problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
         )

@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.memory import load_numpy
+from libsvmx._core.packages import need
 from libsvmx._train.observer import Limits
 from libsvmx._train.problem import Problem
 from libsvmx._train.validation.grid import Key
@@ -330,12 +331,3 @@ class Workers:
                     break
         if ended is not None:
             raise StoppedEarly(ended, UNFINISHED)
-
-
-def need(module: str, extra: str, what_needs: str) -> None:
-    """Raise SvmxError unless a module that is no dependency of libsvmx is there."""
-    from importlib.util import find_spec
-
-    if find_spec(module) is None:
-        install = f"pip install 'libsvmx[{extra}]', or in a clone of libsvmx pip install '.[{extra}]'"
-        raise SvmxError(f"{what_needs} {module}: {install}")

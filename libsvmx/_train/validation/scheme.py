@@ -39,7 +39,9 @@ class Seeding:
 
     def __post_init__(self) -> None:
         if self.seeder not in CHOICES:
-            raise ParameterError(f"unknown seeding method {self.seeder!r}: choose one of {', '.join(CHOICES)}")
+            from libsvmx._core.suggestions import unknown
+
+            raise ParameterError(unknown("seeding method", self.seeder, CHOICES))
         if self.seeder == "path" and self.scheme == "chain":
             raise ParameterError("seeding by path starts from the training over all rows: choose star")
         if self.scheme and self.scheme not in SCHEMES:
