@@ -32,7 +32,7 @@ LAYERS = {
         "_train/updating",
         "_train/cluster",
         "io",
-        "api clibrary dask cli compat commonutil grid sklearn svm svmutil __init__",
+        "api clibrary dask cli compat commonutil grid plot sklearn svm svmutil __init__",
     ),
     "tools": (
         "powers_of_five snapshot solver_options check_layers trainings_on_threads memory_of_fits oldest",

@@ -52,6 +52,11 @@ class CostPath:
         raise TypeError("a CostPath cannot be pickled: take its model at the C that is wanted, and cv_C and cv_error")
 
     @property
+    def param(self) -> Parameter:
+        """What the path was followed with; its C is ``C_min``."""
+        return self._costs.param
+
+    @property
     def C_min(self) -> float:
         return float(self.C[0])
 
@@ -107,23 +112,10 @@ class CostPath:
         return middle(*self.best_interval)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the cross-validated error over C, and return the axes of matplotlib; None: those of a new figure."""
-        curve = self._validated
-        if axes is None:
-            from matplotlib import pyplot
+        """Draw the cross-validated error over C, as ``libsvmx.plot.path(path, ax=axes)``; returns the axes."""
+        from libsvmx.plot.curves import path
 
-            axes = pyplot.figure(layout="constrained").add_subplot()
-        if self._costs.param.svm_type.is_classification:
-            axes.step(curve.C, np.append(curve.pieces[:, 0], curve.pieces[-1, 0]), where="post")
-        else:
-            C = np.unique(np.concatenate([curve.C, np.geomspace(self.C_min, self.C_max, 500)]))
-            axes.plot(C, curve.at(C))
-        axes.axvspan(*self.best_interval, alpha=0.3, color="tab:orange")
-        axes.plot([self.best_C], [self.best_error], "*", color="black", markersize=13)
-        axes.set_xscale("log")
-        axes.set_xlabel("C")
-        axes.set_ylabel("error, %" if self._costs.param.svm_type.is_classification else "mean squared error")
-        return axes
+        return path(self, ax=axes)
 
     # ---- internals -------------------------------------------------------------------------------
 

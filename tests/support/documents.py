@@ -15,7 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 NAMES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "data/README.md"]
 NAMES += [f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))]
 
-NEEDS = {"docs/sklearn.md": "sklearn"}  # an optional package
+# An optional package.
+NEEDS = {
+    **dict.fromkeys(("docs/index.md", "docs/from-sklearn.md", "docs/sklearn.md"), "sklearn"),
+    **dict.fromkeys(("docs/path.md", "docs/plot.md"), "matplotlib"),
+}
 
 # What runs a block, given its text; with -c Python imports as at its prompt.
 RUNNERS = {"sh": ["bash", "-euo", "pipefail", "-c"], "python": ["python", "-c"]}
@@ -42,6 +46,10 @@ class Block:
         """The reason that the block itself gives for not being run, or None."""
         found = NOT_RUN.fullmatch(self.text.partition("\n")[0])
         return found and found[1]
+
+    def is_directive(self):
+        """What Sphinx reads and no program, such as the contents of the site."""
+        return self.kind.startswith("{")
 
     def is_slow(self):
         return self.text.startswith(SLOW)

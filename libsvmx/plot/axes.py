@@ -1,0 +1,43 @@
+"""Where pictures are drawn, and in which colours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from libsvmx._core.packages import need
+
+# Of Okabe & Ito, *Color universal design*, 2008, the darkest first; a class or curve has one, and a marker.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+EMPHASIS = "#D55E00"
+BEST = {"marker": "*", "color": "white", "markeredgecolor": "black", "markersize": 13, "linestyle": "none", "zorder": 3}
+
+
+def axes_of(ax: Any) -> Any:
+    """``ax``, or that of a new figure of pyplot where it is None.
+
+    Raises
+    ------
+    SvmxError      matplotlib is missing
+    TypeError      no axes, but a figure, say
+    """
+    need("matplotlib", "plot", "libsvmx.plot needs")
+    if ax is None:
+        from matplotlib import pyplot
+
+        return pyplot.figure(layout="constrained").add_subplot()
+    if not hasattr(ax, "set_xlabel"):
+        raise TypeError(f"ax must be an Axes of matplotlib, not a {type(ax).__name__}")
+    return ax
+
+
+def look_of(k: int) -> dict[str, str]:
+    """Colour and marker of class or curve k; after eight, those of the first again."""
+    return {"color": COLOURS[k % len(COLOURS)], "marker": MARKERS[k % len(MARKERS)]}
+
+
+def pale(colour: str, share: float) -> tuple[float, ...]:
+    """A colour mixed with white, of which it is this share."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(1 - share * (1 - part) for part in to_rgb(colour))

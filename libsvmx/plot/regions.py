@@ -1,0 +1,189 @@
+"""A model over the plane of its two features, or a regression over its one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._solvers.solver import converted
+from libsvmx._train.model import tube_of
+from libsvmx.api.arrays import decision_values, model_of, numbers_of, predict, tests_of
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.plot.axes import COLOURS, axes_of, look_of, pale
+
+if TYPE_CHECKING:
+    from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray, Ids
+
+BORDER = 0.08  # around the rows, a share of what they span
+SHADES = 20  # of decision values, ten of each sign
+SHADED = 2.0  # margins from the boundary; what is farther is no darker
+PALE = 0.5  # of the colour of a class, the rest is white, where its side is shaded
+ROW = {"s": 22, "linewidths": 0.5, "edgecolors": "white", "zorder": 2}
+RING = {"s": 62, "facecolors": "none", "edgecolors": "black", "linewidths": 0.9, "zorder": 3}
+
+
+def boundary(model: Model, X: Any = None, y: Any = None, *, resolution: int = 200, ax: Any = None) -> Any:
+    """Draw what a model says of every point, its rows, and rings around its support vectors.
+
+    ============================ ===================================================================================
+    two classes                  shaded decision values; the boundary, 0, as a line, and the margins, -1 and 1, dashed
+    more classes                 shaded classes, and lines between them
+    one-class                    shaded decision values, and the boundary
+    regression, two features     shaded predictions, with a colour bar
+    regression, one feature      the predictions as a line, and the tube, in which no error counts
+    ============================ ===================================================================================
+
+    Parameters
+    ----------
+    model : Model                of two features, of a regression also of one; any kernel but a precomputed one
+    X : as of ``predict``        n rows to draw, such as those of the training. None: the support vectors alone say what
+        part of the plane is drawn
+    y : array of float, shape (n,)       their labels or targets; regression over one feature draws rows only with them
+    resolution : int             points along each axis at which the model is asked, 2 or more
+    ax : matplotlib Axes         None: those of a new figure
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    TypeError                    no Model, or no Axes
+    ParameterError               the model has other features or a precomputed kernel; y without X; resolution
+    DataError                    rows as of ``predict``; another number of labels; no row and no support vector
+    SvmxError                    matplotlib is missing
+    """
+    width, regression = _width(model_of(model)), model.param.svm_type.is_regression
+    if (resolution := converted("resolution", resolution, int)) < 2:
+        raise ParameterError(f"resolution must be at least 2, not {resolution}")
+    if X is None and y is not None:
+        raise ParameterError("y is given, but not X")
+    vectors = model.support_vectors.toarray()
+    rows = np.zeros((0, width)) if X is None else _rows(model, X, width)
+    targets = None if y is None else numbers_of(y, "y")
+    if targets is not None and targets.shape != (len(rows),):
+        raise DataError(f"X has {len(rows)} rows, but y has shape {targets.shape}")
+    if not len(rows) + len(vectors):
+        raise DataError("there is nothing to draw: the model has no support vectors, and no rows are given")
+    ends = _ends(np.concatenate([rows, vectors]))
+    axes = axes_of(ax)
+    if width == 1:
+        _tube(axes, model, rows, targets, np.linspace(*ends[0], resolution))
+        return axes
+    across, up = (np.linspace(*end, resolution) for end in ends)
+    points = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    shape = len(up), len(across)
+    if regression:
+        shown = axes.pcolormesh(across, up, predict(model, points).reshape(shape), shading="gouraud", cmap="cividis")
+        axes.figure.colorbar(shown, ax=axes, label="prediction")
+    elif model.param.svm_type == SvmType.ONE_CLASS or model.nr_class == 2:
+        _values(axes, model, across, up, decision_values(model, points).reshape(shape))
+    else:
+        _classes(axes, model, across, up, predict(model, points).reshape(shape))
+    _scatter(axes, model, rows, targets)
+    axes.scatter(*vectors.T, **RING, label="support vectors")
+    axes.set(xlim=ends[0], ylim=ends[1], xlabel="feature 1", ylabel="feature 2")
+    axes.legend(loc="best")
+    return axes
+
+
+def _width(model: Model) -> int:
+    """Features of a model that can be drawn. Raises ParameterError."""
+    kind = model.param.svm_type
+    if model.param.kernel_type == KernelType.PRECOMPUTED:
+        raise ParameterError("a model with a precomputed kernel has no features to draw it over")
+    if model.vectors.first_index == 0 or model.n_features not in ((1, 2) if kind.is_regression else (2,)):
+        few = "one or two features, with indices from 1" if kind.is_regression else "two features, with indices 1 and 2"
+        raise ParameterError(f"boundary draws a model of {few}; this one has {model.n_features}")
+    if kind.is_classification and model.nr_class < 2:
+        raise ParameterError("a model of one class has no boundary")
+    return model.n_features
+
+
+def _rows(model: Model, X: Any, width: int) -> FloatArray:
+    """Rows as an array, shape (n, width). Raises DataError."""
+    table: FloatArray = tests_of(model, X).toarray()
+    if table.shape[1] > width:
+        raise DataError(f"X has {table.shape[1]} features, but the model has {width}")
+    return np.pad(table, ((0, 0), (0, width - table.shape[1])))
+
+
+def _ends(points: FloatArray) -> list[tuple[float, float]]:
+    """From where to where each axis goes."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    more = np.where(high > low, BORDER * (high - low), 1.0)
+    return list(zip((low - more).tolist(), (high + more).tolist(), strict=True))
+
+
+def _values(axes: Any, model: Model, across: FloatArray, up: FloatArray, values: FloatArray) -> None:
+    """Shaded decision values, and where they are 0, -1 and 1. The first class is where they are positive."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    most = SHADED
+    if model.param.svm_type == SvmType.ONE_CLASS:  # they have no margin to measure with
+        most = 2 * float(values.max()) if values.max() > 0 else -float(values.min()) or 1.0
+    colours: Any = [pale(COLOURS[1], PALE), "white", pale(COLOURS[0], PALE)]
+    shades = LinearSegmentedColormap.from_list("", colours)
+    axes.contourf(across, up, values, np.linspace(-most, most, SHADES + 1), cmap=shades, extend="both")
+    margins = [-1.0, 1.0] if model.param.svm_type.is_classification else []
+    for levels, line in (([0.0], {"linewidths": 1.5}), (margins, {"linewidths": 1.0, "linestyles": "dashed"})):
+        there = [level for level in levels if values.min() < level < values.max()]  # no other has a contour
+        if there:
+            axes.contour(across, up, values, there, colors="black", **line)
+
+
+def _classes(axes: Any, model: Model, across: FloatArray, up: FloatArray, labels: FloatArray) -> None:
+    """Shaded classes, and lines between them."""
+    for k, label in enumerate(model.class_labels or ()):
+        own = np.where(labels == label, 1.0, 0.0)
+        axes.contourf(across, up, own, [0.5, 1.5], colors=[pale(look_of(k)["color"], PALE)])
+        if own.any() and not own.all():
+            axes.contour(across, up, own, [0.5], colors="black", linewidths=1.0)
+
+
+def _scatter(axes: Any, model: Model, rows: FloatArray, targets: FloatArray | None) -> None:
+    """Rows, each class in its colour and with its marker."""
+    kind = model.param.svm_type
+    if not len(rows):
+        return
+    if targets is None or not (kind.is_classification or kind == SvmType.ONE_CLASS):
+        axes.scatter(*rows.T, color="0.35", **ROW, label="rows")
+        return
+    known = model.class_labels or (1, -1)
+    for k, label in enumerate((*known, *sorted(set(targets.tolist()).difference(known)))):
+        own = targets == label
+        if own.any():
+            axes.scatter(*rows[own].T, **look_of(k), **ROW, label=f"label {label:g}")
+
+
+# ---- regression over one feature ---------------------------------------------------------------
+
+
+def _tube(axes: Any, model: Model, rows: FloatArray, targets: FloatArray | None, across: FloatArray) -> None:
+    """The predictions over one feature, and what is nearer to them than epsilon."""
+    values, epsilon = predict(model, across[:, None]), tube_of(model)
+    if epsilon is not None:
+        axes.fill_between(
+            across, values - epsilon, values + epsilon, color=COLOURS[0], alpha=0.2, label=f"tube, ± {epsilon:.3g}"
+        )
+    axes.plot(across, values, color=COLOURS[0], label="prediction")
+    if targets is not None:
+        axes.scatter(rows[:, 0], targets, color="0.35", **ROW, label="rows")
+        own = _positions(model, rows)
+        if len(own):
+            axes.scatter(rows[own, 0], targets[own], **RING, label="support vectors")
+    axes.set(xlim=(across[0], across[-1]), xlabel="feature 1", ylabel="target")
+    axes.legend(loc="best")
+
+
+def _positions(model: Model, rows: FloatArray) -> Ids:
+    """Of the support vectors, if the rows are those of the training; without targets a model cannot place others."""
+    numbers = model.sv_indices
+    if numbers is None or not len(numbers) or numbers.max() > len(rows):
+        return np.zeros(0, dtype=np.int64)
+    own = numbers.astype(np.int64) - 1
+    same = np.array_equal(rows[own], model.support_vectors.toarray())
+    return own if same else own[:0]
