@@ -2,6 +2,7 @@
 
     cli/  compat/  api/  dask.py      faces: commands, LIBSVM's Python interface, functions over arrays, clusters
     sklearn/                          scikit-learn's estimators, also a face, which needs scikit-learn
+    toy/                              the page of svmx-toy, in the browser
     io/                               text in and out; knows models and parameters
     _train/                           parameter, model, pairs of classes, probability estimates, prediction;
         validation/ updating/ cluster/    folds and grids; rows that join and leave; rows on a cluster
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from libsvmx._solvers.interior_point.settings import CRSVM
     from libsvmx._solvers.seeding.registry import SEEDERS
     from libsvmx._solvers.smo.settings import SMO
+    from libsvmx._train.advice import TrainingPlan
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.transaction import UpdateReport
     from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._version import VERSION as __version__
+    from libsvmx.api.advice import explain_training
     from libsvmx.api.arrays import decision_values, predict
     from libsvmx.api.compressing import Compression, compress
     from libsvmx.api.configuration import show_config
@@ -117,6 +120,7 @@ __all__ = [
     "StoppedEarly",
     "SvmType",
     "SvmxError",
+    "TrainingPlan",
     "UpdateReport",
     "__version__",
     "c_path",
@@ -126,6 +130,7 @@ __all__ = [
     "cv_plus",
     "decision_values",
     "explain",
+    "explain_training",
     "export",
     "fit_many",
     "full_conformal",
@@ -178,6 +183,7 @@ _HOME = {
     "StoppedEarly": "exceptions",
     "SvmType": "enums",
     "SvmxError": "exceptions",
+    "TrainingPlan": "_train.advice",
     "UpdateReport": "_train.updating.transaction",
     "c_path": "api.cost_path",
     "compress": "api.compressing",
@@ -186,6 +192,7 @@ _HOME = {
     "cv_plus": "api.intervals",
     "decision_values": "api.arrays",
     "explain": "api.explaining",
+    "explain_training": "api.advice",
     "export": "api.exporting",
     "fit_many": "api.many",
     "full_conformal": "api.intervals",

@@ -8,11 +8,15 @@ Without ``--exhaustive``, each behaviour keeps representatives, chosen from the 
   a benchmark from end to end;
 - a property draws a share of its examples, see support.examples.
 
+``--remaining`` is for after such a run: what is left out above, and what does less there.
+
 The whole suite runs on all cores if pytest-xdist is there; ``-n 0`` and ``-p no:xdist`` run it in one process.
 """
 
 import os
 import signal
+import sys
+from pathlib import Path
 
 # The oracle must run with one thread, or it sums in another order; before anything else loads OpenMP.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -22,6 +26,8 @@ os.unsetenv("COLUMNS")
 # A test run started with & inherits an ignored SIGINT, and would hand it on to the commands under test.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+# The repository root, for `tools`; last, so that nothing in it stands before what is installed.
+sys.path.append(str(Path(__file__).parents[1]))
 
 import pytest
 from support import examples, installed, selection
@@ -29,6 +35,7 @@ from support import examples, installed, selection
 
 def pytest_addoption(parser):
     parser.addoption("--exhaustive", action="store_true", help="all combinations of parameters, all examples")
+    parser.addoption("--remaining", action="store_true", help="of --exhaustive only what a run without it leaves out")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -45,14 +52,18 @@ def pytest_cmdline_main(config):
 def pytest_configure(config):
     config.addinivalue_line("markers", "exhaustive: repetition, left out without --exhaustive")
     config.addinivalue_line("markers", "each_value: without --exhaustive, each value of each parameter occurs once")
+    config.option.exhaustive |= config.option.remaining
     examples.exhaustive = config.option.exhaustive
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.option.exhaustive:
-        kept, left_out = selection.representatives(items)
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = kept
+    if config.option.exhaustive and not config.option.remaining:
+        return
+    kept, left_out = selection.representatives(items)
+    if config.option.remaining:
+        left_out, kept = selection.done_alike(kept, left_out)
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = kept
 
 
 def pytest_terminal_summary(terminalreporter):

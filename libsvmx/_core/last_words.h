@@ -13,26 +13,29 @@
 #define svmx_write(text, length) write(2, text, length)
 #endif
 
-static char svmx_words[1024];
-static volatile sig_atomic_t svmx_words_length;
+enum { SVMX_SIGNALS = 16, SVMX_WORDS = 1024 }; /* those that end a process from outside have smaller numbers */
+static char svmx_words[SVMX_SIGNALS][SVMX_WORDS];
+static volatile sig_atomic_t svmx_words_length[SVMX_SIGNALS];
 
 static void svmx_say_and_die(int signum)
 {
     /* nothing but what may be called while anything else is being done */
     signal(signum, SIG_DFL);
-    if (svmx_write(svmx_words, (size_t)svmx_words_length) < 0)
-        svmx_words_length = 0;
+    if (svmx_write(svmx_words[signum], (size_t)svmx_words_length[signum]) < 0)
+        svmx_words_length[signum] = 0;
     raise(signum); /* where it is blocked until this returns, it comes then */
 }
 
 /* 0, or -1 if the system does not take the handler. A text that is too long is cut. */
 static int svmx_set_last_words(int signum, const char *text, size_t length)
 {
-    svmx_words_length = 0;
-    if (length > sizeof svmx_words)
-        length = sizeof svmx_words;
-    memcpy(svmx_words, text, length);
-    svmx_words_length = (sig_atomic_t)length;
+    if (signum < 0 || signum >= SVMX_SIGNALS)
+        return -1;
+    svmx_words_length[signum] = 0;
+    if (length > SVMX_WORDS)
+        length = SVMX_WORDS;
+    memcpy(svmx_words[signum], text, length);
+    svmx_words_length[signum] = (sig_atomic_t)length;
     return signal(signum, svmx_say_and_die) == SIG_ERR ? -1 : 0;
 }
 

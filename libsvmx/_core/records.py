@@ -57,7 +57,13 @@ else:
         def _replace(self, **named):
             return type(self)(**{**dict(zip(self._fields, self, strict=True)), **named})
 
-    MISSING = object()
+    class Missing:
+        """Stands for no default, and for one that a function makes."""
+
+        def __repr__(self):
+            return "<factory>"  # as in signatures of dataclasses
+
+    MISSING = Missing()
     PLAIN_CALLS = 8  # of __init__; a start has no more, and to compile one takes as long as a hundred
 
     class Field:

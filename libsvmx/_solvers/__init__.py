@@ -7,7 +7,7 @@
     seeding/         starts of a fold from the optimum of another
     control          tolerance, limits, and whom to tell of progress; every solver has one
     solver           Solver: what it can do, and its settings, declared once; all solvers inherit it
-    auto             which of them goes on where SMO does not get on
+    auto             which of them goes on where SMO is slow
     registry         all of them by name
 
 Arrows between chapters: auto ──> all solvers;  decomposition ──> smo, path;  path ──> smo/double_smo, which

@@ -1,4 +1,4 @@
-"""Solver auto: LIBSVM's steps while they get on, and where they do not another solver.
+"""Solver auto: LIBSVM's steps while they make progress, and then another solver.
 
 A step of SMO changes two variables and is cheap, so SMO is soonest wherever some dozens of steps for each variable
 will do. Large C on rows that lie close together takes thousands for each. That shows early: after some twenty the KKT
@@ -53,10 +53,10 @@ OF_STEP, OF_BINARY, OF_DENSE_ENTRY, OF_SPARSE_ENTRY, OF_VALUE = 250, 2.0, 1 / 9,
 
 @record(frozen=True)
 class Auto(Solver):
-    """SMO, and where it does not get on IRWLS or Chunked from there, or CRSVM. It has no settings."""
+    """SMO, and where it is slow IRWLS or Chunked from there, or CRSVM. It has no settings."""
 
     name: ClassVar[str] = "auto"
-    summary: ClassVar[str] = "smo, and where it does not get on irwls, chunked or crsvm, whichever suits"
+    summary: ClassVar[str] = "smo first, then irwls, chunked or crsvm where smo is slow"
     takes_infinite_cost: ClassVar[bool] = True
 
     def queued_up_to(self, kernel_type: KernelType) -> float:
@@ -108,7 +108,12 @@ def features_of(dual: DualProblem, kernel: Kernel) -> tuple[int, int]:
     from libsvmx._core.matrix import count_nonzeros
 
     nonzeros, n = count_nonzeros(kernel.matrix)
-    return (nonzeros, n) if n <= min(MOST_FEATURES, kernel.n // ROWS_FOR_FEATURE) else (0, 0)
+    return (nonzeros, n) if are_few(n, kernel.n) else (0, 0)
+
+
+def are_few(n_features: int, n_rows: int) -> bool:
+    """Whether the features are so few that crsvm may be sooner than SMO."""
+    return n_features <= min(MOST_FEATURES, n_rows // ROWS_FOR_FEATURE)
 
 
 def steps_for_features(n: int, variables: int, nonzeros: float, n_features: int, binary: bool) -> int:

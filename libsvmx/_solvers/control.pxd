@@ -16,6 +16,8 @@ cdef class Control:
     cdef readonly object stopped
     cdef object on_progress
     cdef object should_stop
+    cdef object on_gap
+    cdef double gap
     cdef double deadline
     cdef bint expired
     cdef unsigned long owner

@@ -2,6 +2,7 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
+from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
@@ -20,7 +21,8 @@ MARKS = (".", "*", "few free")
 
 
 cdef class Control:
-    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None, deadline=0.0)
+    """Control(eps, shrinking=True, max_iter=0, time_limit=0.0, on_progress=None, should_stop=None, deadline=0.0,
+    on_gap=None)
 
     Parameters
     ----------
@@ -31,15 +33,16 @@ cdef class Control:
     on_progress : callable(str) or None      '.', '*' or 'few free'
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at
     deadline : float         of the call that the solve is part of, by ``monotonic``; 0 for none
+    on_gap : callable(float) or None      told whenever the clock is looked at: ``gap``, the KKT gap that the solver saw last
 
     ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end. Signals are let in, and
     ``should_stop`` is asked, by the thread that has made the Control; others only see what has come of it.
     """
 
     def __cinit__(self, double eps, bint shrinking=True, int64_t max_iter=0, double time_limit=0.0, on_progress=None,
-                  should_stop=None, double deadline=0.0):
+                  should_stop=None, double deadline=0.0, on_gap=None):
         self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
-        self.on_progress, self.should_stop = on_progress, should_stop
+        self.on_progress, self.should_stop, self.on_gap, self.gap = on_progress, should_stop, on_gap, HUGE_VAL
         self.deadline = monotonic() + time_limit if time_limit > 0 else deadline
         self.expired, self.owner = False, PyThread_get_thread_ident()
 
@@ -72,7 +75,7 @@ cdef class Control:
 
     def part(self, double eps, int64_t max_iter, on_progress=None):
         """A Control under the same clock and the same ``should_stop``, for a solve that is part of the work."""
-        cdef Control other = Control(eps, self.shrinking, max_iter, 0.0, on_progress, self.should_stop)
+        cdef Control other = Control(eps, self.shrinking, max_iter, 0.0, on_progress, self.should_stop, on_gap=self.on_gap)
         other.time_limit, other.deadline = self.time_limit, self.deadline
         return other
 
@@ -109,6 +112,8 @@ cdef class Control:
             PyErr_CheckSignals()
             if self.expired:
                 return 0
+            if self.on_gap is not None and self.gap < HUGE_VAL:
+                self.on_gap(self.gap)
             if self.deadline > 0 and monotonic() > self.deadline:
                 self.stopped, self.expired = SolveStatus.TIME_LIMIT, True
             elif self.should_stop is not None and self.should_stop():

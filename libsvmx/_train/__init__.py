@@ -8,6 +8,7 @@
         reports       recover: coefficients and the SolveReport (solve_report) of a solution; observer: Observer
         probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes
     parameter, problem, model     what goes in and what comes out; checks, rowchecks: what cannot be trained
+    option_words      a parameter as options of svmx-train
     prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)
     many              trainings over the same rows with other targets
     side_by_side      solves that need nothing of each other, by several threads

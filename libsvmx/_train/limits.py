@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from libsvmx._core.stopping import Stopped
 from libsvmx._solvers import control
-from libsvmx._train.observer import Forwarding, Limits
+from libsvmx._train.observer import Forwarding, Limits, hears
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
@@ -50,7 +50,8 @@ def control_of(param: Parameter, observer: Observer) -> Control:
 def told_of(param: Parameter, observer: Observer) -> tuple[Any, ...]:
     """What a Control is made with."""
     seconds, deadline = (0.0, observer.limits.deadline) if observer.limits else (param.time_limit, 0.0)
-    return param.eps, param.shrinking, param.max_iter, seconds, observer.mark, observer.should_stop, deadline
+    on_gap = observer.solving if hears(observer, "solving") else None
+    return param.eps, param.shrinking, param.max_iter, seconds, observer.mark, observer.should_stop, deadline, on_gap
 
 
 def look(observer: Observer) -> SolveStatus | None:

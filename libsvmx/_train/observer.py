@@ -97,6 +97,10 @@ class Observer:
     def counted(self, what: str, done: int, total: int) -> None:
         """So many of all folds of a cross-validation, rows of leave-one-out, ... are done; ``what``: 'fold', 'row'."""
 
+    def solving(self, gap: float) -> None:
+        """Told several times a second while a dual problem is solved that is the only one at the time: the KKT gap over
+        the variables that are not shrunk. Not of crsvm, see ``iterated``."""
+
     def iterated(self, line: Iteration) -> None:
         """The interior-point solver begins an iteration, or ends; ``line`` is a libsvmx.Iteration."""
 

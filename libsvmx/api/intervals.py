@@ -210,8 +210,9 @@ def full_conformal(
 
     Parameters
     ----------
-    state, X, alpha, threads, observer : as of ``jackknife_plus``; a path for each pair of classes of each label of each
-        of the m rows, 2 or more for each row of regression
+    state, X, alpha, threads, observer : as of ``jackknife_plus``
+        There is a path for each pair of classes of each label of each of the m rows, 2 or more for each row of
+        regression.
 
     Returns
     -------

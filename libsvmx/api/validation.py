@@ -35,8 +35,8 @@ class Validation:
     predictions : ndarray, shape (n,)
     accuracy : float                        percent of predictions equal to the target
     mean_squared_error, squared_correlation : float
-    decision_values : ndarray, shape (n, f) of the same models: f = 1 for two classes, one-class and regression, else a
-        column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
+    decision_values : ndarray, shape (n, f)       of the same models: f = 1 for two classes, one-class and regression,
+        else a column for each pair of ``labels`` (0, 1), (0, 2), …; nan where a model lacks one of the classes
     labels : tuple of int                   classes by first appearance; positive values speak for the first of a pair
     folds : tuple of FoldReport             seeder used, iterations, times and more of each fold
     full : FoldReport or None               of the training over all rows, if there was one
@@ -99,8 +99,12 @@ def cross_validate(
     observer: Observer | None = None,
     **options: Any,
 ) -> CrossValidation:
-    """Cross-validate with LIBSVM's folds; arguments as of ``train``, and:
+    """Cross-validate with LIBSVM's folds.
 
+    Parameters
+    ----------
+    X, y, param, observer, **options : as of ``train``
+    n_folds : int
     sample_weight : array of float, shape (n,)
         As of ``train``, for the trainings. Folds are drawn over all rows, also those of weight 0; each row is
         predicted, and counts once in the figures.
@@ -114,6 +118,10 @@ def cross_validate(
         'chain': a fold starts from the one before; 'star': from the optimum over all rows; '' for the usual one.
     random_state : int
         Of what is drawn: the folds, by default those of svm-train, and by solvers that draw.
+
+    Returns
+    -------
+    CrossValidation
 
     Raises
     ------
@@ -157,13 +165,20 @@ def leave_one_out(
     observer: Observer | None = None,
     **options: Any,
 ) -> LeaveOneOut:
-    """Predict each row by a model of all others, from one training over all rows; arguments as of ``train``, and:
+    """Predict each row by a model of all others, from one training over all rows.
 
+    Parameters
+    ----------
+    X, y, param, random_state, observer, **options : as of ``train``
     sample_weight : array of float, shape (n,)      as of ``cross_validate``; a row of any weight is left out whole
     seeder : str         how the coefficient of a row is handed on, a name of ``libsvmx.SEEDERS``; 'path': the row
         leaves along the exact path; 'auto': what is expected to be the fastest
     values : bool        decision values are wanted; else misclassified rows of two classes, which stay so, are not left
         out, and their ``decision_values`` are those of the training over all rows
+
+    Returns
+    -------
+    LeaveOneOut
 
     Raises
     ------

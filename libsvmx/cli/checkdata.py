@@ -9,21 +9,23 @@ from contextlib import suppress
 from math import inf
 
 from libsvmx.cli.options import UsageError, parse
-from libsvmx.cli.process import FAILURE, run, write
-from libsvmx.io.files import read_blocks
+from libsvmx.cli.process import FAILURE, counted, phase, run, tell, watch, write
+from libsvmx.io.files import read_blocks, size_of
 
 USAGE = """\
-usage: svmx-checkdata dataset
+usage: svmx-checkdata [options] dataset
 
 Reports every line of a LIBSVM data file (plain, .gz, .xz, .bz2, or - for standard input) that is not
 label index:value index:value ..., with indices ascending and numbers finite. Labels may be a,b,c of
 multi-label data. Exit code 1 if there is any.
 
 options:
+  --report FILE  write what was found and what it took, as JSON
   --help, --version
 """
 
 BLOCK_BYTES = 1 << 20
+LINES_BETWEEN_COUNTS = 1000
 MAX_INDEX = 2**31 - 1
 
 NO_NEWLINE = "missing a newline character in the end"
@@ -101,12 +103,19 @@ def main(argv: list[str]) -> int:
         raise UsageError("one data set is needed" if argv else "")
     with suppress(AttributeError):  # not a text stream of Python's own
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    wrong = 0
-    for number, line in enumerate(lines_of(files[0]), 1):
-        errors = errors_of(line)
-        if errors:
-            wrong += 1
-            write("".join(f"line {number}: {error}\n" for error in errors))
+    watch()
+    wrong = number = n_bytes = 0
+    size = size_of(files[0])
+    with phase("checking", files[0]):
+        for number, line in enumerate(lines_of(files[0]), 1):
+            errors = errors_of(line)
+            if errors:
+                wrong += 1
+                write("".join(f"line {number}: {error}\n" for error in errors))
+            n_bytes += len(line)
+            if number % LINES_BETWEEN_COUNTS == 0:
+                counted("", min(n_bytes, size), size)
+    tell("checked", number, wrong)
     if wrong:
         write(f"Found {wrong} lines with error.\n")
         return FAILURE

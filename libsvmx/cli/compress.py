@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from libsvmx._core import memory
 from libsvmx._core.records import record
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, real
-from libsvmx.cli.process import printer, run, tidy_end, warn
+from libsvmx.cli.process import phase, printer, run, tell, warn, watch
 from libsvmx.io import transcript
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import load_model, save_model
@@ -18,9 +19,10 @@ and prints a bound on the change of any decision value; for kernels but RBF the 
 multiplied by sqrt(K(x, x)).
 
 options:
-  --max-sv N    keep at most N support vectors
-  --tol X       or: as few as keep the bound at X or below
-  --threads N   threads to use (OMP_NUM_THREADS, else all processors); the model does not depend on it
+  --max-sv N     keep at most N support vectors
+  --tol X        or: as few as keep the bound at X or below
+  --threads N    threads to use (OMP_NUM_THREADS, else all processors); the model does not depend on it
+  --report FILE  write what was done and what it took, as JSON
   --help, --version
 """
 
@@ -56,14 +58,18 @@ def main(argv: list[str]) -> int:
     check_target(output_file)
     if same_file(model_file, output_file):
         raise UsageError("the output file is the model itself, which would be lost")
-    model = load_model(model_file, warn)
+    watch(False, output_file)
+    with phase("reading", model_file):
+        model = load_model(model_file, warn)
     memory.load_blas()
     from libsvmx.api.compressing import compress
 
-    found = compress(model, max_sv=job.max_sv, tol=job.tol, threads=job.threads)
-    with tidy_end():
+    with phase("compressing"):
+        found = compress(model, max_sv=job.max_sv, tol=job.tol, threads=job.threads)
+    with phase("writing"), tidy_end():
         save_model(output_file, found.model)
     bound = float(max(found.bounds, default=0.0))
+    tell("compression", found.n_before, found.model.n_sv, bound)
     printer(output_file)(transcript.COMPRESSED.format(before=found.n_before, after=found.model.n_sv, bound=bound))
     return 0
 

@@ -12,10 +12,11 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_problem
 from libsvmx.cli import grid, gridjob, predict, scale
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import run, tidy_end, warn, write
+from libsvmx.cli.process import bytes_read, follow, gap_ends_at, phase, run, tell, warn, watch, write
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
-from libsvmx.cli.train import grammar, row_weights
+from libsvmx.cli.train import gap_at_end, grammar, row_weights
 from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
 from libsvmx.io.modelfile import save_model
@@ -41,6 +42,7 @@ options:
   --solver NAME        and its options, as of svmx-train, for the search and the model; crsvm needs --rank N
   --resume             go on with the search in <training_file>.scale.out, if it is there
   --lenient            skip blank lines and comment lines in the data
+  --report FILE        write what was done and what it took, as JSON
   --help, --version
 """
 
@@ -58,14 +60,14 @@ def main(argv: list[str]) -> int:
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
-    del switches["--loo"]
+    del switches["--loo"], switches["--explain"]
     switches |= solver_switches
     switches["--resume"] = lambda: resume.append(True)
     files = parse(argv, {"W": letters["W"]}, {}, names, switches, USAGE, "svmx-easy")
     if not 1 <= len(files) <= 2:
         raise UsageError("a training file and perhaps a testing file are needed" if argv else "")
     job.plan(0)  # everything wrong with the options shows before anything is written
-    check(files, [] if job.weight_file is None else [job.weight_file])
+    outputs = checked_outputs(files, [] if job.weight_file is None else [job.weight_file])
     train_name = os.path.basename(files[0])
     model_file = f"{train_name}.model"
     job.dataset = f"{train_name}.scale"
@@ -73,6 +75,7 @@ def main(argv: list[str]) -> int:
     if resume and os.path.exists(job.out):
         job.resume = job.out
 
+    watch(False, *outputs)
     weights = None
     if job.weight_file is not None:
         weights = row_weights(job.weight_file, read_data(files[0], lenient=job.lenient), job.lenient)
@@ -80,8 +83,9 @@ def main(argv: list[str]) -> int:
     scale_file(files[0], job.dataset, f"{train_name}.range", True, job.lenient)
     write("Cross validation...\n")
     gridjob.check(job)
-    scaled = read_data(job.dataset)
-    best = grid.search_file(job, scaled, lambda line: None, grid.Remarks()).best
+    scaled, observer = read_data(job.dataset), grid.Remarks()
+    follow(observer)
+    best = grid.search_file(job, scaled, lambda line: None, observer).best
     assert best.log2c is not None
     assert best.log2g is not None
     C, gamma = 2.0**best.log2c, 2.0**best.log2g
@@ -102,8 +106,9 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def check(files: list[str], more: list[str]) -> None:
-    """Before anything is written: inputs are there, and no output takes the place of one. ``more``: other inputs."""
+def checked_outputs(files: list[str], more: list[str]) -> list[str]:
+    """Names of all that will be written, after a look that inputs are there and no output takes the place of one.
+    ``more``: other inputs."""
     if STANDARD_INPUT in (*files, *more):
         raise UsageError("files are read more than once, and others named after them: standard input will not do")
     for name in (*files, *more):
@@ -112,25 +117,27 @@ def check(files: list[str], more: list[str]) -> None:
             raise IsADirectoryError(21, "Is a directory", name)
     names = [os.path.basename(name) for name in files]
     endings = [(".range", ".scale", ".scale.out", ".scale.png", ".model"), (".scale", ".predict")]
-    for base, ends in zip(names, endings, strict=False):
-        for target in (base + end for end in ends):
-            check_target(target)
-            for source in (*files, *more):
-                if same_file(source, target):
-                    raise UsageError(f"{source} would be overwritten: {target} is an output")
+    outputs = [base + end for base, ends in zip(names, endings, strict=False) for end in ends]
+    for target in outputs:
+        check_target(target)
+        for source in (*files, *more):
+            if same_file(source, target):
+                raise UsageError(f"{source} would be overwritten: {target} is an output")
+    return outputs
 
 
 def scale_file(path: str, target: str, range_file: str, find: bool, lenient: bool) -> None:
     """Write ``path`` scaled to ``target``; ranges are found and saved, or restored."""
     job = scale.Job(save=range_file if find else None, restore=None if find else range_file, lenient=lenient)
     given = None if find else read_ranges(range_file)
-    data = read_data(path, lenient=lenient)
+    with phase("reading", path):
+        data = read_data(path, lenient=lenient, told=bytes_read())
     for remark in data.remarks:
         warn(remark)
     if data.matrix.n_rows == 0:
         raise FormatError(data.path, 0, 0, "no data")
     try:
-        with tidy_end(), atomic_write(target) as file:
+        with phase("scaling", path), tidy_end(), atomic_write(target) as file:
             scale.scale(job, given, data, file.write)
     except DataError as error:
         raise data.locate(error) from error
@@ -139,11 +146,17 @@ def scale_file(path: str, target: str, range_file: str, find: bool, lenient: boo
 def train_file(data: DataFile, param: Parameter, model_file: str, weights: Buffer | None = None) -> None:
     """Train on scaled data and save the model."""
     problem = Problem(data.matrix, data.targets, sample_weight=weights)
+    observer = Observer()
+    follow(observer)
+    gap_ends_at(lambda: gap_at_end(problem, param))
     try:
-        model = train_problem(problem, param, Rand(1), Observer())
+        with phase("training"):
+            model = train_problem(problem, param, Rand(1), observer)
     except DataError as error:
         raise data.locate(error) from error
-    with tidy_end():
+    tell("data", data)
+    tell("training", model)
+    with phase("writing"), tidy_end():
         save_model(model_file, model)
 
 

@@ -6,8 +6,9 @@ import os
 
 from libsvmx._core import memory
 from libsvmx._core.records import record
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import run, tidy_end, warn
+from libsvmx.cli.process import phase, run, tell, warn, watch
 from libsvmx.io.exporting import DTYPES, FORMATS, check_format, export_model
 from libsvmx.io.files import check_target, same_file
 from libsvmx.io.modelfile import load_model
@@ -23,6 +24,7 @@ options:
   --dtype float64|float32   numbers of tables and sums in C and ONNX (float64)
   --name NAME               functions in C are NAME_predict, NAME_decision_values, … (model)
   --features N              rows have N features; by default as many as the support vectors need
+  --report FILE             write what was done and what it took, as JSON
   --help, --version
 """
 
@@ -68,11 +70,14 @@ def main(argv: list[str]) -> int:
     check_target(output_file)
     if same_file(model_file, output_file):
         raise UsageError("the output file is the model itself, which would be lost")
-    model = load_model(model_file, warn)
+    watch(False, output_file)
+    with phase("reading", model_file):
+        model = load_model(model_file, warn)
     if format == "onnx":
         memory.load_numpy()
-    with tidy_end():
+    with phase("writing"), tidy_end():
         export_model(model, output_file, format, job.dtype, job.name, job.features)
+    tell("exported", model, output_file, format, job.dtype)
     return 0
 
 

@@ -17,11 +17,12 @@ from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.validation.grid import Point
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Outcome, Plan, Search
+from libsvmx.cli.ending import Ended, die_by, on_interrupt_say, tidy_end
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
-from libsvmx.cli.gridtables import Progress, write_tables
+from libsvmx.cli.gridtables import PointLines, rows_of, write_tables
 from libsvmx.cli.options import HelpRequested, UsageError
-from libsvmx.cli.process import Ended, die_by, on_interrupt_say, printer, run, tidy_end, time_left, warn
+from libsvmx.cli.process import bytes_read, follow, phase, printer, run, tell, time_left, warn, watch
 from libsvmx.cli.train import row_weights
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
@@ -75,11 +76,12 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
     identity = description(plan, data, weights)
     results = Results() if job.resume is None else resumed(job.resume, job, identity)
     pool = None if job.workers == 1 and job.dask is None else Workers(job.workers, job.dask)
-    progress = Progress(job.title, plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
+    lines = PointLines(plan.is_regression, sum(key not in results.found for key in plan.grid.order), say)
     problem = Problem(data.matrix, data.targets, sample_weight=weights)
     going_on = ""  # what an end before the last point says, where there is a file to resume from
     try:
         with ExitStack() as stack:
+            stack.enter_context(phase("searching"))
             if pool is not None:
                 stack.enter_context(tidy_end())
                 stack.enter_context(pool)
@@ -90,19 +92,18 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
                 going_on = f"; the same command with {job.going_on} goes on"
                 on_interrupt_say(job.command, f"interrupted{going_on}")
             for point in results.found.values():
-                progress.add("resumed", point)
+                lines.add("resumed", point)
             for outcome in search:
                 with tidy_end():
                     states.save(outcome)
                     record(outcome.point)
-                progress.add("local" if job.dask is None else "dask", outcome.point)
+                lines.add("local" if job.dask is None else "dask", outcome.point)
     except DataError as error:
         raise data.locate(error) from error
     except StoppedEarly as stop:
         raise SvmxError(f"{stop}{going_on}") from None
-    finally:
-        progress.close()
-    with tidy_end():
+    tell("search", search, list(rows_of(search)))
+    with phase("writing"), tidy_end():
         write_tables(job, search)
         states.clear()
     return search
@@ -158,7 +159,9 @@ def remark_useless(plan: Plan) -> None:
 
 def read(job: Job, param: Parameter) -> DataFile:
     """The data set, with remarks made."""
-    data = read_data(job.dataset, lenient=job.lenient, threads=param.threads or None)
+    with phase("reading", job.dataset):
+        data = read_data(job.dataset, lenient=job.lenient, threads=param.threads or None, told=bytes_read())
+    tell("data", data)
     for remark in data.remarks:
         warn(remark)
     if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
@@ -171,7 +174,10 @@ def searched(argv: list[str]) -> Point:
     job = parse_arguments(argv)
     param = job.plan(0).param  # everything wrong with the options shows before the data are read
     check(job)
-    say, observer = printer(*job.outputs), limited(Remarks(), time_left(param.time_limit))
+    watch(job.quiet, *job.outputs)
+    remarks = Remarks()
+    follow(remarks)
+    say, observer = printer(*job.outputs), limited(remarks, time_left(param.time_limit))
     best = search_file(job, read(job, param), say, observer).best
     powers = [str(2.0**value) for value in best.key if value is not None]
     say(f"{' '.join(powers)} {best.rate}\n")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 
+from libsvmx._core.packages import available, need
 from libsvmx._core.records import field, record
 from libsvmx._train.training import default_gamma
 from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents
-from libsvmx._train.validation.grid_pool import need
 from libsvmx._train.validation.grid_search import Plan, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridplot
 from libsvmx.cli.options import UsageError, count, parse, real
-from libsvmx.cli.process import available, warn
+from libsvmx.cli.process import warn
 from libsvmx.cli.solveroptions import asked_solvers
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
@@ -44,6 +44,7 @@ more:
   --dask ADDRESS           share the points among the workers of a Dask scheduler
   --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
                            none is LIBSVM's own path, with exactly the rates of svm-train
+  --report FILE            write what was done and what it took, as JSON
   --help, --version
 
 As a file that is written, - is standard output; points and result are told on standard error then.
@@ -147,7 +148,11 @@ def parse_arguments(argv: list[str]) -> Job:
         "--workers": lambda option, text: setattr(job, "workers", count(option, text)),
         "--dask": lambda option, text: setattr(job, "dask", text),
     }
-    del names["--on-interrupt"], switches["--loo"]  # there is no model to save, and rates are those of folds
+    del (
+        names["--on-interrupt"],
+        switches["--loo"],
+        switches["--explain"],
+    )  # there is no model to save, and rates are those of folds
     files = parse([*rest, *argv[-1:]], letters, flags, names, switches, USAGE, "svmx-grid")
     if len(files) != 1:
         what = f"unexpected argument {files[0]!r}" if files else "no data set: it comes last"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable, Iterator
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._train.parameter import flat_fields
 from libsvmx._train.validation.grid import Best, param_at
 from libsvmx.cli import gridplot
-from libsvmx.cli.process import available, warn
+from libsvmx.cli.process import counted, warn
+from libsvmx.cli.report import json_of
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.files import atomic_write
 
@@ -21,35 +19,24 @@ if TYPE_CHECKING:
     from libsvmx.cli.gridjob import Job
 
 
-class Progress:
-    """grid.py's lines on standard output, and a bar on standard error where that is a terminal."""
+class PointLines:
+    """PointLines(regression, total, say): grid.py's line for each point by ``say``; they are counted for the progress
+    line."""
 
-    def __init__(self, title: str, regression: bool, total: int, say: Callable[[str], None]) -> None:
+    def __init__(self, regression: bool, total: int, say: Callable[[str], None]) -> None:
         self.best = Best(regression)
         self.say = say
-        self.bar = None
-        if sys.stderr is not None and sys.stderr.isatty() and available("tqdm"):
-            from tqdm import tqdm
-
-            self.bar = tqdm(total=total, unit="point", desc=title, file=sys.stderr, dynamic_ncols=True)
+        self.done, self.total = 0, total
 
     def add(self, worker: str, point: Point) -> None:
         best = self.best.add(point)
         values = " ".join(str(v) for v in point.key if v is not None)
         powers = [(n, v) for n, v in (("c", best.log2c), ("g", best.log2g)) if v is not None]
         chosen = "".join(f"{name}={2.0**value}, " for name, value in powers)
-        line = f"[{worker}] {values} {point.rate} (best {chosen}rate={best.rate})\n"
-        if self.bar is None:
-            self.say(line)
-            return
-        with self.bar.external_write_mode():
-            self.say(line)
+        self.say(f"[{worker}] {values} {point.rate} (best {chosen}rate={best.rate})\n")
         if worker != "resumed":
-            self.bar.update()
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
+            self.done += 1
+            counted("point", self.done, self.total)
 
 
 def rows_of(search: Search) -> Iterator[dict[str, Any]]:
@@ -86,7 +73,7 @@ def write_tables(job: Job, search: Search) -> None:
             "points": rows,
         }
         with atomic_write(job.json) as file:
-            file.write(json.dumps(finite(content), indent=1, allow_nan=False).encode() + b"\n")
+            file.write(json_of(content))
     grid = search.plan.grid
     flat = len(grid.c_values or ()) < 2 or len(grid.g_values or ()) < 2
     if job.png is not None and (job.png_asked or not flat):  # grid.py draws no single line
@@ -96,12 +83,3 @@ def write_tables(job: Job, search: Search) -> None:
             warn(f"no picture: {error}")
             return
         gridplot.draw(job.png, search.points, search.best, job.title, search.plan.is_regression)
-
-
-def finite(content: Any) -> Any:
-    """JSON has no nan or inf: null stands for them, however deep they are."""
-    if isinstance(content, dict):
-        return {name: finite(value) for name, value in content.items()}
-    if isinstance(content, (list, tuple)):
-        return [finite(value) for value in content]
-    return None if isinstance(content, float) and not isfinite(content) else content

@@ -2,21 +2,27 @@
 
 Options come first, each ``-x value`` with only the letter after the dash of any meaning, so that
 ``-cost 5`` and ``-c1 5`` are ``-c 5``; the last of equal options counts. What LIBSVM lacks has long
-names, ``--name value`` or ``--name=value``. Unlike LIBSVM, values are checked.
+names, ``--name value`` or ``--name=value``. Unlike LIBSVM, values are checked. Every command has --help, --version and
+--report FILE, of which process.py takes care.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 from math import inf
 
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import TypeAlias
 
     Setter: TypeAlias = Callable[[str, str], None]
     Usage: TypeAlias = str | Callable[[], str]  # as a function, it is made when it is wanted
+
+
+HELP, VERSION, REPORT = "--help", "--version", "--report"
 
 
 class UsageError(Exception):
@@ -30,6 +36,27 @@ class HelpRequested(Exception):
 def text_of(usage: Usage) -> str:
     """The text of a usage."""
     return usage if isinstance(usage, str) else usage()
+
+
+def as_wide_as_the_terminal(text: str) -> str:
+    """A usage, with no line longer than the terminal."""
+    width = columns()
+    if width is None or all(len(line) <= width for line in text.splitlines()):
+        return text
+    from libsvmx.cli.helptext import fitted  # not worth its time where nothing is too long
+
+    return fitted(text, width)
+
+
+def columns() -> int | None:
+    """How wide lines may be: COLUMNS, or the terminal that they go to; None where nothing says."""
+    text = os.environ.get("COLUMNS", "")
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    try:
+        return os.get_terminal_size(1).columns or None if sys.stdout is not None and sys.stdout.isatty() else None
+    except (OSError, ValueError):
+        return None
 
 
 def parse(
@@ -56,11 +83,12 @@ def parse(
     ------
     UsageError, HelpRequested
     """
+    names = {REPORT: lambda option, path: None, **names}
     i = 0
     while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
         option = argv[i]
-        if option in ("--help", "--version"):
-            raise HelpRequested(text_of(usage) if option == "--help" else version_text(command))
+        if option in (HELP, VERSION):
+            raise HelpRequested(text_of(usage) if option == HELP else version_text(command))
         if option.startswith("--"):
             i += _long(argv, i, names, switches)
             continue
@@ -70,12 +98,28 @@ def parse(
             i += 1
             continue
         if letter not in letters:
-            raise UsageError(f"unknown option {option}")
+            raise UsageError(f"unknown option {option}{hint(option, names, switches)}")
         if i + 1 >= len(argv):
-            raise UsageError(f"option {option} needs a value")
-        letters[letter](option, argv[i + 1])
+            raise UsageError(f"option {option} needs a value{hint(option, names, switches)}")
+        try:
+            letters[letter](option, argv[i + 1])
+        except UsageError as error:
+            raise UsageError(f"{error}{hint(option, names, switches)}") from None
         i += 2
+    for word in argv[i:]:
+        name = word.partition("=")[0]
+        if name in names or name in switches:  # LIBSVM takes all that follows for files
+            raise UsageError(f"option {name} must stand before the files")
     return argv[i:]
+
+
+def hint(option: str, *known: Iterable[str]) -> str:
+    """``; did you mean --solver?`` where an option that is not right is like a long one."""
+    if len(option) < 3:  # a letter
+        return ""
+    from libsvmx._core.suggestions import did_you_mean
+
+    return did_you_mean(f"--{option.lstrip('-')}", [name for names in (*known, (HELP, VERSION)) for name in names])
 
 
 def version_text(command: str) -> str:
@@ -94,7 +138,7 @@ def _long(argv: list[str], i: int, names: Mapping[str, Setter], switches: Mappin
         switches[name]()
         return 1
     if name not in names:
-        raise UsageError(f"unknown option {name}")
+        raise UsageError(f"unknown option {name}{hint(name, names, switches)}")
     if equals:
         names[name](name, value)
         return 1

@@ -12,12 +12,13 @@ from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Remark
 from libsvmx._train.prediction import Predictor, predict_probability
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse, switch
-from libsvmx.cli.process import printer, run, tidy_end, warn
+from libsvmx.cli.process import counted, phase, printer, run, tell, tick, warn, watch
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.io import transcript
 from libsvmx.io.batches import BatchReader
-from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file
+from libsvmx.io.files import STANDARD_INPUT, atomic_write, check_target, same_file, size_of
 from libsvmx.io.modelfile import load_model
 from libsvmx.io.textwrite import numbers_text
 
@@ -40,9 +41,10 @@ options, LIBSVM's:
   -q       quiet
 
 more:
-  --threads N   threads to use (OMP_NUM_THREADS, else all processors); the output does not depend on it
-  --unlabeled   lines of the test file have no label; no accuracy is printed
-  --lenient     skip blank lines and comment lines in the data
+  --threads N    threads to use (OMP_NUM_THREADS, else all processors); the output does not depend on it
+  --unlabeled    lines of the test file have no label; no accuracy is printed
+  --lenient      skip blank lines and comment lines in the data
+  --report FILE  write what was done and what it took, as JSON
   --help, --version
 """
 
@@ -88,7 +90,9 @@ def main(argv: list[str]) -> int:
     for name in (test_file, model_file):
         if same_file(name, output_file):
             raise UsageError(f"the output file is the same as {name}, which would be lost")
-    model = load_model(model_file, warn)
+    watch(job.quiet, output_file)
+    with phase("reading", model_file):
+        model = load_model(model_file, warn)
     if job.probability and not model.has_probability:
         raise SvmxError(f"{model_file}: the model has no probability estimates; train it with -b 1")
     reader = BatchReader(test_file, lenient=job.lenient, unlabeled=job.unlabeled)
@@ -100,8 +104,8 @@ def main(argv: list[str]) -> int:
     elif job.probability and model.param.svm_type.is_regression:
         info(transcript.LAPLACE.format(space="", sigma=model.sigmoid_a[0]))  # type: ignore[index]
     predictions = Predictions(model, job)
-    scores = Scores()
-    with tidy_end(), atomic_write(output_file) as output:
+    scores, n_rows, n_bytes = Scores(), 0, size_of(test_file)
+    with phase("predicting", test_file), tidy_end(), atomic_write(output_file) as output:
         output.write(predictions.header)
         for batch in chain([first], batches):
             for rows in slices(batch.matrix.n_rows, predictions.slice_rows):
@@ -110,10 +114,12 @@ def main(argv: list[str]) -> int:
                 except DataError as error:
                     raise batch.locate(error, rows[0]) from error
                 output.write(lines)
+                n_rows += len(rows)
                 if not job.unlabeled:
                     targets = batch.targets[rows[0] : rows[0] + len(rows)]
                     scores.add(labels, targets)
                     predictions.compare(targets)
+            counted("", min(reader.bytes_read, n_bytes), n_bytes)
     for remark in reader.remarks:
         warn(remark)
     if predictions.unfinished:
@@ -123,6 +129,7 @@ def main(argv: list[str]) -> int:
         if scores.total and not predictions.known_label and not job.quiet:
             known = " ".join(map(str, model.class_labels or ()))
             warn(f"{test_file}: no row has a label of the model, which knows {known}: the accuracy says nothing")
+    tell("prediction", test_file, model_file, scores, n_rows, model.param.svm_type.is_regression)
     return 0
 
 
@@ -143,7 +150,7 @@ class Predictions:
 
     def __init__(self, model: Model, job: Job) -> None:
         self.model = model
-        self.predictor = Predictor(model, thread_count(job.threads))
+        self.predictor = Predictor(model, thread_count(job.threads), tick)
         self.estimate = job.probability and not model.param.svm_type.is_regression
         self.unfinished = 0
         self.known_label = model.class_labels is None

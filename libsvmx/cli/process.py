@@ -1,33 +1,33 @@
-"""How a command lives and ends: exit codes, signals, messages on standard error."""
+"""How a command lives: exit codes, messages on standard error, what its progress line and its report are told."""
 
 from __future__ import annotations
 
-import atexit
-import codecs
-import gc
 import os
 import sys
-from time import monotonic
+from time import monotonic, process_time
 
 from libsvmx import BEGUN
 from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.options import HelpRequested, UsageError, text_of
+from libsvmx.cli.ending import Ended, die_by, end_workers, ignored, last_words, leave, tidy_end
+from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, text_of
 from libsvmx.exceptions import SvmxError
-from libsvmx.io.files import STANDARD_OUTPUT
+from libsvmx.io.files import STANDARD_OUTPUT, print_names_as_typed
 
 if TYPE_CHECKING:
     import signal
     from collections.abc import Callable, Iterator
 
+    from libsvmx._train.observer import Observer
     from libsvmx.cli.options import Usage
+    from libsvmx.cli.progress import Progress
+    from libsvmx.cli.report import Report
 else:
     import _signal as signal  # without the names of its numbers, which cost a tenth of a start
 
 FAILURE = 1  # LIBSVM's only exit code besides 0
-BETWEEN_COUNTS = 0.5  # seconds
+RED, YELLOW = "1;31", "1;33"  # of terminals
 LEAST_SECONDS = 1e-9  # of a time limit that is over
-ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
 
 def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
@@ -35,72 +35,49 @@ def run(command: str, main: Callable[[list[str]], int], usage: Usage) -> None:
     _limits.counts_imports = True
     # results must not depend on the threads of BLAS, so it is given one: each takes address space
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    last_words.wanted = True
     # die by the signal, at once and without a traceback, as a C program does
-    if not _ignored(signal.SIGINT):
+    if not ignored(signal.SIGINT):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        _last_words.wanted = True
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    _print_names_as_typed()
+    print_names_as_typed(sys.stdout, sys.stderr)
     sys.unraisablehook = _tell_of_unraisable
     code = guarded(command, main, usage, sys.argv[1:])
-    _end_workers()  # which Python would wait for, until each has ended as it would itself
+    end_workers()  # which Python would wait for, until each has ended as it would itself
     leave(code)
 
 
-def leave(code: int) -> None:
-    """End the process: at once where Python would only take itself down, which is an eighth of a small training."""
-    if not _others_are_waiting():
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, AttributeError):  # closed by the caller
-                stream.flush()
-        os._exit(code)
-    gc.unfreeze()  # what start.py has set apart
-    sys.exit(code)
-
-
-def _others_are_waiting() -> bool:
-    """Whether somebody wants to know that Python ends: threads, functions of ``atexit``, who traces or debugs it."""
-    watched = sys.gettrace() is not None or sys.getprofile() is not None or sys.flags.inspect or sys.flags.dev_mode
-    return bool(watched) or "threading" in sys.modules or getattr(atexit, "_ncallbacks", lambda: 1)() > 0
-
-
 def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> int:
-    """``main(argv)``, with every expected error turned into a message and exit code 1."""
+    """``main(argv)``, with every expected error turned into a message and exit code 1, and the report if asked for."""
+    code, of_interrupts = FAILURE, signal.getsignal(signal.SIGINT)
     try:
         code, text = _answered(command, main, usage, argv)
         write(text)
-        return code
-    except OSError as error:
-        name = f"{error.filename}: " if error.filename else ""
-        complain(command, f"{name}{error.strerror or error}")
-        return FAILURE
-    except SvmxError as error:
-        complain(command, str(error))
-        return FAILURE
-    except MemoryError as error:
-        complain(command, f"out of memory{f': {error}' if str(error) else ''}")
-        return FAILURE
-    except SystemError as error:
-        # NumPy forgets to say so where it has no memory for the rows that an array of numbers picks
-        if "without exception set" not in str(error) and "without setting an exception" not in str(error):
+    except Exception as error:
+        code, message = FAILURE, _message_of(error)
+        if message is None:
+            tell("failure", repr(error))
             raise
-        complain(command, "out of memory")
-        return FAILURE
-    except ImportError as error:
-        # of a module that is loaded when it is wanted: the loader's words where it has no memory for one
-        if "failed to map segment" not in str(error) and "annot allocate memory" not in str(error):
-            raise
-        complain(command, "out of memory")
-        return FAILURE
-    except KeyboardInterrupt:
-        die_by(signal.SIGINT)
-    except Ended as end:
-        die_by(end.signum)
+        if isinstance(error, FileNotFoundError) and error.filename:
+            from libsvmx.cli.missing import instead_of
+
+            message += instead_of(os.fsdecode(error.filename))
+        complain(command, message, error)
+    except (KeyboardInterrupt, Ended) as end:
+        signum = end.signum if isinstance(end, Ended) else signal.SIGINT
+        _end_report(128 + signum)
+        die_by(signum)
     finally:
-        _counter.clear()
+        clear()
+        if not _end_report(code):
+            code = FAILURE
+        _watched.forget()
         _drop_unwritable_output()
-    return FAILURE
+        if signal.getsignal(signal.SIGINT) != of_interrupts is not None:  # --on-interrupt save, called by a program
+            with suppress(ValueError):  # not the main thread
+                signal.signal(signal.SIGINT, of_interrupts)
+    return code
 
 
 def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv: list[str]) -> tuple[int, str]:
@@ -110,36 +87,35 @@ def _answered(command: str, main: Callable[[list[str]], int], usage: Usage, argv
     standard output, where a script would take it for a result.
     """
     try:
-        return main(argv), ""
+        with _reported(command, argv):
+            return main(argv), ""
     except HelpRequested as request:
         return 0, as_wide_as_the_terminal(request.args[0])
     except UsageError as error:
         if not str(error):
             return FAILURE, as_wide_as_the_terminal(text_of(usage))
-        complain(command, str(error))
+        complain(command, str(error), error)
         _say(f"see {command} --help\n")
         return FAILURE, ""
 
 
-def as_wide_as_the_terminal(text: str) -> str:
-    """A usage, with no line longer than the terminal."""
-    width = columns()
-    if width is None or all(len(line) <= width for line in text.splitlines()):
-        return text
-    from libsvmx.cli.helptext import fitted  # not worth its time where nothing is too long
-
-    return fitted(text, width)
-
-
-def columns() -> int | None:
-    """How wide lines may be: COLUMNS, or the terminal that they go to; None where nothing says."""
-    text = os.environ.get("COLUMNS", "")
-    if text.isdecimal() and int(text) > 0:
-        return int(text)
-    try:
-        return os.get_terminal_size(1).columns or None if sys.stdout is not None and sys.stdout.isatty() else None
-    except (OSError, ValueError):
-        return None
+def _message_of(error: Exception) -> str | None:
+    """What a command says of an expected error; None of others."""
+    if isinstance(error, OSError):
+        name = f"{error.filename}: " if error.filename else ""
+        return f"{name}{error.strerror or error}"
+    if isinstance(error, SvmxError):
+        return str(error)
+    said = str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory{f': {said}' if said else ''}"
+    # NumPy forgets to say so where it has no memory for the rows that an array of numbers picks
+    if isinstance(error, SystemError) and ("without exception set" in said or "without setting an exception" in said):
+        return "out of memory"
+    # of a module that is loaded when it is wanted: the loader's words where it has no memory for one
+    if isinstance(error, ImportError) and ("failed to map segment" in said or "annot allocate memory" in said):
+        return "out of memory"
+    return None
 
 
 def _drop_unwritable_output() -> None:
@@ -151,65 +127,51 @@ def _drop_unwritable_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def complain(command: str, message: str) -> None:
-    """An error on standard error."""
-    _say(f"{command}: error: {printable(message)}\n")
+def complain(command: str, message: str, error: Exception | None = None) -> None:
+    """An error on standard error, and what the report says of it."""
+    _say(f"{command}: {_coloured('error:', RED)} {printable(message)}\n")
+    if _watched.report is not None:
+        _watched.report.failed(message, error)
 
 
 def warn(message: str) -> None:
     """A remark on standard error."""
-    _say(f"warning: {printable(message)}\n")
+    _say(f"{_coloured('warning:', YELLOW)} {printable(message)}\n")
+    if _watched.report is not None:
+        _watched.report.warnings.append(message)
 
 
-def printable(message: str) -> str:
-    """Control characters by their codes: what a file says is not to steer a terminal."""
-    return "".join(c if " " <= c < "\x7f" or c > "\x9f" or c in "\n\t" else ascii(c)[1:-1] for c in message)
+def _coloured(word: str, colour: str) -> str:
+    """A word on a terminal, if nobody has said that it is to have no colours (no-color.org)."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return word
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb":
+        return word
+    return f"\x1b[{colour}m{word}\x1b[m"
+
+
+def printable(message: str, kept: str = "\n\t") -> str:
+    """Control characters by their codes, but for those ``kept``: what a file says is not to steer a terminal."""
+    return "".join(c if " " <= c < "\x7f" or c > "\x9f" or c in kept else ascii(c)[1:-1] for c in message)
 
 
 def _say(text: str) -> None:
     # where standard error is closed or full, the exit code has to do
-    _counter.clear()
+    clear()
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(text)
-
-
-class Counter:
-    """Counter(): ``row 12 of 270`` on standard error, for who watches a terminal; nothing where it is none.
-
-    The line takes the place of the one before, and is gone at the end. Where standard output goes to a terminal, too,
-    it is a line among those.
-    """
-
-    def __init__(self) -> None:
-        self.shown, self.last = False, 0.0
-
-    def show(self, what: str, done: int, total: int) -> None:
-        """So many are done; not told more often than a reader follows."""
-        if sys.stderr is None or not sys.stderr.isatty() or monotonic() - self.last < BETWEEN_COUNTS:
-            return
-        self.last = monotonic()
-        own = sys.stdout is not None and sys.stdout.isatty()
-        with suppress(OSError):
-            sys.stderr.write(f"{what} {done} of {total}\n" if own else f"\r\x1b[K{what} {done} of {total}")
-            sys.stderr.flush()
-            self.shown = not own
-
-    def clear(self) -> None:
-        """Before anything else is written there, and at the end."""
-        if self.shown:
-            self.shown = False
-            with suppress(OSError):
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
-
-
-_counter = Counter()
-count_on_terminal = _counter.show
+        if _watched.progress is not None:
+            _watched.progress.before(text)
 
 
 def write(text: str) -> None:
     """To standard output, at once: progress is watched. Nowhere if the caller closed it."""
+    if _watched.report is not None and _watched.report.path == STANDARD_OUTPUT:
+        _say(text)
+        return
+    if _watched.progress is not None and _watched.progress.shared:
+        _watched.progress.before(text)
     if sys.stdout is None:
         return
     try:
@@ -219,6 +181,132 @@ def write(text: str) -> None:
     except OSError as error:
         error.filename = "standard output"
         raise
+
+
+# ---- what somebody sees of the command, or reads of it later ----------------------------------------
+
+
+class _Watched:
+    """The progress line of the command at hand, and its report; None where nobody asks for them."""
+
+    progress: Progress | None = None
+    report: Report | None = None
+    phase, within = "", 0.0  # the present part, and the seconds of those within it
+
+    def forget(self) -> None:
+        self.progress = self.report = None
+
+
+_watched = _Watched()
+
+
+def watch(quiet: bool = False, *outputs: str | None) -> None:
+    """Once the options are known: from now on there is a progress line, if standard error is a terminal. ``outputs``:
+    the files that the command writes. Raises UsageError where one of them is that of the report."""
+    report, _watched.report = _watched.report, None
+    if report is not None:
+        report.keep_apart(outputs)  # else it is not written
+    _watched.report = report
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        return
+    from libsvmx.cli import progress
+
+    shared = progress.on_one_terminal()
+    if progress.wanted() and not (shared and STANDARD_OUTPUT in outputs):
+        _watched.progress = progress.Progress(sys.stderr, shared)
+        last_words.erase(_watched.progress.erasing)
+
+
+@contextmanager
+def phase(name: str, of: str = "") -> Iterator[None]:
+    """A part of the command: ``name`` is a key of the report's seconds, ``of`` what the progress line says besides. The
+    time of a part within another is not the other's."""
+    began, outer, within = monotonic(), _watched.phase, _watched.within
+    _watched.phase, _watched.within = f"{name} {of}" if of else name, 0.0
+    if _watched.progress is not None:
+        _watched.progress.begin(printable(_watched.phase, ""))
+    try:
+        yield
+    finally:
+        clear()
+        seconds = monotonic() - began
+        if _watched.report is not None:
+            _watched.report.took(name, seconds - _watched.within)
+        _watched.phase, _watched.within = outer, within + seconds
+        if _watched.progress is not None:
+            _watched.progress.begin(printable(outer, ""))
+
+
+def counted(what: str, done: int, total: int) -> None:
+    """So many of the present phase are done."""
+    if _watched.progress is not None:
+        _watched.progress.count(what, done, total)
+
+
+def bytes_read() -> Callable[[int, int], object] | None:
+    """What a reader of files tells of its bytes; None where nobody looks on."""
+    return None if _watched.progress is None else _watched.progress.bytes
+
+
+def follow(observer: Observer) -> None:
+    """Have the progress line tell what an observer hears."""
+    if _watched.progress is not None:
+        _watched.progress.follow(observer)
+
+
+def gap_ends_at(eps: Callable[[], float]) -> None:
+    """Have the progress line tell where the gap ends; 0 if there is more than one solve."""
+    if _watched.progress is not None:
+        _watched.progress.eps = eps()
+
+
+def tick() -> None:
+    """Something goes on."""
+    if _watched.progress is not None:
+        _watched.progress.tick()
+
+
+def tell(what: str, *facts: object) -> None:
+    """For the report: ``what`` is a function of libsvmx.cli.results."""
+    if _watched.report is not None:
+        _watched.report.add(what, *facts)
+
+
+def clear() -> None:
+    """The progress line, before anything else is written."""
+    if _watched.progress is not None:
+        _watched.progress.clear()
+
+
+@contextmanager
+def _reported(command: str, argv: list[str]) -> Iterator[None]:
+    """The block, of which a report is made if the arguments ask for one: then Ctrl-C comes as an exception."""
+    if not any(word.partition("=")[0] == REPORT for word in argv):
+        yield
+        return
+    from libsvmx.cli.report import begun
+
+    # called by a program, it begins now
+    began, cpu = (BEGUN, 0.0) if _limits.counts_imports else (monotonic(), process_time())
+    with tidy_end():
+        _watched.report = begun(command, argv, began, cpu)
+        yield
+
+
+def _end_report(code: int) -> bool:
+    """Write the report, if there is one that is not written. Whether that has gone well."""
+    report, _watched.report = _watched.report, None
+    if report is None:
+        return True
+    try:
+        with tidy_end():
+            report.write(code)
+    except Ended as end:
+        die_by(end.signum)
+    except Exception as error:
+        complain(report.command, _message_of(error) or f"{type(error).__name__}: {error}")
+        return False
+    return True
 
 
 def _tell_of_unraisable(
@@ -251,78 +339,6 @@ def printer(*outputs: str | None) -> Callable[[str], None]:
     return note if STANDARD_OUTPUT in outputs else write
 
 
-def _print_names_as_typed() -> None:
-    """File names come out by the bytes they came in by, whatever the locale."""
-    codecs.register_error(AS_TYPED, _as_typed)
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError):  # closed by the caller
-            stream.reconfigure(errors=AS_TYPED)  # type: ignore[union-attr]
-
-
-AS_TYPED = "libsvmx.as_typed"
-
-
-def _as_typed(error: UnicodeError) -> tuple[bytes, int]:
-    """Bytes that are no text of this locale as they were; characters that it lacks by their codes."""
-    assert isinstance(error, UnicodeEncodeError)
-    characters = error.object[error.start : error.end]
-    parts = (
-        bytes([ord(c) - 0xDC00]) if "\udc80" <= c <= "\udcff" else c.encode("ascii", "backslashreplace")
-        for c in characters
-    )
-    return b"".join(parts), error.end
-
-
-class _LastWords:
-    """What Ctrl-C prints before it ends the process."""
-
-    wanted = False  # only a process that is a command's own, and listens to Ctrl-C
-    text = b""
-
-    def arm(self) -> None:
-        """Have them said from now on; to be called again when a handler of Python's has been in their place."""
-        if self.text:
-            from libsvmx._core import last_words
-
-            last_words.say_on(signal.SIGINT, self.text)
-
-
-_last_words = _LastWords()
-
-
-def on_interrupt_say(command: str, text: str) -> None:
-    """What Ctrl-C says from now on. Nothing where it is ignored, or where the command is called by a program."""
-    if _last_words.wanted:
-        terminal = sys.stderr is not None and sys.stderr.isatty()  # which shows ^C in the line
-        _last_words.text = f"{chr(10) * terminal}{command}: {text}\n".encode(errors="surrogateescape")
-        if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:  # else an end that tidies up comes first, then these
-            _last_words.arm()
-
-
-def die_by(signum: int) -> None:
-    """End as the signal would have ended the process, so that a shell sees it."""
-    signal.signal(signum, signal.SIG_DFL)
-    _end_workers()
-    if signum == signal.SIGINT:
-        _last_words.arm()
-    os.kill(os.getpid(), signum)
-
-
-def _end_workers() -> None:
-    """What Python does at an exit, which there is none of: no process goes on, and semaphores are given back."""
-    multiprocessing, util = sys.modules.get("multiprocessing"), sys.modules.get("multiprocessing.util")
-    if multiprocessing is not None and util is not None:
-        for child in multiprocessing.active_children():
-            with suppress(OSError):
-                os.kill(child.pid, getattr(signal, "SIGKILL", signal.SIGTERM))  # workers of joblib have no kill()
-        util._run_finalizers()
-
-
-def _ignored(signum: int) -> bool:
-    """Whether the caller wants it ignored, as a shell script does for what it starts with ``&``."""
-    return signal.getsignal(signum) == signal.SIG_IGN
-
-
 class _Limits:
     """Whether imports count: in a process that is a command's own."""
 
@@ -340,67 +356,3 @@ def time_left(seconds: float) -> float:
     if seconds <= 0 or not _limits.counts_imports:
         return seconds
     return max(seconds - (monotonic() - BEGUN), LEAST_SECONDS)
-
-
-class Ended(BaseException):
-    """Raised where a signal asks the process to end while files are being written."""
-
-    def __init__(self, signum: int) -> None:
-        super().__init__(signum)
-        self.signum = signum
-
-
-@contextmanager
-def tidy_end() -> Iterator[None]:
-    """While files are being written: a signal that ends the process raises, so temporary files are removed first.
-
-    What raises may be taken for something else on its way: a module of C that is being imported makes an ImportError of
-    it, a callback of a library drops it. The process ends all the same.
-    """
-    received: list[int] = []
-
-    def end(signum: int, frame: object) -> None:
-        received.append(signum)
-        raise Ended(signum)
-
-    previous = {}
-    try:
-        for signum in ENDING:
-            # one that is ignored stays so, and who listens already (StopFlag, an outer block) goes on
-            if signal.getsignal(signum) in (signal.SIG_DFL, signal.default_int_handler):
-                with suppress(ValueError):  # not the main thread, which is the one that signals go to
-                    previous[signum] = signal.signal(signum, end)
-        yield
-        if received:
-            raise Ended(received[0])
-    except Exception:
-        if received:
-            raise Ended(received[0]) from None
-        raise
-    finally:
-        for signum, handler in previous.items():
-            signal.signal(signum, handler)
-            if signum == signal.SIGINT and handler == signal.SIG_DFL:
-                _last_words.arm()
-
-
-class StopFlag:
-    """Ctrl-C asks to stop; a second one kills."""
-
-    def __init__(self) -> None:
-        self.raised = False
-
-    def listen(self) -> None:
-        """From now on."""
-        signal.signal(signal.SIGINT, self._raise)
-
-    def _raise(self, signum: int, frame: object) -> None:
-        self.raised = True
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def available(module: str) -> bool:
-    """Whether a module can be imported."""
-    from importlib.util import find_spec
-
-    return find_spec(module) is not None

@@ -10,8 +10,9 @@ from math import isfinite
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
-from libsvmx.cli.options import UsageError, parse, real
-from libsvmx.cli.process import run, tidy_end, warn
+from libsvmx.cli.ending import tidy_end
+from libsvmx.cli.options import REPORT, UsageError, parse, real
+from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
 from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, check_target, same_file
 from libsvmx.io.rangefile import Ranges, read_ranges, write_ranges
@@ -33,6 +34,7 @@ options, LIBSVM's:
 
 more:
   --lenient            skip blank lines and comment lines in the data
+  --report FILE        write what was done and what it took, as JSON
   --help, --version
 """
 
@@ -85,7 +87,10 @@ def join_label_limits(argv: list[str]) -> list[str]:
     """``-y a b`` as an option with one value, which is the grammar of ``parse``."""
     out, i = [], 0
     while i < len(argv) and argv[i].startswith("-") and argv[i] != "-":
-        if argv[i].startswith("--"):
+        if argv[i] == REPORT:
+            out += argv[i : i + 2]
+            i += 2
+        elif argv[i].startswith("--"):
             out.append(argv[i])
             i += 1
         elif argv[i][1] == "y":
@@ -128,14 +133,18 @@ def main(argv: list[str]) -> int:
             raise UsageError(f"the range file is the same as {files[0]}, which would be lost")
     if job.restore == files[0] == STANDARD_INPUT:
         raise UsageError("standard input can be the data or the range file, not both")
-    ranges = None if job.restore is None else read_ranges(job.restore)
-    data = read_data(files[0], lenient=job.lenient)
+    watch(False, job.save, STANDARD_OUTPUT)
+    with phase("reading", files[0]):
+        ranges = None if job.restore is None else read_ranges(job.restore)
+        data = read_data(files[0], lenient=job.lenient, told=bytes_read())
     for remark in data.remarks:
         warn(remark)
     if data.matrix.n_rows == 0:
         raise FormatError(data.path, 0, 0, "no data")
     try:
-        scale(job, ranges, data)
+        with phase("scaling"):
+            n_features, n_written = scale(job, ranges, data)
+        tell("scaling", data, n_features, n_written)
     except DataError as error:
         raise data.locate(error) from error
     return 0
@@ -143,9 +152,9 @@ def main(argv: list[str]) -> int:
 
 def scale(
     job: Job, given: Ranges | None, data: DataFile, write: Callable[[bytes | bytearray], object] | None = None
-) -> None:
+) -> tuple[int, int]:
     """Find the ranges or take those ``given``, save them if asked to, and write the scaled data, if not told
-    otherwise to standard output.
+    otherwise to standard output. Returns how many features have a range, and how many values were written.
 
     Raises
     ------
@@ -171,6 +180,7 @@ def scale(
             f"the scaled data has {scaler.n_written} nonzeros, the data had {data.matrix.nnz} entries; "
             "for sparse data without negative values use -l 0"
         )
+    return len(active.indices), scaler.n_written
 
 
 def data_ranges(job: Job, data: DataFile) -> Ranges:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from math import ceil, isfinite
 from random import Random
 
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, integer, parse
-from libsvmx.cli.process import run, tidy_end, warn
+from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
 from libsvmx.cli.scale import write_output
 from libsvmx.exceptions import FormatError, ParameterError
-from libsvmx.io.files import check_target, name_of_output, read_bytes, same_file, write_files
+from libsvmx.io.files import STANDARD_OUTPUT, check_target, name_of_output, read_bytes, same_file, write_files
 
 USAGE = """\
 usage: svmx-subset [options] dataset subset_size [output1] [output2]
@@ -26,6 +27,7 @@ options, subset.py's:
 
 more:
   --random-state N  draw the same lines every time
+  --report FILE     write what was done and what it took, as JSON
   --help, --version
 """
 
@@ -65,8 +67,10 @@ def main(argv: list[str]) -> int:
             raise UsageError(f"the output file {target} is the data set itself")
     if len(targets) == 2 and os.path.realpath(targets[0]) == os.path.realpath(targets[1]):
         raise UsageError(f"both outputs are to go to {name_of_output(targets[0])}")
+    watch(False, *(targets or [STANDARD_OUTPUT]))
     name = "standard input" if path == "-" else path
-    lines = data_lines(path, name)
+    with phase("reading", path):
+        lines = data_lines(path, name)
     least = 1 if job.stratified else 0
     if not least <= size <= len(lines):
         raise ParameterError(
@@ -74,13 +78,15 @@ def main(argv: list[str]) -> int:
         )
     random = Random(job.random_state)
     chosen = stratified(lines, size, random, name) if job.stratified else random.sample(range(len(lines)), size)
-    write_parts(lines, set(chosen), targets)
+    with phase("writing"):
+        write_parts(lines, set(chosen), targets)
+    tell("subset", len(lines), size, job.stratified)
     return 0
 
 
 def data_lines(path: str, name: str) -> list[bytes]:
     """Lines with their ends; blank ones at the end are left out. Raises FormatError for others, and lone \\r."""
-    lines = io.BytesIO(read_bytes(path)).readlines()
+    lines = io.BytesIO(read_bytes(path, bytes_read())).readlines()
     for number, line in enumerate(lines, 1):
         if (column := line.rstrip(b"\r\n").find(b"\r")) >= 0:
             raise FormatError(name, number, column + 1, "carriage return inside the line")

@@ -13,8 +13,21 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, cost, count, integer, parse, real, switch
-from libsvmx.cli.process import StopFlag, count_on_terminal, printer, run, tidy_end, time_left, warn
+from libsvmx.cli.process import (
+    bytes_read,
+    follow,
+    gap_ends_at,
+    phase,
+    printer,
+    run,
+    tell,
+    time_left,
+    warn,
+    watch,
+    write,
+)
 from libsvmx.cli.solveroptions import (
     asked_solvers,
     check_takers,
@@ -24,7 +37,7 @@ from libsvmx.cli.solveroptions import (
     solver_grammar,
     solver_usage,
 )
-from libsvmx.enums import KernelType
+from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
 from libsvmx.io.files import check_target, same_file
@@ -32,10 +45,13 @@ from libsvmx.io.modelfile import save_model
 from libsvmx.io.svmlight import read_data
 
 if TYPE_CHECKING:
+    import signal
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from libsvmx._solvers.solver import Solver
+    from libsvmx._train.validation.cross_validation import CrossValidated
+    from libsvmx._train.validation.leave_one_out import LeftOneOut
     from libsvmx._train.validation.scheme import Seeding
     from libsvmx._typing import Buffer
     from libsvmx.cli.options import Setter
@@ -43,6 +59,8 @@ if TYPE_CHECKING:
 
     Actions: TypeAlias = dict[str, Callable[[], None]]
     Grammar: TypeAlias = tuple[dict[str, Setter], Actions, dict[str, Setter], Actions]
+else:
+    import _signal as signal  # as in process.py
 
 TEMPLATE = """\
 usage: svmx-train [options] training_file [model_file]
@@ -72,11 +90,13 @@ options, LIBSVM's (only the letter counts, the last of equal options wins):
 
 more:
 {seeder}  --loo                    leave-one-out from one training: only rows that matter are trained without
+  --explain                train nothing: say what would be run, what it needs, and what is odd about data and options
   --max-iter N             stop each solve after N iterations
   --time-limit SECONDS     come to an end after that time: with the model as it is then, but no result of -v or --loo
   --threads N              threads to use (OMP_NUM_THREADS, else all processors); results never depend on it
 {solver}  --on-interrupt save|die  what Ctrl-C does: save the model as it is, or die without one (die)
   --lenient                skip blank lines and comment lines in the data
+  --report FILE            write what was done and what it took, as JSON
   --help, --version
 {settings}{seeders}"""
 
@@ -124,6 +144,7 @@ class Job:
     seeding: Seeding | None = None
     quiet: bool = False
     lenient: bool = False
+    explains: bool = False
     save_on_interrupt: bool = False
 
     def set_weight(self, option: str, text: str) -> None:
@@ -178,12 +199,21 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
     def whole(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, integer(option, text))
 
+    def kind(name: str, members: type[SvmType] | type[KernelType]) -> Setter:
+        def put(option: str, text: str) -> None:
+            try:
+                job.values[name] = integer(option, text)
+            except UsageError as error:
+                raise UsageError(f"{error}{number_of(text, members)}") from None
+
+        return put
+
     def toggle(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, switch(option, text))
 
     letters: dict[str, Setter] = {
-        "s": whole("svm_type"),
-        "t": whole("kernel_type"),
+        "s": kind("svm_type", SvmType),
+        "t": kind("kernel_type", KernelType),
         "d": whole("degree"),
         "g": number("gamma"),
         "r": number("coef0"),
@@ -212,10 +242,20 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
     switches: dict[str, Callable[[], None]] = {
         "--lenient": lambda: setattr(job, "lenient", True),
         "--loo": lambda: setattr(job, "leave_one_out", True),
+        "--explain": lambda: setattr(job, "explains", True),
         **solver_switches,
     }
     flags = {"q": lambda: setattr(job, "quiet", True)}
     return letters, flags, names, switches
+
+
+def number_of(text: str, members: type[SvmType] | type[KernelType]) -> str:
+    """``; RBF is 2`` where a name stands in the place of a number."""
+    from libsvmx._core.suggestions import nearest
+
+    by_name = {getattr(one, "keyword", "") or one.name.lower().replace("_", "-"): one for one in members}
+    found = nearest(text, by_name)
+    return f"; {found} is {by_name[found].value}" if found else ""
 
 
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
@@ -243,6 +283,21 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     return job, param, files[0], files[1] if len(files) > 1 else default_model
 
 
+class StopFlag:
+    """Ctrl-C asks to stop; a second one kills."""
+
+    def __init__(self) -> None:
+        self.raised = False
+
+    def listen(self) -> None:
+        """From now on."""
+        signal.signal(signal.SIGINT, self._raise)
+
+    def _raise(self, signum: int, frame: object) -> None:
+        self.raised = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 # What an early end leaves of a model.
 OF_AN_UNFINISHED_MODEL = (
     Remark.TIME_LIMIT,
@@ -252,8 +307,8 @@ OF_AN_UNFINISHED_MODEL = (
 )
 
 
-class Report(transcript.TrainingReport):
-    """Report(job, say): the transcript of svm-train by ``say``, counts for who watches a terminal, and Ctrl-C.
+class Transcript(transcript.TrainingReport):
+    """Transcript(job, say): the transcript of svm-train by ``say``, and Ctrl-C.
 
     Of a validation that ends early there is no model that a remark could be about.
     """
@@ -265,17 +320,13 @@ class Report(transcript.TrainingReport):
     def should_stop(self) -> bool:
         return self.flag.raised
 
-    def counted(self, what: str, done: int, total: int) -> None:
-        if not self.job.quiet:
-            count_on_terminal(what, done, total)
-
     def remark(self, kind: Remark, detail: str = "") -> None:
         if not (self.job.validates and kind in OF_AN_UNFINISHED_MODEL):
             super().remark(kind, detail)
 
 
-def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> Buffer:
-    """The prediction of each row by a model without it."""
+def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Observer) -> CrossValidated | LeftOneOut:
+    """What was asked for: the prediction of each row by a model without it, and how that went."""
     # not worth their time at the start of a training
     from libsvmx._train.validation.cross_validation import cross_validate
     from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
@@ -283,13 +334,13 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
 
     if job.leave_one_out:
         seeder = job.seeding.seeder if job.seeding else "auto"
-        return leave_one_out(problem, param, Rand(1), observer, seeder, with_values=False).predicted
+        return leave_one_out(problem, param, Rand(1), observer, seeder, with_values=False)
     if not job.seeding and 2 <= len(problem) <= job.folds and replaces_n_folds(param):
         if job.folds > len(problem):
             observer.remark(Remark.MORE_FOLDS_THAN_ROWS, f"{job.folds} {len(problem)}")
-        return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True).predicted
+        return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True)
     seeding = job.seeding or Seeding()
-    return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False).predicted
+    return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False)
 
 
 def row_weights(path: str | None, data: DataFile, lenient: bool) -> Buffer | None:
@@ -301,44 +352,85 @@ def row_weights(path: str | None, data: DataFile, lenient: bool) -> Buffer | Non
     return read_weights(path, data.matrix.n_rows, lenient=lenient)
 
 
+def gap_at_end(problem: Problem, param: Parameter) -> float:
+    """At which gap a training ends, if it is a single solve; else 0."""
+    if param.probability or (param.svm_type.is_classification and len(set(problem.targets)) > 2):
+        return 0.0
+    return param.eps
+
+
+def explain(job: Job, problem: Problem, param: Parameter, training_file: str, model_file: str) -> None:
+    """What --explain prints."""
+    from libsvmx._core.memory import load_numpy
+    from libsvmx.cli.plan import text_of_plan
+
+    load_numpy()
+    from libsvmx._train.advice import plan_of
+
+    with phase("explaining"):
+        plan = plan_of(problem, param)
+    tell("explanation", plan.as_dict())
+    more = ["-q"] if job.quiet else []
+    more += ["--lenient"] if job.lenient else []
+    more += ["--on-interrupt", "save"] if job.save_on_interrupt else []
+    more += ["-W", job.weight_file] if job.weight_file else []
+    more += ["-v", str(job.folds)] if job.folds else ["--loo"] if job.leave_one_out else []
+    if job.seeding:
+        more += ["--seeder", job.seeding.seeder]
+        more += ["--seeder-scheme", job.seeding.scheme] if job.seeding.scheme else []
+    write(text_of_plan(plan, training_file, more, [] if job.validates else [model_file]))
+
+
 def main(argv: list[str]) -> int:
     """The command, given its arguments; returns its exit code."""
     job, param, training_file, model_file = parse_arguments(argv)
-    if not job.validates:
+    if not (job.validates or job.explains):
         check_target(model_file)
         if same_file(training_file, model_file):
             raise UsageError(f"the model file {model_file} is the training file itself")
         if job.weight_file and same_file(job.weight_file, model_file):
             raise UsageError(f"the model file {model_file} is the file of weights itself")
-    say = printer(None if job.validates else model_file)
-    report = Report(job, say)
-    observer = limited(report, time_left(param.time_limit))
-    data = read_data(training_file, lenient=job.lenient, threads=param.threads or None)
+    say = printer(None if job.validates or job.explains else model_file)
+    watch(job.quiet, None if job.validates or job.explains else model_file)
+    printed = Transcript(job, say)
+    follow(printed)
+    observer = limited(printed, time_left(param.time_limit))
+    with phase("reading", training_file):
+        data = read_data(training_file, lenient=job.lenient, threads=param.threads or None, told=bytes_read())
+    tell("data", data)
     for remark in data.remarks:
         warn(remark)
     if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
         warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
     problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.max_index)
+    gap_ends_at(lambda: 0.0 if job.validates else gap_at_end(problem, param))
     if job.save_on_interrupt:
-        report.flag.listen()
+        printed.flag.listen()
     try:
+        if job.explains:
+            explain(job, problem, param, training_file, model_file)
+            return 0
         if job.validates:
             from libsvmx._train.metrics import Scores
 
-            predicted, scores = cross_validated(job, problem, param, observer), Scores()
-            scores.add(predicted, data.targets)
+            with phase("validating"):
+                found, scores = cross_validated(job, problem, param, observer), Scores()
+            scores.add(found.predicted, data.targets)
             # one-class counts as classification, as in LIBSVM
             say(transcript.cross_validation(scores, param.svm_type.is_regression))
+            tell("validation", found, param, data.targets)
             return 0
-        model = train_problem(problem, param, Rand(1), observer)
+        with phase("training"):
+            model = train_problem(problem, param, Rand(1), observer)
     except DataError as error:
         raise data.locate(error) from error
     except TooLittleMemory:
         raise
     except MemoryError as error:
         raise MemoryError(f"{str(error) or 'training'}; a smaller -m needs less") from error
-    with tidy_end():
+    tell("training", model)
+    with phase("writing"), tidy_end():
         save_model(model_file, model)
     return 0
 

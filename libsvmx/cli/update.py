@@ -17,8 +17,9 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse
-from libsvmx.cli.process import count_on_terminal, printer, run, tidy_end, time_left, warn
+from libsvmx.cli.process import bytes_read, follow, phase, printer, run, tell, time_left, warn, watch
 from libsvmx.cli.rownumbers import removed_file, rows_to_remove
 from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
 from libsvmx.cli.train import Job as TrainingJob
@@ -60,7 +61,7 @@ changes:
   --add-weights FILE  weights of the rows that join, one in a line: 2 is the row twice, 0 the row left out
   --state FILE        start from a state file; -c C follows the optimum to another C
   --save-state FILE   write a state file, too
-  --report FILE       write what the last change took, its KKT gaps and a SHA-256 of the rows, as JSON
+  --report FILE       write what was done and what it took, with KKT gaps and a SHA-256 of the rows, as JSON
   --window N          rows that the model is of
   --step M            rows that join and leave at a time, at most N (1)
 
@@ -121,7 +122,6 @@ class Job(TrainingJob):
     remove: str | None = None
     state: str | None = None
     save_state: str | None = None
-    report: str | None = None
     window: int = 0
     step: int = 0
 
@@ -179,7 +179,6 @@ def update_grammar(job: Job, asked: Sequence[type[Solver]]) -> Grammar:
         "--remove": job.once("remove"),
         "--state": job.once("state"),
         "--save-state": job.once("save_state"),
-        "--report": job.once("report"),
         "--window": job.set_rows,
         "--step": job.set_rows,
         "--time-limit": names["--time-limit"],
@@ -199,12 +198,14 @@ def main(argv: list[str]) -> int:
     param = job.parameter()
     sources, targets = files_of(job, files)
     check_files(sources, targets)
+    watch(job.quiet, *targets)
     try:
         load_numpy()
-        if job.window:
-            slide(job, param, files[0], *targets)
-        else:
-            update(job, param, files, targets)
+        with phase("updating"):
+            if job.window:
+                slide(job, param, files[0], *targets)
+            else:
+                update(job, param, files, targets)
     except TooLittleMemory:
         raise
     except MemoryError as error:
@@ -213,16 +214,16 @@ def main(argv: list[str]) -> int:
 
 
 def files_of(job: Job, files: list[str]) -> tuple[list[str], list[str | None]]:
-    """Files to be read; and model, state, predictions and report to be written, None where there is none."""
+    """Files to be read; and model, state and predictions to be written, None where there is none."""
     asked = (job.state, job.add, job.add_weights, job.weight_file, removed_file(job.remove))
     read = [name for name in asked if name is not None]
     if job.window:
-        return [files[0], *read], [files[1], job.save_state, files[2] if len(files) > 2 else None, job.report]
+        return [files[0], *read], [files[1], job.save_state, files[2] if len(files) > 2 else None]
     if job.state:
-        return read, [files[0] if files else None, job.save_state, None, job.report]
+        return read, [files[0] if files else None, job.save_state, None]
     if files[1] == STANDARD_INPUT and len(files) < 3:
         raise UsageError("a model from standard input needs a new model file")
-    return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None, job.report]
+    return [*files[:2], *read], [files[2] if len(files) > 2 else files[1], job.save_state, None]
 
 
 def check_files(sources: list[str], targets: list[str | None]) -> None:
@@ -268,8 +269,8 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     others = [name for name in asked if name is not None]
     keep_apart([*others, *([job.state] if job.state else files[:1])], targets[0], "model")
     keep_apart([*others, *files[:2]], targets[1], "state")
-    keep_apart([*others, *files[:2], *([job.state] if job.state else [])], targets[3], "report")
     remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
+    follow(remarks)
     observer = limited(remarks, time_left(param.time_limit))
     added = read_rows(job, job.add) if job.add is not None else None
     weights = row_weights(job.add_weights, added, job.lenient) if added else None
@@ -292,6 +293,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
         apply(state, added, weights, gone, observer)
         remarks.changed(f"+{len(added.targets) if added else 0} -{len(gone)}", state)
     observer.total_sv(state.model.n_sv)
+    tell("update", state, None)
     write_all(state, targets, b"", job.state or files[1])
 
 
@@ -333,7 +335,10 @@ def apply(state: State, added: DataFile | None, weights: Buffer | None, gone: li
 def read_rows(job: Job, path: str) -> DataFile:
     """A data file with one row at least."""
     threads = job.values.get("threads")
-    data = read_data(path, lenient=job.lenient, threads=threads if isinstance(threads, int) else None)
+    with phase("reading", path):
+        own_threads = threads if isinstance(threads, int) else None
+        data = read_data(path, lenient=job.lenient, threads=own_threads, told=bytes_read())
+    tell("data", data)
     for remark in data.remarks:
         warn(remark)
     if not data.matrix.n_rows:
@@ -353,7 +358,6 @@ def slide(
     model_file: str | None,
     state_file: str | None,
     predictions_file: str | None,
-    report_file: str | None,
 ) -> None:
     """The third form."""
     from libsvmx._core.arrays import ramp
@@ -362,11 +366,12 @@ def slide(
     from libsvmx._train.training import default_gamma
     from libsvmx._train.updating.state import State, check_kept, train_state
 
-    targets = [model_file, state_file, predictions_file, report_file]
-    for target, what in zip(targets, ("model", "state", "predictions", "report"), strict=True):
+    targets = [model_file, state_file, predictions_file]
+    for target, what in zip(targets, ("model", "state", "predictions"), strict=True):
         keep_apart([stream_file, *([] if job.weight_file is None else [job.weight_file])], target, what)
     check_kept(param)
     remarks = Remarks((lambda text: None) if job.quiet else printer(*targets), warn)
+    follow(remarks)
     observer = limited(remarks, time_left(param.time_limit))
     data = read_rows(job, stream_file)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
@@ -393,10 +398,10 @@ def slide(
         fresh, oldest = problem.take(rows), state.ids[: len(rows)].tolist()
         state.change(data.matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
         remarks.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
-        if not job.quiet:
-            remarks.counted("row", begin + len(rows), n)
+        remarks.counted("row", begin + len(rows), n)
     observer.total_sv(state.model.n_sv)
     remarks.write(transcript.prediction(scores, param.svm_type.is_regression))
+    tell("update", state, scores)
     write_all(state, targets, b"".join(lines))
 
 
@@ -404,40 +409,34 @@ def slide(
 
 
 class Remarks(transcript.TrainingReport):
-    """Remarks, a line for each change, and, for who watches a terminal, how far a stream is."""
+    """Remarks, and a line for each change."""
 
     def mark(self, mark: str) -> None:
         """Updates have no marks of progress."""
 
-    def counted(self, what: str, done: int, total: int) -> None:
-        count_on_terminal(what, done, total)
-
     def changed(self, what: str, state: State) -> None:
+        tell("change", what, state)
         self.write(f"{what}: {len(state)} rows, {transcript.update(state.report)}\n")
 
 
 def write_all(state: State, targets: list[str | None], predictions: bytes, start: str | None = None) -> None:
-    """Predictions, report, model and state: none of them takes its place before all are written.
+    """Predictions, model and state: none of them takes its place before all are written.
 
     What the update has started from comes last: until then the old one stands, and the same command leads to the same
     files again.
     """
-    import json
-
     from libsvmx.io.statefile import state_bytes
 
-    model_file, state_file, predictions_file, report_file = targets
+    model_file, state_file, predictions_file = targets
     contents = []
     if predictions_file is not None:
         contents.append((predictions_file, predictions))
-    if report_file is not None:
-        contents.append((report_file, json.dumps(state.certificate(), indent=2).encode("ascii") + b"\n"))
     if model_file is not None:
         contents.append((model_file, model_text(state.model)))
     if state_file is not None:
         contents.append((state_file, state_bytes(state)))
     contents.sort(key=lambda content: start is not None and same_file(content[0], start))
-    with tidy_end():
+    with phase("writing"), tidy_end():
         write_files(contents)
 
 

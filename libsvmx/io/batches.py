@@ -54,6 +54,7 @@ class BatchReader:
     Attributes
     ----------
     remarks : list of str      oddities that are no errors; complete at the end
+    bytes_read : int           of the text so far, which is that of a compressed file as it is within
 
     Raises
     ------
@@ -68,6 +69,7 @@ class BatchReader:
         self.unlabeled: bool = unlabeled
         self.part_bytes: int = part_bytes
         self.remarks: list[str] = []
+        self.bytes_read = 0
 
     def __iter__(self) -> Iterator[Batch]:
         name = "standard input" if self.path == STANDARD_INPUT else self.path
@@ -75,6 +77,7 @@ class BatchReader:
         blank_from = 0  # first of the blank lines that end the parts so far
         any_row = False
         for text in parts(read_blocks(self.path, self.part_bytes)):
+            self.bytes_read += len(text)
             # blank lines are no fault before a row follows: one of them goes ahead of the next part, as its line 1
             ahead = 1 if blank_from and not self.lenient else 0
             try:

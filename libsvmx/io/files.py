@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import io
 import os
@@ -13,7 +14,7 @@ from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import IO, Any
+    from typing import IO, Any, TextIO
 
 try:
     import fcntl
@@ -27,10 +28,10 @@ HOSTS = 4_294_967_291  # a prime, as good as a checksum
 STANDARD_INPUT = STANDARD_OUTPUT = "-"  # where a file is read, and where one is written
 
 
-def read_bytes(path: str) -> bytes:
+def read_bytes(path: str, told: Callable[[int, int], object] | None = None) -> bytes:
     """Content of a file, decompressed if it is gzip, xz or bzip2 by its first bytes; ``-`` is standard input.
 
-    The file is read once, so pipes will do.
+    The file is read once, so pipes will do. ``told`` is called with 0 of 0 after each piece.
 
     Raises
     ------
@@ -42,7 +43,7 @@ def read_bytes(path: str) -> bytes:
         content = _standard_input().read()
     else:
         with open(path, "rb") as file:
-            content = _whole(file)
+            content = _whole(file, told)
     if not content.startswith(COMPRESSED):
         return content
     from libsvmx.io.compressed import damage, opener
@@ -51,11 +52,17 @@ def read_bytes(path: str) -> bytes:
     if decompressed is None:
         return content
     with damage(path), decompressed(io.BytesIO(content)) as plain:
-        content = plain.read()
+        content = plain.read() if told is None else b"".join(_pieces(plain, told))
         return content
 
 
-def _whole(file: IO[bytes]) -> bytes:
+def _pieces(file: IO[bytes], told: Callable[[int, int], object]) -> Iterator[bytes]:
+    while piece := file.read(PIECE):
+        told(0, 0)
+        yield piece
+
+
+def _whole(file: IO[bytes], told: Callable[[int, int], object] | None = None) -> bytes:
     """All of it. A large file is read in pieces, between which signals get in, into where it stays."""
     status = os.fstat(file.fileno())
     size = status.st_size if stat.S_ISREG(status.st_mode) else 0
@@ -68,6 +75,8 @@ def _whole(file: IO[bytes]) -> bytes:
         at = 0
         while n := file.readinto(target[at : at + PIECE]):  # type: ignore[attr-defined]
             at += n
+            if told is not None:
+                told(0, 0)
     return content[:at] + file.read()  # of a file that has changed since; else there is no copy
 
 
@@ -83,6 +92,14 @@ def read_blocks(path: str, size: int) -> Iterator[bytes]:
     else:
         with open(path, "rb") as file:
             yield from _blocks(file, path, size)
+
+
+def size_of(path: str) -> int:
+    """Bytes of a file as it lies there; 0 where they are no measure of its text: of a pipe, or compressed."""
+    if not os.path.isfile(path):
+        return 0
+    with open(path, "rb") as file:
+        return 0 if file.read(MAGIC_BYTES).startswith(COMPRESSED) else os.fstat(file.fileno()).st_size
 
 
 def _standard_input() -> IO[bytes]:
@@ -401,3 +418,25 @@ def _is_still(path: str, descriptor: int) -> bool:
         return os.path.samestat(os.stat(path), os.fstat(descriptor))
     except FileNotFoundError:
         return False
+
+
+def print_names_as_typed(*streams: TextIO | None) -> None:
+    """File names come out by the bytes they came in by, whatever the locale."""
+    codecs.register_error(AS_TYPED, _as_typed)
+    for stream in streams:
+        with suppress(AttributeError):  # closed by the caller
+            stream.reconfigure(errors=AS_TYPED)  # type: ignore[union-attr]
+
+
+AS_TYPED = "libsvmx.as_typed"
+
+
+def _as_typed(error: UnicodeError) -> tuple[bytes, int]:
+    """Bytes that are no text of this locale as they were; characters that it lacks by their codes."""
+    assert isinstance(error, UnicodeEncodeError)
+    characters = error.object[error.start : error.end]
+    parts = (
+        bytes([ord(c) - 0xDC00]) if "\udc80" <= c <= "\udcff" else c.encode("ascii", "backslashreplace")
+        for c in characters
+    )
+    return b"".join(parts), error.end

@@ -87,7 +87,11 @@ def load_model(path: str, warn: Callable[[str], object] = warn_caller) -> Model:
     OSError          it cannot be read
     FormatError      anything about it is missing, repeated, contradictory or not finite
     """
-    text = read_bytes(path)
+    return parse_model(read_bytes(path), path, warn)
+
+
+def parse_model(text: bytes, path: str, warn: Callable[[str], object] = warn_caller) -> Model:
+    """The same of the content of a file, which messages call ``path``. Raises FormatError."""
     header = Header(text, path)
     param = header.parameter()
     nr_class, n_sv = header.integer("nr_class", 1, 2**31 - 1), header.integer("total_sv", 0, len(text))

@@ -10,6 +10,8 @@ from libsvmx.io.textparse import parse_data
 from libsvmx.io.textwrite import data_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
 
@@ -39,19 +41,27 @@ class DataFile:
         return FormatError(self.path, line, 0, error.cause)
 
 
-def read_data(path: str, *, lenient: bool = False, unlabeled: bool = False, threads: int | None = None) -> DataFile:
+def read_data(
+    path: str,
+    *,
+    lenient: bool = False,
+    unlabeled: bool = False,
+    threads: int | None = None,
+    told: Callable[[int, int], object] | None = None,
+) -> DataFile:
     """Read a data file: plain, gzip, xz or bzip2; ``-`` is standard input.
 
-    ``threads``: at most so many, by default as ``thread_count`` says; what is read does not depend on it.
+    ``threads``: at most so many, by default as ``thread_count`` says; what is read does not depend on it. ``told`` is
+    called now and then: bytes that are read, of all; 0 of 0 before they are counted.
 
     Raises
     ------
     OSError          it cannot be read
     FormatError      it is not LIBSVM data; says line and column
     """
-    text = read_bytes(path)
+    text = read_bytes(path, told)
     name = "standard input" if path == "-" else path
-    matrix, targets, line_numbers, blank_from = parse_data(text, name, lenient, unlabeled, threads)
+    matrix, targets, line_numbers, blank_from = parse_data(text, name, lenient, unlabeled, threads, told=told)
     remarks = []
     if blank_from and not lenient and matrix.n_rows:
         remarks.append(f"{name}:{blank_from}: blank line at the end of the file is ignored")

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._typing import Buffer
 
@@ -8,6 +10,7 @@ def parse_data(
     unlabeled: bool = False,
     threads: int | None = None,
     slice_bytes: int = ...,
+    told: Callable[[int, int], object] | None = None,
 ) -> tuple[CsrMatrix, Buffer, Buffer, int]: ...
 def parse_vectors(
     text: bytes,

@@ -12,6 +12,7 @@ What LIBSVM reads wrongly without a word is refused with line and column.
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
+from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memchr, memmove
 
@@ -40,8 +41,13 @@ cdef class Rows:
     slices : list of TextSlice
     n_rows : int            upper bound
     comments : bool         whether # begins a comment
+
+    ``told``, if it is not None, is called now and then by the thread that has made this: bytes that are read, of all.
     """
 
+    cdef object told
+    cdef unsigned long owner
+    cdef Py_ssize_t n_read, n_bytes
     cdef list slices
     cdef object indptr_, indices_, values_
     cdef int64_t[::1] indptr
@@ -52,8 +58,11 @@ cdef class Rows:
     def __cinit__(self, list slices, Py_ssize_t n_rows, bint comments, *_):
         cdef TextSlice last = slices[len(slices) - 1]
         entries = last.entry + last.most_entries
+        cdef TextSlice first = slices[0]
         self.slices = slices
         self.comments = comments
+        self.told, self.owner, self.n_read = None, PyThread_get_thread_ident(), 0
+        self.n_bytes = last.lines.end - first.lines.next
         self.indptr_, self.indices_, self.values_ = zeros("q", n_rows + 1), empty("i", entries + 1), empty("d", entries + 1)
         self.indptr, self.indices, self.values = self.indptr_, self.indices_, self.values_
 
@@ -68,6 +77,9 @@ cdef class Rows:
                     asked = part.at
                     with gil:
                         PyErr_CheckSignals()
+                        self.n_read += min(SLICE_BYTES, part.lines.end - part.at)
+                        if self.told is not None and PyThread_get_thread_ident() == self.owner:
+                            self.told(min(self.n_read, self.n_bytes), self.n_bytes)
                 while part.at < part.lines.stop and is_blank(part.at[0]):
                     part.at += 1
                 fault = self.line(part, part.row + part.rows)
@@ -245,7 +257,7 @@ cdef const char *skip_mark(bytes text, str path) except NULL:
 
 
 def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, threads=None,
-               Py_ssize_t slice_bytes=SLICE_BYTES):
+               Py_ssize_t slice_bytes=SLICE_BYTES, told=None):
     """Rows of a data file.
 
     Parameters
@@ -256,6 +268,7 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     unlabeled : bool     lines hold no label, only pairs; every target is 0
     threads : int        at most so many, by default as ``thread_count`` says; nothing else depends on it
     slice_bytes : int    what one of several threads reads at a time, and a whole line more
+    told : callable(int, int) or None      now and then: bytes that are read, of all
 
     Returns
     -------
@@ -273,6 +286,7 @@ def parse_data(bytes text, str path, bint lenient=False, bint unlabeled=False, t
     cdef list slices = slices_of(skip_mark(text, path), end, 0, n_threads, slice_bytes)
     cdef TextSlice last = slices[len(slices) - 1], part
     cdef DataRows rows = DataRows(slices, last.row + last.most_rows, True, lenient, unlabeled)
+    rows.told = told
     for_each(rows.read, slices, n_threads)
     for part in slices:
         if part.fault == BLANK_LINE:

@@ -204,7 +204,7 @@ class SVC(BaseClassifier):
     gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
     coef0 : float, default=0.0                of 'poly' and 'sigmoid'
     shrinking : bool, default=True
-    probability : bool or 'cv', default=False by Platt's method: five more trainings for each pair, of folds of its
+    probability : bool or 'cv', default=False      by Platt's method: five more trainings for each pair, of folds of its
                                               own, as LIBSVM has them; 'cv': of folds of all rows
     tol : float, default=1e-3                 of the stopping criterion, the KKT gap
     cache_size : float, default=200           MB for kernel rows
@@ -220,7 +220,8 @@ class SVC(BaseClassifier):
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
     keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
-    callback : callable or None, default=None is told of the progress, a Progress; what it returns that is true ends fit
+    callback : callable or None, default=None      is told of the progress, a Progress; if it returns what is true, fit
+                                              ends
 
     Attributes
     ----------

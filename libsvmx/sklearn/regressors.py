@@ -34,7 +34,8 @@ class SVR(RegressorMixin, BaseSVM):
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
     keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
-    callback : callable or None, default=None is told of the progress, a Progress; what it returns that is true ends fit
+    callback : callable or None, default=None      is told of the progress, a Progress; if it returns what is true, fit
+                                              ends
 
     Attributes
     ----------

@@ -264,7 +264,7 @@ def test_fault_78_an_interrupt_that_the_caller_ignores_stays_ignored(folder, run
 
 @posix
 def test_fault_78_a_second_interrupt_kills():
-    from libsvmx.cli.process import StopFlag
+    from libsvmx.cli.train import StopFlag
 
     previous = signal.getsignal(signal.SIGINT)
     try:
@@ -283,7 +283,8 @@ def test_fault_78_an_interrupted_write_leaves_no_temporary_file(trained):
     """Ctrl-C between opening the temporary file and renaming it."""
     code = (
         "import os, signal\n"
-        "from libsvmx.cli.process import run, tidy_end\n"
+        "from libsvmx.cli.ending import tidy_end\n"
+        "from libsvmx.cli.process import run\n"
         "from libsvmx.io.files import atomic_write\n"
         "def main(argv):\n"
         "    with tidy_end(), atomic_write('model') as file:\n"

@@ -8,7 +8,7 @@ import pytest
 from support import data
 
 from libsvmx import ParameterError
-from libsvmx.cli.process import Ended
+from libsvmx.cli.ending import Ended
 from libsvmx.grid import find_parameters
 
 HEART = str(data.DATA / "heart_scale")

@@ -1,17 +1,12 @@
 """svmx-grid: grid.py's grammar, lines and results; workers, tables and pictures."""
 
 import csv
-import fcntl
 import io
 import json
 import math
-import os
-import pty
 import re
 import struct
 import sys
-import termios
-import threading
 
 import pytest
 from support import data, gridengine, oracle
@@ -240,12 +235,8 @@ def test_tables(folder):
 
 
 def test_json_has_null_for_what_is_no_number():
-    assert gridtables.finite({"a": math.nan, "b": math.inf, "c": 1, "d": None}) == {
-        "a": None,
-        "b": None,
-        "c": 1,
-        "d": None,
-    }
+    content = gridtables.json_of({"a": math.nan, "b": (math.inf, 2.5), "c": 1, "d": None})
+    assert json.loads(content) == {"a": None, "b": [None, 2.5], "c": 1, "d": None}
 
 
 def test_a_hard_margin_has_null_for_its_cost(folder):
@@ -393,38 +384,9 @@ def test_standard_input_and_compressed_data(folder):
 
 def test_easy_reads_the_last_line_from_a_pipe(folder):
     done = process("svmx-grid", *SMALL, HEART)
-    assert done.stderr == b""  # no bar: standard error is no terminal
+    assert done.stderr == b""  # no progress: standard error is no terminal
     c, g, rate = map(float, done.stdout.splitlines()[-1].split())
     assert points_of(folder.get("heart_scale.out"))[math.log2(c), math.log2(g)] == rate
-
-
-def test_a_bar_with_time_left_on_a_terminal(folder):
-    pytest.importorskip("tqdm")
-    main, child = pty.openpty()
-    fcntl.ioctl(child, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    seen = []
-
-    def read():
-        while True:
-            try:
-                part = os.read(main, 4096)
-            except OSError:
-                return
-            if not part:
-                return
-            seen.append(part)
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    done = process("svmx-grid", *SMALL, HEART, stderr=child)
-    os.close(child)
-    reader.join()
-    os.close(main)
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 10  # the lines stay as they are
-    bar = b"".join(seen).decode()
-    assert "heart_scale" in bar
-    assert re.search(r"9/9 \[\d\d:\d\d<\d\d:\d\d", bar)
 
 
 def test_states_travel_between_processes(folder, monkeypatch):

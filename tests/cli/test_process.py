@@ -33,7 +33,8 @@ def test_a_signal_that_is_taken_for_something_else_ends_the_command(tmp_path, ot
     """Modules of C that are being imported make another error of what the handler raises, callbacks drop it."""
     code = (
         "import signal\n"
-        "from libsvmx.cli.process import run, tidy_end\n"
+        "from libsvmx.cli.ending import tidy_end\n"
+        "from libsvmx.cli.process import run\n"
         "def main(argv):\n"
         "    with tidy_end():\n"
         "        try:\n"
@@ -66,14 +67,20 @@ def test_memory_that_is_out_in_what_cannot_raise_is_a_warning(tmp_path, error, t
 def test_python_that_takes_itself_down_says_nothing_of_memory(tmp_path):
     code = (
         "import os, sys\n"
-        "from libsvmx.cli import process\n"
+        "from libsvmx.cli import ending, process\n"
         "class Last:\n"
         "    def __del__(self, down=sys.is_finalizing, write=os.write):\n"
         "        write(1, b'last' if down() else b'early')\n"
         "        raise MemoryError\n"
         "last = Last()\n"
-        "process._others_are_waiting = lambda: True\n"
+        "ending._others_are_waiting = lambda: True\n"
         "process.run('svmx-train', lambda argv: 0, '')"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "last", "")
+
+
+def test_a_command_called_by_a_program_leaves_ctrl_c_to_it(folder):
+    before = signal.getsignal(signal.SIGINT)
+    folder.accepts("svmx-train", "-q", "--on-interrupt", "save", data.DATA / "heart_scale", "model")
+    assert signal.getsignal(signal.SIGINT) == before

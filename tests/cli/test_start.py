@@ -24,7 +24,7 @@ HEAVY = (
     "typing",
     "zlib",
 )
-MOST = {"train": 87, "predict": 71, "scale": 43, "help": 91, "error": 79}
+MOST = {"train": 88, "predict": 72, "scale": 44, "help": 92, "error": 80}  # signals have a module of their own
 LINES = "1 1:1 2:0.5\n-1 1:-1 2:-0.5\n"
 
 

@@ -1,6 +1,5 @@
 """--time-limit of each command: for all that it does, and what is left when it is over, by a clock of our own."""
 
-import io
 import os
 import subprocess
 import sys
@@ -15,7 +14,6 @@ from libsvmx._solvers import control
 from libsvmx._train.observer import Limits
 from libsvmx._train.validation import grid_pool
 from libsvmx._train.validation.grid_pool import End, ending
-from libsvmx.cli import process
 from libsvmx.enums import SolveStatus
 
 HARD = ["-q", "-c", "1000", "-g", "1"]
@@ -178,9 +176,9 @@ LEAVING = """
 import os
 from contextlib import suppress
 from joblib import Parallel, delayed
-from libsvmx.cli.process import _end_workers
+from libsvmx.cli.ending import end_workers
 workers = set(Parallel(2)(delayed(os.getpid)() for _ in range(8)))
-_end_workers()
+end_workers()
 for worker in workers:
     with suppress(ChildProcessError):  # joblib has seen the end of this one
         os.waitid(os.P_PID, worker, os.WEXITED | os.WNOWAIT)  # they were waiting for work
@@ -227,52 +225,3 @@ def test_an_update_writes_all_or_nothing(folder, clock):
     err, out = folder.refuses("svmx-update", "--time-limit", str(max(total - 3, 1)), *args)
     assert err.startswith("svmx-update: error: time limit: ")
     assert (out, folder.snapshot()) == ("", before)
-
-
-# ---- counters ----------------------------------------------------------------------------------
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-def watched(monkeypatch):
-    """Standard error, which is a terminal from now on; the time between two counts is over at once."""
-    terminal = Terminal()
-    monkeypatch.setattr(process, "BETWEEN_COUNTS", 0.0)
-    monkeypatch.setattr(sys, "stderr", terminal)
-    return terminal
-
-
-@pytest.mark.parametrize(
-    ("args", "what"),
-    [
-        (["svmx-train", "-v", "3", HEART], [f"fold {k} of 3" for k in (1, 2, 3)]),
-        (["svmx-train", "--loo", HEART], [f"row {k} of 270" for k in range(1, 271)]),
-        (["svmx-update", "--window", "250", "--step", "10", HEART, "m"], ["row 260 of 270", "row 270 of 270"]),
-    ],
-)
-def test_counts_for_who_watches(args, what, monkeypatch, folder):
-    terminal = watched(monkeypatch)
-    _, out = folder.accepts(*args)
-    shown = [text for text in terminal.getvalue().replace("\r\x1b[K", "\n").splitlines() if text]
-    assert shown == what
-    assert terminal.getvalue().endswith("\r\x1b[K")  # nothing is left of it
-    terminal = watched(monkeypatch)
-    folder.accepts(args[0], "-q", *args[1:])
-    assert terminal.getvalue() == ""
-    assert " of " not in out.replace("optimization", "")
-
-
-def test_no_counts_in_a_file(folder):
-    err, _ = folder.accepts("svmx-train", "-v", "3", HEART)
-    assert err == ""
-
-
-def test_a_terminal_for_both_has_lines(monkeypatch):
-    counter, terminal = process.Counter(), watched(monkeypatch)
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    counter.show("fold", 1, 2)
-    counter.clear()
-    assert terminal.getvalue() == "fold 1 of 2\n"

@@ -269,7 +269,7 @@ BAD = [
     (["--add", "more", "--save-state", "train", "train", "model", "new"], "the state file is the same as train, which"),
     (["--add", "more", "--save-state", "model", "train", "model", "new"], "the state file is the same as model, which"),
     (["--add", "more", "--save-state", "new", "train", "model", "new"], "two files are to be written to new"),
-    (["--add", "more", "--report", "new", "train", "model", "new"], "two files are to be written to new"),
+    (["--add", "more", "--report", "new", "train", "model", "new"], "the report file is the same as new, which"),
     (["--add", "more", "--report", "more", "train", "model", "new"], "the report file is the same as more, which"),
     (["--add", "more", "--save-state", "./model", "train", "model"], "two files are to be written to ./model"),
     (["--window", "50", "train", "train"], "the model file is the same as train, which would be lost"),

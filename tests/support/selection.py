@@ -44,3 +44,9 @@ def representatives(items):
         else:
             kept.update(family)
     return [item for item in items if item in kept], [item for item in items if item not in kept]
+
+
+def done_alike(kept, left_out):
+    """(those that a run with --exhaustive only repeats, those that it adds or that do more in it)."""
+    more = {item for item in kept if "exhaustive" in item.fixturenames or hasattr(item.module, "examples")}
+    return [item for item in kept if item not in more], [*left_out, *(item for item in kept if item in more)]

@@ -190,7 +190,7 @@ cdef class ChunkedSmo(WarmSmo):
         if self.control.max_iter == 0:
             limit *= STEPS_FOR_ONE
         while self.iterations < limit and not self.control.expired:
-            gap = self.certify(found)
+            gap = self.control.gap = self.certify(found)
             since += 1
             if gap < 0.9 * best:
                 best, since, gained = gap, 0, self.subproblem.gained

@@ -175,6 +175,7 @@ cdef class Smo(Positions):
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
                 best, partner = gain, candidate
                 i[0] = violator[g]
+        self.control.gap = gap
         if gap < self.control.eps or partner < 0:
             return 0
         j[0] = partner

@@ -1,0 +1,383 @@
+"""What a training would be, told without training: solver, sizes, memory, and what is odd about data and parameters.
+
+    plan_of(problem, param) -> TrainingPlan
+
+Of the rows that count all are looked at but for the median heuristic, which takes the distances of ``SAMPLE`` rows.
+Each warning says what is odd and what to do about it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._core.memory import MEGABYTE
+from libsvmx._core.records import replace
+from libsvmx._core.threads import thread_count
+from libsvmx._solvers.auto import GLIMPSE, SMO_GETS_ON, are_few
+from libsvmx._train.checks import check_problem
+from libsvmx._train.counting import counting_part
+from libsvmx._train.kernel_provider import KernelProvider
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import flat_fields
+from libsvmx._train.training import default_gamma
+from libsvmx.enums import KernelType, SvmType
+
+if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+    from libsvmx._typing import FloatArray, IntArray
+
+SAMPLE = 500  # rows whose distances the median heuristic takes
+# Bounds of what is worth a warning: ranges of features as multiples of the one in the middle; rows of the largest class
+# for one of the smallest; gamma outside the quantiles of the heuristic.
+WIDE, NARROW, UNEVEN, FAR = 10.0, 0.01, 10.0, 10.0
+MANY = 10_000  # rows from which on crsvm is worth a word
+SHOWN = 5  # of many, the first are named
+KERNEL_BYTES = 4  # of a kernel value
+EQUAL = 1e-12  # squared distances up to this share of the largest squared norm are rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A warning.
+
+    Attributes
+    ----------
+    kind : str        'scale', 'imbalance', 'gamma', 'duplicates', 'contradictions', 'constant', 'memory', 'linear'
+                      or 'steps'
+    text : str        what is odd
+    remedy : str      what to do
+    """
+
+    kind: str
+    text: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingPlan:
+    """What a training would be.
+
+    Attributes
+    ----------
+    param : Parameter              with gamma filled in
+    solver, reason : str           which solver would be used, and why
+    problems : int                 dual problems: one for each pair of classes, else one
+    rows, features, values : int   rows that count, features that occur, values that are not 0
+    largest : int                  rows of the largest dual problem
+    density : float                share of the values that are not 0, of rows * features
+    classes : tuple of (label, rows)         of a classification, by first appearance; else ()
+    targets : tuple of two floats or None    least and greatest, of a regression
+    data_bytes : int               of the rows in memory
+    kernel_bytes : int             of all kernel rows of the largest problem
+    kept_rows : int                of these, rows that ``cache_size`` holds
+    median_gamma : float or None   1 / median of |u - v|^2 over some rows; None where no kernel needs it
+    gamma_range : tuple of two floats or None      the same of the quantiles 0.9 and 0.1
+    threads : int
+    warnings : tuple of Advice
+    """
+
+    param: Parameter
+    solver: str
+    reason: str
+    problems: int
+    rows: int
+    features: int
+    values: int
+    largest: int
+    density: float
+    classes: tuple[tuple[float, int], ...]
+    targets: tuple[float, float] | None
+    data_bytes: int
+    kernel_bytes: int
+    kept_rows: int
+    median_gamma: float | None
+    gamma_range: tuple[float, float] | None
+    threads: int
+    warnings: tuple[Advice, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain values, for JSON."""
+        found = {name: getattr(self, name) for name in self.__slots__}
+        return {**found, "param": flat_fields(self.param), "warnings": [asdict(one) for one in self.warnings]}
+
+
+def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
+    """The plan of a training. Needs NumPy.
+
+    Raises
+    ------
+    DataError, ParameterError      what cannot be trained
+    """
+    check_problem(problem, param)
+    param = default_gamma(param, problem.matrix.max_index)
+    part = counting_part(problem, param, Observer())
+    problem = part.problem if part else problem
+    table = Table(problem)
+    classes = table.classes() if param.svm_type.is_classification else ()
+    sizes = sorted((rows for _, rows in classes), reverse=True)
+    n = len(problem)
+    largest = sum(sizes[:2]) if classes else n
+    row_bytes = KERNEL_BYTES * largest
+    kept = min(largest, int(param.cache_bytes / row_bytes)) if row_bytes else 0
+    solver, reason, product = solver_of(problem, param)
+    distances = table.distances() if "gamma" in param.kernel_type.uses else None
+    gammas = None
+    if distances is not None and len(distances) and np.quantile(distances, 0.1) > 0:
+        gammas = [float(1 / np.quantile(distances, share)) for share in (0.9, 0.5, 0.1)]
+    y = np.asarray(problem.targets)
+    plan = TrainingPlan(
+        param=param,
+        solver=solver,
+        reason=reason,
+        problems=max(1, len(classes) * (len(classes) - 1) // 2),
+        rows=n,
+        features=len(table.lows),
+        values=int(np.count_nonzero(table.values)),
+        largest=largest,
+        density=np.count_nonzero(table.values) / max(1, n * len(table.lows)),
+        classes=classes,
+        targets=(float(y.min()), float(y.max())) if param.svm_type.is_regression and n else None,
+        data_bytes=12 * len(table.values) + 8 * (n + 1),
+        kernel_bytes=row_bytes * largest,
+        kept_rows=kept,
+        median_gamma=gammas[1] if gammas else None,
+        gamma_range=(gammas[0], gammas[2]) if gammas else None,
+        threads=thread_count(param.threads),
+        warnings=(),
+    )
+    found = [*of_features(table, param), *of_classes(plan), *of_gamma(plan), *of_rows(table, param)]
+    return dataclasses.replace(plan, warnings=(*found, *of_memory(plan), *of_steps(plan, product)))
+
+
+# ---- the solver ----------------------------------------------------------------------------------
+
+
+def solver_of(problem: Problem, param: Parameter) -> tuple[str, str, float]:
+    """Name of the solver, why, and the largest bound of a coefficient times the largest kernel value."""
+    name = param.solver.name
+    if param.kernel_type == KernelType.PRECOMPUTED or not len(problem):
+        product = inf
+    else:
+        diagonal = KernelProvider(problem, replace(param, cache_size=1.0)).make_whole().diagonal
+        weight = 1.0 if problem.sample_weight is None else max(problem.sample_weight, default=0.0)
+        product = max(diagonal, default=0.0) * max(param.costs, default=1.0) * weight
+    if name == "smo":
+        return name, "LIBSVM's steps and bits, the default; --solver chooses another", product
+    if name != "auto":
+        return name, "it was asked for", product
+    if param.has_infinite_cost:
+        return "smo", "auto takes smo for a hard margin", product
+    if param.kernel_type == KernelType.LINEAR:
+        return name, "auto begins with smo; with a linear kernel of few features crsvm goes on", product
+    if product <= SMO_GETS_ON:
+        return "smo", f"auto takes it where C times the largest kernel value is {SMO_GETS_ON:g} or less", product
+    return name, f"it begins with smo, and after {GLIMPSE} steps for each row looks whether irwls or chunked", product
+
+
+# ---- what is odd ---------------------------------------------------------------------------------
+
+
+def of_features(table: Table, param: Parameter) -> Iterator[Advice]:
+    """Features on very different scales, and those with a single value."""
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        return
+    ranges = table.highs - table.lows
+    varying = np.flatnonzero(ranges > 0)
+    if len(varying) > 1:
+        middle = np.sort(ranges[varying])[(len(varying) - 1) // 2]
+        odd = varying[(ranges[varying] >= WIDE * middle) | (ranges[varying] <= NARROW * middle)]
+        if len(odd):
+            odd = odd[np.argsort(-ranges[odd], kind="stable")]
+            named = [f"{table.numbers[j]} ({table.lows[j]:g} to {table.highs[j]:g})" for j in odd[:SHOWN]]
+            more = f" and {len(odd) - SHOWN} more" if len(odd) > SHOWN else ""
+            yield Advice(
+                "scale",
+                f"features on very different scales: {', '.join(named)}{more}; the range in the middle is {middle:g}",
+                "scale all to the same range",
+            )
+    constant = table.numbers[ranges == 0]
+    if len(constant):
+        first = ", ".join(map(str, constant[:SHOWN])) + (", …" if len(constant) > SHOWN else "")
+        yield Advice(
+            "constant",
+            f"{counted(len(constant), 'feature')} with a single value: {first}",
+            "leave out what tells nothing",
+        )
+
+
+def of_classes(plan: TrainingPlan) -> Iterator[Advice]:
+    """Classes of very different sizes."""
+    sizes = [rows for _, rows in plan.classes]
+    if plan.param.weights or len(sizes) < 2 or max(sizes) < UNEVEN * min(sizes):
+        return
+    label, fewest = min(plan.classes, key=lambda one: one[1])
+    remedy = "give the rare class more rows"
+    if plan.param.svm_type == SvmType.C_SVC:
+        factors = " ".join(f"-w{label:g} {plan.rows / (len(sizes) * rows):.3g}" for label, rows in plan.classes)
+        remedy = f"weigh the classes, for instance {factors}"
+    yield Advice("imbalance", f"class {label:g} has {fewest} rows, the largest has {max(sizes)}", remedy)
+
+
+def of_gamma(plan: TrainingPlan) -> Iterator[Advice]:
+    """A gamma that is far from all distances between rows."""
+    gamma = plan.param.gamma
+    if plan.param.kernel_type != KernelType.RBF or plan.gamma_range is None or plan.median_gamma is None:
+        return
+    least, greatest = plan.gamma_range
+    if least / FAR <= gamma <= greatest * FAR:
+        return
+    says = "all rows look alike" if gamma < least else "each row is like itself alone"
+    yield Advice(
+        "gamma",
+        f"gamma is {gamma:g}, where the distances of the rows suggest {least:.2g} to {greatest:.2g}: {says}",
+        f"begin with -g {plan.median_gamma:.2g}, or search by svmx-grid",
+    )
+
+
+def of_rows(table: Table, param: Parameter) -> Iterator[Advice]:
+    """Rows that are there more than once, with the same targets or others."""
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        return
+    copies, contrary = table.repeated()
+    if copies:
+        yield Advice(
+            "duplicates",
+            f"{counted(len(copies), 'row')} {'is' if len(copies) == 1 else 'are'} there before with the same target, "
+            f"such as rows {table.number(copies[0][0])} and {table.number(copies[0][1])}",
+            "keep one of each, with a weight by -W, if they are copies; folds of -v see them on both sides",
+        )
+    if contrary and param.svm_type != SvmType.ONE_CLASS:
+        yield Advice(
+            "contradictions",
+            f"{counted(len(contrary), 'row')} {'has' if len(contrary) == 1 else 'have'} the features of a row with "
+            f"another target, such as rows {table.number(contrary[0][0])} and {table.number(contrary[0][1])}",
+            "look at them: no model is right about both",
+        )
+
+
+def of_memory(plan: TrainingPlan) -> Iterator[Advice]:
+    """Kernel rows that do not fit, or that need not be computed."""
+    solver = plan.param.solver
+    if solver.name in ("smo", "auto") and is_for_crsvm(plan):
+        if solver.name == "smo":
+            yield Advice(
+                "linear",
+                f"smo computes kernel rows of {plan.largest} rows; with a linear kernel crsvm works on the "
+                f"{counted(plan.features, 'feature')}, and needs none",
+                "--solver auto goes on with crsvm where smo would take longer",
+            )
+    elif plan.kept_rows < plan.largest and not solver.needs_features:
+        needed = int(plan.kernel_bytes / MEGABYTE) + 1
+        yield Advice(
+            "memory",
+            f"-m {plan.param.cache_size:g} holds {plan.kept_rows} of {plan.largest} kernel rows; others are computed "
+            "again when they are needed",
+            f"-m {needed} holds all, if the machine has so much; fewer are often enough",
+        )
+
+
+def is_for_crsvm(plan: TrainingPlan) -> bool:
+    """Whether solver auto goes on with crsvm, in a training that may take a while."""
+    param = plan.param
+    return (
+        param.kernel_type == KernelType.LINEAR
+        and param.svm_type in (SvmType.C_SVC, SvmType.EPSILON_SVR)
+        and not param.has_infinite_cost
+        and plan.largest >= MANY
+        and are_few(plan.features, plan.largest)
+    )
+
+
+def of_steps(plan: TrainingPlan, product: float) -> Iterator[Advice]:
+    """A large C with a solver that takes many small steps then."""
+    if plan.param.solver.name == "smo" and SMO_GETS_ON < product < inf and not plan.param.has_infinite_cost:
+        yield Advice(
+            "steps",
+            f"C times the largest kernel value is {product:.3g}: smo may take very many steps",
+            "--solver auto goes on with another solver where smo is slow"
+            + ("; scaled features need a smaller C" if plan.param.kernel_type != KernelType.RBF else ""),
+        )
+
+
+def counted(n: int, what: str) -> str:
+    """``1 row``, ``2 rows``"""
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+class Table:
+    """Table(problem): its rows by NumPy.
+
+    Attributes
+    ----------
+    values : ndarray, shape (nnz,)      stored values of the rows
+    numbers : ndarray, shape (f,)       indices of features, as in the data
+    lows, highs : ndarray, shape (f,)   their least and greatest values, zeros that are not stored included
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.rows = problem.rows
+        matrix: CsrMatrix = problem.matrix.take(self.rows)
+        self.targets: FloatArray = np.asarray(problem.targets)
+        self.indptr: IntArray = np.asarray(matrix.indptr)
+        self.indices: IntArray = np.asarray(matrix.indices)
+        self.values: FloatArray = np.asarray(matrix.values)
+        n = len(self.targets)
+        self.numbers, self.column = np.unique(self.indices, return_inverse=True)
+        order = np.argsort(self.column, kind="stable")
+        counts = np.bincount(self.column, minlength=len(self.numbers))
+        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64) if len(counts) else counts
+        ordered = self.values[order]
+        self.lows = np.minimum.reduceat(ordered, first) if len(counts) else ordered
+        self.highs = np.maximum.reduceat(ordered, first) if len(counts) else ordered
+        missing = counts < n
+        self.lows = np.where(missing, np.minimum(self.lows, 0), self.lows)
+        self.highs = np.where(missing, np.maximum(self.highs, 0), self.highs)
+
+    def number(self, i: int) -> int:
+        """Of its i-th row, in the data, from 1 on."""
+        return int(self.rows[i]) + 1
+
+    def classes(self) -> tuple[tuple[float, int], ...]:
+        """Labels by first appearance, with their rows."""
+        labels, first, counts = np.unique(self.targets, return_index=True, return_counts=True)
+        return tuple((float(labels[i]), int(counts[i])) for i in np.argsort(first))
+
+    def distances(self) -> FloatArray:
+        """Squared distances between some rows, drawn with a fixed seed; those of 0 left out."""
+        import scipy.sparse as sp
+
+        n = len(self.targets)
+        rows = np.sort(np.random.default_rng(0).choice(n, SAMPLE, replace=False)) if n > SAMPLE else np.arange(n)
+        shape = (n, max(1, len(self.numbers)))
+        sample = sp.csr_array((self.values, self.column, self.indptr), shape=shape)[rows]
+        products = np.asarray((sample @ sample.T).todense())
+        squares = np.diag(products)
+        found: FloatArray = (squares[:, None] + squares - 2 * products)[np.triu_indices(len(rows), 1)]
+        apart: FloatArray = found[found > EQUAL * squares.max(initial=0.0)]
+        return apart
+
+    def repeated(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        """Rows with the features of an earlier one, beside it: those of the same target, and of another."""
+        kept = self.values != 0
+        ends = np.concatenate([[0], np.cumsum(kept)])[self.indptr]
+        indices, values = self.indices[kept], self.values[kept]
+        seen: dict[bytes, dict[float, int]] = {}
+        copies, contrary = [], []
+        for i in range(len(self.targets)):
+            part = slice(ends[i], ends[i + 1])
+            same = seen.setdefault(indices[part].tobytes() + values[part].tobytes(), {})
+            target = float(self.targets[i])
+            if target in same:
+                copies.append((same[target], i))
+            elif same:
+                contrary.append((next(iter(same.values())), i))
+            same.setdefault(target, i)
+        return copies, contrary

@@ -1,0 +1,53 @@
+"""The options of svmx-train that say what a Parameter says."""
+
+from __future__ import annotations
+
+from libsvmx._train.parameter import Parameter
+from libsvmx._typing import TYPE_CHECKING
+from libsvmx.enums import SvmType
+
+if TYPE_CHECKING:
+    from typing import Any
+
+OF_KERNELS = {"degree": "-d", "gamma": "-g", "coef0": "-r"}
+# Those that are said where they are not the usual ones.
+GENERAL = {
+    "cache_size": "-m",
+    "eps": "-e",
+    "shrinking": "-h",
+    "probability": "-b",
+    "max_iter": "--max-iter",
+    "time_limit": "--time-limit",
+    "threads": "--threads",
+}
+
+
+def option_words(param: Parameter) -> list[str]:
+    """Options and their values, a word each, from which svmx-train makes the same training.
+
+    What the formulation and the kernel use is said, also where it is the usual; of all else what is not.
+    """
+    kind, kernel, usual = param.svm_type, param.kernel_type, Parameter()
+    words = ["-s", text(kind.value), "-t", text(kernel.value)]
+    for name in kernel.uses:
+        words += [OF_KERNELS[name], text(getattr(param, name))]
+    words += ["-c", text(param.C)] if kind.has_cost else []
+    words += ["-n", text(param.nu)] if kind.has_nu else []
+    words += ["-p", text(param.p)] if kind == SvmType.EPSILON_SVR else []
+    for name, option in GENERAL.items():
+        if getattr(param, name) != getattr(usual, name):
+            words += [option, text(getattr(param, name))]
+    for label, factor in param.weights:
+        words += [f"-w{label}", text(factor)]
+    if param.solver.name != usual.solver.name:
+        words += ["--solver", param.solver.name]
+    for known in param.solver.settings():
+        value = getattr(param.solver, known.name)
+        if known.option and value != known.default:
+            words += [known.option] if known.kind is bool else [known.option, text(value)]
+    return words
+
+
+def text(value: Any) -> str:
+    """A value as an option takes it, all digits of a number included."""
+    return f"{int(value)}" if isinstance(value, bool) else f"{value}".removesuffix(".0")

@@ -1,0 +1,32 @@
+"""What a training would be, told without training; the same as ``svmx-train --explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from libsvmx._train.advice import TrainingPlan, plan_of
+from libsvmx.api.arrays import parameter_of, problem_of
+
+if TYPE_CHECKING:
+    from libsvmx._train.parameter import Parameter
+
+
+def explain_training(
+    X: Any, y: Any, param: Parameter | None = None, *, sample_weight: Any = None, **parameters: Any
+) -> TrainingPlan:
+    """What ``train`` would do with the same arguments, and what is odd about them. Nothing is trained.
+
+    Parameters
+    ----------
+    X, y, param, sample_weight, **parameters      as of ``train``
+
+    Returns
+    -------
+    plan : TrainingPlan      solver and why, sizes, memory, and ``warnings``, each with what to do
+
+    Raises
+    ------
+    DataError, ParameterError      what cannot be trained
+    """
+    problem, param = problem_of(X, y, parameter_of(param, parameters, None, X), sample_weight)
+    return plan_of(problem, param)

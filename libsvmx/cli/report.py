@@ -1,0 +1,183 @@
+"""--report FILE: what a command was asked for, what it took, how it ended and what it did, as JSON.
+
+docs/terminal.md has the fields. Names stay as they are while ``SCHEMA`` does; new ones may join them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from math import isfinite
+from time import monotonic, process_time, time
+from typing import TYPE_CHECKING, Any
+
+from libsvmx.cli import results
+from libsvmx.cli.options import REPORT, UsageError
+from libsvmx.exceptions import StoppedEarly
+from libsvmx.io.files import STANDARD_OUTPUT, atomic_write, check_target, name_of_output, same_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+SCHEMA = 1
+OK, INTERRUPTED, TIME_LIMIT, ERROR = "ok", "interrupted", "time limit", "error"
+FIRST_OF_A_SIGNAL = 129  # exit codes of commands that a signal has ended, as a shell sees them
+
+
+class Report:
+    """Report(path, command, argv, began, cpu): of a command that has begun at that time of ``monotonic``, and of
+    ``process_time``.
+
+    Attributes
+    ----------
+    path : str
+    warnings : list of str        those that were printed
+    """
+
+    def __init__(self, path: str, command: str, argv: list[str], began: float, cpu: float) -> None:
+        self.path, self.command, self.argv, self.began = path, command, argv, began
+        self.cpu = cpu
+        self.started = time() - (monotonic() - began)
+        self.seconds: dict[str, float] = {}
+        self.result: dict[str, Any] = {}
+        self.top: Mapping[str, Any] = {}
+        self.warnings: list[str] = []
+        self.status, self.error = OK, ""
+
+    def keep_apart(self, outputs: Iterable[str | None]) -> None:
+        """Raise UsageError if one of them is the report."""
+        for name in outputs:
+            if name is not None and is_one_file(name, self.path):
+                raise UsageError(f"two files are to be written to {name_of_output(self.path)}")
+
+    def took(self, phase: str, seconds: float) -> None:
+        """A part of the work, maybe one of several of its kind."""
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+
+    def add(self, what: str, *facts: Any) -> None:
+        """What a function of ``results`` makes of some facts."""
+        found = getattr(results, what)(*facts)
+        self.status = found.pop("status", self.status)
+        self.top = found.pop("top", self.top)
+        self.error = found.pop("error", self.error)
+        for name, value in found.items():
+            self.result[name] = self.result.get(name, []) + value if isinstance(value, list) else value
+
+    def failed(self, message: str, error: Exception | None) -> None:
+        """The command ends with an error."""
+        self.error = message
+        self.status = str(error.status) if isinstance(error, StoppedEarly) else ERROR
+
+    def content(self, code: int) -> dict[str, Any]:
+        """All of it, in the order of the file."""
+        return {
+            "schema": SCHEMA,
+            "command": self.command,
+            "arguments": self.argv,
+            "versions": versions(),
+            "started": utc(self.started),
+            "seconds": {"wall": monotonic() - self.began, "cpu": self.cpu_seconds(), **self.seconds},
+            "peak_memory_bytes": peak_memory_bytes(),
+            "status": INTERRUPTED if code >= FIRST_OF_A_SIGNAL else self.status,
+            "exit_code": code,
+            "error": self.error or None,
+            "warnings": self.warnings,
+            "result": self.result,
+            **self.top,
+        }
+
+    def cpu_seconds(self) -> float:
+        """Of the process, and of the workers that have ended."""
+        times = os.times()
+        return process_time() - self.cpu + times.children_user + times.children_system
+
+    def write(self, code: int) -> None:
+        """Write the file, whole or not at all. Raises OSError."""
+        with atomic_write(self.path) as file:
+            file.write(json_of(self.content(code)))
+
+
+def begun(command: str, argv: list[str], began: float, cpu: float) -> Report:
+    """The report that the arguments ask for, if it can be written and takes the place of no file that they name.
+
+    Raises
+    ------
+    UsageError, OSError
+    """
+    path = ""
+    others = []
+    words = iter(argv)
+    for word in words:
+        if word == REPORT:
+            path = next(words, "")
+        elif word.startswith(f"{REPORT}="):
+            path = word.partition("=")[2]
+        else:
+            others.append(word.partition("=")[2] if word.startswith("--") else word)
+    if not path:
+        raise UsageError(f"option {REPORT} needs a value")
+    check_target(path)
+    for name in others:
+        if same_file(name, path):
+            raise UsageError(f"the report file is the same as {name}, which would be lost")
+        if path != STANDARD_OUTPUT and is_one_file(name, path):
+            raise UsageError(f"two files are to be written to {name}")
+    return Report(path, command, argv, began, cpu)
+
+
+def is_one_file(a: str, b: str) -> bool:
+    """Whether two names are of one file that is written, which need not be there; a device takes both."""
+    if STANDARD_OUTPUT in (a, b):
+        return a == b
+    return os.path.realpath(a) == os.path.realpath(b) and (os.path.isfile(b) or not os.path.exists(b))
+
+
+def versions() -> dict[str, str]:
+    """Of what has computed the result."""
+    from importlib.metadata import version
+
+    from libsvmx._core.dispatch import CHOSEN
+    from libsvmx._version import VERSION
+
+    return {
+        "libsvmx": VERSION,
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "python": ".".join(map(str, sys.version_info[:3])),
+        "cpu_target": CHOSEN,
+    }
+
+
+def utc(seconds: float) -> str:
+    """A time as ISO 8601 has it."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+
+
+def peak_memory_bytes() -> int | None:
+    """The most memory that the process has had, its workers left out; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
+
+
+def json_of(content: Any) -> bytes:
+    """A file's content."""
+    return json.dumps(as_json(content), indent=1, allow_nan=False).encode("ascii") + b"\n"
+
+
+def as_json(content: Any) -> Any:
+    """What JSON has no word for, however deep it is: null stands for nan and inf, backslashes for the halves of
+    characters that are bytes of a file name."""
+    if isinstance(content, dict):
+        return {name: as_json(value) for name, value in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [as_json(value) for value in content]
+    if isinstance(content, str):
+        return content.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return None if isinstance(content, float) and not isfinite(content) else content

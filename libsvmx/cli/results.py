@@ -1,0 +1,200 @@
+"""What the report of a command says that it did: ``result`` in the file, see docs/terminal.md.
+
+Each function makes a part of it from what the command has at hand; lists go on from call to call. ``status`` among what
+it returns is that of the command, ``top`` stands beside ``result``.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+from libsvmx._core.records import fields
+from libsvmx._train.metrics import Scores
+from libsvmx._train.parameter import Parameter, flat_fields
+from libsvmx.enums import SolveStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from libsvmx._train.model import Model
+    from libsvmx._train.updating.state import State
+    from libsvmx._train.validation.cross_validation import CrossValidated
+    from libsvmx._train.validation.grid_search import Search
+    from libsvmx._train.validation.leave_one_out import LeftOneOut
+    from libsvmx._typing import Buffer
+    from libsvmx.io.svmlight import DataFile
+    from libsvmx.toy.session import Session
+
+# The parts that each command may have.
+PARTS = {
+    "svmx-train": ("data", "training", "validation", "explanation"),
+    "svmx-predict": ("prediction",),
+    "svmx-scale": ("data", "scaling"),
+    "svmx-grid": ("data", "search"),
+    "svmx-easy": ("data", "search", "training", "prediction"),
+    "svmx-subset": ("subset",),
+    "svmx-checkdata": ("check",),
+    "svmx-update": ("data", "changes", "update"),
+    "svmx-compress": ("compression",),
+    "svmx-export": ("export",),
+    "svmx-toy": ("page",),
+}
+# How a command ends where a solve has ended so
+EARLY = (SolveStatus.INTERRUPTED, SolveStatus.TIME_LIMIT)
+
+
+def data(file: DataFile) -> dict[str, Any]:
+    """Data that were read."""
+    matrix = file.matrix
+    return {"data": [{"file": file.path, "rows": matrix.n_rows, "features": matrix.max_index, "values": matrix.nnz}]}
+
+
+def training(model: Model) -> dict[str, Any]:
+    """The solves of a model, one for each pair of classes, or a single one."""
+    labels = model.class_labels
+    pairs: Iterable[Any] = [None] if labels is None else combinations(labels, 2)
+    solves = [{"classes": pair, **plain(report)} for pair, report in zip(pairs, model.reports, strict=False)]
+    early = [status for status in EARLY if status in model.statuses]
+    return {
+        "training": {
+            "parameters": flat_fields(model.param),
+            "classes": labels,
+            "n_sv": model.n_sv,
+            "converged": all(status == SolveStatus.CONVERGED for status in model.statuses),
+            "solves": solves,
+        },
+        **({"status": str(early[0])} if early else {}),
+    }
+
+
+def validation(found: CrossValidated | LeftOneOut, param: Parameter, targets: Buffer) -> dict[str, Any]:
+    """A cross-validation with each of its folds, or leave-one-out."""
+    regression = param.svm_type.is_regression
+    own = {"parameters": flat_fields(param), **rates(found.predicted, targets, regression)}
+    if hasattr(found, "retrained"):
+        own |= {"folds": len(targets), "retrained": len(found.retrained), "full": of_dataclass(found.full)}
+        return {"validation": own}
+    rows_of: list[list[int]] = [[] for _ in found.folds]
+    for row, fold in enumerate(found.fold_of):
+        rows_of[fold].append(row)
+    own["seeder"], own["scheme"] = found.seeding.seeder, found.seeding.scheme
+    own["folds"] = [
+        {
+            "rows": len(rows),
+            **rates([found.predicted[i] for i in rows], [targets[i] for i in rows], regression),
+            **of_dataclass(fold),
+        }
+        for rows, fold in zip(rows_of, found.folds, strict=True)
+    ]
+    return {"validation": own}
+
+
+def prediction(path: str, model_file: str, scores: Scores, rows: int, regression: bool) -> dict[str, Any]:
+    """A prediction of ``rows`` rows; the scores are of those that have labels."""
+    return {
+        "prediction": {
+            "file": path,
+            "model_file": model_file,
+            "rows": rows,
+            "correct": None if regression or not scores.total else scores.correct,
+            **(of_scores(scores, regression) if scores.total else {}),
+        }
+    }
+
+
+def scaling(file: DataFile, n_features: int, n_written: int) -> dict[str, Any]:
+    """Data that were scaled: features that vary, and values that were written."""
+    return {**data(file), "scaling": {"features": n_features, "values": n_written}}
+
+
+def search(found: Search, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The points of a grid, and the best of them."""
+    best = next(row for row, point in zip(rows, found.points, strict=True) if point is found.best)
+    return {
+        "search": {
+            "folds": found.plan.n_folds,
+            "seeder": found.plan.seeding.seeder,
+            "parameters": flat_fields(found.plan.param),
+            "best": best,
+            "points": rows,
+        }
+    }
+
+
+def page(session: Session) -> dict[str, Any]:
+    """What the page of svmx-toy showed at its end."""
+    model = session.follower.model
+    return {"page": {"rows": len(session.scene.rows), "n_sv": model.n_sv if model else 0, "command": session.command()}}
+
+
+def subset(rows: int, chosen: int, stratified: bool) -> dict[str, Any]:
+    """Lines that were drawn."""
+    return {"subset": {"rows": rows, "chosen": chosen, "stratified": stratified}}
+
+
+def checked(lines: int, wrong: int) -> dict[str, Any]:
+    """Lines that were checked, and those with an error."""
+    return {"check": {"lines": lines, "lines_with_errors": wrong}}
+
+
+def change(what: str, state: State) -> dict[str, Any]:
+    """One change of a state, as the lines of svmx-update tell it."""
+    return {"changes": [{"change": what, "rows": len(state), **of_dataclass(state.report)}]}
+
+
+def update(state: State, scores: Scores | None) -> dict[str, Any]:
+    """The state at the end, and what was predicted of a stream; the certificate of the last change is beside it."""
+    own: dict[str, Any] = {"rows": len(state), "n_sv": state.model.n_sv}
+    if scores is not None:
+        own["predicted"] = {"rows": scores.total, **of_scores(scores, state.param.svm_type.is_regression)}
+    return {"update": own, "top": state.certificate()}
+
+
+def compression(before: int, after: int, bound: float) -> dict[str, Any]:
+    """Support vectors before and after, and the bound on the change of a decision value."""
+    return {"compression": {"n_sv_before": before, "n_sv": after, "bound": bound}}
+
+
+def exported(model: Model, path: str, format: str, dtype: str) -> dict[str, Any]:
+    """A model in another format."""
+    return {"export": {"file": path, "format": format, "dtype": dtype, "n_sv": model.n_sv}}
+
+
+def explanation(plan: Mapping[str, Any]) -> dict[str, Any]:
+    """What svmx-train --explain tells."""
+    return {"explanation": plan}
+
+
+def failure(what: str) -> dict[str, Any]:
+    """A fault of our own."""
+    return {"status": "error", "error": what}
+
+
+# ---- parts ---------------------------------------------------------------------------------------
+
+
+def plain(report: Any) -> dict[str, Any]:
+    """The fields of a record."""
+    return {f.name: getattr(report, f.name) for f in fields(report)}
+
+
+def of_dataclass(report: Any) -> dict[str, Any]:
+    """The fields of a dataclass of Python's own."""
+    from dataclasses import asdict
+
+    return asdict(report)
+
+
+def rates(predicted: Iterable[float], targets: Iterable[float], regression: bool) -> dict[str, float]:
+    """How good predictions are."""
+    scores = Scores()
+    scores.add(predicted, targets)
+    return of_scores(scores, regression)
+
+
+def of_scores(scores: Scores, regression: bool) -> dict[str, float]:
+    """The same of scores: accuracy in percent."""
+    if not regression:
+        return {"accuracy": scores.accuracy}
+    return {"mean_squared_error": scores.mean_squared_error, "squared_correlation": scores.squared_correlation}
