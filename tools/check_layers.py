@@ -32,10 +32,11 @@ LAYERS = {
         "_train/updating",
         "_train/cluster",
         "io",
-        "api clibrary dask cli compat commonutil grid plot sklearn svm svmutil __init__",
+        "api clibrary dask cli compat commonutil grid plot sklearn svm svmutil toy __init__",
     ),
     "tools": (
-        "powers_of_five snapshot solver_options check_layers trainings_on_threads memory_of_fits oldest",
+        "powers_of_five snapshot solver_options check_layers memory_of_fits oldest toy_page",
+        "trainings_on_threads",
         "bench/__init__ bench/measure bench/cases bench/report bench/generated",
         "bench/machine bench/datasets bench/figures bench/turns",
         "bench/certificate bench/mapped bench/roofline bench/peers bench/protocol",

@@ -10,11 +10,19 @@ import _collections_abc
 import gc
 import sys
 
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import SvmxError
+
+if TYPE_CHECKING:
+    import signal
+else:
+    import _signal as signal  # as in process.py
 
 
 def command(name: str) -> None:
     """Run the command and leave with its exit code."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules are loaded is to be no traceback
     gc.disable()
     _load_without_collections()
     try:
@@ -81,3 +89,7 @@ def export() -> None:
 
 def compress() -> None:
     command("compress")
+
+
+def toy() -> None:
+    command("toy")

@@ -2,6 +2,7 @@
 
 import io
 import os
+import webbrowser
 from contextlib import redirect_stderr, redirect_stdout
 from math import exp, log
 from pathlib import Path
@@ -13,6 +14,7 @@ from support.seeds import SEED
 from support.wild import Wild
 
 from libsvmx.cli.process import guarded
+from libsvmx.toy.server import ToyServer
 
 # With a smaller chance a generator no longer reaches what it is for.
 ACCIDENT = 1e-9
@@ -110,4 +112,6 @@ class Place:
 def place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "fsync", lambda handle: None)
+    monkeypatch.setattr(ToyServer, "serve", lambda self, idle: None)  # else it waits for a browser
+    monkeypatch.setattr(webbrowser, "open", lambda url: None)
     return Place()

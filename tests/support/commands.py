@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from libsvmx.cli import checkdata, compress, easy, export, grid, predict, scale, subset, train, update
+from libsvmx.cli import checkdata, compress, easy, export, grid, predict, scale, subset, toy, train, update
 from libsvmx.cli.process import guarded
 
 MODULES = {
@@ -18,6 +18,7 @@ MODULES = {
     "svmx-update": update,
     "svmx-compress": compress,
     "svmx-export": export,
+    "svmx-toy": toy,
 }
 
 

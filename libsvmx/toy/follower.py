@@ -1,0 +1,164 @@
+"""The model of the rows on the page, which follows each change of them."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._core.rand import Rand
+from libsvmx._core.records import replace
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.training import train_problem
+from libsvmx._train.updating.state import State, train_state
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import SvmxError
+from libsvmx.io.transcript import REMARKS
+from libsvmx.toy.rows import problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from libsvmx._train.model import Model
+    from libsvmx._train.parameter import Parameter
+    from libsvmx.toy.rows import Row
+
+# Remarks that a reader of the page can do something about.
+TOLD = (
+    Remark.ITERATION_LIMIT,
+    Remark.TIME_LIMIT,
+    Remark.ROUNDING,
+    Remark.DEGENERATE,
+    Remark.UNBOUNDED,
+    Remark.ONE_CLASS,
+)
+MAY_BE_LOCAL = "this kernel need not be positive semidefinite: a training from nothing may end at another local optimum"
+
+
+class Heard(Observer):
+    """Remembers what the reader should know of a training."""
+
+    def __init__(self) -> None:
+        self.remarks: list[str] = []
+
+    def remark(self, kind: Remark, detail: str = "") -> None:
+        if kind in TOLD and REMARKS[kind] not in self.remarks:
+            self.remarks.append(REMARKS[kind])
+
+
+class Follower:
+    """The model of the rows that ``follow`` was last given.
+
+    Attributes
+    ----------
+    model : Model or None        None without rows, and where they cannot be trained
+    order : list of int          keys of the rows, in the order in which ``model.row_numbers`` counts them
+    state : State or None        what the model is of, where there is a path
+    way : str                    how the model was found: 'path', 'training', 'file', or '' where there is none
+    breakpoints : int            that the last path has met
+    seconds : float              that the last change took
+    error, note : str            why there is no model; what to know of the one that there is
+    """
+
+    def __init__(self) -> None:
+        self.state: State | None = None
+        self._known: dict[int, Row] = {}  # rows of the state
+        self._ids: dict[int, int] = {}  # and the id of each there
+        self._put(None, [], "")
+
+    def follow(self, rows: Mapping[int, Row], param: Parameter) -> None:
+        """The model of these rows: along the path from what was before, else by a training."""
+        begin, error = perf_counter(), ""
+        self._put(None, [], "")
+        if not rows:
+            self.state = None
+        for way in (self._follow_path, self._train_state, self._train) if rows else ():
+            heard = Heard()
+            try:
+                if way(rows, param, heard):
+                    self.note = "; ".join([*heard.remarks, *([MAY_BE_LOCAL] if may_be_local(param) else [])])
+                    break
+            except SvmxError as problem:
+                error = str(problem)
+        if self.model is None:
+            self.error = error
+        self.seconds = perf_counter() - begin
+
+    def show(self, model: Model) -> None:
+        """A model of which the rows are not known."""
+        self.state = None
+        self._put(model, [], "file")
+
+    def _put(self, model: Model | None, order: list[int], way: str, breakpoints: int = 0) -> None:
+        self.model, self.order, self.way, self.breakpoints = model, order, way, breakpoints
+        self.seconds, self.error, self.note = 0.0, "", ""
+
+    # ---- ways to a model: each returns whether it is one here, or raises SvmxError ---------------
+
+    def _follow_path(self, rows: Mapping[int, Row], param: Parameter, heard: Heard) -> bool:
+        """Rows join and leave, and C changes. A row that has moved leaves, and joins where it is now."""
+        state = self.state
+        if state is None or replace(state.param, C=param.C) != param:
+            return False
+        joining = [key for key, row in rows.items() if self._known.get(key) != row]
+        leaving = [key for key, row in self._known.items() if rows.get(key) != row]
+        breakpoints = 0
+        if joining or leaving:
+            fresh = problem_of([rows[key] for key in joining], param.svm_type.is_regression)
+            ids = state.change(fresh.matrix, fresh.targets, [self._ids[key] for key in leaving], heard)
+            for key in leaving:
+                del self._ids[key]
+            self._ids.update(zip(joining, ids.tolist(), strict=True))
+            self._known = dict(rows)
+            breakpoints = state.report.breakpoints
+        if state.param.C != param.C:
+            state.set_cost(param.C, heard)
+            breakpoints += state.report.breakpoints
+        way = "training" if state.report.retrained else "path"
+        self._put(model_of(state, rows), sorted(self._ids, key=self._ids.__getitem__), way, breakpoints)
+        return True
+
+    def _train_state(self, rows: Mapping[int, Row], param: Parameter, heard: Heard) -> bool:
+        self.state = None
+        if not param.svm_type.has_path:
+            return False
+        state = train_state(problem_of(rows.values(), param.svm_type.is_regression), param, heard, State)
+        self.state, self._known = state, dict(rows)
+        self._ids = {key: place for place, key in enumerate(rows)}
+        self._put(model_of(state, rows), list(rows), "training")
+        return True
+
+    def _train(self, rows: Mapping[int, Row], param: Parameter, heard: Heard) -> bool:
+        self._put(trained(rows, param, heard), list(rows), "training")
+        return True
+
+    @property
+    def objective(self) -> float:
+        """Of all dual problems together; not a number without a model, or of one from a file."""
+        if self.state is not None:
+            return self.state.objective
+        reports = self.model.reports if self.model is not None else ()
+        return float(np.sum([report.objective for report in reports])) if reports else float("nan")
+
+
+def may_be_local(param: Parameter) -> bool:
+    """Whether the kernel matrix of some rows is not positive semidefinite, so that an optimum need not be global."""
+    kernel = param.kernel_type
+    return kernel == KernelType.SIGMOID or (kernel == KernelType.POLY and param.coef0 < 0)
+
+
+def model_of(state: State, rows: Mapping[int, Row]) -> Model:
+    """The model of a state, its classes in the order in which ``rows`` have them, as a training's are.
+
+    A row that has moved is the last one of the state, so that its own order may be another.
+    """
+    if not state.param.svm_type.is_classification:
+        return state.model
+    labels = tuple(dict.fromkeys(row.label for row in rows.values()))
+    return replace(state.model_by_class(labels), class_labels=labels)
+
+
+def trained(rows: Mapping[int, Row], param: Parameter, observer: Observer) -> Model:
+    """The model that svmx-train writes for these rows. Raises DataError, ParameterError."""
+    return train_problem(problem_of(rows.values(), param.svm_type.is_regression), param, Rand(1), observer)

@@ -1,0 +1,97 @@
+"""What is drawn of a model: decision values on a grid, which rows are support vectors, and how well it fits."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._train.metrics import Scores
+from libsvmx._train.model import by_function
+from libsvmx.api.arrays import decision_values, predict
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import DataError
+from libsvmx.toy.rows import plane_of, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray
+    from libsvmx.toy.rows import Row
+
+NO_SV, MARGIN_SV, BOUND_SV = 0, 1, 2  # marks of rows
+MOST_NODES = 120_000  # of a grid
+AT_BOUND = 1 - 1e-9  # from this share of its bound on, a coefficient is at it
+
+
+class View:
+    """View(x0, x1, y0, y1, nx, ny): a grid over a rectangle of the plane, its edges included.
+
+    Raises
+    ------
+    DataError      no rectangle, or too many nodes
+    """
+
+    def __init__(self, x0: float, x1: float, y0: float, y1: float, nx: int, ny: int) -> None:
+        edges = np.array([x0, x1, y0, y1], dtype=np.float64)
+        if not (np.isfinite(edges).all() and x0 < x1 and y0 < y1):
+            raise DataError("a view must be a rectangle: x0 < x1 and y0 < y1")
+        if not (nx >= 2 and ny >= 2 and nx * ny <= MOST_NODES):
+            raise DataError(f"a grid has at least 2 nodes each way, and at most {MOST_NODES} in all")
+        self.x: FloatArray = np.linspace(x0, x1, nx)
+        self.y: FloatArray = np.linspace(y0, y1, ny)
+
+
+def grid_values(model: Model, view: View) -> FloatArray:
+    """All decision functions, shape (functions, ny, nx); of regression the one along x, shape (1, 1, nx)."""
+    if model.param.svm_type.is_regression:
+        return decision_values(model, view.x[:, None]).T[:, None, :]
+    if model.param.kernel_type == KernelType.RBF:
+        return rbf_values(model, view)
+    points = np.stack(np.meshgrid(view.x, view.y), axis=-1).reshape(-1, 2)
+    return decision_values(model, points).T.reshape(len(model.offsets), len(view.y), len(view.x))
+
+
+def rbf_values(model: Model, view: View) -> FloatArray:
+    """The same of the RBF kernel, which is a product of one factor along x and one along y.
+
+    exp(-g |u - v|^2) = exp(-g (u1 - v1)^2) exp(-g (u2 - v2)^2), so that a whole grid is one product of matrices.
+    """
+    vectors, gamma = plane_of(model.vectors, "support vectors"), model.param.gamma
+    along_x = np.exp(-gamma * (view.x[:, None] - vectors[:, 0]) ** 2)
+    along_y = np.exp(-gamma * (view.y[:, None] - vectors[:, 1]) ** 2)
+    beta = by_function(model.sv_coef, model.class_sv)
+    values: FloatArray = (beta[:, None, :] * along_y) @ along_x.T - model.rho[:, None, None]
+    return values
+
+
+def marks_of(model: Model, order: Sequence[int]) -> dict[int, int]:
+    """MARGIN_SV or BOUND_SV of each row, by its key, that is a support vector; ``order`` as of ``Follower``."""
+    if model.row_numbers is None:
+        return {}
+    beta = abs(by_function(model.sv_coef, model.class_sv))
+    at_bound = np.any(beta >= AT_BOUND * bounds_of(model)[:, None], axis=0).tolist()
+    numbers = np.asarray(model.row_numbers).tolist()
+    return {order[i - 1]: BOUND_SV if full else MARGIN_SV for i, full in zip(numbers, at_bound, strict=True)}
+
+
+def bounds_of(model: Model) -> FloatArray:
+    """What no coefficient of each function exceeds: C, of nu-SVC the C that nu amounts to, of one-class 1."""
+    C = model.param.C if model.param.svm_type.has_cost else 1.0
+    return np.array([report.value if report.quantity == "C" else C for report in model.reports])
+
+
+def score_of(model: Model, rows: Mapping[int, Row]) -> dict[str, Any] | None:
+    """How well a model fits rows: its name, and a number; None where that is not finite."""
+    regression = model.param.svm_type.is_regression
+    problem, scores = problem_of(rows.values(), regression), Scores()
+    predicted = predict(model, problem.matrix)
+    if model.param.svm_type == SvmType.ONE_CLASS:
+        return {"name": "inside", "value": 100 * float((predicted > 0).mean())}
+    scores.add(np.ascontiguousarray(predicted).data, problem.targets)
+    if regression:
+        error = scores.mean_squared_error
+        return {"name": "mean squared error", "value": error} if isfinite(error) else None
+    return {"name": "accuracy", "value": scores.accuracy}

@@ -1,0 +1,91 @@
+"""Rows of the plane: as a problem to train on, and as LIBSVM's data.
+
+Regression has one feature, the horizontal axis, and its target on the vertical one; all else has both as features.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from libsvmx._train.problem import Problem
+from libsvmx.api.arrays import as_matrix
+from libsvmx.exceptions import DataError
+from libsvmx.io.textparse import parse_data
+from libsvmx.io.textwrite import data_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from libsvmx._core.matrix import CsrMatrix
+    from libsvmx._typing import FloatArray
+
+MOST_ROWS = 2000  # of a page: more could not be told apart
+LARGEST = 1e6  # of a coordinate: beyond, nothing of it could be seen
+
+
+class Row(NamedTuple):
+    """A row of the page: where it is, and its class, which regression and one-class leave aside."""
+
+    x: float
+    y: float
+    label: int
+
+
+def problem_of(rows: Iterable[Row], regression: bool) -> Problem:
+    """Rows as they are trained on."""
+    x, y, labels = columns_of(rows)
+    matrix = as_matrix(x[:, None] if regression else np.column_stack([x, y]))
+    return Problem(matrix, (y if regression else labels).data)
+
+
+def columns_of(rows: Iterable[Row]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """x, y and labels of rows, three arrays of float64."""
+    table = np.array([tuple(row) for row in rows], dtype=np.float64).reshape(-1, 3)
+    x, y, labels = np.ascontiguousarray(table.T)
+    return x, y, labels
+
+
+def text_of(rows: Iterable[Row], regression: bool) -> bytes:
+    """Rows as a LIBSVM data file; read again they are the same doubles."""
+    problem = problem_of(rows, regression)
+    return data_text(problem.matrix, problem.targets)
+
+
+def rows_of(text: bytes, name: str) -> tuple[list[Row], bool]:
+    """Rows of a LIBSVM data file, and whether they are of regression: one feature, and targets.
+
+    ``name`` is what messages call the file.
+
+    Raises
+    ------
+    FormatError      it is not LIBSVM data
+    DataError        data that the page cannot show
+    """
+    matrix, targets, _, _ = parse_data(text, name)
+    if not matrix.n_rows:
+        raise DataError(f"{name} has no rows")
+    if matrix.n_rows > MOST_ROWS:
+        raise DataError(f"{name} has {matrix.n_rows} rows: the page takes at most {MOST_ROWS}")
+    features = plane_of(matrix, f"rows of {name}")
+    y = np.asarray(targets)
+    regression = matrix.max_index < 2
+    if not regression and (bad := np.flatnonzero((y != np.round(y)) | (abs(y) > 2**31 - 1))).size:
+        raise DataError(f"{name}: {y[bad[0]]:g} is no class: with two features, labels must be whole numbers")
+    if regression:
+        features, y = np.column_stack([features[:, 0], y]), np.ones(len(y))
+    if abs(features).max() > LARGEST:
+        raise DataError(f"{name} has numbers above {LARGEST:g}: scale it, with svmx-scale say")
+    return [Row(a, b, int(c)) for (a, b), c in zip(features.tolist(), y, strict=True)], regression
+
+
+def plane_of(matrix: CsrMatrix, what: str) -> FloatArray:
+    """Rows or vectors of features 1 and 2, shape (n, 2). Raises DataError for others."""
+    if matrix.n_rows and (matrix.first_index == 0 or matrix.max_index > 2):
+        found = 0 if matrix.first_index == 0 else matrix.max_index
+        raise DataError(f"{what} have a feature {found}: the page shows features 1 and 2 only")
+    table = np.zeros((matrix.n_rows, 2))
+    known = matrix.toarray()[:, :2]
+    table[:, : known.shape[1]] = known
+    return table

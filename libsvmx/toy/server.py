@@ -1,0 +1,279 @@
+"""A page on the loopback address, for one session and whoever has its token.
+
+Who may ask: the address is 127.0.0.1, and every path begins with a token of 192 random bits, which nobody else on this
+machine or in a page of another site knows. ``Host`` must name the loopback address, so that a foreign name that is made
+to lead here (DNS rebinding) is refused, and ``Origin``, where there is one, this server.
+
+    GET  /TOKEN/                 the page; its other files beside it
+    GET  /TOKEN/rows.txt, /TOKEN/rows.txt.model      data and model, LIBSVM's formats
+    POST /TOKEN/change           {"changes": […], "continued": false, "turn": "undo", "view": {…}} -> picture
+    POST /TOKEN/open?kind=data&name=…                a file of LIBSVM's -> {}
+    POST /TOKEN/alive            the page is still there
+
+A picture is one answer: the length of its head in four bytes (little-endian), the head in JSON, filled up with blanks
+to a multiple of four, then the decision values in float32. Errors are {"error": a sentence}.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import os
+import secrets
+import struct
+import sys
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlsplit
+
+from libsvmx.exceptions import DataError, SvmxError
+from libsvmx.toy.picture import View
+from libsvmx.toy.session import Session, saved_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ADDRESS = "127.0.0.1"
+NAMES = (ADDRESS, "localhost")  # what a browser may call it
+HTTP_PORT = 80  # which browsers leave out
+TOKEN_BYTES = 24
+MOST_BYTES = 4 << 20  # of a request
+MOST_CHANGES = 1000  # in one request
+PATIENCE = 30.0  # seconds for the rest of a request, and for the next one of a connection
+BETWEEN_LOOKS = 0.5  # seconds, at whether to end
+FILES = {
+    "": ("page.html", "text/html; charset=utf-8"),
+    "page.css": ("page.css", "text/css; charset=utf-8"),
+    **{f"{name}.js": (f"{name}.js", "text/javascript; charset=utf-8") for name in ("page", "requests", "drawing")},
+    "contours.js": ("contours.js", "text/javascript; charset=utf-8"),
+}
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Refused(Exception):
+    """A request that gets no answer but an error: its status, and a sentence."""
+
+    def __init__(self, status: HTTPStatus, cause: str) -> None:
+        super().__init__(cause)
+        self.status = status
+
+
+class ToyServer(ThreadingHTTPServer):
+    """ToyServer(session, port=0): serves ``url`` from ``serve`` on; port 0 is any that is free.
+
+    Raises
+    ------
+    OSError      the port is taken
+    """
+
+    daemon_threads = True
+    allow_reuse_address = os.name == "posix"  # elsewhere two servers could share a port
+
+    def __init__(self, session: Session, port: int = 0) -> None:
+        super().__init__((ADDRESS, port), Handler)
+        self.session, self.lock = session, Lock()
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        self.last_request = monotonic()
+        self.timeout = BETWEEN_LOOKS
+        self.ended = False
+
+    @property
+    def url(self) -> str:
+        """The address of the page, with its token."""
+        return f"http://{ADDRESS}:{self.server_port}/{self.token}/"
+
+    def serve(self, idle_seconds: float) -> None:
+        """Answer until nobody has asked for so long, 0 is for ever, or ``ended`` is set."""
+        while not self.ended and (not idle_seconds or monotonic() - self.last_request < idle_seconds):
+            self.handle_request()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A line on standard error, unless the browser has just gone."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, ConnectionError | TimeoutError):
+            print(f"svmx-toy: error: {type(error).__name__}: {error}", file=sys.stderr)
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One connection of a browser."""
+
+    server: ToyServer
+    protocol_version = "HTTP/1.1"  # connections are kept
+    server_version, sys_version = "svmx-toy", ""
+    timeout = PATIENCE
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        self._answered(self._get)
+
+    def do_POST(self) -> None:
+        self._answered(self._post)
+
+    def _answered(self, action: Callable[[str], tuple[bytes, str]]) -> None:
+        """Send what ``action`` returns of a path below the token, or why there is nothing."""
+        try:
+            path = self._checked_path()
+            self.server.last_request = monotonic()
+            content, kind = action(path)
+            self._send(HTTPStatus.OK, content, kind)
+        except Refused as refused:
+            self.close_connection = True  # its body may not have been read
+            self._tell(refused.status, str(refused))
+        except SvmxError as error:
+            self._tell(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+        except MemoryError:
+            self._tell(HTTPStatus.INSUFFICIENT_STORAGE, "out of memory")
+
+    def _checked_path(self) -> str:
+        """The path below the token. Raises Refused."""
+        port = self.server.server_port
+        hosts = [f"{name}:{port}" for name in NAMES]
+        if port == HTTP_PORT:
+            hosts += NAMES
+        if self.headers.get("Host", "") not in hosts:
+            raise Refused(HTTPStatus.FORBIDDEN, "this server answers to the loopback address only")
+        if self.headers.get("Origin", f"http://{hosts[0]}") not in [f"http://{host}" for host in hosts]:
+            raise Refused(HTTPStatus.FORBIDDEN, "this server answers to its own page only")
+        try:
+            token, _, path = urlsplit(self.path).path.removeprefix("/").partition("/")
+        except ValueError:
+            raise Refused(HTTPStatus.BAD_REQUEST, "the address is not one of HTTP") from None
+        if not hmac.compare_digest(token.encode(), self.server.token.encode()):
+            raise Refused(HTTPStatus.FORBIDDEN, "the address is not complete: open the one that svmx-toy has printed")
+        return path
+
+    # ---- GET -----------------------------------------------------------------------------------
+
+    def _get(self, path: str) -> tuple[bytes, str]:
+        if path in FILES:
+            name, kind = FILES[path]
+            with open(os.path.join(os.path.dirname(__file__), name), "rb") as file:
+                return file.read(), kind
+        if path == "rows.txt":
+            with self.server.lock:
+                return self.server.session.data_text(), "text/plain; charset=utf-8"
+        if path == "rows.txt.model":
+            with self.server.lock:
+                scene = self.server.session.scene
+            return saved_model(scene), "text/plain; charset=utf-8"  # may take long, and changes nothing
+        raise Refused(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+
+    # ---- POST ----------------------------------------------------------------------------------
+
+    def _post(self, path: str) -> tuple[bytes, str]:
+        if path not in ("change", "open", "alive"):
+            raise Refused(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+        body = self._body()
+        if path == "change":
+            return self._change(body), "application/octet-stream"
+        if path == "open":
+            self._open(body)
+        return b"{}", "application/json"
+
+    def _body(self) -> bytes:
+        text = self.headers.get("Content-Length", "")
+        if not (text.isascii() and text.isdecimal()):
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a request must say how long it is")
+        if len(text) > len(str(MOST_BYTES)) or int(text) > MOST_BYTES:
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has at most {MOST_BYTES >> 20} MB")
+        body = self.rfile.read(int(text))
+        if len(body) < int(text):
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request has ended early")
+        return body
+
+    def _change(self, body: bytes) -> bytes:
+        begin = monotonic()
+        request = parsed(body)
+        changes, turn = request.get("changes", []), request.get("turn")
+        if not isinstance(changes, list) or not all(isinstance(each, dict) for each in changes):
+            raise Refused(HTTPStatus.BAD_REQUEST, "changes must be a list of objects")
+        if len(changes) > MOST_CHANGES:
+            raise Refused(HTTPStatus.BAD_REQUEST, f"a request has at most {MOST_CHANGES} changes")
+        view = view_of(request.get("view"))
+        session = self.server.session
+        with self.server.lock:
+            added = session.change(changes, continued=request.get("continued") is True) if changes else []
+            if turn in ("undo", "redo"):
+                session.undo() if turn == "undo" else session.redo()
+            changed = monotonic()
+            head, values = session.picture(view)
+        head["added"] = added
+        head["server"] = {"change": changed - begin, "picture": monotonic() - changed}  # seconds
+        text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 4)
+        return struct.pack("<I", len(text)) + text + values.astype("<f4", copy=False).tobytes()
+
+    def _open(self, body: bytes) -> None:
+        query = parse_qs(urlsplit(self.path).query)
+        kind, name = query.get("kind", [""])[0], query.get("name", [""])[0]
+        name = "".join(c for c in name[:100] if c.isprintable()) or "the file"
+        with self.server.lock:
+            if kind == "data":
+                self.server.session.open_data(body, name)
+            elif kind == "model":
+                self.server.session.open_model(body, name)
+            else:
+                raise Refused(HTTPStatus.BAD_REQUEST, "a file is data or a model")
+
+    # ---- answers -------------------------------------------------------------------------------
+
+    def _tell(self, status: HTTPStatus, cause: str) -> None:
+        self._send(status, json.dumps({"error": cause}).encode(), "application/json")
+
+    def _send(self, status: HTTPStatus, content: bytes, kind: str) -> None:
+        self.send_response(status)
+        for name, value in {**HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        with suppress(ConnectionError):
+            # headers and content leave together
+            self._headers_buffer.append(b"\r\n" + content)  # type: ignore[attr-defined]
+            self.flush_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: paths hold the token."""
+
+
+def parsed(body: bytes) -> dict[str, Any]:
+    """The object in a request. Raises Refused."""
+    try:
+        request = json.loads(body, parse_constant=refuse_constant)
+    except (ValueError, RecursionError):
+        raise Refused(HTTPStatus.BAD_REQUEST, "the request is not JSON") from None
+    if not isinstance(request, dict):
+        raise Refused(HTTPStatus.BAD_REQUEST, "the request is not a JSON object")
+    return request
+
+
+def refuse_constant(name: str) -> None:
+    """NaN and Infinity, which Python reads, are no JSON."""
+    raise ValueError(name)
+
+
+def view_of(given: Any) -> View:
+    """The grid that a request asks for. Raises Refused."""
+    names, whole = ("x0", "x1", "y0", "y1", "nx", "ny"), ("nx", "ny")
+    if not isinstance(given, dict) or set(given) != set(names):
+        raise Refused(HTTPStatus.BAD_REQUEST, f"a view has {', '.join(names)}")
+    for name in names:
+        if type(given[name]) is not int and (name in whole or type(given[name]) is not float):
+            raise Refused(HTTPStatus.BAD_REQUEST, f"{name} of a view must be a number")
+    try:
+        return View(**given)
+    except (DataError, OverflowError) as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, str(error)) from None

@@ -1,0 +1,367 @@
+"""What a page shows: rows, parameters and their model, and what led there. It knows nothing of HTTP.
+
+    session.change([{"do": "add", "x": 0.1, "y": 0.2, "label": 1}])      all of them, or none
+    head, values = session.picture(View(-1, 1, -1, 1, 100, 100))
+
+A change names what is to be done by ``do``; the methods ``_add``, ``_move``, … say what else it needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from libsvmx._train.model import tube_of
+from libsvmx._train.observer import Observer
+from libsvmx._train.option_words import option_words
+from libsvmx._train.parameter import Parameter, changed
+from libsvmx.enums import KernelType, SvmType
+from libsvmx.exceptions import DataError, ParameterError
+from libsvmx.io.modelfile import model_text, parse_model
+from libsvmx.toy.examples import EXAMPLES, OF_REGRESSION, drawn
+from libsvmx.toy.follower import Follower, trained
+from libsvmx.toy.picture import NO_SV, grid_values, marks_of, score_of
+from libsvmx.toy.rows import LARGEST, MOST_ROWS, Row, columns_of, plane_of, rows_of, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from libsvmx._train.model import Model
+    from libsvmx._typing import FloatArray
+    from libsvmx.toy.picture import View
+
+    Box = tuple[float, float, float, float]  # x0, x1, y0, y1
+
+CLASSES = 6  # of the page, which has a colour for each
+LABELS = tuple(range(1, CLASSES + 1))
+NOTHING: frozenset[object] = frozenset()
+UNIT_BOX: Box = (-1.0, 1.0, -1.0, 1.0)
+ROOM = 0.08  # around the rows of a file, of their extent
+# Seconds for each way to a model: a page that does not answer for longer seems to be broken.
+TIME_LIMIT = 1.0
+START = Parameter(C=10.0, gamma=2.0, time_limit=TIME_LIMIT)
+SETTINGS = ("svm_type", "kernel_type", "C", "gamma", "degree", "coef0", "nu", "p")
+MOST_DEGREE = 10  # above, the picture is noise
+MOST_UNDONE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """All that undo brings back. ``labels``: of the classes, in the order of their colours; ``model``: that of a file,
+    which is shown until something changes."""
+
+    rows: Mapping[int, Row]
+    param: Parameter
+    labels: tuple[int, ...]
+    box: Box
+    model: Model | None = None
+
+
+class Session:
+    """Rows with keys 0, 1, …, parameters, and the model of both.
+
+    Attributes
+    ----------
+    scene : Scene
+    follower : Follower
+    """
+
+    def __init__(self) -> None:
+        self.scene = Scene({}, START, LABELS, UNIT_BOX)
+        self.follower = Follower()
+        self._next_key = 0
+        self._seed = 0  # of the next example
+        self._continuable = NOTHING  # what the last step has changed, as of ``subjects_of``
+        self._past: list[Scene] = []
+        self._future: list[Scene] = []
+
+    # ---- changes -------------------------------------------------------------------------------
+
+    def change(self, changes: Sequence[Mapping[str, Any]], *, continued: bool = False) -> list[int]:
+        """Do all of these; if one is wrong, none. The keys of the rows that were added.
+
+        ``continued``: they belong to the step before, as the way of a row that is dragged does, and are undone with it;
+        a step of their own where that has changed something else.
+
+        Raises
+        ------
+        DataError, ParameterError      the session stays as it was
+        """
+        before, fresh = self._next_key, self.scene
+        try:
+            for each in changes:
+                action = ACTIONS.get(str(each.get("do")))
+                if action is None:
+                    raise DataError(f"there is no change {each.get('do')!r}; there are {', '.join(ACTIONS)}")
+                with_fields = {name: value for name, value in each.items() if name != "do"}
+                with naming(str(each["do"])):
+                    fresh = action(self, fresh, **with_fields)
+        except BaseException:
+            self._next_key = before
+            raise
+        if fresh is not self.scene:
+            subjects = subjects_of(changes)
+            if not (continued and subjects <= self._continuable):
+                self._remember()
+                self._continuable = subjects
+            self._show(replace(fresh, model=None))
+        return [key for key in range(before, self._next_key) if key in fresh.rows]
+
+    def undo(self) -> None:
+        """Back to before the last step; nothing where there is none."""
+        self._turn(self._past, self._future)
+
+    def redo(self) -> None:
+        """Forth again to what was undone."""
+        self._turn(self._future, self._past)
+
+    def _turn(self, source: list[Scene], target: list[Scene]) -> None:
+        if source:
+            target.append(self.scene)
+            self._continuable = NOTHING
+            self._show(source.pop())
+
+    def _remember(self) -> None:
+        """The scene as it is begins a step, which nothing continues yet."""
+        self._past, self._future = [*self._past[1 - MOST_UNDONE :], self.scene], []
+        self._continuable = NOTHING
+
+    def _show(self, scene: Scene) -> None:
+        self.scene = scene
+        if scene.model is None:
+            self.follower.follow(scene.rows, scene.param)
+        else:
+            self.follower.show(scene.model)
+
+    # ---- one change each: the scene after it ---------------------------------------------------
+
+    def _add(self, scene: Scene, *, x: float, y: float, label: int) -> Scene:
+        if len(scene.rows) >= MOST_ROWS:
+            raise DataError(f"there are {MOST_ROWS} rows, and the page takes no more")
+        key, self._next_key = self._next_key, self._next_key + 1
+        return replace(scene, rows={**scene.rows, key: checked_row(scene, x, y, label)})
+
+    def _move(self, scene: Scene, *, row: int, x: float, y: float) -> Scene:
+        known = found(scene, row)
+        return replace(scene, rows={**scene.rows, row: checked_row(scene, x, y, known.label)})
+
+    def _label(self, scene: Scene, *, row: int, label: int) -> Scene:
+        known = found(scene, row)
+        return replace(scene, rows={**scene.rows, row: checked_row(scene, known.x, known.y, label)})
+
+    def _remove(self, scene: Scene, *, row: int) -> Scene:
+        found(scene, row)
+        return replace(scene, rows={key: known for key, known in scene.rows.items() if key != row})
+
+    def _clear(self, scene: Scene) -> Scene:
+        return replace(scene, rows={}, labels=LABELS, box=UNIT_BOX)
+
+    def _set(self, scene: Scene, **values: Any) -> Scene:
+        unknown = [name for name in values if name not in SETTINGS]
+        if unknown:
+            raise ParameterError(f"there is no setting {unknown[0]!r}; there are {', '.join(SETTINGS)}")
+        param = changed(scene.param, values)
+        if param.kernel_type == KernelType.PRECOMPUTED:
+            raise ParameterError("the page has no precomputed kernel: rows that move have no values in one")
+        if not 1 <= param.degree <= MOST_DEGREE:
+            raise ParameterError(f"degree must be between 1 and {MOST_DEGREE} here, not {param.degree}")
+        param.require_finite_cost("the page")
+        return replace(scene, param=param)
+
+    def _example(self, scene: Scene, *, name: str) -> Scene:
+        if name not in EXAMPLES:
+            raise DataError(f"there is no example {name!r}; there are {', '.join(EXAMPLES)}")
+        self._seed += 1
+        return self._of_rows(scene, drawn(name, self._seed), name in OF_REGRESSION, LABELS, UNIT_BOX)
+
+    def _of_rows(self, scene: Scene, rows: Sequence[Row], regression: bool, labels: tuple[int, ...], box: Box) -> Scene:
+        """Others in the place of all rows, and a formulation that fits them."""
+        first, self._next_key = self._next_key, self._next_key + len(rows)
+        param = scene.param
+        if param.svm_type.is_regression != regression:
+            param = changed(param, {"svm_type": SvmType.EPSILON_SVR if regression else SvmType.C_SVC})
+        return Scene(dict(enumerate(rows, first)), param, labels, box)
+
+    # ---- files ---------------------------------------------------------------------------------
+
+    def open_data(self, text: bytes, name: str) -> None:
+        """The rows of a LIBSVM data file take the place of all others. Raises FormatError, DataError."""
+        rows, regression = rows_of(text, name)
+        x, y, _ = columns_of(rows)
+        labels = sorted({row.label for row in rows})
+        if len(labels) > CLASSES:
+            raise DataError(f"{name} has {len(labels)} classes: the page has colours for {CLASSES}")
+        labels += [label for label in LABELS if label not in labels][: CLASSES - len(labels)]
+        scene = self._of_rows(self.scene, rows, regression, tuple(labels), box_of(x, y))
+        self._remember()
+        self._show(scene)
+
+    def open_model(self, text: bytes, name: str) -> None:
+        """Show the model of a file over the rows that are there. Kernel and formulation become its own.
+
+        Raises
+        ------
+        FormatError, DataError, ParameterError      the session stays as it was
+        """
+        model = parse_model(text, name, lambda remark: None)
+        regression = model.param.svm_type.is_regression
+        plane = plane_of(model.vectors, f"support vectors of {name}")
+        if regression and plane[:, 1].any():
+            raise DataError(f"{name} is a regression on two features: the page shows one feature and its target")
+        if abs(plane).max(initial=0) > LARGEST:
+            raise DataError(f"{name} has support vectors with numbers above {LARGEST:g}, which the page cannot show")
+        if len(model.class_labels or ()) > CLASSES:
+            raise DataError(f"{name} has {len(model.class_labels or ())} classes: the page has colours for {CLASSES}")
+        wanted = model.param.kernel_type.uses
+        values = {name: getattr(model.param, name) for name in ("svm_type", "kernel_type", *wanted)}
+        scene = self._set(self.scene, **values)
+        missing = [label for label in model.class_labels or () if label not in scene.labels]
+        if missing:
+            used = {row.label for row in scene.rows.values()} | set(model.class_labels or ())
+            if len(used) > CLASSES:
+                raise DataError(f"rows and {name} have {len(used)} classes together: the page has {CLASSES} colours")
+            spare = [label for label in scene.labels if label not in used]
+            labels = sorted({*used, *spare[: CLASSES - len(used)]})
+            scene = replace(scene, labels=tuple(labels))
+        if not scene.rows and not regression and model.n_sv:
+            scene = replace(scene, box=box_of(*plane.T))
+        self._remember()
+        self._show(replace(scene, model=model))
+
+    def data_text(self) -> bytes:
+        """The rows as a LIBSVM data file. Raises DataError without rows."""
+        if not self.scene.rows:
+            raise DataError("there are no rows to save")
+        return text_of(self.scene.rows.values(), self.scene.param.svm_type.is_regression)
+
+    def command(self) -> str:
+        """The command that trains on the saved rows as the page does."""
+        words = option_words(changed(self.scene.param, {"time_limit": 0.0}))  # which is the page's alone
+        return f"svmx-train {' '.join(words)} rows.txt"
+
+    # ---- what is seen --------------------------------------------------------------------------
+
+    def picture(self, view: View) -> tuple[dict[str, Any], NDArray[np.float32]]:
+        """All that the page draws: what ``json`` can write, and decision values, an array of float32.
+
+        Its shape, of functions, rows and columns of the grid, is ``shape`` of the first; of regression there is one
+        function and one row; without a model there are no values.
+        """
+        model, follower, scene = self.follower.model, self.follower, self.scene
+        note, nothing = follower.note, np.zeros((0, 0, 0), dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = nothing if model is None else np.ascontiguousarray(grid_values(model, view), dtype=np.float32)
+        if not np.isfinite(values).all():
+            values, note = nothing, "values of this model are too large to be drawn"
+        marks = {} if model is None else marks_of(model, follower.order)
+        keys = list(scene.rows)
+        x, y, labels = columns_of(scene.rows.values())
+        head = {
+            "rows": {
+                "key": keys,
+                "x": x.tolist(),
+                "y": y.tolist(),
+                "label": labels.astype(int).tolist(),
+                "mark": [marks.get(key, NO_SV) for key in keys],
+            },
+            "labels": scene.labels,
+            "box": scene.box,
+            "settings": {name: getattr(scene.param, name) for name in SETTINGS},
+            "uses": scene.param.kernel_type.uses,
+            "command": self.command(),
+            "can": {"undo": bool(self._past), "redo": bool(self._future)},
+            "shape": values.shape,
+            "model": self._of_model(marks),
+            "error": follower.error,
+            "note": note,
+        }
+        return head, values
+
+    def _of_model(self, marks: Mapping[int, int]) -> dict[str, Any] | None:
+        """What is told of the model; None where there is none."""
+        model, follower = self.follower.model, self.follower
+        if model is None:
+            return None
+        objective = follower.objective
+        told = {
+            "way": follower.way,
+            "classes": model.class_labels,
+            "n_sv": model.n_sv,
+            "n_bound": sum(mark == 2 for mark in marks.values()),
+            "tube": tube_of(model),
+            "score": score_of(model, self.scene.rows) if self.scene.rows else None,
+            "objective": objective if math.isfinite(objective) else None,
+            "breakpoints": follower.breakpoints,
+            "seconds": follower.seconds,
+        }
+        if follower.way == "file":
+            told["tube"] = None  # a model file does not tell it
+            if not model.param.svm_type.is_regression:
+                told["vectors"] = plane_of(model.vectors, "support vectors").tolist()
+        return told
+
+
+ACTIONS: dict[str, Callable[..., Scene]] = {
+    "add": Session._add,
+    "move": Session._move,
+    "label": Session._label,
+    "remove": Session._remove,
+    "clear": Session._clear,
+    "set": Session._set,
+    "example": Session._example,
+}
+
+
+@contextmanager
+def naming(change: str) -> Iterator[None]:
+    """Wrong or missing fields of a change as a DataError that names it."""
+    try:
+        yield
+    except TypeError as error:
+        raise DataError(f"the change {change!r} has not the fields that it needs: {error}") from None
+
+
+def subjects_of(changes: Sequence[Mapping[str, Any]]) -> frozenset[object]:
+    """What changes are of: of each what is done, to which row, and the names of what is set."""
+    return frozenset((each["do"], each.get("row"), *sorted(each)) for each in changes)
+
+
+def found(scene: Scene, row: int) -> Row:
+    """The row with this key. Raises DataError."""
+    if type(row) is not int or row not in scene.rows:
+        raise DataError(f"there is no row {row!r}")
+    return scene.rows[row]
+
+
+def checked_row(scene: Scene, x: float, y: float, label: int) -> Row:
+    """Raises DataError for what is no row of the page."""
+    for name, value in (("x", x), ("y", y)):
+        if type(value) not in (int, float) or not abs(value) <= LARGEST:
+            raise DataError(f"{name} must be a number between -{LARGEST:g} and {LARGEST:g}, not {value!r}")
+    if type(label) is not int or label not in scene.labels:
+        raise DataError(f"the class must be one of {', '.join(map(str, scene.labels))}, not {label!r}")
+    return Row(float(x), float(y), label)
+
+
+def box_of(x: FloatArray, y: FloatArray) -> Box:
+    """A rectangle around rows, with some room; the usual one where they all lie in it and fill a part of it."""
+    low, high = np.array([x.min(), y.min()]), np.array([x.max(), y.max()])
+    if abs(np.concatenate([low, high])).max() <= 1 and (high - low).max() >= 1:
+        return UNIT_BOX
+    room = ROOM * np.where(high > low, high - low, np.maximum(1, abs(high)))
+    (x0, y0), (x1, y1) = (low - room).tolist(), (high + room).tolist()
+    return x0, x1, y0, y1
+
+
+def saved_model(scene: Scene) -> bytes:
+    """The model file that the command writes, byte for byte, by a training of its own. Raises DataError."""
+    if not scene.rows:
+        raise DataError("there are no rows to train on")
+    return model_text(trained(scene.rows, changed(scene.param, {"time_limit": 0.0}), Observer()))
