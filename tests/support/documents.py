@@ -91,7 +91,7 @@ def make_clone(folder):
     """A copy of what is kept under version control, as far as documents speak of it, with an index of its own."""
     for name in (".gitignore", "README.md", "CONTRIBUTING.md", "meson.build", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
-    for name in ("data", "docs", "libsvmx", "tools"):
+    for name in ("data", "docs", "libsvmx", "packaging", "tools"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     git(folder, "init", "-q")
     git(folder, "add", "-A")

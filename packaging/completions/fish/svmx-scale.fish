@@ -1,0 +1,10 @@
+# Completion of svmx-scale for fish, made by tools/command_pages.py
+complete -c svmx-scale -s l -x -d 'lower limit of features'
+complete -c svmx-scale -s u -x -d 'upper limit of features'
+complete -c svmx-scale -s y -x -d 'scale the labels too, to these limits'
+complete -c svmx-scale -s s -r -F -d 'save the ranges found, for -r'
+complete -c svmx-scale -s r -r -F -d 'scale by the ranges and limits of this file, not by those …'
+complete -c svmx-scale -l lenient -d 'skip blank lines and comment lines in the data'
+complete -c svmx-scale -l report -r -F -d 'write what was done and what it took, as JSON'
+complete -c svmx-scale -l help -d 'help'
+complete -c svmx-scale -l version -d 'version'
