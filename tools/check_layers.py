@@ -36,7 +36,7 @@ LAYERS = {
     ),
     "tools": (
         "powers_of_five snapshot solver_options usages check_layers memory_of_fits oldest toy_page",
-        "command_pages trainings_on_threads",
+        "command_pages figures trainings_on_threads",
         "bench/__init__ bench/measure bench/cases bench/report bench/generated",
         "bench/machine bench/datasets bench/figures bench/turns",
         "bench/certificate bench/mapped bench/roofline bench/peers bench/protocol",

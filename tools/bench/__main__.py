@@ -13,6 +13,7 @@ python -m tools.bench interior        the interior-point method, beside itself u
 python -m tools.bench distributed     rows on a Dask cluster: equal results, memory, cost of an iteration
 python -m tools.bench estimators      estimators and searches beside scikit-learn and scikit-learn-intelex
 python -m tools.bench intervals       jackknife+ and CV+ beside MAPIE
+python -m tools.bench growth          training by number of rows, beside scikit-learn and oneDAL; --saved draws again
 python -m tools.bench latencies       how soon Ctrl-C, SIGTERM and a time limit end each command
 """
 
@@ -42,6 +43,7 @@ JOBS = (
     "distributed",
     "estimators",
     "intervals",
+    "growth",
     "latencies",
 )
 
@@ -85,7 +87,7 @@ def arguments(argv):
 
 def run(job, options):
     """Exit code 1 if something is wrong, 2 if nothing could be run."""
-    here = machine.description()
+    here = job.machine = machine.description()
     print(f"{machine.lines(here)}\n{job.explained}", flush=True)
     results = []
     for part, cases in groupby(job.cases(options), key=lambda case: case.part):

@@ -58,6 +58,7 @@ class Job:
     max_seconds_once : float     a slower one has one
     limit, megabytes, seconds : float or None       where a job has such an option, its default: seconds of a single
         process, megabytes of kernel rows, seconds for LIBSVM in each case
+    machine : dict               what it runs on, as of machine.description
     """
 
     name = explained = ""
@@ -65,6 +66,7 @@ class Job:
     usual = ()
     repeat, max_seconds_once = 3, 120.0
     limit = megabytes = seconds = None
+    machine: ClassVar[dict] = {}
 
     def options(self, parser):
         """Adds those that no other job has."""

@@ -97,7 +97,7 @@ COUNTS = {
 class Training(Job):
     name = "training"
     explained = """\
-Each training runs in a new process, without a warm-up; data are read and converted before the clock starts.
+Each training runs in a new process; data, and what a library loads on first use, are ready before the clock starts.
 ratio: time as a multiple of libsvmx with one thread. Objective and KKT gap over all rows are computed from
 data and coefficients; iterations are each solver's own. +MB: peak while training less what the data took."""
     parts: ClassVar = {

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 CONVERGED = "converged"
+# Trained on before the clock starts, by peers that load on first use what they need: four rows, and labels or targets.
+FOUR_ROWS, FOUR_TARGETS = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.5)), (1.0, -1.0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,10 @@ from pathlib import Path
 from libsvmx import KernelType, Observer, predict, save_model, train
 from tools.bench.datasets import csr_matrix, keywords
 from tools.bench.measure import Unavailable
-from tools.bench.peers import CONVERGED, Outcome, solution_of
+from tools.bench.peers import CONVERGED, FOUR_ROWS, FOUR_TARGETS, Outcome, solution_of
 
 FLOAT_BYTES = 4  # of a kernel value in a row
 CHOICES = ("smo", "irwls", "crsvm")  # of solver auto, that need something
-FOUR_ROWS = ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.0, 0.5))
 
 
 class Reports(Observer):
@@ -46,7 +45,7 @@ class Training:
         needed = ({"solver": name} for name in CHOICES) if settings.get("solver") == "auto" else ({**settings, **few},)
         try:
             for one in needed:
-                train(FOUR_ROWS, (1, -1, 1, -1), kernel_type=KernelType.LINEAR, **one)
+                train(FOUR_ROWS, FOUR_TARGETS, kernel_type=KernelType.LINEAR, **one)
         except ImportError as error:
             raise Unavailable(f"{settings['solver']} cannot be loaded: {error}") from None
 
