@@ -1,0 +1,45 @@
+"""
+How solvers converge
+====================
+
+The KKT gap says how far the conditions of an optimum are from holding. A training ends when it is
+below the tolerance ``eps``. For the first hundreds of steps the gap hardly falls, because most
+variables have not yet moved; note that both axes are logarithmic.
+
+Each point is a training that was ended after so many steps. ``chunked`` takes the same kind of step,
+but within a working set of many rows; ``irwls`` solves such a set at once by weighted least squares.
+A step of one is not as long as a step of another, so the picture says nothing about seconds.
+"""
+
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+import libsvmx
+import libsvmx.plot
+
+folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
+data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+X, y = libsvmx.read_problem(f"{data}/heart_scale")
+
+# %%
+# ``max_iter`` ends a training early, with a warning; its report has the gap over all variables.
+
+warnings.simplefilter("ignore", libsvmx.ConvergenceWarning)
+
+
+def steps(solver):
+    """Reports after 1, 1.4, 2, … steps, until the training ends by itself."""
+    found, limit = [], 1.0
+    while not found or found[-1].status == "iteration limit":
+        model = libsvmx.train(X, y, C=1000, gamma=0.02, solver=solver, max_iter=round(limit))
+        found.append(model.reports[0])
+        limit *= 1.4
+    return found
+
+
+ax = libsvmx.plot.convergence({solver: steps(solver) for solver in ("smo", "chunked", "irwls")}, eps=1e-3)
+ax.set_title("heart disease, C = 1000")
+plt.show()
