@@ -1,0 +1,41 @@
+"""Sphinx builds the site from the pages in this folder and the docstrings of the installed package:
+`sphinx-build -W -n docs build/site`."""
+
+import sys
+from pathlib import Path
+
+import libsvmx
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "extensions"))
+
+project = "libsvmx"
+version = release = libsvmx.__version__
+copyright = "the authors of libsvmx"
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "docstrings", "links", "mathml", "numbercells"]
+exclude_patterns = ["extensions", "gallery"]
+
+smartquotes = False  # 'rbf' stays what one types
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3  # as GitHub makes them: [a section](page.md#a-section)
+autodoc_typehints = "none"  # the docstrings say more: shapes, ranges, what a value stands for
+autodoc_member_order = "bysource"
+
+html_math_renderer = "mathml"
+html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_title = f"libsvmx {version}"
+html_copy_source = False
+
+if (HERE / "gallery").exists():
+    extensions.append("sphinx_gallery.gen_gallery")
+    sphinx_gallery_conf = {
+        "examples_dirs": "gallery",
+        "gallery_dirs": "examples",  # made by the build, ignored by git
+        "copyfile_regex": r".*\.rst",
+        "abort_on_example_error": True,
+        "show_memory": False,
+        "write_computation_times": False,
+    }
