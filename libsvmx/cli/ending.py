@@ -36,6 +36,9 @@ def _others_are_waiting() -> bool:
     return bool(watched) or "threading" in sys.modules or getattr(atexit, "_ncallbacks", lambda: 1)() > 0
 
 
+SOON = 0.02  # seconds
+
+
 class Ended(BaseException):
     """Raised where a signal asks the process to end while files are being written."""
 
@@ -73,9 +76,25 @@ def tidy_end() -> Iterator[None]:
         raise
     finally:
         for signum, handler in previous.items():
+            if signal.getsignal(signum) is not end:  # the block has said what holds from now on
+                continue
             signal.signal(signum, handler)
             if handler == signal.SIG_DFL:
                 last_words.arm(signum)
+
+
+def come_again(end: Ended) -> None:
+    """Have it raised once more, soon: Python has dropped it, since the signal came while a destructor or the callback
+    of a weak reference ran, which cannot raise."""
+    if not hasattr(signal, "setitimer"):
+        return
+
+    def again(signum: int, frame: object) -> None:
+        signal.signal(signum, previous)
+        raise Ended(end.signum)
+
+    previous = signal.signal(signal.SIGALRM, again)
+    signal.setitimer(signal.ITIMER_REAL, SOON)
 
 
 class LastWords:

@@ -21,8 +21,8 @@ from libsvmx.cli.ending import Ended, die_by, on_interrupt_say, tidy_end
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments
 from libsvmx.cli.gridtables import PointLines, rows_of, write_tables
-from libsvmx.cli.options import HelpRequested, UsageError
-from libsvmx.cli.process import bytes_read, follow, phase, printer, run, tell, time_left, warn, watch
+from libsvmx.cli.options import REPORT, HelpRequested, UsageError
+from libsvmx.cli.process import bytes_read, follow, forget, phase, printer, run, tell, time_left, warn, watch
 from libsvmx.cli.train import row_weights
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, StoppedEarly, SvmxError
@@ -203,7 +203,9 @@ def find_parameters(
     ------
     SvmxError, OSError
     """
-    words = options.split() if isinstance(options, str) else map(str, options)
+    words = options.split() if isinstance(options, str) else [str(word) for word in options]
+    if any(word.partition("=")[0] == REPORT for word in words):
+        raise ParameterError(f"option {REPORT} is one of commands, not of a function")
     try:
         best = searched([*words, os.fspath(dataset_pathname)])
     except (UsageError, HelpRequested) as error:
@@ -212,6 +214,8 @@ def find_parameters(
         if end.signum != signal.SIGINT:
             die_by(end.signum)
         raise KeyboardInterrupt from None
+    finally:
+        forget()
     return best.rate, {name: 2.0**v for name, v in (("c", best.log2c), ("g", best.log2g)) if v is not None}
 
 

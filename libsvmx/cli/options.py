@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     Usage: TypeAlias = str | Callable[[], str]  # as a function, it is made when it is wanted
 
 
+MOST_DIGITS = 10  # of a width; int() refuses thousands
 HELP, VERSION, REPORT = "--help", "--version", "--report"
 
 
@@ -51,7 +52,7 @@ def as_wide_as_the_terminal(text: str) -> str:
 def columns() -> int | None:
     """How wide lines may be: COLUMNS, or the terminal that they go to; None where nothing says."""
     text = os.environ.get("COLUMNS", "")
-    if text.isdecimal() and int(text) > 0:
+    if text.isdecimal() and len(text) < MOST_DIGITS and int(text) > 0:
         return int(text)
     try:
         return os.get_terminal_size(1).columns or None if sys.stdout is not None and sys.stdout.isatty() else None

@@ -9,7 +9,7 @@ from time import monotonic, process_time
 from libsvmx import BEGUN
 from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._typing import TYPE_CHECKING
-from libsvmx.cli.ending import Ended, die_by, end_workers, ignored, last_words, leave, tidy_end
+from libsvmx.cli.ending import ENDING, Ended, come_again, die_by, end_workers, ignored, last_words, leave, tidy_end
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, text_of
 from libsvmx.exceptions import SvmxError
 from libsvmx.io.files import STANDARD_OUTPUT, print_names_as_typed
@@ -72,7 +72,7 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
         clear()
         if not _end_report(code):
             code = FAILURE
-        _watched.forget()
+        forget()
         _drop_unwritable_output()
         if signal.getsignal(signal.SIGINT) != of_interrupts is not None:  # --on-interrupt save, called by a program
             with suppress(ValueError):  # not the main thread
@@ -217,6 +217,12 @@ def watch(quiet: bool = False, *outputs: str | None) -> None:
         last_words.erase(_watched.progress.erasing)
 
 
+def forget() -> None:
+    """What a program has called as a function is over."""
+    clear()
+    _watched.forget()
+
+
 @contextmanager
 def phase(name: str, of: str = "") -> Iterator[None]:
     """A part of the command: ``name`` is a key of the report's seconds, ``of`` what the progress line says besides. The
@@ -301,6 +307,9 @@ def _end_report(code: int) -> bool:
     try:
         with tidy_end():
             report.write(code)
+            if last_words.wanted:  # what is written says how the process ends
+                for signum in ENDING:
+                    signal.signal(signum, signal.SIG_IGN)
     except Ended as end:
         die_by(end.signum)
     except Exception as error:
@@ -316,11 +325,13 @@ def _tell_of_unraisable(
     down: Callable[[], bool] = sys.is_finalizing,
     otherwise: Callable[[sys.UnraisableHookArgs], object] = sys.__unraisablehook__,
 ) -> None:
-    """A line where memory was out in what cannot raise, such as a destructor of matplotlib.
+    """A line where memory was out in what cannot raise, such as a destructor of matplotlib; a signal comes again.
 
     Python that takes itself down may call this when modules and builtins have lost their names: hence the defaults.
     """
-    if not of_kind(error.exc_type, memory):
+    if isinstance(error.exc_value, Ended):
+        come_again(error.exc_value)
+    elif not of_kind(error.exc_type, memory):
         otherwise(error)
     elif not down():  # else it has done its work
         name = getattr(error.object, "__qualname__", type(error.object).__name__)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 OK, INTERRUPTED, TIME_LIMIT, ERROR = "ok", "interrupted", "time limit", "error"
+BEGINNING = b'{\n "schema"'  # of a file
 FIRST_OF_A_SIGNAL = 129  # exit codes of commands that a signal has ended, as a shell sees them
 
 
@@ -33,7 +34,10 @@ class Report:
     ----------
     path : str
     warnings : list of str        those that were printed
+    sure : bool                   whether the options are known, so that the path is no file that was to be read
     """
+
+    sure = False
 
     def __init__(self, path: str, command: str, argv: list[str], began: float, cpu: float) -> None:
         self.path, self.command, self.argv, self.began = path, command, argv, began
@@ -46,10 +50,12 @@ class Report:
         self.status, self.error = OK, ""
 
     def keep_apart(self, outputs: Iterable[str | None]) -> None:
-        """Raise UsageError if one of them is the report."""
+        """The options are known, and so are the files that the command writes. Raise UsageError if one of them is the
+        report."""
         for name in outputs:
             if name is not None and is_one_file(name, self.path):
                 raise UsageError(f"two files are to be written to {name_of_output(self.path)}")
+        self.sure = True
 
     def took(self, phase: str, seconds: float) -> None:
         """A part of the work, maybe one of several of its kind."""
@@ -93,7 +99,12 @@ class Report:
         return process_time() - self.cpu + times.children_user + times.children_system
 
     def write(self, code: int) -> None:
-        """Write the file, whole or not at all. Raises OSError."""
+        """Write the file, whole or not at all. Raises OSError.
+
+        Where the options are wrong, the path may be a file that was to be read, so nothing but a report is replaced.
+        """
+        if not self.sure and is_something_else(self.path):
+            return
         with atomic_write(self.path) as file:
             file.write(json_of(self.content(code)))
 
@@ -109,10 +120,10 @@ def begun(command: str, argv: list[str], began: float, cpu: float) -> Report:
     others = []
     words = iter(argv)
     for word in words:
-        if word == REPORT:
-            path = next(words, "")
-        elif word.startswith(f"{REPORT}="):
-            path = word.partition("=")[2]
+        if word.partition("=")[0] == REPORT:
+            if path:
+                raise UsageError(f"option {REPORT} is given twice")
+            path = next(words, "") if word == REPORT else word.partition("=")[2]
         else:
             others.append(word.partition("=")[2] if word.startswith("--") else word)
     if not path:
@@ -131,6 +142,15 @@ def is_one_file(a: str, b: str) -> bool:
     if STANDARD_OUTPUT in (a, b):
         return a == b
     return os.path.realpath(a) == os.path.realpath(b) and (os.path.isfile(b) or not os.path.exists(b))
+
+
+def is_something_else(path: str) -> bool:
+    """Whether there is a file with something in it that is no report."""
+    if path == STANDARD_OUTPUT or not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        begins = file.read(len(BEGINNING))
+    return begins not in (b"", BEGINNING)
 
 
 def versions() -> dict[str, str]:

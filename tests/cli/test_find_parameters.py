@@ -1,5 +1,6 @@
 """grid.py as a module, and in its place."""
 
+import io
 import os
 import subprocess
 import sys
@@ -50,6 +51,18 @@ def test_what_is_wrong_is_raised(folder, options, cause):
         find_parameters(HEART, options)
     with pytest.raises(FileNotFoundError):
         find_parameters("nowhere", QUIET)
+
+
+def test_it_has_no_report_and_leaves_no_progress_line(folder, monkeypatch):
+    from libsvmx.cli import process, progress
+
+    with pytest.raises(ParameterError, match="--report is one of commands"):
+        find_parameters(HEART, f"-log2c 0,0,1 -log2g null --report r.json {QUIET}")
+    monkeypatch.setattr("sys.stderr", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})())
+    monkeypatch.setattr(progress, "on_one_terminal", lambda: False)
+    monkeypatch.setattr(progress, "wanted", lambda: True)
+    find_parameters(HEART, f"-log2c 0,0,1 -log2g null {QUIET.replace('-q', '')}")
+    assert process._watched.progress is None
 
 
 def test_ctrl_c_is_a_keyboard_interrupt(folder, monkeypatch):

@@ -37,7 +37,7 @@ def test_help_is_as_wide_as_columns_says(command, width, monkeypatch, folder):
     assert re.findall(r"^  (-\S+)", out, re.M) == re.findall(r"^  (-\S+)", usage, re.M)
 
 
-@pytest.mark.parametrize("columns", ["", "0", "x", "-5", "1000"])
+@pytest.mark.parametrize("columns", ["", "0", "x", "-5", "1000", "9" * 5000])
 def test_help_is_as_written_where_it_fits_or_nothing_says(columns, monkeypatch, folder):
     monkeypatch.setenv("COLUMNS", columns)
     assert folder.accepts("svmx-train", "--help")[1] == MODULES["svmx-train"].USAGE

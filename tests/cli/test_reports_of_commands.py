@@ -342,6 +342,67 @@ def test_no_output_of_svmx_easy_is_lost(ready):
     assert ready.snapshot() == before
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["svmx-train", "-c", "10", "--report", "few"],
+        ["svmx-predict", "--report", "few", "few", "out"],
+        ["svmx-compress", "--max-sv", "3", "--report", "few", "small"],
+        ["svmx-scale", "-y", "-1", "--report=few"],
+    ],
+)
+def test_a_forgotten_name_loses_no_file(ready, args):
+    """What was to be read stands in the place of the report's name."""
+    before = ready.snapshot()
+    ready.refuses(*args)
+    assert ready.snapshot() == before
+
+
+def test_a_report_of_a_wrong_command_line_replaces_a_report(ready):
+    for option in ("-c", "-g"):
+        assert ready.call("svmx-train", "--report", "report.json", option)[0] == 1
+        assert f"option {option} needs a value" in strict(ready.get("report.json"))["error"]
+    ready.put("empty", "")
+    assert ready.call("svmx-train", "--report", "empty", "-c")[0] == 1
+    assert strict(ready.get("empty"))["exit_code"] == 1
+
+
+def test_there_is_one(ready):
+    err, _ = ready.refuses("svmx-train", "--report", "a", "--report=b", HEART)
+    assert err.startswith("svmx-train: error: option --report is given twice\n")
+    assert not {"a", "b"} & set(ready.snapshot())
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+def test_a_signal_after_it_does_not_prove_it_wrong(folder):
+    before = (
+        "from libsvmx.cli import report\nwrite = report.Report.write\n"
+        "def after(*args):\n    write(*args)\n"
+        "    import atexit\n    atexit.register(lambda: __import__('signal').raise_signal(15))\n"
+        "report.Report.write = after"
+    )
+    done = process("svmx-train", "-q", "--report", "report.json", HEART, "new", before=before)
+    assert (done.returncode, done.stderr) == (strict(folder.get("report.json"))["exit_code"], b"")
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_comes_where_nothing_can_be_raised_ends_the_command(folder, signum):
+    """In the callback of a weak reference, as importlib has one; with a report signals come as exceptions."""
+    before = (
+        "import signal, weakref\nfrom libsvmx.cli import train\n"
+        "def training(*args):\n"
+        "    class Gone: pass\n"
+        f"    gone = Gone(); ref = weakref.ref(gone, lambda _: signal.raise_signal({signum})); del gone\n"
+        "    while True: pass\n"
+        "train.train_problem = training"
+    )
+    done = process("svmx-train", "--report", "report.json", HEART, "new", before=before)
+    assert (done.returncode, done.stderr) == (-signum, b"")
+    assert strict(folder.get("report.json"))["exit_code"] == 128 + signum
+
+
 def test_it_is_asked_for_before_the_files(ready):
     for options in (["--loo"], ["--report", "report.json"], ["--report=report.json"]):
         code, out, err = ready.call("svmx-train", HEART, *options)
