@@ -42,6 +42,7 @@ class DualSolution:
     values_computed: int
     subproblems: int
     fallbacks: int
+    reach: float
     status: SolveStatus
     chosen: str
     def __init__(
@@ -57,6 +58,7 @@ class DualSolution:
         values_computed: int = 0,
         subproblems: int = 0,
         fallbacks: int = 0,
+        reach: float = 1.0,
         status: SolveStatus,
         chosen: str = "",
     ) -> None: ...

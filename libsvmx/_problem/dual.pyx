@@ -84,15 +84,16 @@ cdef class DualSolution:
     r : float             (V1 - V0)/2 with two groups, else 0
     objective : float     1/2 beta'K beta - linear'beta
     iterations, rows_computed, values_computed : int      kernel rows, and kernel values in rows and besides
+    reach : float         the largest share of its bound that steps of SMO have moved a variable to; 1 where it is not known
     subproblems, fallbacks : int      of decomposition: working sets solved, and those that IRWLS left to pair steps; else 0
     status : SolveStatus
     chosen : str          by solver auto: the solvers that have worked on it, else ''
     """
 
     def __init__(self, *, beta, scores, double rho, double r=0.0, double objective, int64_t iterations,
-                 int64_t rows_computed=0, int64_t values_computed=0, int64_t subproblems=0, int64_t fallbacks=0, status,
-                 str chosen=""):
+                 int64_t rows_computed=0, int64_t values_computed=0, int64_t subproblems=0, int64_t fallbacks=0,
+                 double reach=1.0, status, str chosen=""):
         self.beta, self.scores, self.rho, self.r, self.objective = beta, scores, rho, r, objective
         self.iterations, self.status, self.chosen = iterations, status, chosen
         self.rows_computed, self.values_computed = rows_computed, values_computed
-        self.subproblems, self.fallbacks = subproblems, fallbacks
+        self.subproblems, self.fallbacks, self.reach = subproblems, fallbacks, reach

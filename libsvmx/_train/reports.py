@@ -58,6 +58,7 @@ def recover(
         gap=kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group),
         subproblems=solution.subproblems,
         fallbacks=solution.fallbacks,
+        reach=solution.reach,
         chosen=solution.chosen,
         seconds=seconds,
     )

@@ -27,6 +27,9 @@ class SolveReport:
     gap : float                KKT gap over all variables
     subproblems, fallbacks : int              working sets that were solved, and how often least squares left one to
         pair steps; both are 0 along LIBSVM's path
+    reach : float              the largest share of its bound, such as C, to which steps of smo have moved a
+        coefficient; 1 where it is not known. Where it is less, smo takes the same steps from nothing at any C above
+        ``reach`` times this one
     chosen : str               by solver auto: the solvers that have worked on it one after the other, such as 'smo,
         irwls'; of another solver ''
     seconds : float            wall time of the solve, kernel rows included; what several solves share, such as
@@ -46,5 +49,6 @@ class SolveReport:
     gap: float
     subproblems: int = 0
     fallbacks: int = 0
+    reach: float = 1.0
     chosen: str = ""
     seconds: float = field(default=0.0, compare=False)

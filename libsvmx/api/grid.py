@@ -100,7 +100,8 @@ def grid_search(
     sample_weight             as of ``cross_validate``
     seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
-                              seeding cannot be (probability estimates, solver crsvm)
+                              seeding cannot be (probability estimates, solver crsvm) or saves nothing: with several
+                              classes, and up to 1,000 rows
     random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that
                               draw
     workers : int             processes; more than one needs joblib (``libsvmx[grid]``)
@@ -119,7 +120,7 @@ def grid_search(
     """
     problem, param = problem_of(X, y, parameter_of(param, options, random_state, X), sample_weight)
     axes = (None if axis is None else exponents(*map(float, axis)) for axis in (log2c, log2g))
-    seeding = usual_seeding(Seeding(seeder or "none"), param)
+    seeding = usual_seeding(Seeding(seeder or "none"), param, problem.targets)
     plan = Plan(param, Grid(*axes), n_folds, seeding, seed_of(random_state))
     workers_pool = Workers(workers, dask) if workers != 1 or dask is not None else None
     search = None

@@ -70,7 +70,7 @@ class Remarks(Observer):
 
 def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: Observer) -> Search:
     """Search, record, draw and tabulate; progress lines go to ``say``. ``observer``: of the command."""
-    plan = job.plan(data.matrix.max_index)
+    plan = job.plan(data.matrix.max_index, data.targets)
     remark_useless(plan)
     weights = row_weights(job.weight_file, data, job.lenient)
     identity = description(plan, data, weights)

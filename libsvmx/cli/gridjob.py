@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 
+from libsvmx._core.buffers import zeros
 from libsvmx._core.packages import available, need
 from libsvmx._core.records import field, record
 from libsvmx._train.training import default_gamma
 from libsvmx._train.validation.grid import C_AXIS, G_AXIS, Grid, exponents
 from libsvmx._train.validation.grid_search import Plan, usual_seeding
 from libsvmx._train.validation.scheme import Seeding
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli import gridplot
 from libsvmx.cli.options import UsageError, count, parse, real
 from libsvmx.cli.process import warn
@@ -18,6 +20,11 @@ from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.exceptions import ParameterError
 from libsvmx.io.files import STANDARD_INPUT, check_target, name_of_output, same_file
+
+if TYPE_CHECKING:
+    from libsvmx._typing import Buffer
+
+NO_TARGETS = zeros("d", 0)  # while the data are not read
 
 USAGE = """\
 usage: svmx-grid [options] [svmx-train options] dataset
@@ -43,7 +50,8 @@ more:
   --workers N              processes that share the points, needs joblib
   --dask ADDRESS           share the points among the workers of a Dask scheduler
   --seeder METHOD          as of svmx-train, and points start from the result for the next smaller C (auto);
-                           none is LIBSVM's own path, with exactly the rates of svm-train
+                           none is LIBSVM's own path, with exactly the rates of svm-train, and what auto is
+                           with several classes, up to 1,000 rows or -b 1
   --report FILE            write what was done and what it took, as JSON
   --help, --version
 
@@ -94,8 +102,9 @@ class Job(TrainJob):
         """The option that resumes from the results file."""
         return self.resume_option if self.out == f"{self.title}.out" else f"{self.resume_option} {self.out}"
 
-    def plan(self, max_index: int) -> Plan:
-        """The search. Raises UsageError for what does not go together."""
+    def plan(self, max_index: int, targets: Buffer = NO_TARGETS) -> Plan:
+        """The search of data with this largest index and these targets. Raises UsageError for what does not go
+        together."""
         for axis, name, option in ((self.c_axis, "C", "-log2c"), (self.g_axis, "gamma", "-log2g")):
             if axis is not None and name in self.values:
                 raise UsageError(f"-{name[0].lower()} has no place beside {option}; {option} null searches no {name}")
@@ -103,7 +112,7 @@ class Job(TrainJob):
             axes = (None if axis is None else exponents(*axis) for axis in (self.c_axis, self.g_axis))
             grid = Grid(*axes)
             param = default_gamma(self.parameter(), max_index)
-            return Plan(param, grid, self.folds or 5, usual_seeding(self.seeding, param))
+            return Plan(param, grid, self.folds or 5, usual_seeding(self.seeding, param, targets))
         except ParameterError as error:
             raise UsageError(str(error)) from None
 

@@ -283,11 +283,17 @@ def test_every_point_has_libsvms_folds(heart):
     assert all(draws == [1804289383, 846930886, 1681692777] for draws in seen)  # C's rand() of an unseeded program
 
 
-def test_auto_is_none_where_seeding_cannot_be():
+def test_auto_is_none_where_seeding_cannot_be_or_saves_nothing():
     auto = Seeding("auto")
-    assert usual_seeding(auto, Parameter()) == auto
-    assert usual_seeding(auto, Parameter(probability=True)) == Seeding("none")
-    assert usual_seeding(Seeding("top"), Parameter()) == Seeding("top")
+    none, few, many = Seeding("none"), [1.0, -1.0] * 500, [1.0, -1.0] * 501
+    assert usual_seeding(auto, Parameter(), many) == auto
+    assert usual_seeding(auto, Parameter(probability=True), many) == none
+    assert usual_seeding(Seeding("top"), Parameter(), few) == Seeding("top")
+    # where it saves nothing: few rows, several classes; of another solver that is not known
+    assert usual_seeding(auto, Parameter(), few) == none
+    assert usual_seeding(auto, Parameter(), [*many, 2.0]) == none
+    assert usual_seeding(auto, Parameter(svm_type=3), [*many, 2.0]) == auto
+    assert usual_seeding(auto, Parameter(solver="chunked"), few) == auto
     with pytest.raises(ParameterError):
         plan(param=Parameter(probability=True))
 

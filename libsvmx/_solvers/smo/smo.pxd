@@ -22,6 +22,7 @@ cdef class Smo(Positions):
     cdef bint unshrunk_once
     cdef bint scores_known      # V is that of the alpha that were put
     cdef int64_t iterations
+    cdef double reach           # the largest share of its bound that an alpha was moved to; 1 of a start that is not 0
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V
     cdef GBar G_bar             # LIBSVM's, in scores: -sum_{alpha_j = C_j} beta_j K_j, by kernel row

@@ -93,7 +93,8 @@ cdef class Smo(Positions):
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
         """A problem of m variables, over so many rows of a kernel; ``put`` says what stands at each position."""
         self.clear(m, groups)
-        self.n_rows, self.iterations, self.max_violator, self.unshrunk_once, self.scores_known = n_rows, 0, -2, False, False
+        self.n_rows, self.iterations, self.reach, self.max_violator = n_rows, 0, 0.0, -2
+        self.unshrunk_once = self.scores_known = False
 
     cdef object starting_order(self, DualProblem problem):
         """The variable at each position."""
@@ -269,6 +270,10 @@ cdef class Smo(Positions):
             elif new_i < 0:
                 new_i, new_j = 0, total
         self.alpha[i], self.alpha[j] = new_i, new_j
+        if new_i > self.reach * C_i:
+            self.reach = new_i / C_i
+        if new_j > self.reach * C_j:
+            self.reach = new_j / C_j
         self.update_status(i)
         self.update_status(j)
         self.max_violator = self.scans.update_max_violator(self.active_size, &self.V[0], K_i, K_j, self.y[i] * (new_i - old_i),
@@ -296,6 +301,7 @@ cdef class Smo(Positions):
             self.G_bar.begin(self.n_rows)
         for p in range(self.size):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
+                self.reach = 1.0
                 if not self.scores_known:
                     if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
                         self.fetch_next(p)
@@ -458,4 +464,4 @@ cdef class Smo(Positions):
         return DualSolution(
             beta=beta, scores=scores, rho=found.rho, r=found.r, objective=found.objective, iterations=self.iterations,
             rows_computed=self.store.rows_computed, values_computed=self.store.kernel.values_computed,
-            subproblems=subproblems, fallbacks=fallbacks, status=status)
+            subproblems=subproblems, fallbacks=fallbacks, reach=self.reach, status=status)

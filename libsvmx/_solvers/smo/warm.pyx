@@ -69,6 +69,7 @@ cdef class WarmSmo(Smo):
 
     cdef int add_start(self) except -1 nogil:
         cdef Py_ssize_t p
+        self.reach = 1.0  # of a path from elsewhere nothing is known
         for p in range(self.total):
             self.V[p] = self.start_scores[self.variable[p]]
         return 0

@@ -194,8 +194,8 @@ cdef class SolveQueue(TaskList):
         report = SolveReport(
             iterations=task.iterations, objective=task.found.objective, rho=task.found.rho, n_sv=task.found.n_sv,
             n_bsv=task.found.n_bsv, quantity=quantity, value=task.found.value, status=status,
-            rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, seconds=task.seconds,
-            chosen=self.chosen())
+            rows_computed=task.rows_computed, values_computed=task.values_computed, gap=task.gap, reach=task.reach,
+            seconds=task.seconds, chosen=self.chosen())
         return announced(report, observer)
 
 
@@ -204,7 +204,7 @@ cdef class SolveQueue(TaskList):
         that of a single one, else nan."""
         cdef Task *task
         cdef Py_ssize_t t
-        cdef double objective = 0.0, gap = -HUGE_VAL, seconds = 0.0
+        cdef double objective = 0.0, gap = -HUGE_VAL, reach = 0.0, seconds = 0.0
         cdef int64_t iterations = 0, rows = 0, values = 0, n_sv = 0, n_bsv = 0
         status = SolveStatus.CONVERGED
         for t in range(first, last):
@@ -216,13 +216,13 @@ cdef class SolveQueue(TaskList):
             values += task.values_computed
             n_sv += task.found.n_sv
             n_bsv += task.found.n_bsv
-            gap = max(gap, task.gap)
+            gap, reach = max(gap, task.gap), max(reach, task.reach)
             if not task.converged and status == SolveStatus.CONVERGED:
                 status = self.stopped or SolveStatus.ITERATION_LIMIT
         rho = self.task(first).found.rho if last == first + 1 else nan
         return SolveReport(
             iterations=iterations, objective=objective, rho=rho, n_sv=n_sv, n_bsv=n_bsv, status=status, rows_computed=rows,
-            values_computed=values, gap=gap if last > first else 0.0, seconds=seconds, chosen=self.chosen())
+            values_computed=values, gap=gap if last > first else 0.0, reach=reach, seconds=seconds, chosen=self.chosen())
 
     def chosen(self):
         """What solver auto has chosen: the solver of a queue."""

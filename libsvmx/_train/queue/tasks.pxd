@@ -28,6 +28,7 @@ cdef struct Task:
     # what came of it
     Recovered found
     double gap
+    double reach
     double seconds
     int64_t iterations
     int64_t rows_computed

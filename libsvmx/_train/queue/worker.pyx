@@ -133,13 +133,13 @@ cdef class Worker:
         if self.stands(task):
             self.control.worked(task.n)
             memcpy(&self.beta[0], &self.start[0], task.n * sizeof(double))
-            task.converged = task.begun = True
+            task.converged, task.begun, task.reach = True, True, 1.0
             optimum.rho, optimum.objective, optimum.r, task.gap = task.known_rho, task.known_objective, 0.0, task.known_gap
         else:
             self.lay_out(task, rows)
             task.converged = self.smo.optimize()
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
-            task.iterations = self.smo.iterations
+            task.iterations, task.reach = self.smo.iterations, self.smo.reach
             task.begun = task.converged or task.iterations > 0
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size

@@ -22,6 +22,10 @@ def _only(values: Sequence[float]) -> float:
     return values[0] if len(values) == 1 else nan
 
 
+def _largest_share(values: Sequence[float]) -> float:
+    return max(values, default=0.0)
+
+
 def _worst(values: Sequence[SolveStatus]) -> SolveStatus:
     return next((status for status in values if status != SolveStatus.CONVERGED), SolveStatus.CONVERGED)
 
@@ -40,6 +44,7 @@ class FoldReport:
     n_sv : int                   support vectors
     rows_computed, values_computed : int         kernel rows in the solver, kernel values in all
     gap : float                  largest KKT gap
+    reach : float                the largest
     status : SolveStatus         CONVERGED, or the first other end of a solve
     """
 
@@ -53,6 +58,7 @@ class FoldReport:
     rows_computed: int = _over_solves(sum)
     values_computed: int = _over_solves(sum)
     gap: float = _over_solves(lambda gaps: max(gaps, default=0.0))
+    reach: float = _over_solves(_largest_share)
     status: str = _over_solves(_worst)
 
 

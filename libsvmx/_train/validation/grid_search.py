@@ -31,6 +31,7 @@ from libsvmx._train.side_by_side import HandedOn, side_by_side
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation import cross_validation
 from libsvmx._train.validation.grid import Grid, Key, Point, best_of, param_at
+from libsvmx._train.validation.same_steps import SameSteps
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
@@ -47,6 +48,8 @@ POINTS_PER_THREAD = 2
 AHEAD_PER_THREAD = 16
 # Points within so many rows of the best rate are confirmed.
 BORDER = 2
+# With so many rows or fewer a search by seeded points takes as long as one without.
+FEW_ROWS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class Outcome:
     point: Point
     warm_start: object
     remarks: tuple[tuple[Remark, str], ...] = ()
+    reach: float = 1.0  # as of Evaluation
 
 
 class Remarks(Observer):
@@ -82,11 +86,13 @@ class Evaluation:
     predicted : buffer of float64, shape (n,)
     warm_start : object     picklable; of the next larger C of the same gamma
     iterations : int
+    reach : float           the largest of all trainings, as of SolveReport
     """
 
     predicted: Buffer
     warm_start: object
     iterations: int
+    reach: float = 1.0
 
 
 def cross_validate(
@@ -105,18 +111,26 @@ def cross_validate(
     found = cross_validation.cross_validate(
         problem, param, n_folds, rand, observer, seeding, False, kernels, warm_start, seeding.seeder != "none", hand_on
     )
-    return Evaluation(found.predicted, found.warm_starts, sum(report.iterations for report in found.solves))
+    iterations, reach = sum(report.iterations for report in found.solves), max(fold.reach for fold in found.folds)
+    return Evaluation(found.predicted, found.warm_starts, iterations, reach)
 
 
 Engine = Callable[..., Evaluation]  # those of tests have warm starts of their own
 
 
-def usual_seeding(seeding: Seeding, param: Parameter) -> Seeding:
-    """``seeding``, with auto made out: none where seeding cannot be."""
+def usual_seeding(seeding: Seeding, param: Parameter, targets: Buffer) -> Seeding:
+    """``seeding``, with auto made out: none where seeding cannot be, or where it saves nothing.
+
+    With several classes, or few rows, points from nothing take as long, as they share their folds' queue and what
+    SameSteps knows; and they are LIBSVM's.
+    """
     if seeding.seeder == "auto":
         try:
             check_seedable(param)
         except ParameterError:
+            return Seeding("none")
+        several = param.svm_type.is_classification and len(set(targets)) > 2
+        if param.solver.follows_libsvm and (several or len(targets) <= FEW_ROWS):
             return Seeding("none")
         return Seeding("auto")
     return seeding
@@ -178,7 +192,7 @@ def evaluate(
     rate = float(f"{scores.mean_squared_error if regression else scores.accuracy:g}")
     scc = float(f"{scores.squared_correlation:g}") if regression else None
     point = Point(*key, rate, scc, seconds, result.iterations)
-    return Outcome(key, point, result.warm_start if plan.chained else None, tuple(remarks.seen))
+    return Outcome(key, point, result.warm_start if plan.chained else None, tuple(remarks.seen), result.reach)
 
 
 class Done(Protocol):
@@ -261,14 +275,15 @@ class Alone:
             yield from self.in_turn(plan, problem, columns, limits)
 
     def in_turn(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
-        gamma, kernels = None, None
+        gamma, kernels, same = None, None, SameSteps(plan)
         for column in columns:
             warm_start = column.warm_start
             for key in column.todo:
                 if kernels is None or key[1] != gamma:  # one at a time: they may fill the memory that -m allows
                     gamma, kernels = key[1], None
                     kernels = shared_kernels(problem, param_at(plan.param, key))
-                outcome = evaluate(plan, problem, key, warm_start, kernels, limits)
+                outcome = same.as_before(key) or evaluate(plan, problem, key, warm_start, kernels, limits)
+                same.add(outcome)
                 warm_start = outcome.warm_start
                 yield outcome
 
@@ -283,7 +298,7 @@ class Points:
     def __init__(self, plan: Plan, problem: Problem, columns: list[Column], threads: int) -> None:
         share = plan.param.cache_size / threads  # no more columns than threads are in work
         self.plan = replace(plan, param=replace(plan.param, threads=1, cache_size=share))
-        self.problem, self.lock = problem, allocate_lock()
+        self.problem, self.lock, self.same = problem, allocate_lock(), SameSteps(plan)
         self.todo: list[tuple[Key, object, HandedOn | None]] = []
         self.left: dict[float | None, int] = {}  # points that are not done, by gamma
         self.kernels: dict[float | None, KernelProvider] = {}
@@ -304,7 +319,12 @@ class Points:
             with self.lock:
                 if key[1] not in self.kernels:
                     self.kernels[key[1]] = shared_kernels(self.problem, param_at(self.plan.param, key))
-            return evaluate(self.plan, self.problem, key, start, self.kernels[key[1]], observer.limits, leaves)
+                outcome = self.same.as_before(key)
+            if outcome is None:
+                outcome = evaluate(self.plan, self.problem, key, start, self.kernels[key[1]], observer.limits, leaves)
+                with self.lock:
+                    self.same.add(outcome)
+            return outcome
         finally:
             if leaves is not None:
                 leaves.close()
