@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.matrix import distinct_features
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
@@ -41,6 +42,7 @@ WIDE, NARROW, UNEVEN, FAR = 10.0, 0.01, 10.0, 10.0
 MANY = 10_000  # rows from which on crsvm is worth a word
 SHOWN = 5  # of many, the first are named
 KERNEL_BYTES = 4  # of a kernel value
+PIECE = 1 << 19  # values that are sorted at once: a twentieth of a second
 EQUAL = 1e-12  # squared distances up to this share of the largest squared norm are rounding
 
 
@@ -153,7 +155,8 @@ def plan_of(problem: Problem, param: Parameter) -> TrainingPlan:
         threads=thread_count(param.threads),
         warnings=(),
     )
-    found = [*of_features(table, param), *of_classes(plan), *of_gamma(plan), *of_rows(table, param)]
+    found = [*of_features(table, param), *of_classes(plan)]
+    found += [*of_gamma(plan, any(advice.kind == "scale" for advice in found)), *of_rows(table, param)]
     return dataclasses.replace(plan, warnings=(*found, *of_memory(plan), *of_steps(plan, product)))
 
 
@@ -221,24 +224,25 @@ def of_classes(plan: TrainingPlan) -> Iterator[Advice]:
     label, fewest = min(plan.classes, key=lambda one: one[1])
     remedy = "give the rare class more rows"
     if plan.param.svm_type == SvmType.C_SVC:
-        factors = " ".join(f"-w{label:g} {plan.rows / (len(sizes) * rows):.3g}" for label, rows in plan.classes)
+        factors = " ".join(f"-w{label:.0f} {plan.rows / (len(sizes) * rows):.3g}" for label, rows in plan.classes)
         remedy = f"weigh the classes, for instance {factors}"
-    yield Advice("imbalance", f"class {label:g} has {fewest} rows, the largest has {max(sizes)}", remedy)
+    yield Advice("imbalance", f"class {label:.0f} has {fewest} rows, the largest has {max(sizes)}", remedy)
 
 
-def of_gamma(plan: TrainingPlan) -> Iterator[Advice]:
-    """A gamma that is far from all distances between rows."""
+def of_gamma(plan: TrainingPlan, uneven: bool) -> Iterator[Advice]:
+    """A gamma that is far from all distances between rows; ``uneven``: features are on different scales."""
     gamma = plan.param.gamma
     if plan.param.kernel_type != KernelType.RBF or plan.gamma_range is None or plan.median_gamma is None:
         return
     least, greatest = plan.gamma_range
     if least / FAR <= gamma <= greatest * FAR:
         return
-    says = "all rows look alike" if gamma < least else "each row is like itself alone"
+    says = "to the kernel all rows look alike" if gamma < least else "to the kernel each row is unlike all others"
+    scaled = "scale the features first, or " if uneven else ""
     yield Advice(
         "gamma",
         f"gamma is {gamma:g}, where the distances of the rows suggest {least:.2g} to {greatest:.2g}: {says}",
-        f"begin with -g {plan.median_gamma:.2g}, or search by svmx-grid",
+        f"{scaled}begin with -g {plan.median_gamma:.2g}, or search by svmx-grid",
     )
 
 
@@ -329,15 +333,21 @@ class Table:
         self.indptr: IntArray = np.asarray(matrix.indptr)
         self.indices: IntArray = np.asarray(matrix.indices)
         self.values: FloatArray = np.asarray(matrix.values)
-        n = len(self.targets)
-        self.numbers, self.column = np.unique(self.indices, return_inverse=True)
-        order = np.argsort(self.column, kind="stable")
-        counts = np.bincount(self.column, minlength=len(self.numbers))
-        first = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64) if len(counts) else counts
-        ordered = self.values[order]
-        self.lows = np.minimum.reduceat(ordered, first) if len(counts) else ordered
-        self.highs = np.maximum.reduceat(ordered, first) if len(counts) else ordered
-        missing = counts < n
+        self.numbers = np.asarray(distinct_features(matrix))
+        n_columns = len(self.numbers)
+        self.column = np.empty(len(self.indices), dtype=np.int32)
+        self.lows, self.highs = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+        counts = np.zeros(n_columns, dtype=np.int64)
+        for begin in range(0, len(self.indices), PIECE):  # Ctrl-C is heard between
+            part = slice(begin, begin + PIECE)
+            column = self.column[part] = np.searchsorted(self.numbers, self.indices[part])
+            order = np.argsort(column, kind="stable")
+            there, first = np.unique(column[order], return_index=True)
+            ordered = self.values[part][order]
+            self.lows[there] = np.minimum(self.lows[there], np.minimum.reduceat(ordered, first))
+            self.highs[there] = np.maximum(self.highs[there], np.maximum.reduceat(ordered, first))
+            counts += np.bincount(column, minlength=n_columns)
+        missing = counts < len(self.targets)
         self.lows = np.where(missing, np.minimum(self.lows, 0), self.lows)
         self.highs = np.where(missing, np.maximum(self.highs, 0), self.highs)
 

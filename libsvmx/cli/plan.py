@@ -8,34 +8,40 @@ from typing import TYPE_CHECKING
 
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._train.option_words import option_words
+from libsvmx.cli.process import printable
 from libsvmx.cli.solveroptions import wrapped
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
-    from libsvmx._train.advice import Advice, TrainingPlan
+    from libsvmx._train.advice import TrainingPlan
 
 MOST_CLASSES = 10
 INDENT, WIDTH = 10, 100
+PLAIN = "".join(c for c in map(chr, range(0x20, 0x7F)) if c not in "\\'")  # in $'…'
 
 
 def text_of_plan(plan: TrainingPlan, training_file: str, more: list[str], outputs: list[str]) -> str:
     """All of it. ``more``: options of the command that are no parameters; ``outputs``: what it writes."""
-    lines = [("data", f"{training_file}: {plan.rows} rows, {plan.features} features, {plan.density:.1%} not 0")]
+    name = printable(training_file, "")
+    lines = [("data", f"{name}: {plan.rows} rows, {plan.features} features, {plan.density:.1%} not 0")]
     if plan.classes:
-        shown = ", ".join(f"{label:g}: {rows} rows" for label, rows in plan.classes[:MOST_CLASSES])
+        shown = ", ".join(f"{label:.0f}: {rows} rows" for label, rows in plan.classes[:MOST_CLASSES])
         lines.append(("classes", f"{shown}{', …' if len(plan.classes) > MOST_CLASSES else ''}"))
     if plan.targets:
         lines.append(("targets", f"{plan.targets[0]:g} to {plan.targets[1]:g}"))
     lines += [("kernel", kernel(plan)), ("solver", f"{plan.solver}: {plan.reason}"), ("memory", memory(plan))]
-    lines += [("warning", f"{one.text}. {remedy(one, training_file)}") for one in plan.warnings]
-    lines.append(("would run", command(plan, training_file, more, outputs)))
-    return "".join(entry(name, text) for name, text in lines)
+    text = "".join(entry(name, wrapped(text, WIDTH - INDENT)) for name, text in lines)
+    for one in plan.warnings:
+        remedy = one.remedy[0].upper() + one.remedy[1:]
+        helps = [scaling(training_file)] if one.kind == "scale" else []
+        said = f"{one.text}. {remedy}{':' if helps else ''}"
+        text += entry("warning", [*wrapped(said, WIDTH - INDENT), *helps])
+    return text + entry("would run", [command(plan, training_file, more, outputs)])
 
 
-def entry(name: str, text: str) -> str:
-    """A name, and what is said of it beside it."""
-    first, *rest = wrapped(text, WIDTH - INDENT)
-    return "".join(f"{line}\n" for line in [f"{name.ljust(INDENT)}{first}", *(f"{'':{INDENT}}{line}" for line in rest)])
+def entry(name: str, lines: list[str]) -> str:
+    """A name, and what is said of it beside it. A command is a line, however long, so that it can be copied."""
+    return "".join(f"{name if k == 0 else '':{INDENT}}{line}\n" for k, line in enumerate(lines))
 
 
 def kernel(plan: TrainingPlan) -> str:
@@ -67,17 +73,22 @@ def size(n_bytes: float) -> str:
     return f"{n_bytes / 1024:.3g} kB"
 
 
-def remedy(advice: Advice, training_file: str) -> str:
-    """What to do, with the command where one does it."""
-    text = advice.remedy[0].upper() + advice.remedy[1:]
-    if advice.kind == "scale":
-        name = os.path.basename(training_file)
-        parts = (f"{name}.range", training_file, f"{name}.scale")
-        ranges, source, target = (shlex.quote(part) for part in parts)
-        return f"{text}: svmx-scale -s {ranges} {source} > {target}"
-    return text
+def scaling(training_file: str) -> str:
+    """The command line that scales a file."""
+    name = os.path.basename(training_file)
+    ranges, source, target = map(quoted, (f"{name}.range", training_file, f"{name}.scale"))
+    return f"svmx-scale -s {ranges} {source} > {target}"
 
 
 def command(plan: TrainingPlan, training_file: str, more: list[str], outputs: list[str]) -> str:
     """The command line that trains, with what was left to defaults."""
-    return shlex.join(["svmx-train", *option_words(plan.param), *more, training_file, *outputs])
+    return " ".join(map(quoted, ["svmx-train", *option_words(plan.param), *more, training_file, *outputs]))
+
+
+def quoted(word: str) -> str:
+    """A word of a shell's command; control characters and bytes that are no text by their codes, as bash, zsh and ksh
+    read them."""
+    if word.isprintable():
+        return shlex.quote(word)
+    codes = (chr(byte) if chr(byte) in PLAIN else f"\\x{byte:02x}" for byte in os.fsencode(word))
+    return f"$'{''.join(codes)}'"

@@ -1,6 +1,8 @@
 """svmx-train --explain and libsvmx.explain_training: what would be run, and what is odd, without a training."""
 
 import json
+import os
+import subprocess
 
 import numpy as np
 import pytest
@@ -104,7 +106,7 @@ def test_scales_are_told_with_the_command_that_helps(folder):
     scale, gamma = table(out)["warning"]
     assert "4 (1613 to 5140), 2 (68 to 455), 3 (46 to 230)" in scale
     assert scale.endswith(f"svmx-scale -s mpg.range {MPG} > mpg.scale")
-    assert "each row is like itself alone" in gamma
+    assert "to the kernel each row is unlike all others. Scale the features first, or begin with -g" in gamma
     folder.put("mpg.scaled", folder.accepts("svmx-scale", MPG)[1])
     assert "warning" not in table(folder.accepts("svmx-train", "--explain", "-s", "3", "mpg.scaled")[1])
 
@@ -120,6 +122,29 @@ def test_what_cannot_be_trained_is_refused(folder):
     folder.put("one", "0.5 1:1\n1 1:2\n")
     err, _ = folder.refuses("svmx-train", "--explain", "one")
     assert err.startswith("svmx-train: error: one:1: ")
+
+
+def test_labels_are_told_with_all_their_digits(folder):
+    folder.put("rows", "".join(f"{label} 1:{k}\n" for k in range(12) for label in [1234567] + [7654321] * (k == 5)))
+    _, out = folder.accepts("svmx-train", "--explain", "rows")
+    assert table(out)["classes"] == ["1234567: 12 rows, 7654321: 1 rows"]
+    (imbalance,) = (text for text in table(out)["warning"] if "the largest" in text)
+    assert "class 7654321 has 1 rows" in imbalance and "-w1234567 0.542 -w7654321 6.5" in imbalance
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell")
+@pytest.mark.parametrize("name", ["two  blanks", "it's", "line\nend", "\x1b[31m red", "\udcff\udcfe", "a" * 120])
+def test_the_commands_that_are_printed_can_be_run(folder, name):
+    folder.put(name, (data.DATA / "mpg").read_bytes())
+    _, out = folder.accepts("svmx-train", "--explain", "-s", "3", f"./{name}", "model")
+    assert out.isprintable() or set(filter(lambda c: not c.isprintable(), out)) == {"\n"}
+    commands = [line[10:] for line in out.splitlines() if line[10:].startswith("svmx-")]
+    assert [command.split()[0] for command in commands] == ["svmx-scale", "svmx-train"]
+    for command in commands:
+        words = subprocess.run(
+            ["bash", "-c", f"printf '%s\\0' {command.split('>')[0]}"], capture_output=True, check=True
+        )
+        assert os.fsencode(f"./{name}") in words.stdout.split(b"\0")
 
 
 # ---- in Python -----------------------------------------------------------------------------------
