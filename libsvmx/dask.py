@@ -11,7 +11,7 @@
 Names and options are those of libsvmx itself. But as the rows stay on the workers, a problem is one object there, not X
 and y; and arrays are dask.arrays.
 
-Needs ``pip install libsvmx[dask]`` here and on the workers.
+Needs the extra ``dask`` here and on the workers.
 """
 
 from __future__ import annotations

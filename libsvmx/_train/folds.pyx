@@ -15,7 +15,8 @@ def check_labels(targets):
     cdef Py_ssize_t i
     for i in range(y.shape[0]):
         if y[i] != floor(y[i]) or not -2147483648.0 <= y[i] <= 2147483647.0:
-            raise DataError(f"class label {y[i]!r} is not an integer between -2^31 and 2^31 - 1", i)
+            hint = "; targets of a regression are for epsilon_svr, -s 3" if y[i] - floor(y[i]) > 0 else ""
+            raise DataError(f"class label {y[i]!r} is not an integer between -2^31 and 2^31 - 1{hint}", i)
 
 
 def group_classes(targets):

@@ -1,4 +1,4 @@
-"""Pictures of models, searches and trainings, by matplotlib (``pip install 'libsvmx[plot]'``).
+"""Pictures of models, searches and trainings, by matplotlib, which the extra ``plot`` installs.
 
     boundary             a model of two features, or a regression over one     regions
     grid                 the rates of a grid search, also of svmx-grid         surface

@@ -26,7 +26,7 @@ try:
 except ImportError as error:
     raise ImportError(
         f"the estimators need scikit-learn, which cannot be imported: {error}. "
-        "To install it: pip install 'libsvmx[sklearn]'",
+        "To install it: pip install 'libsvmx[sklearn]', or in a clone of libsvmx pip install '.[sklearn]'",
         name="sklearn",
     ) from error
 
