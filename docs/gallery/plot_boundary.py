@@ -22,18 +22,26 @@ import matplotlib.pyplot as plt
 import libsvmx
 import libsvmx.plot
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/iris.scale")
 X, y = X.toarray()[y > 1, 2:], y[y > 1]
 
 # %%
 # ``libsvmx.plot.boundary`` draws a model of two features, with the rows that it is given.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), sharex=True, sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    2, 1, figsize=(6.4, 8.5), sharex=True, sharey=True, layout="constrained"
+)
 for ax, C in zip(axes, (0.5, 500), strict=True):
     model = libsvmx.train(X, y, C=C, gamma=2)
     libsvmx.plot.boundary(model, X, y, ax=ax)
-    ax.set(title=f"C = {C:g}: {model.n_sv} support vectors", xlabel="petal length", ylabel="petal width")
+    ax.set(
+        title=f"C = {C:g}: {model.n_sv} support vectors",
+        xlabel="petal length",
+        ylabel="petal width",
+    )
 axes[1].get_legend().remove()
 plt.show()

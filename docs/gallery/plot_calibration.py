@@ -21,8 +21,10 @@ import numpy as np
 import libsvmx
 import libsvmx.plot
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, rings = libsvmx.read_problem(f"{data}/abalone_scale.xz")
 y = (rings > 9) * 2 - 1  # has this abalone more than nine rings?
 
@@ -37,7 +39,10 @@ _, probabilities = libsvmx.predict_probability(model, X[new])
 values = libsvmx.decision_values(model, X[new])[:, 0]
 
 first = model.labels[0]
-curves = {"sigmoid, fitted": probabilities[:, 0], "logistic, not fitted": 1 / (1 + np.exp(-values))}
+curves = {
+    "sigmoid, fitted": probabilities[:, 0],
+    "logistic, not fitted": 1 / (1 + np.exp(-values)),
+}
 ax = libsvmx.plot.calibration(y[new] == first, curves)
 ax.set_xlabel(f"estimated probability of label {first}")
 plt.show()

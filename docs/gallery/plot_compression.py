@@ -20,8 +20,10 @@ import numpy as np
 import libsvmx
 from libsvmx.plot import COLOURS
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/a1a.xz")
 X_new, y_new = X[1000:], y[1000:]
 
@@ -38,14 +40,33 @@ for n in kept:
     bounds.append(small.bounds[0])
     changes.append(abs(libsvmx.decision_values(small.model, X_new) - before).max())
 
-figure, (above, below) = plt.subplots(2, 1, figsize=(8, 6), sharex=True, layout="constrained")
+figure, (above, below) = plt.subplots(
+    2, 1, figsize=(6.4, 6), sharex=True, layout="constrained"
+)
 whole = 100 * (libsvmx.predict(model, X_new) == y_new).mean()
-above.axhline(whole, color="0.4", linestyle="--", linewidth=1, label=f"all {model.n_sv} support vectors: {whole:.1f}%")
+above.axhline(
+    whole,
+    color="0.4",
+    linestyle="--",
+    linewidth=1,
+    label=f"all {model.n_sv} support vectors: {whole:.1f}%",
+)
 above.plot(kept, accuracy, "o-", color=COLOURS[0], markersize=4, label="compressed")
 above.set(xscale="log", ylabel="accuracy on new rows, %")
 above.legend(loc="lower right")
-below.plot(kept, bounds, "s-", color=COLOURS[1], markersize=4, label="bound for any row")
-below.plot(kept, changes, "o-", color=COLOURS[0], markersize=4, label="largest change on new rows")
-below.set(xlabel="support vectors kept", ylabel="change of a decision value", ylim=(0, None))
+below.plot(
+    kept, bounds, "s-", color=COLOURS[1], markersize=4, label="bound for any row"
+)
+below.plot(
+    kept,
+    changes,
+    "o-",
+    color=COLOURS[0],
+    markersize=4,
+    label="largest change on new rows",
+)
+below.set(
+    xlabel="support vectors kept", ylabel="change of a decision value", ylim=(0, None)
+)
 below.legend(loc="upper right")
 plt.show()

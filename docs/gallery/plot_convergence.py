@@ -20,8 +20,10 @@ import matplotlib.pyplot as plt
 import libsvmx
 import libsvmx.plot
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/heart_scale")
 
 # %%
@@ -34,12 +36,16 @@ def steps(solver):
     """Reports after 1, 1.4, 2, … steps, until the training ends by itself."""
     found, limit = [], 1.0
     while not found or found[-1].status == "iteration limit":
-        model = libsvmx.train(X, y, C=1000, gamma=0.02, solver=solver, max_iter=round(limit))
+        model = libsvmx.train(
+            X, y, C=1000, gamma=0.02, solver=solver, max_iter=round(limit)
+        )
         found.append(model.reports[0])
         limit *= 1.4
     return found
 
 
-ax = libsvmx.plot.convergence({solver: steps(solver) for solver in ("smo", "chunked", "irwls")}, eps=1e-3)
+ax = libsvmx.plot.convergence(
+    {solver: steps(solver) for solver in ("smo", "chunked", "irwls")}, eps=1e-3
+)
 ax.set_title("heart disease, C = 1000")
 plt.show()

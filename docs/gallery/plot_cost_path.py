@@ -22,8 +22,10 @@ import libsvmx
 import libsvmx.plot
 from libsvmx.plot import COLOURS
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/heart_scale")
 
 # %%
@@ -32,9 +34,16 @@ X, y = libsvmx.read_problem(f"{data}/heart_scale")
 path = libsvmx.c_path(X, y, C_min=0.01, C_max=100, cv=10, gamma=0.05)
 grid = 2.0 ** np.arange(-5, 7, 2)
 
-figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 4.5), layout="constrained")
 libsvmx.plot.path(path, ax=ax)
-ax.plot(grid, path.cv_error(grid), "s", color=COLOURS[4], markeredgecolor="black", label="a grid's points")
+ax.plot(
+    grid,
+    path.cv_error(grid),
+    "s",
+    color=COLOURS[4],
+    markeredgecolor="black",
+    label="a grid's points",
+)
 ax.set_title(f"{len(path.C)} breakpoints, {len(path.cv_C) - 2} steps of the error")
 ax.legend()
 plt.show()

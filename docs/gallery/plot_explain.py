@@ -20,7 +20,15 @@ import numpy as np
 import libsvmx
 from libsvmx.plot import COLOURS
 
-names = ["age", "sex", "chest pain, type", "blood pressure", "cholesterol", "blood sugar > 120", "ECG at rest"]
+names = [
+    "age",
+    "sex",
+    "chest pain, type",
+    "blood pressure",
+    "cholesterol",
+    "blood sugar > 120",
+    "ECG at rest",
+]
 names += [
     "highest heart rate",
     "angina by exercise",
@@ -30,8 +38,10 @@ names += [
     "thallium scan",
 ]
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 measured, _ = libsvmx.read_problem(f"{data}/heart.xz")
 X, y = libsvmx.read_problem(f"{data}/heart_scale")  # the same patients, scaled
 
@@ -49,11 +59,16 @@ values, base = found.values[0], found.base_values[0]
 
 order = np.argsort(abs(values))
 ends = base + np.cumsum(values[order])
-figure, ax = plt.subplots(figsize=(8, 5), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 5), layout="constrained")
 colours = [COLOURS[1] if value > 0 else COLOURS[0] for value in values[order]]
 ax.barh(range(len(order)), values[order], left=ends - values[order], color=colours)
-ax.set_yticks(range(len(order)), [f"{names[k]} = {measured.toarray()[patient, k]:g}" for k in order])
-ax.axvline(base, color="0.4", linestyle="--", linewidth=1, label=f"background: {base:+.2f}")
+ax.set_yticks(
+    range(len(order)),
+    [f"{names[k]} = {measured.toarray()[patient, k]:g}" for k in order],
+)
+ax.axvline(
+    base, color="0.4", linestyle="--", linewidth=1, label=f"background: {base:+.2f}"
+)
 ax.axvline(ends[-1], color="black", linewidth=1, label=f"this patient: {ends[-1]:+.2f}")
 ax.set(
     xlabel="decision value",

@@ -20,8 +20,10 @@ import numpy as np
 import libsvmx
 from libsvmx.plot import COLOURS
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/breast-cancer.xz")
 X = X.toarray()[:, 1:] / 10  # without the patient's number
 rng = np.random.default_rng(0)
@@ -40,10 +42,21 @@ found = libsvmx.influence(state, X[validation], y[validation])
 ranked = np.argsort(found.loss, kind="stable")
 caught = np.cumsum(np.isin(ranked, wrong))
 
-figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 4.5), layout="constrained")
 looked = np.arange(1, 301)
-ax.step(looked, caught, where="post", color=COLOURS[0], label="by influence, the most harmful first")
+ax.step(
+    looked,
+    caught,
+    where="post",
+    color=COLOURS[0],
+    label="by influence, the most harmful first",
+)
 ax.plot([0, 300], [0, 15], "--", color="0.4", linewidth=1, label="in any order")
-ax.set(xlabel="training rows looked at", ylabel="wrong labels found", xlim=(0, 300), ylim=(0, 15.5))
+ax.set(
+    xlabel="training rows looked at",
+    ylabel="wrong labels found",
+    xlim=(0, 300),
+    ylim=(0, 15.5),
+)
 ax.legend(loc="lower right")
 plt.show()

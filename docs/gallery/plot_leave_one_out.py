@@ -19,10 +19,15 @@ import matplotlib.pyplot as plt
 import libsvmx
 import libsvmx.plot
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/iris.scale")
-X, y = X.toarray()[y > 1, 0:3:2], y[y > 1]  # length of sepal and petal, versicolor (2) and virginica (3)
+X, y = (
+    X.toarray()[y > 1, 0:3:2],
+    y[y > 1],
+)  # length of sepal and petal, versicolor (2) and virginica (3)
 
 # %%
 # ``retrained`` are the rows without which the problem was solved again, counted from 0.
@@ -38,9 +43,20 @@ print(f"{right.mean():.1%} right in training, {found.accuracy:.1f}% in leave-one
 # %%
 # The boundary is that of the model of all rows.
 
-ax = libsvmx.plot.boundary(model, X, y, ax=plt.figure(figsize=(8, 5.5), layout="constrained").add_subplot())
-ax.scatter(*X[flipped].T, s=90, marker="x", color="black", zorder=4, label="right only with itself")
+ax = libsvmx.plot.boundary(
+    model, X, y, ax=plt.figure(figsize=(6.4, 5.5), layout="constrained").add_subplot()
+)
+ax.scatter(
+    *X[flipped].T,
+    s=90,
+    marker="x",
+    color="black",
+    zorder=4,
+    label="right only with itself",
+)
 ax.set(xlabel="sepal length", ylabel="petal length")
-ax.set_title(f"{len(found.retrained)} of {len(y)} rows trained without, {flipped.sum()} labels flip")
+ax.set_title(
+    f"{len(found.retrained)} of {len(y)} rows trained without, {flipped.sum()} labels flip"
+)
 ax.legend()
 plt.show()

@@ -19,8 +19,10 @@ import numpy as np
 import libsvmx
 import libsvmx.plot
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/iris.scale")
 X = X.toarray()[:, 2:]  # petal length and width
 normal, others = X[y == 2], X[y != 2]
@@ -28,12 +30,18 @@ normal, others = X[y == 2], X[y != 2]
 # %%
 # The labels of one-class are +1, normal, and -1.
 
-model = libsvmx.train(normal, np.ones(len(normal)), svm_type="one_class", nu=0.1, gamma=3, eps=1e-9)
-outside = libsvmx.decision_values(model, normal) < -1e-6  # not on the line, but for rounding
+model = libsvmx.train(
+    normal, np.ones(len(normal)), svm_type="one_class", nu=0.1, gamma=3, eps=1e-9
+)
+outside = (
+    libsvmx.decision_values(model, normal) < -1e-6
+)  # not on the line, but for rounding
 noticed = libsvmx.predict(model, others) < 0
 
-figure, ax = plt.subplots(figsize=(8, 5.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 5.5), layout="constrained")
 libsvmx.plot.boundary(model, X, np.where(y == 2, 1, -1), ax=ax)
 ax.set(xlabel="petal length", ylabel="petal width")
-ax.set_title(f"{outside.sum()} of {len(normal)} normal rows outside, {noticed.sum()} of {len(others)} others noticed")
+ax.set_title(
+    f"{outside.sum()} of {len(normal)} normal rows outside, {noticed.sum()} of {len(others)} others noticed"
+)
 plt.show()

@@ -19,18 +19,25 @@ import matplotlib.pyplot as plt
 import libsvmx
 import libsvmx.plot
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/mpg")
 X, y = X.toarray()[::3, 3:4] / 1000, y[::3]  # thousands of pounds, of every third car
 
 # %%
 # A model of one feature is drawn with its targets.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 4.5), sharey=True, layout="constrained")
+figure, axes = plt.subplots(
+    2, 1, figsize=(6.4, 8), sharex=True, sharey=True, layout="constrained"
+)
 for ax, epsilon in zip(axes, (6, 0.5), strict=True):
     model = libsvmx.train(X, y, svm_type="epsilon_svr", C=10, gamma=0.2, p=epsilon)
     libsvmx.plot.boundary(model, X, y, ax=ax)
-    ax.set(title=f"{model.n_sv} of {len(y)} cars are support vectors", xlabel="weight, 1000 lb", ylabel="")
-axes[0].set_ylabel("miles per gallon")
+    ax.set(
+        title=f"{model.n_sv} of {len(y)} cars are support vectors",
+        xlabel="weight, 1000 lb",
+        ylabel="miles per gallon",
+    )
 plt.show()

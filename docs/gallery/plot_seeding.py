@@ -20,8 +20,10 @@ import numpy as np
 import libsvmx
 from libsvmx.plot import COLOURS
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/a1a.xz")
 
 # %%
@@ -30,16 +32,25 @@ X, y = libsvmx.read_problem(f"{data}/a1a.xz")
 options = {"C": 1, "gamma": 0.05}
 ways = {
     "from nothing": libsvmx.cross_validate(X, y, 10, **options),
-    "SIR, chain": libsvmx.cross_validate(X, y, 10, seeder="sir", scheme="chain", **options),
-    "NEAR, star": libsvmx.cross_validate(X, y, 10, seeder="near", scheme="star", **options),
+    "SIR, chain": libsvmx.cross_validate(
+        X, y, 10, seeder="sir", scheme="chain", **options
+    ),
+    "NEAR, star": libsvmx.cross_validate(
+        X, y, 10, seeder="near", scheme="star", **options
+    ),
 }
 
-figure, ax = plt.subplots(figsize=(9, 4.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 4.5), layout="constrained")
 for k, (name, found) in enumerate(ways.items()):
-    bars = [found.full.iterations if found.full else 0, *(fold.iterations for fold in found.folds)]
+    bars = [
+        found.full.iterations if found.full else 0,
+        *(fold.iterations for fold in found.folds),
+    ]
     label = f"{name}: {found.iterations} iterations, {found.accuracy:.1f}%"
     ax.bar(np.arange(11) + 0.28 * (k - 1), bars, 0.28, color=COLOURS[k], label=label)
-ax.set_xticks(range(11), ["all rows", *(f"fold {k}" for k in range(1, 11))], rotation=45)
+ax.set_xticks(
+    range(11), ["all rows", *(f"fold {k}" for k in range(1, 11))], rotation=45
+)
 ax.set(ylabel="iterations", title="a1a, 10 folds")
 ax.set_ylim(top=1.35 * ax.get_ylim()[1])  # room for the legend
 ax.legend()

@@ -21,8 +21,10 @@ import numpy as np
 import libsvmx
 from libsvmx.plot import COLOURS
 
-folders = (folder / "data" for folder in (Path.cwd(), *Path.cwd().parents) if (folder / "data/heart_scale").is_file())
-data = next(folders, None) or sys.exit("run this in a clone of the repository: data/ is needed")
+here = [Path.cwd(), *Path.cwd().parents]
+data = next((f / "data" for f in here if (f / "data/heart_scale").is_file()), None)
+if data is None:
+    sys.exit("run this in a clone of the repository: data/ is needed")
 X, y = libsvmx.read_problem(f"{data}/mpg")
 X = X.toarray()
 years, X = 1900 + X[:, 5], X[:, [2, 3]]  # power and weight
@@ -32,7 +34,10 @@ X = (X - X[:80].mean(axis=0)) / X[:80].std(axis=0)
 # Three states begin with the same 80 cars. ``update`` lets rows join and leave along one path.
 
 first, options = 80, {"svm_type": "epsilon_svr", "C": 10, "gamma": 0.2, "p": 0.5}
-states = {name: libsvmx.train(X[:first], y[:first], keep_state=True, **options) for name in ("first", "all", "window")}
+states = {
+    name: libsvmx.train(X[:first], y[:first], keep_state=True, **options)
+    for name in ("first", "all", "window")
+}
 predicted = {name: [] for name in states}
 for row in range(first, len(y)):
     x, target = X[row : row + 1], y[row : row + 1]
@@ -44,13 +49,23 @@ for row in range(first, len(y)):
 # %%
 # By year, how far predictions are off on average: below 0 where they are too low.
 
-figure, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.4, 4.5), layout="constrained")
 later = years[first:]
 shown = np.unique(later)
-names = {"first": "first 80 cars, never changed", "all": "all cars so far", "window": "the last 80 cars"}
+names = {
+    "first": "first 80 cars, never changed",
+    "all": "all cars so far",
+    "window": "the last 80 cars",
+}
 for k, (name, label) in enumerate(names.items()):
     errors = np.array(predicted[name]) - y[first:]
-    ax.plot(shown, [errors[later == year].mean() for year in shown], "os^"[k] + "-", color=COLOURS[k], label=label)
+    ax.plot(
+        shown,
+        [errors[later == year].mean() for year in shown],
+        "os^"[k] + "-",
+        color=COLOURS[k],
+        label=label,
+    )
 ax.axhline(0, color="0.4", linewidth=1, linestyle="--")
 ax.set(xlabel="year", ylabel="mean of prediction - truth, miles per gallon")
 ax.legend()
