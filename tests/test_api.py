@@ -298,3 +298,15 @@ def test_predictions_by_threads(monkeypatch):
         for wrong in (-1, 1025, 1.5, "2"):
             with pytest.raises(libsvmx.ParameterError, match="threads must be"):
                 predict(model, X, threads=wrong)
+
+
+def test_results_are_shown_in_a_line(heart):
+    X, y = libsvmx.read_problem(HEART)
+    shown = {
+        "<Model c_svc, rbf gamma=0.0769231, 2 classes, 132 support vectors>": libsvmx.train(X, y),
+        "<Model epsilon_svr, linear, 209 support vectors>": libsvmx.train(X, y, svm_type=3, kernel_type=0),
+        "<CrossValidation of 270 rows, 5 folds, accuracy 82.963%>": libsvmx.cross_validate(X, y, 5),
+        "<LeaveOneOut of 270 rows, 132 folds, accuracy 81.8519%>": libsvmx.leave_one_out(X, y),
+        "<GridSearch of 2 points, best: C=0.5, rate=84.0741>": libsvmx.grid_search(X, y, (-1, 0, 1), None),
+    }
+    assert [repr(found) for found in shown.values()] == list(shown)

@@ -80,6 +80,13 @@ class Model(KeepsPredictors):
     columns: int | None = None
     reports: tuple[SolveReport, ...] = ()
 
+    def __repr__(self) -> str:
+        """In a line: what a notebook shows."""
+        param = self.param
+        kernel = [param.kernel_type.keyword, *(f"{name}={getattr(param, name):g}" for name in param.kernel_type.uses)]
+        classes = "" if self.class_labels is None else f", {self.nr_class} classes"
+        return f"<Model {param.svm_type.name.lower()}, {' '.join(kernel)}{classes}, {self.n_sv} support vectors>"
+
     @property
     def n_features(self) -> int:
         """Features of the training rows: columns of an array, of a data file its largest index (counted from 0 if there

@@ -56,6 +56,13 @@ class GridSearch:
     best: int
     param: Parameter
 
+    def __repr__(self) -> str:
+        axes = (("C", self.log2c), ("gamma", self.log2g))
+        searched = "".join(
+            f"{name}={getattr(self.param, name):g}, " for name, powers in axes if not np.isnan(powers).all()
+        )
+        return f"<GridSearch of {len(self.rate)} points, best: {searched}rate={self.best_rate:g}>"
+
     @property
     def best_C(self) -> float:
         """C of the best point."""

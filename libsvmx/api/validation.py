@@ -51,13 +51,17 @@ class Validation:
     folds: tuple[FoldReport, ...]
     full: FoldReport | None
 
+    def __repr__(self) -> str:
+        rate = f"accuracy {self.accuracy:g}%" if self.labels else f"mean squared error {self.mean_squared_error:g}"
+        return f"<{type(self).__name__} of {len(self.predictions)} rows, {len(self.folds)} folds, {rate}>"
+
     @property
     def iterations(self) -> int:
         """Of all trainings."""
         return sum(report.iterations for report in (self.full, *self.folds) if report)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CrossValidation(Validation):
     """Result of a cross-validation: a Validation, and:
 
@@ -73,7 +77,7 @@ class CrossValidation(Validation):
     scheme: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class LeaveOneOut(Validation):
     """Result of leave-one-out: a Validation whose ``folds`` are one for each of ``retrained``, and:
 

@@ -26,7 +26,7 @@ CASES = {
     "letter": "letter, 26 classes",
     "abalone": "abalone, nu-SVR",
 }
-SOURCE = "seconds of a training, one thread each, none with C = 100"
+SOURCE = "seconds of a training, one thread each"
 EVERY, C, MOVED, TO, GRID = 4, 10.0, 8, (0.05, -0.55), 25
 
 
