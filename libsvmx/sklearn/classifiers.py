@@ -200,13 +200,13 @@ class SVC(BaseClassifier):
     ----------
     C : float, default=1.0                    cost, > 0; inf is a hard margin
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
-    degree : int, default=3                   of 'poly'
+    degree : int, default=3                   of the polynomial kernel
     gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
-    coef0 : float, default=0.0                of 'poly' and 'sigmoid'
-    shrinking : bool, default=True
+    coef0 : float, default=0.0                constant of the polynomial and the sigmoid kernel
+    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, sooner
     probability : bool or 'cv', default=False      by Platt's method: five more trainings for each pair, of folds of its
                                               own, as LIBSVM has them; 'cv': of folds of all rows
-    tol : float, default=1e-3                 of the stopping criterion, the KKT gap
+    tol : float, default=1e-3                 training ends when the KKT gap is smaller
     cache_size : float, default=200           MB for kernel rows
     class_weight : dict, 'balanced' or None, default=None    C of a class is its weight * C
     verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
@@ -220,8 +220,7 @@ class SVC(BaseClassifier):
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
     keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
-    callback : callable or None, default=None      is told of the progress, a Progress; if it returns what is true, fit
-                                              ends
+    callback : callable or None, default=None      is called with a Progress; returning True ends the fit
 
     Attributes
     ----------

@@ -18,13 +18,13 @@ class SVR(RegressorMixin, BaseSVM):
     Parameters
     ----------
     kernel : {'linear', 'poly', 'rbf', 'sigmoid', 'precomputed'} or callable, default='rbf'
-    degree : int, default=3                   of 'poly'
+    degree : int, default=3                   of the polynomial kernel
     gamma : {'scale', 'auto'} or float, default='scale'      1 / (n_features * X.var()), 1 / n_features
-    coef0 : float, default=0.0                of 'poly' and 'sigmoid'
-    tol : float, default=1e-3                 of the stopping criterion, the KKT gap
+    coef0 : float, default=0.0                constant of the polynomial and the sigmoid kernel
+    tol : float, default=1e-3                 training ends when the KKT gap is smaller
     C : float, default=1.0                    cost, > 0
     epsilon : float, default=0.1              half the width of the tube in which an error costs nothing, >= 0
-    shrinking : bool, default=True
+    shrinking : bool, default=True            leave out rows that seem to stay at a bound: the same optimum, sooner
     cache_size : float, default=200           MB for kernel rows
     verbose : bool, default=False             draw a bar (on a terminal, with tqdm), or print LIBSVM's transcript
     max_iter : int, default=-1                of the solver, -1 for no limit
@@ -34,8 +34,7 @@ class SVR(RegressorMixin, BaseSVM):
     warm_start : bool, default=False          start from the last fit, if that was over the same rows and classes
     refine : bool, default=False              follow the exact path to the optimum of the kernel in double
     keep_rows : bool, default=False           keep the training rows, for partial_fit, unlearn and loo_decision_function
-    callback : callable or None, default=None      is told of the progress, a Progress; if it returns what is true, fit
-                                              ends
+    callback : callable or None, default=None      is called with a Progress; returning True ends the fit
 
     Attributes
     ----------

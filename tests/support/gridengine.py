@@ -31,7 +31,7 @@ def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=Non
 
 
 def install(seconds=0.0):
-    """In this process, for all searches: ``chained``, slowed down, in place of the engine, and auto is always seeded."""
+    """In this process, for all searches: ``chained``, slowed down, in place of the engine; auto is always seeded."""
 
     def engine(*arguments, **options):
         time.sleep(seconds)
