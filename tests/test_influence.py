@@ -271,12 +271,10 @@ def test_what_has_no_influence():
         libsvmx.influence(state, tests, truth, loss="hinge")
 
 
-def test_formulations_and_kernels_without_a_state():
+def test_formulations_without_a_state():
     for options in ({"svm_type": "NU_SVC"}, {"svm_type": "NU_SVR"}):
         with pytest.raises(ParameterError, match="a state is kept of C-SVC, epsilon-SVR and one-class"):
             libsvmx.train(ROWS, LABELS, keep_state=True, **options)
-    with pytest.raises(ParameterError, match="not a precomputed one"):
-        libsvmx.train(ROWS @ ROWS.T, LABELS, kernel_type="precomputed", keep_state=True)
 
 
 def test_rows_that_hold_rho():

@@ -26,6 +26,7 @@ cdef class DoubleRows:
     cdef Py_ssize_t n_empty
     cdef int64_t cuts[2]            # the clock at the last two
     cdef Py_ssize_t bind(self, Kernel kernel) except -1
+    cdef void release_kernel(self) noexcept
     cdef void fill_column(self, int32_t a) noexcept nogil
     cdef void fill_corner(self, Py_ssize_t begin) noexcept nogil
     cdef const double *kept(self, int32_t p) noexcept nogil

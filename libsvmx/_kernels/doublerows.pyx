@@ -54,6 +54,10 @@ cdef class DoubleRows:
         self.in_order = True
         return before if self.n_slots else kernel.n
 
+    cdef void release_kernel(self) noexcept:
+        """Rows that are not kept are not wanted any more, until ``bind``: whatever the kernel reads may be freed."""
+        self.kernel = self.targets = None
+
     cdef void fill_column(self, int32_t a) noexcept nogil:
         """Column of a new row that is not kept itself: there was no room, or it was needed for the next."""
         cdef Py_ssize_t s

@@ -332,7 +332,9 @@ def _ndarray(buffer: Buffer) -> Any:
 
 def columns_of(matrix: CsrMatrix, param: Parameter) -> int:
     """Features of rows; of a precomputed kernel the number of its columns, without the one of serial numbers."""
-    return matrix.max_index if param.kernel_type == KernelType.PRECOMPUTED else matrix.n_columns
+    if param.kernel_type != KernelType.PRECOMPUTED:
+        return matrix.n_columns
+    return max(matrix.n_columns + matrix.first_index - 1, 0)
 
 
 def vectors_of(problem: Problem, positions: Buffer, param: Parameter) -> CsrMatrix:

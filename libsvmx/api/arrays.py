@@ -239,8 +239,11 @@ def real(value: Any, row: int) -> float:
         raise DataError(f"{value!r} is not a real number", row) from None
 
 
-def precomputed(K: Any) -> CsrMatrix:
-    """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use."""
+def precomputed(K: Any, first: int = 1) -> CsrMatrix:
+    """Kernel values as rows 0:serial 1:K(row,1) …, which is what the lower layers and model files use.
+
+    ``first``: serial number of the first row; those of the others follow.
+    """
     if isinstance(K, CsrMatrix):
         return K
     values = real_array(in_shape(K).toarray() if hasattr(K, "toarray") else K, "the kernel matrix")
@@ -252,7 +255,7 @@ def precomputed(K: Any) -> CsrMatrix:
         if bad >= 0:
             raise DataError(f"the value of column {bad % m} is not finite", begin + bad // m)
     table = np.empty((n, m + 1))
-    table[:, 0], table[:, 1:] = np.arange(1, n + 1), values
+    table[:, 0], table[:, 1:] = np.arange(first, first + n), values
     indices, indptr = np.arange(m + 1, dtype=np.int32), np.arange(n + 1, dtype=np.int64) * (m + 1)
     return CsrMatrix(indptr, indices, table.reshape(-1), copy=False, regular=True)
 

@@ -8,11 +8,23 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
+from libsvmx._train.model import columns_of
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating import state
 from libsvmx._train.updating.from_model import completed, state_of_model
-from libsvmx.api.arrays import as_matrix, decision_values, model_of, parameter_of, predict, targets_of, weights_of
+from libsvmx.api.arrays import (
+    as_matrix,
+    decision_values,
+    model_of,
+    parameter_of,
+    precomputed,
+    predict,
+    targets_of,
+    training_rows,
+    weights_of,
+)
 from libsvmx.api.warned import early_stops_warned
 from libsvmx.exceptions import DataError
 from libsvmx.io.statefile import load_state, save_state
@@ -57,7 +69,7 @@ class State(state.State):
         if param is None and model.statuses:
             param = replace(model.param, probability=False)
         param = completed(parameter_of(param, options, X=X), model, options)
-        matrix = as_matrix(X)
+        matrix = training_rows(X, param, borrow=False)
         targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
         problem = Problem(matrix, targets, sample_weight=row_weights)
         with early_stops_warned(observer) as told:
@@ -114,11 +126,26 @@ class State(state.State):
         """
         if add is not None and not (isinstance(add, tuple | list) and len(add) == 2):
             raise DataError("add must be a pair (X, y)")
-        X, y = add if add is not None else (np.zeros((0, 0)), np.zeros(0))
-        matrix = as_matrix(X)
-        targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
-        with early_stops_warned(observer) as told:
+        with early_stops_warned(observer) as told, self._at_rest():  # nobody else takes the next ids
+            matrix = self._joining(add[0]) if add is not None else as_matrix(np.zeros((0, 0)))
+            y = add[1] if add is not None else np.zeros(0)
+            targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
             return self.change(matrix, targets, remove, told, row_weights)
+
+    def _joining(self, X: Any) -> CsrMatrix:
+        """Rows that join; of a precomputed kernel an array has a column for each row that ever was there, and for each
+        that joins. Raises DataError."""
+        if self._table is None or isinstance(X, CsrMatrix):
+            return as_matrix(X)
+        rows = precomputed(X, self._next_id + 1)
+        ever, m = self._next_id, rows.n_rows
+        given, known = (columns_of(matrix, self.param) for matrix in (rows, self.problem.matrix))
+        if m and given not in (ever + m, max(known, ever + m)):
+            raise DataError(
+                f"rows that join need {ever + m} kernel values each, not {given}: with the {ever} rows that ever were "
+                f"in the state, in the order of their ids, and with the {m} that join"
+            )
+        return rows
 
     def set_cost(self, C: float, observer: Observer | None = None) -> None:
         with early_stops_warned(observer) as told:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
+from libsvmx._core.contexts import contextmanager
 from libsvmx._core.memory import TooLittleMemory, load_numpy
 from libsvmx._core.records import fields, record
 from libsvmx._core.stopping import Stopped
@@ -102,7 +103,6 @@ def usage() -> str:
     kernels = [
         f"{kind.value} {kind.usage.split()[0]}{' (default)' if kind == Parameter().kernel_type else ''}"
         for kind in KernelType
-        if kind != KernelType.PRECOMPUTED
     ]
     return TEMPLATE.replace("{solvers}", solvers).replace("{kernels}", ", ".join(kernels))
 
@@ -284,6 +284,8 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     else:
         state = started(job, param, files[0], files[1], observer)
         what = f"rows of {files[0]}"
+    if added:
+        tell_index_zero(added, state.param)
     remarks.changed("start", state)
     gone = [] if job.remove is None else rows_to_remove(job.remove, state.ids.tolist(), what)
     if "C" in job.values and job.state:
@@ -311,6 +313,7 @@ def started(job: Job, param: Parameter, training_file: str, model_file: str, obs
     except ParameterError as error:
         raise SvmxError(f"{model_file}: {error}") from None
     data = read_rows(job, training_file)
+    tell_index_zero(data, param)
     try:
         problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
         return state_of_model(problem, param, model, observer, State)
@@ -343,9 +346,13 @@ def read_rows(job: Job, path: str) -> DataFile:
         warn(remark)
     if not data.matrix.n_rows:
         raise FormatError(data.path, 0, 0, "no data: there is not a single row")
-    if has_index_zero(data.matrix):
-        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
     return data
+
+
+def tell_index_zero(data: DataFile, param: Parameter) -> None:
+    """A warning of a feature that only rows of a precomputed kernel should have."""
+    if param.kernel_type != KernelType.PRECOMPUTED and has_index_zero(data.matrix):
+        warn(f"{data.path}: there is a feature with index 0; indices should start from 1")
 
 
 # ---- a stream ----------------------------------------------------------------------------------
@@ -361,9 +368,9 @@ def slide(
 ) -> None:
     """The third form."""
     from libsvmx._core.arrays import ramp
-    from libsvmx._train.checks import check_problem
     from libsvmx._train.prediction import predict_labels
     from libsvmx._train.training import default_gamma
+    from libsvmx._train.updating.given import check_rows
     from libsvmx._train.updating.state import State, check_kept, train_state
 
     targets = [model_file, state_file, predictions_file]
@@ -374,35 +381,47 @@ def slide(
     follow(remarks)
     observer = limited(remarks, time_left(param.time_limit))
     data = read_rows(job, stream_file)
+    tell_index_zero(data, param)
     n, every = data.matrix.n_rows, ramp(data.matrix.n_rows)
     if n <= job.window:
         raise FormatError(data.path, 0, 0, f"{n} rows are not more than the window of {job.window}: nothing to predict")
     problem = Problem(data.matrix, data.targets, sample_weight=row_weights(job.weight_file, data, job.lenient))
     param = default_gamma(param, data.matrix.take(every[: job.window]).max_index)
-    try:
-        check_problem(problem, param)
-    except DataError as error:
-        raise data.locate(error) from error
-    state = train_state(problem.take(every[: job.window]), param, observer, State)
+    with located(data):
+        check_rows(problem, param)
+        state = train_state(problem.take(every[: job.window]), param, observer, State)
     remarks.changed("start", state)
     scores, lines = Scores(), []
     step = job.step or 1
     for begin in range(job.window, n, step):
         rows = every[begin : begin + step]
         try:
-            labels = predict_labels(state.model, data.matrix, rows, partial(ask, observer))
+            with located(data, begin):
+                labels = predict_labels(state.model, data.matrix, rows, partial(ask, observer))
         except Stopped as stop:
             raise StoppedEarly(stop.status, f"nothing is written after row {begin} of {n}") from None
         scores.add(labels, data.targets[begin : begin + step])
         lines.append(numbers_text(labels, 1, 17))
         fresh, oldest = problem.take(rows), state.ids[: len(rows)].tolist()
-        state.change(data.matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
+        with located(data, begin):
+            state.change(data.matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
         remarks.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
         remarks.counted("row", begin + len(rows), n)
     observer.total_sv(state.model.n_sv)
     remarks.write(transcript.prediction(scores, param.svm_type.is_regression))
     tell("update", state, scores)
     write_all(state, targets, b"".join(lines))
+
+
+@contextmanager
+def located(data: DataFile, begin: int = 0) -> Iterator[None]:
+    """An error of a row, counted from row ``begin`` on, is one of the file and a line of it."""
+    try:
+        yield
+    except DataError as error:
+        if error.row is None:
+            raise
+        raise data.locate(DataError(error.cause, begin + error.row)) from error
 
 
 # ---- what comes out ----------------------------------------------------------------------------

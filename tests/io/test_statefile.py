@@ -325,7 +325,7 @@ DESCRIPTIONS = [
     (lambda d: d["param"].update(weights=3), "the parameters are wrong"),
     (lambda d: d["param"].update(svm_type=[]), "the parameters are wrong"),
     (lambda d: d["param"].update(svm_type=1), "a state is kept of C-SVC"),
-    (lambda d: d["param"].update(kernel_type=4), "not a precomputed one"),
+    (lambda d: d["param"].update(kernel_type=4), "a row must be 0:serial"),
     (lambda d: d["param"].update(C=1e-3), "is not between 0 and 0.001"),
     (lambda d: d["param"].update(gamma=3.0), "scores of .* are not those of the data"),
     (lambda d: d.pop("columns"), "lacks a key"),

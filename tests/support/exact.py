@@ -3,6 +3,7 @@
 from itertools import combinations
 
 import numpy as np
+import pytest
 
 import libsvmx
 from libsvmx import SvmType
@@ -158,6 +159,27 @@ class Twin:
             (p.noise for p in self.judged()), default=0
         )
         assert np.abs(ours - theirs).max(initial=0.0) <= allowed, np.abs(ours - theirs).max()
+
+
+def fingerprint(state):
+    """All that an error must leave as it was."""
+    binaries = {
+        pair: (bytes(at.coefficients), bytes(at.K_beta), at.rho, at.margin_size, at.inexact, bytes(at.tags), iterations)
+        for pair, at, iterations in ((pair, binary.state, binary.iterations) for pair, binary in state.binaries.items())
+    }
+    model = state.model
+    coefficients = bytes(model.coef), bytes(model.offsets), model.class_labels, bytes(model.vectors.values)
+    return binaries, coefficients, state.ids.tolist(), state.targets.tolist(), state.param, state.report, state.gap
+
+
+def unchanged(state, error, call, match=None):
+    """``call`` raises, and leaves no trace."""
+    before = fingerprint(state)
+    with pytest.raises(error, match=match) as caught:
+        call()
+    state._model = None
+    assert fingerprint(state) == before
+    return caught.value
 
 
 class PathTwin:

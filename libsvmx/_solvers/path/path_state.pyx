@@ -381,6 +381,11 @@ cdef class PathState:
         """The way back is not needed any more."""
         self.before = self.swapped = None
 
+    def release(self):
+        """The kernel, and the rows of data that it reads, are not needed until ``append``: kernel rows that are kept are
+        enough. No path may be followed before. Cannot fail."""
+        self.rows.release_kernel()
+
     def copy(self, budget_bytes=None):
         """A state of its own, without the kernel rows that are kept and the way back."""
         cdef PathState other = PathState(self.per_row, self.rows.budget_bytes if budget_bytes is None else budget_bytes)

@@ -9,6 +9,7 @@
     transaction.py        Transaction, UpdateReport
     by_training.py        a change by SMO, where its path would be longer
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
+    given.py              Table: the values of a precomputed kernel between the rows of a state
     certificate.py        what a change has led to, for somebody else to check
     restore.py            StateRecord: what a state file keeps, to and from a State
     assembled.py          the model of binary problems

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from libsvmx._train.problem import Problem
     from libsvmx._typing import Buffer, Ids
 
+NO_STATE = "there is no state"
 Pair = tuple[int, int] | None  # labels of the positive and the negative class; None: all rows
 
 
@@ -198,7 +199,7 @@ def train_binary(
     bounds = index.bounded(pair, problem)
     (total,) = coefficient_sums(param, problem.weight)
     binary = BinaryProblem(param)
-    with errors_of_a_path("there is no state"), binary.timed():
+    with errors_of_a_path(NO_STATE), binary.timed():
         if beta is None:
             beta, binary.iterations = trained_beta(param, index, pair, observer)
         kernel = Kernel(problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0)
@@ -208,6 +209,7 @@ def train_binary(
             binary.path.start(beta, total, control_of(param, observer))
         except PathLost:
             binary.path.by_smo(filled("i", []), total, param.eps, control_of(param, observer))
+    binary.state.release()
     return binary
 
 

@@ -9,38 +9,55 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._train.updating.given import serials_of, sorted_rows
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from libsvmx._train.problem import Problem
     from libsvmx._train.updating.transaction import UpdateReport
     from libsvmx._typing import Ids
 
 
-def certificate_of(problem: Problem, ids: Ids, report: UpdateReport) -> dict[str, Any]:
-    """The fields of the report, those that are not finite as None, with ``rows`` and their ``sha256``."""
+def certificate_of(problem: Problem, ids: Ids, report: UpdateReport, given: bool) -> dict[str, Any]:
+    """The fields of the report, those that are not finite as None, with ``rows`` and their ``sha256``; ``given``: of a
+    precomputed kernel."""
     took = {name: value if isfinite(value) else None for name, value in asdict(report).items()}
-    return {**took, "rows": len(ids), "sha256": digest_of(problem, ids)}
+    return {**took, "rows": len(ids), "sha256": digest_of(problem, ids, given)}
 
 
-def digest_of(problem: Problem, ids: Ids) -> str:
+def digest_of(problem: Problem, ids: Ids, given: bool) -> str:
     """SHA-256 of rows in the order of their ``ids``, in hexadecimal digits.
 
     Of these arrays, one after the other, in little-endian order: ids (int64); indptr (int64, from 0), indices (int32,
     LIBSVM's) and values (float64) of the features that are not 0; targets (float64); weights (float64), 1 for each row
-    where there are none. ``problem`` has all rows of its matrix, in their order.
+    where there are none. Rows of a precomputed kernel have their serial number at 0, and at the serial numbers of the
+    rows that are there their values with them (``given``); of others ``problem`` has all rows of its matrix, in order.
     """
-    matrix, n = problem.matrix, len(problem)
+    weights = np.ones(len(problem)) if problem.sample_weight is None else problem.sample_weight
+    digest = hashlib.sha256()
+    digest.update(np.ascontiguousarray(ids, dtype="<i8").data)
+    for part in parts_of_given(problem) if given else parts_of(problem):
+        digest.update(np.ascontiguousarray(part).data)
+    for array in (problem.targets, weights):
+        digest.update(np.ascontiguousarray(array, dtype="<f8").data)
+    return digest.hexdigest()
+
+
+def parts_of(problem: Problem) -> Iterator[Any]:
+    """indptr, indices and values of all rows of a matrix, without zeros, as they are digested."""
+    matrix = problem.matrix
     values = np.asarray(matrix.values)
     kept = values != 0
-    indptr = np.concatenate([[0], np.cumsum(kept)])[np.asarray(matrix.indptr)]
-    weights = np.ones(n) if problem.sample_weight is None else problem.sample_weight
-    digest = hashlib.sha256()
-    for kind, array in (
-        ("<i8", ids),
-        ("<i8", indptr),
-        ("<i4", np.asarray(matrix.indices)[kept]),
-        ("<f8", values[kept]),
-        ("<f8", problem.targets),
-        ("<f8", weights),
-    ):
-        digest.update(np.ascontiguousarray(array, dtype=kind).data)
-    return digest.hexdigest()
+    yield np.concatenate([[0], np.cumsum(kept)])[np.asarray(matrix.indptr)].astype("<i8")
+    yield np.asarray(matrix.indices)[kept].astype("<i4")
+    yield values[kept].astype("<f8")
+
+
+def parts_of_given(problem: Problem) -> Iterator[Any]:
+    """The same of the rows of a precomputed kernel; row by row, so that they are not copied."""
+    yield np.cumsum([0, *(1 + np.count_nonzero(values) for _, values in sorted_rows(problem))]).astype("<i8")
+    for numbers, values in sorted_rows(problem):
+        yield np.concatenate([[0], numbers[values != 0]]).astype("<i4")
+    for serial, (_, values) in zip(serials_of(problem), sorted_rows(problem), strict=True):
+        yield np.concatenate([[serial], values[values != 0]]).astype("<f8")

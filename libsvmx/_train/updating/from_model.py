@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.arrays import ramp
 from libsvmx._core.records import replace
-from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
+from libsvmx._train.model import vectors_of
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.updating.binary_problem import PairIndex, train_binary
+from libsvmx._train.updating.binary_problem import NO_STATE, PairIndex, errors_of_a_path, train_binary
+from libsvmx._train.updating.given import check_rows, kept_rows
 from libsvmx._train.updating.restore import BEYOND, UNBALANCED, feasible
 from libsvmx._train.updating.state import AnyState, check_kept
 from libsvmx._train.updating.transaction import report_of
@@ -84,12 +86,12 @@ def state_of_model(
     """
     observer = limited(observer, param.time_limit)
     check_kept(param)
-    check_problem(problem, param)
+    check_rows(problem, param)
     if model.has_probability:
         observer.remark(Remark.PROBABILITY_DROPPED)
     rows = rows_of_state(problem, param)
     part = problem.take(rows.data)
-    part = Problem(part.matrix.take(part.rows), part.targets)
+    part = Problem(vectors_of(part, ramp(len(part)), param), part.targets)
     if param.svm_type.is_classification:
         tell_dropped(problem, part, observer)
         check_classes(part, model)
@@ -109,9 +111,10 @@ def state_at(
     problem: Problem, param: Parameter, model: Model, row_of: Any, observer: Observer, kind: type[AnyState]
 ) -> AnyState:
     """The state of a model whose support vectors are known to be the rows ``row_of``, ndarray of int, shape (n_sv,)."""
-    problem = Problem(problem.matrix.take(problem.rows), problem.targets, sample_weight=problem.sample_weight)
+    with errors_of_a_path(NO_STATE):
+        problem, table = kept_rows(problem, param, observer)
     ids = np.arange(len(problem), dtype=np.int64)
-    state = kind(param, problem, ids, len(problem))
+    state = kind(param, problem, ids, len(problem), table)
     index = PairIndex(param, problem, observer)
     betas = coefficients_of(index, model, row_of)
     check_costs(index, betas)

@@ -23,6 +23,8 @@ from libsvmx._train.updating.binary_problem import PairIndex, errors_of_a_path
 from libsvmx._train.updating.left_out import prepare, read_after
 from libsvmx._train.updating.state import stacked_rows
 from libsvmx._train.updating.transaction import Transaction
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -50,10 +52,14 @@ class Joined(NamedTuple):
 class Joiner:
     """Joiner(state, tests, observer): a copy of a state that rows of ``tests`` join, one at a time.
 
-    All rows count 1. It comes back to the same optimum.
+    All rows count 1. It comes back to the same optimum. Raises ParameterError for a precomputed kernel.
     """
 
     def __init__(self, state: State, tests: CsrMatrix, observer: Observer) -> None:
+        if state.param.kernel_type == KernelType.PRECOMPUTED:
+            raise ParameterError(
+                "a new row joins for a moment, which needs its kernel value with itself: not of a precomputed kernel"
+            )
         self.param = replace(state.param, threads=1)
         both = stacked_rows(state.problem, Problem(tests, np.zeros(tests.n_rows).data))
         self.fresh = state._next_id + np.arange(tests.n_rows)

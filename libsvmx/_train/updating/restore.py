@@ -10,18 +10,19 @@ import numpy as np
 
 from libsvmx._core.buffers import filled
 from libsvmx._solvers.path.path import PathLost
-from libsvmx._train.checks import check_problem
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import limited
-from libsvmx._train.updating.binary_problem import BinaryProblem, PairIndex, errors_of_a_path
+from libsvmx._train.problem import Problem
+from libsvmx._train.updating.binary_problem import NO_STATE, BinaryProblem, PairIndex, errors_of_a_path
+from libsvmx._train.updating.given import check_rows, kept_rows, rows_of_file
 from libsvmx._train.updating.state import AnyState, State, check_kept
 from libsvmx._train.updating.transaction import Transaction, report_of
+from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
 if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
-    from libsvmx._train.problem import Problem
     from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._typing import FloatArray, Ids
 
@@ -55,7 +56,10 @@ class BinaryRecord:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateRecord:
-    """All that a state is made of, but for what can be computed from it."""
+    """All that a state is made of, but for what can be computed from it.
+
+    Of a precomputed kernel ``problem`` has of each row its values with the rows before it, and with itself.
+    """
 
     param: Parameter
     problem: Problem
@@ -72,7 +76,10 @@ def record_of(state: State) -> StateRecord:
             at = binary.state
             beta, K_beta = np.asarray(at.coefficients), np.asarray(at.K_beta)
             binaries.append(BinaryRecord(pair, binary.ids.copy(), beta, K_beta, at.total))
-        return StateRecord(state.param, state.problem, state.ids, state._next_id, binaries)
+        problem = state.problem
+        if state._table is not None:
+            problem = Problem(rows_of_file(problem), problem.targets, sample_weight=problem.sample_weight)
+        return StateRecord(state.param, problem, state.ids, state._next_id, binaries)
 
 
 def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> AnyState:
@@ -86,12 +93,16 @@ def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> A
     observer = limited(observer, record.param.time_limit)
     param, problem, ids = record.param, record.problem, record.ids
     check_kept(param)
-    check_problem(problem, param)
+    check_rows(problem, param, contiguous=False)
     if ids.shape != (len(problem),) or ids[0] < 0 or (np.diff(ids) <= 0).any():
         raise DataError("the ids of the rows do not ascend")
     if record.next_id <= ids[-1]:
         raise DataError(f"the next id, {record.next_id}, has been given already")
-    state = kind(param, problem, ids, record.next_id)
+    table = None
+    if param.kernel_type == KernelType.PRECOMPUTED:
+        with errors_of_a_path(NO_STATE):
+            problem, table = kept_rows(problem, param, observer, contiguous=False)
+    state = kind(param, problem, ids, record.next_id, table)
     index = PairIndex(param, problem, observer)
     transaction = Transaction(param, problem, ids, observer)
     met: set[Pair] = set()
@@ -125,7 +136,7 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
         raise DataError(f"a score of {name} is not finite")
     binary = BinaryProblem(param)
     path = binary.path
-    with errors_of_a_path("there is no state"):
+    with errors_of_a_path(NO_STATE):
         kernel = transaction.kernel_of(ids)
         path.state.append(kernel, ids.data, linear, lower, upper, transaction.control())
         try:
@@ -141,6 +152,7 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
             if not path.accept(beta.data, total, param.eps, transaction.control()):
                 binary.retrained = True
                 path.by_smo(filled("i", []), total, param.eps, transaction.control())
+    path.state.release()
     return binary
 
 

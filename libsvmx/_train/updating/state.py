@@ -16,16 +16,23 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
-from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.assembled import assembled, model_of
-from libsvmx._train.updating.binary_problem import BinaryProblem, Pair, PairIndex, train_binary
+from libsvmx._train.updating.binary_problem import (
+    NO_STATE,
+    BinaryProblem,
+    Pair,
+    PairIndex,
+    errors_of_a_path,
+    train_binary,
+)
 from libsvmx._train.updating.certificate import certificate_of
-from libsvmx._train.updating.transaction import Transaction, UpdateReport, largest_gap, report_of
-from libsvmx.enums import KernelType, SvmType
+from libsvmx._train.updating.given import Table, check_rows, joined, kept_rows
+from libsvmx._train.updating.transaction import UNCHANGED, Transaction, UpdateReport, largest_gap, report_of
+from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
@@ -54,8 +61,9 @@ class State:
     report: UpdateReport
     problem: Problem
 
-    def __init__(self, param: Parameter, problem: Problem, ids: Ids, next_id: int) -> None:
+    def __init__(self, param: Parameter, problem: Problem, ids: Ids, next_id: int, table: Table | None = None) -> None:
         self.param, self.problem, self._ids, self._next_id = param, problem, ids, next_id
+        self._table = table  # of a precomputed kernel
         self.binaries: dict[Pair, BinaryProblem] = {}
         self.report = UpdateReport()
         self._model: Model | None = None
@@ -124,7 +132,7 @@ class State:
         """What the last change has led to, as ``json`` can write it: the fields of ``report`` (None for a gap that is
         not finite), the number of ``rows``, and their ``sha256`` (libsvmx._train.updating.certificate.digest_of)."""
         with self._at_rest():
-            return certificate_of(self.problem, self._ids, self.report)
+            return certificate_of(self.problem, self._ids, self.report, self._table is not None)
 
     # ---- changes -------------------------------------------------------------------------------
 
@@ -158,7 +166,6 @@ class State:
             if self._next_id > MOST_ID - len(targets):
                 raise DataError(f"there are no {len(targets)} ids left: they end at {MOST_ID}")
             joining = Problem(matrix, targets, sample_weight=sample_weight)
-            both = stacked_rows(self.problem, joining)
             fresh = np.arange(self._next_id, self._next_id + len(targets), dtype=np.int64)
             ids = np.concatenate([self._ids, fresh])
             stays = np.ones(len(ids), dtype=bool)
@@ -166,11 +173,13 @@ class State:
             kept = np.flatnonzero(stays).astype(np.int32)
             if not len(kept):
                 raise DataError("no row would be left")
-            rest = both.take(kept.data)
-            rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
             if len(targets):
-                check_problem(joining, self.param)
+                check_rows(joining, self.param)
             observer = limited(observer, self.param.time_limit)
+            both, table = self._with(joining, observer)
+            rest = both.take(kept.data)
+            if table is None:
+                rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
             transaction = Transaction(self.param, both, ids, observer, stays, len(targets))
             after, next_id = ids[kept], self._next_id + len(targets)
             try:
@@ -183,6 +192,7 @@ class State:
             self._model = None
             transaction.commit()
             self.binaries, self.problem, self._ids, self._next_id, self.report = binaries, rest, after, next_id, report
+            self._table = table
             return fresh
 
     def set_cost(self, C: float, observer: Observer | None = None) -> None:
@@ -223,7 +233,9 @@ class State:
     def copy(self) -> Self:
         """A state of its own. The data are shared; cached kernel rows are not copied."""
         with self._at_rest():
-            other = type(self)(self.param, self.problem, self._ids, self._next_id)
+            if self._table is not None:
+                self._table.shared = True
+            other = type(self)(self.param, self.problem, self._ids, self._next_id, self._table)
             other.binaries = {pair: binary.copy() for pair, binary in self.binaries.items()}
             other.report, other._model = self.report, self._model
             return other
@@ -271,6 +283,14 @@ class State:
             raise DataError(f"the id {values[counts > 1][0]} is given twice")
         return rows
 
+    def _with(self, joining: Problem, observer: Observer) -> tuple[Problem, Table | None]:
+        """The rows, then those that join, and the table of a precomputed kernel. Raises as ``change``."""
+        if self._table is None:
+            return stacked_rows(self.problem, joining), None
+        like = targets_and_weights(self.problem, joining)
+        with errors_of_a_path(UNCHANGED):
+            return joined(self.problem, self._table, joining, *like, observer)
+
     def _assemble(self) -> Model:
         return model_of(self.param, self.problem, self._ids, self.binaries)
 
@@ -291,10 +311,11 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     """
     observer = limited(observer, param.time_limit)
     check_kept(param)
-    check_problem(problem, param)
-    problem = Problem(problem.matrix.take(problem.rows), problem.targets, sample_weight=problem.sample_weight)
+    check_rows(problem, param)
+    with errors_of_a_path(NO_STATE):
+        problem, table = kept_rows(problem, param, observer)
     ids = np.arange(len(problem), dtype=np.int64)
-    state = kind(param, problem, ids, len(problem))
+    state = kind(param, problem, ids, len(problem), table)
     index = PairIndex(param, problem, observer)
     if param.svm_type.is_classification:
         tell_dropped(problem, problem.take(rows_of_state(problem, param).data), observer)
@@ -316,8 +337,6 @@ def check_kept(param: Parameter) -> None:
             "a state is kept of C-SVC, epsilon-SVR and one-class: the nu formulations fix sums that change with "
             "every row and class; train again, or choose the C or epsilon that nu amounts to"
         )
-    if param.kernel_type == KernelType.PRECOMPUTED:
-        raise ParameterError("a state needs a kernel that it can compute for new rows, not a precomputed one")
     if param.probability:
         raise ParameterError("a state has no probability estimates: they come from cross-validation")
 
@@ -334,12 +353,17 @@ def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:
     return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns, first_index=first)
 
 
-def stacked_rows(a: Problem, b: Problem) -> Problem:
-    """The rows of a, then those of b; they have weights if one of them has."""
+def targets_and_weights(a: Problem, b: Problem) -> tuple[Buffer, Buffer | None]:
+    """Of the rows of a, then of b; they have weights if one of them has."""
     weights = None
     if not (a.sample_weight is None and b.sample_weight is None):
         weights = np.concatenate([weights_of(a), weights_of(b)]).data
-    targets = np.concatenate([np.asarray(a.targets), np.asarray(b.targets)]).data
+    return np.concatenate([np.asarray(a.targets), np.asarray(b.targets)]).data, weights
+
+
+def stacked_rows(a: Problem, b: Problem) -> Problem:
+    """The rows of a, then those of b."""
+    targets, weights = targets_and_weights(a, b)
     return Problem(stacked(a.matrix, b.matrix), targets, sample_weight=weights)
 
 

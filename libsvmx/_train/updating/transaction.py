@@ -141,6 +141,7 @@ class Transaction:
         for binary, _ in self.marked:
             binary.state.discard()
             binary.state.forget()
+            binary.state.release()
 
     # ---- rows join and leave -------------------------------------------------------------------
 

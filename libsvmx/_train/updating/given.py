@@ -1,0 +1,341 @@
+"""Rows of a precomputed kernel in a state: the kernel values between those that it has, and nothing else.
+
+A row comes as 0:serial 1:K(row, 1) 2:K(row, 2) …, where column s is of the row with serial number s. The matrix is
+symmetric, so a value may be missing in one of its two rows: K(i, j) with i > j is taken from row i if it is there, else
+from row j. A state of n rows keeps a square table of S >= n slots,
+
+    values[a] = a + 1, K(slot a, slot 0), …, K(slot a, slot S - 1)         8 S (S + 1) bytes
+
+which kernels read as a precomputed kernel with the serial numbers a + 1 (``Problem.features``). ``Problem.rows`` are
+the slots of the rows, and ``Problem.matrix`` has of each its own 0:serial, all that a model has of it. Where a row
+leaves, its slot is free. One that joins takes a free slot: it fills a row and a column of the table. Only where there
+are too few do the values move, to a table with a sixteenth more slots than rows; to a smaller one where half are free.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from libsvmx._core import memory
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx._train.checks import PRECOMPUTED_HELP, check_problem, check_targets
+from libsvmx._train.limits import ask
+from libsvmx._train.problem import Problem
+from libsvmx._train.rowchecks import first_not_finite, precomputed_row_length
+from libsvmx.enums import KernelType
+from libsvmx.exceptions import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from libsvmx._train.observer import Observer
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._typing import Buffer, FloatArray, Ids, IntArray
+
+MOST_SERIAL = 2**31 - 2  # a column, and there is one of serial numbers
+TILE = 512  # rows and columns that are compared at a time: some milliseconds
+JOINING = 64  # rows whose columns are written at a time: a line of the table's cache each
+# K(i, j) and K(j, i) may differ by this share of them, and by that one of the largest K(i, i): rounding, or the digits
+# of a file, and a sum that cancels.
+APART = 1e-6
+CANCELLED = 1e-12
+LARGEST = float(np.finfo(np.float32).max) / 2  # as of any kernel: 2 K(i, j) is formed in float
+
+
+class Table:
+    """Table(values, shared=False): the values between the rows in its slots.
+
+    Attributes
+    ----------
+    values : ndarray, shape (S, S + 1)
+    features : CsrMatrix      the same, as kernels read it
+    shared : bool             others read it, too: nothing may be written
+    """
+
+    __slots__ = ("features", "shared", "values")
+
+    def __init__(self, values: FloatArray, shared: bool = False) -> None:
+        self.values, self.shared = values, shared
+        size = len(values)
+        indptr, indices = np.arange(size + 1, dtype=np.int64) * (size + 1), np.arange(size + 1, dtype=np.int32)
+        self.features = CsrMatrix(indptr.data, indices.data, values.reshape(-1).data, copy=False, regular=True)
+
+    def problem(
+        self, serials: Ids, columns: int, slots: IntArray, targets: Buffer, sample_weight: Buffer | None
+    ) -> Problem:
+        """The rows in ``slots``, with their targets and weights.
+
+        ``serials``: of the row in each slot, ndarray of int64, shape (S,); ``columns``: those of the widest row that
+        was ever seen.
+        """
+        size = len(serials)
+        own = np.arange(size + 1, dtype=np.int64), np.zeros(size, dtype=np.int32), serials.astype(np.float64)
+        matrix = CsrMatrix(*(part.data for part in own), copy=False, n_columns=columns + 1, first_index=0)
+        return Problem(matrix, targets, slots.astype(np.int32).data, self.features, sample_weight)
+
+
+def room_for(size: int) -> FloatArray:
+    """The values of a table of so many slots, that are not yet filled. Raises TooLittleMemory."""
+    memory.require(8.0 * size * (size + 1), f"the kernel values of {size} rows", "")
+    values = np.zeros((size, size + 1))
+    values[:, 0] = np.arange(1, size + 1)
+    return values
+
+
+def serials_of(problem: Problem) -> Ids:
+    """Serial numbers of the rows of a state: ndarray of int64, shape (n,)."""
+    return np.asarray(problem.matrix.values)[np.asarray(problem.rows)].astype(np.int64)
+
+
+# ---- rows as they come ---------------------------------------------------------------------------
+
+
+def check_rows(problem: Problem, param: Parameter, contiguous: bool = True) -> None:
+    """As ``check_problem``, of rows that a state is to have: of a precomputed kernel they may be of different lengths.
+
+    ``contiguous`` as of ``GivenRows``.
+    """
+    if param.kernel_type != KernelType.PRECOMPUTED:
+        return check_problem(problem, param)
+    if not len(problem):
+        raise DataError("no data: there is not a single row")
+    GivenRows(problem, contiguous)
+    return check_targets(problem, param)
+
+
+class GivenRows:
+    """GivenRows(problem, contiguous=True): rows 0:serial 1:K(row, 1) …, to be asked for values.
+
+    ``contiguous``: no column before the last may be left out.
+
+    Raises
+    ------
+    DataError      a row that is not so; two with the same serial number
+    """
+
+    def __init__(self, problem: Problem, contiguous: bool = True) -> None:
+        matrix = self.matrix = problem.matrix
+        self.rows = np.asarray(problem.rows)
+        self.begins, self.values = np.asarray(matrix.indptr), np.asarray(matrix.values)
+        row = first_not_finite(matrix, problem.rows)
+        if row >= 0:
+            raise DataError("a kernel value is not finite", row)
+        self.lengths = np.array([precomputed_row_length(matrix, row) for row in self.rows.tolist()], dtype=np.int64)
+        self.indices = np.zeros(0, dtype=np.int32) if contiguous else np.asarray(matrix.indices)
+        for k in np.flatnonzero(self.lengths < 0).tolist():
+            begin, end = self.begins[self.rows[k] : self.rows[k] + 2]
+            if contiguous or begin == end or self.indices[begin] != 0:
+                raise DataError(PRECOMPUTED_HELP, k)
+        given = self.values[self.begins[self.rows]]
+        for k in np.flatnonzero((given != np.rint(given)) | (given < 1) | (given > MOST_SERIAL)).tolist():
+            raise DataError(f"precomputed kernel: serial number {given[k]:g} is not one of 1, 2, …", k)
+        self.serials = given.astype(np.int64)
+        check_distinct(self.serials, np.zeros(0, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def columns(self) -> int:
+        """Those of the widest row, or that the matrix is said to have."""
+        longest = max(int(self.lengths.max(initial=0)), int(self.serials.max(initial=0)))
+        return max(longest, self.matrix.n_columns + self.matrix.first_index - 1)
+
+    def with_rows(self, k: int, serials: Ids) -> FloatArray:
+        """Values of row k with the rows of these serial numbers, nan where it has none."""
+        begin, end = self.begins[self.rows[k]], self.begins[self.rows[k] + 1]
+        own, found = self.values[begin:end], np.full(len(serials), np.nan)
+        if self.lengths[k] >= 0:
+            known = serials <= self.lengths[k]
+            found[known] = own[serials[known]]
+        else:
+            indices = self.indices[begin:end]
+            at = np.minimum(np.searchsorted(indices, serials), len(indices) - 1)
+            known = indices[at] == serials
+            found[known] = own[at[known]]
+        return found
+
+
+def check_distinct(serials: Ids, known: Ids) -> None:
+    """Raise DataError for a row of ``serials`` whose number an earlier one has, or one that is ``known``."""
+    distinct, first = np.unique(serials, return_index=True)
+    twice = np.ones(len(serials), dtype=bool)
+    twice[first[~np.isin(distinct, known)]] = False
+    for k in np.flatnonzero(twice).tolist():
+        raise DataError(f"precomputed kernel: there is already a row with serial number {serials[k]}", k)
+
+
+def made_symmetric(values: FloatArray, serials: Ids, observer: Observer) -> FloatArray:
+    """values[:, 1:], K(i, j) of rows that have these numbers and nan where row i has none, with both triangles equal.
+
+    They are changed in place, or copied first where they are not to be written; of two values that differ by rounding
+    the one of the later row is taken.
+
+    Raises
+    ------
+    DataError      values that are missing, too large or not symmetric; counted among these rows
+    """
+    n = len(values)
+    diagonal = values.reshape(-1)[1 :: n + 2]
+    for i in np.flatnonzero(~(np.abs(diagonal) <= LARGEST)).tolist():
+        if np.isnan(diagonal[i]):
+            raise DataError(f"precomputed kernel: the row lacks column {serials[i]}, its value with itself", i)
+        raise DataError("the kernel value of the row with itself overflows: scale the kernel", i)
+    least = CANCELLED * float(np.abs(diagonal).max(initial=0.0))
+    for a in range(0, n, TILE):
+        rows = slice(a, min(a + TILE, n))
+        for b in range(0, a + 1, TILE):
+            columns = slice(b, min(b + TILE, n))
+            ask(observer)
+            K = values[:, 1:]
+            lower, upper = K[rows, columns], K[columns, rows].T
+            if np.array_equal(lower, upper):
+                continue
+            found = np.where(np.isnan(lower), upper, lower)
+            apart = np.abs(lower - upper) > APART * np.maximum(np.abs(lower), np.abs(upper)) + least
+            if a == b:
+                found, apart = np.tril(found), np.tril(apart)
+            for i, j in np.argwhere(np.isnan(found)).tolist():
+                raise DataError(
+                    f"precomputed kernel: the value of serial numbers {serials[a + i]} and {serials[b + j]} is in "
+                    "neither of the two rows",
+                    a + i,
+                )
+            for i, j in np.argwhere(apart).tolist():
+                raise DataError(
+                    f"the kernel is not symmetric: K({serials[a + i]}, {serials[b + j]}) is {lower[i, j]:.9g}, but "
+                    f"K({serials[b + j]}, {serials[a + i]}) is {upper[i, j]:.9g}",
+                    a + i,
+                )
+            if a == b:
+                found += np.tril(found, -1).T
+            if not values.flags.writeable:
+                memory.require(values.nbytes, f"the kernel values of {n} rows", "")
+                values = values.copy()
+                K = values[:, 1:]
+            K[rows, columns], K[columns, rows] = found, found.T
+    return values
+
+
+# ---- rows of a state -----------------------------------------------------------------------------
+
+
+def kept_rows(
+    problem: Problem, param: Parameter, observer: Observer, contiguous: bool = True
+) -> tuple[Problem, Table | None]:
+    """What a state keeps of the rows of a training, and of a precomputed kernel the table of their values.
+
+    A table that is just as the rows are in memory is not copied. ``contiguous`` as of ``GivenRows``.
+
+    Raises
+    ------
+    DataError           kernel values that no symmetric matrix has
+    Stopped; TooLittleMemory
+    """
+    if param.kernel_type != KernelType.PRECOMPUTED:
+        own = Problem(problem.matrix.take(problem.rows), problem.targets, sample_weight=problem.sample_weight)
+        return own, None
+    rows, n = GivenRows(problem, contiguous), len(problem)
+    every = np.arange(1, n + 1)
+    if (rows.lengths == n).all() and np.array_equal(rows.serials, every) and np.array_equal(rows.rows, every - 1):
+        values = rows.values[: n * (n + 1)].reshape(n, n + 1)
+    else:
+        values = room_for(n)
+        for i in range(n):
+            ask(observer)
+            values[i, 1:] = rows.with_rows(i, rows.serials)
+    values = made_symmetric(values, rows.serials, observer)
+    table = Table(values, shared=not values.flags.writeable)
+    return table.problem(rows.serials, rows.columns, every - 1, problem.targets, problem.sample_weight), table
+
+
+def joined(
+    problem: Problem, table: Table, joining: Problem, targets: Buffer, sample_weight: Buffer | None, observer: Observer
+) -> tuple[Problem, Table]:
+    """The rows of a state, then those that join, and their table: the given one, of which free slots were filled, or
+    another.
+
+    Parameters
+    ----------
+    problem, table            of the state, which stays as it is
+    joining : Problem         new rows as they come
+    targets, sample_weight    of all
+
+    Raises
+    ------
+    DataError            kernel values that are missing or not symmetric, or a serial number that another row has; a row
+        at fault is counted among those that join
+    Stopped; TooLittleMemory
+    """
+    rows, slots, known = GivenRows(joining), np.asarray(problem.rows), serials_of(problem)
+    check_distinct(rows.serials, known)
+    n, m, size = len(slots), len(rows), len(table.values)
+    among = room_for(m) if m else np.zeros((0, 1))
+    for k in range(m):
+        among[k, 1:] = rows.with_rows(k, rows.serials)
+    among = made_symmetric(among, rows.serials, observer)
+    serials = np.asarray(problem.matrix.values).astype(np.int64)
+    free = np.setdiff1d(np.arange(size), slots)
+    if (m and (table.shared or len(free) < m)) or size > 2 * (n + m) + JOINING:
+        table = moved(table, slots, n + m + (n + m) // 16 + 16, observer)
+        slots, free = np.arange(n), np.arange(n, len(table.values))
+        serials = np.zeros(len(table.values), dtype=np.int64)
+        serials[:n] = known
+    free = free[:m]
+    for begin in range(0, m, JOINING):
+        ask(observer)
+        some = free[begin : begin + JOINING]
+        beside = np.array([rows.with_rows(k, known) for k in range(begin, begin + len(some))])
+        for k, j in np.argwhere(np.isnan(beside)).tolist():
+            raise DataError(
+                f"precomputed kernel: the row lacks column {known[j]}, its value with a row that is there", begin + k
+            )
+        table.values[some[:, None], 1 + slots] = beside
+        table.values[slots[:, None], 1 + some] = beside.T
+    if m:
+        table.values[free[:, None], 1 + free] = among[:, 1:]
+        serials[free] = rows.serials
+    columns = max(problem.matrix.n_columns - 1, rows.columns)
+    return table.problem(serials, columns, np.concatenate([slots, free]), targets, sample_weight), table
+
+
+def moved(table: Table, slots: IntArray, size: int, observer: Observer) -> Table:
+    """A table of so many slots, with the rows in ``slots`` in the first of them."""
+    values, n = room_for(size), len(slots)
+    for begin in range(0, n, TILE):
+        ask(observer)
+        some = slots[begin : begin + TILE]
+        values[begin : begin + len(some), 1 : n + 1] = table.values[some][:, 1 + slots]
+    return Table(values)
+
+
+# ---- rows for others -----------------------------------------------------------------------------
+
+
+def sorted_rows(problem: Problem, lower: bool = False) -> Iterator[tuple[Ids, FloatArray]]:
+    """Each row of a state with the serial numbers of the rows it has, ascending, and its values with them.
+
+    ``lower``: only with itself and those before it.
+    """
+    slots, serials = np.asarray(problem.rows), serials_of(problem)
+    size = problem.features.n_rows
+    values = np.asarray(problem.features.values).reshape(size, size + 1)
+    order = np.argsort(serials)
+    for i, slot in enumerate(slots.tolist()):
+        others = order[order <= i] if lower else order
+        yield serials[others], values[slot, 1 + slots[others]]
+
+
+def rows_of_file(problem: Problem) -> CsrMatrix:
+    """Rows as a state file has them: each with the values of those before it, and of itself."""
+    n, serials = len(problem), serials_of(problem)
+    indptr = np.concatenate([[0], np.cumsum(np.arange(2, n + 2, dtype=np.int64))])
+    memory.require(12.0 * int(indptr[-1]), f"a file of the kernel values of {n} rows", "")
+    indices, values = np.zeros(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    for i, (numbers, row) in enumerate(sorted_rows(problem, lower=True)):
+        begin, end = indptr[i : i + 2].tolist()
+        values[begin], indices[begin + 1 : end], values[begin + 1 : end] = serials[i], numbers, row
+    columns = problem.matrix.n_columns
+    return CsrMatrix(indptr.data, indices.data, values.data, copy=False, n_columns=columns, first_index=0)
