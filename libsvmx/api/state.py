@@ -92,6 +92,10 @@ class State(state.State):
     def add(self, X: Any, y: Any, *, sample_weight: Any = None, observer: Observer | None = None) -> Ids:
         """Rows join; X, y and sample_weight as of ``train``. Their ids: ndarray of int64, shape (number of rows,).
 
+        With a precomputed kernel X has a column for each row that ever was in the state, in the order of their ids, and
+        then for each that joins; values with rows that have left are not used. Or X is a CsrMatrix, 0:serial 1:K(row,1)
+        2:K(row,2) …, with serial numbers that no other row has.
+
         A label that is new makes a new class, which is trained against each of the others.
 
         Raises
@@ -154,9 +158,10 @@ class State(state.State):
     set_cost.__doc__ = state.State.set_cost.__doc__
 
     def predict(self, X: Any, *, threads: int = 0) -> FloatArray:
-        """As ``libsvmx.predict(state.model, X, threads=threads)``."""
+        """As ``libsvmx.predict(state.model, X, threads=threads)``; of a precomputed kernel X has a column for each row
+        that ever was in the state, by its id."""
         return predict(self.model, X, threads=threads)
 
     def decision_values(self, X: Any, *, threads: int = 0) -> FloatArray:
-        """As ``libsvmx.decision_values(state.model, X, threads=threads)``."""
+        """As ``libsvmx.decision_values(state.model, X, threads=threads)``, X as of ``predict``."""
         return decision_values(self.model, X, threads=threads)

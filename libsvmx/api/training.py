@@ -72,7 +72,8 @@ def train(
     Parameters
     ----------
     X : array, scipy sparse matrix, CsrMatrix, or sequence of rows (sequences or {index: value}), n rows
-        With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n).
+        With ``kernel_type=PRECOMPUTED`` the kernel matrix, shape (n, n), or with more columns, of rows that may join
+        a state.
     y : array of float, shape (n,)       labels (integers) or targets; ignored by one-class
     param : Parameter                    or its fields as keywords: ``train(X, y, C=10, gamma=0.1)``; kernels and
         formulations may be names (``kernel_type="linear"``), gamma also "scale" or "auto", as in scikit-learn; with

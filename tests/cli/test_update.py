@@ -326,7 +326,7 @@ WRONG = [
     (["--window", "2", "halves", "model"], "halves:2: class label 0.5 is not an integer"),
     (["--window", "2", "nothing", "model"], "nothing: no data: there is not a single row"),
     (["--window", "50", "-s", "1", "train", "model"], "a state is kept of C-SVC, epsilon-SVR and one-class"),
-    (["--window", "50", "-t", "4", "train", "model"], "a state needs a kernel that it can compute for new rows"),
+    (["--window", "50", "-t", "4", "train", "model"], "train:1: precomputed kernel: a row must be 0:serial"),
 ]
 
 

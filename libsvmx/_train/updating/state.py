@@ -47,7 +47,8 @@ class State:
     """A trained model that rows can join and leave.
 
     Made by ``libsvmx.train(..., keep_state=True)``, ``State.load`` or ``State.from_model``. Rows have ids: those of
-    the training are 0, 1, … in their order, rows that join get the next ones, and ids are never given twice. Every
+    the training are 0, 1, … in their order, rows that join get the next ones, and ids are never given twice. Of a
+    precomputed kernel column j of an array is the row with id j, and models have the serial numbers ids + 1. Every
     change is made whole or, if it raises an error, not at all. States can be used from several threads: changes
     follow one another.
 
@@ -148,7 +149,8 @@ class State:
 
         Parameters
         ----------
-        matrix, targets : CsrMatrix, buffer of float64, shape (new rows,)
+        matrix, targets : CsrMatrix, buffer of float64, shape (new rows,)      of a precomputed kernel rows 0:serial
+            1:K(row, 1) …
         remove : iterable of int      ids of rows that are there
         sample_weight : buffer of float64, shape (new rows,), or None       their weights; None: 1 each
 
