@@ -161,7 +161,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
             data = self._training_data(X, y, sample_weight, borrow)
             param = self._parameter()
             if exact:
-                check_exact(param, "refine=True" if self.refine else "partial_fit")
+                check_exact(param, self.kernel, "refine=True" if self.refine else "partial_fit")
             with self._watched("fit") as told:
                 observer = limited(told, param.time_limit)
                 model = self._train(data.problem, param, Rand(seed), observer)

@@ -15,11 +15,13 @@ from libsvmx._core.records import replace
 from libsvmx._train.limits import limited
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.from_model import state_at
+from libsvmx._train.updating.given import tests_of
 from libsvmx._train.updating.state import check_kept
 from libsvmx.api.state import State
 from libsvmx.io.statefile import state_bytes, state_of_bytes
 
 if TYPE_CHECKING:
+    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._typing import FloatArray, Ids, IntArray
@@ -85,6 +87,19 @@ class KeptRows:
         found = self.state.problem if self.state is not None else self.kept
         assert found is not None
         return found
+
+    @property
+    def tests(self) -> CsrMatrix:
+        """The rows of the state, as a model predicts rows."""
+        assert self.state is not None
+        return self.state.problem.matrix if self.next_id is None else tests_of(self.state.problem)
+
+    @property
+    def next_id(self) -> int | None:
+        """How many rows were ever given, where they are of kernel values; else None."""
+        if self.state is not None:
+            return self.state._next_id if self.state._table is not None else None
+        return len(self.problem) if self.given["kernel"] == "precomputed" else None
 
     @property
     def ids(self) -> Ids:

@@ -12,7 +12,7 @@ from libsvmx._train.checks import check_finite, check_problem
 from libsvmx._train.observer import Forwarding
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import train_classifier, train_problem, train_single
-from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
@@ -84,17 +84,17 @@ def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
 # ---- the optimum of the kernel in double ----------------------------------------------------------
 
 
-def check_exact(param: Parameter, what: str) -> None:
-    """Raise ParameterError unless there is an exact path for these parameters; ``what`` needs one."""
+def check_exact(param: Parameter, kernel: Any, what: str) -> None:
+    """Raise ParameterError unless there is an exact path for these parameters and kernel; ``what`` needs one."""
     if not param.svm_type.has_path:
         raise ParameterError(
             f"{what} needs the exact path, which NuSVC and NuSVR do not have, as they fix a sum for each class: take "
             "SVC or SVR, with the C or epsilon that nu amounts to"
         )
-    if param.kernel_type == KernelType.PRECOMPUTED:
+    if callable(kernel):
         raise ParameterError(
-            f"{what} needs a kernel that libsvmx computes itself, in double: 'linear', 'poly', 'rbf' or 'sigmoid', "
-            "not a precomputed or callable one"
+            f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
+            "'precomputed', not a callable one"
         )
     param.solver.require("has_state")
     param.require_finite_cost(what)

@@ -17,7 +17,7 @@ from libsvmx._core.records import replace
 from libsvmx._train.model import pair_place
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out
-from libsvmx.api.arrays import as_matrix
+from libsvmx.api.arrays import as_matrix, precomputed
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
@@ -27,7 +27,7 @@ from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
 from libsvmx.sklearn.progress import watched
 from libsvmx.sklearn.rows import joining_weights, matrix_of
 from libsvmx.sklearn.training import as_trained
-from libsvmx.sklearn.validation import more_data
+from libsvmx.sklearn.validation import more_data, more_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -139,6 +139,8 @@ class Updating:
         Parameters
         ----------
         X : array or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` kernel values, with all rows that were ever given, then with these: first of
+            shape (n_samples, n_samples). Rows to predict have a column for each row that was ever given, too.
         y : array of shape (n_samples,)
         sample_weight : array of shape (n_samples,), default=None
             As of ``fit``.
@@ -184,7 +186,8 @@ class Updating:
         """Decision values of the training rows, each by a model that was trained on all others.
 
         SVC, SVR and OneClassSVM follow the exact path, on which each row leaves the optimum of the kernel in double and
-        comes back; NuSVC, NuSVR and kernels that are given are trained again from the optimum, to ``tol``. Kernel
+        comes back; NuSVC, NuSVR and kernels that are given are trained again from the optimum, to ``tol``, unless rows
+        have joined or left. Kernel
         parameters and class weights are those of all rows. Rows must have been kept (``keep_rows=True``).
 
         Returns
@@ -202,16 +205,17 @@ class Updating:
 
     def _values_left_out(self, kept: KeptRows, observer: Observer) -> FloatArray:
         """Decision values of ``loo_decision_function``, shape (n, number of functions)."""
-        param, problem = self._fitted.model.param, kept.problem
-        if _is_exact(param):
+        param = self._fitted.model.param
+        if kept.state is not None or _is_exact(param):
             state = kept.state or self._make_state(kept, observer)
             state.param = replace(state.param, time_limit=self.max_time or 0.0)
-            values = np.array(FittedModel(self._model_of(kept)).values(problem.matrix, self._threads))
+            values = np.array(FittedModel(self._model_of(kept)).values(kept.tests, self._threads))
             codes = kept.classes()[1] if kept.labels is not None else []
             for pair, (ids, own) in values_left_out(state, observer).items():
                 at, sign = pair_place(pair, codes) if pair else (0, 1.0)
                 values[np.searchsorted(kept.ids, ids), at] = sign * own
             return values
+        problem = kept.problem
         values = np.array(self._fitted.values(problem.matrix, self._threads))
         counting = counting_order(problem, kept.labels is not None)
         if len(counting) == 1:  # nothing is left without it
@@ -229,12 +233,14 @@ class Updating:
         if "_fitted" not in self.__dict__:
             return self._fit(X, y, sample_weight, keep=True, exact=True)
         kept = self._kept_rows("partial_fit")
-        rows, y = more_data(self, X, y)
+        first = kept.next_id
+        rows, y = more_data(self, X, y) if first is None else more_values(self, X, y, first)
         if kept.labels is not None:
             check_classification_targets(y)
         weights = joining_weights(sample_weight, rows)
         targets, labels = (np.array(y, dtype=np.float64), None) if kept.labels is None else kept.codes(y)
-        return self._change(kept, matrix_of(rows, False), targets, labels, [], weights)
+        matrix = matrix_of(rows, False) if first is None else precomputed(rows, first + 1)
+        return self._change(kept, matrix, targets, labels, [], weights)
 
     def _change(
         self,
@@ -344,10 +350,15 @@ class Updating:
                 self.classes_ = kept.classes()[0]
                 given = self.class_weight or {}
                 self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
-            vectors = model.support_vectors
+            vectors = np.empty((0, 0))
+            if kept.next_id is None:
+                vectors = model.support_vectors if kept.sparse else model.support_vectors.toarray()
+            elif self.n_features_in_ != kept.next_id:  # columns are of rows, which have joined
+                self.n_features_in_ = kept.next_id
+                vars(self).pop("feature_names_in_", None)
             self.row_ids_ = kept.ids
             self.support_ = self.row_ids_[np.asarray(model.row_numbers) - 1]
-            self._read_off(model, vectors if kept.sparse else vectors.toarray())
+            self._read_off(model, vectors)
             self.shape_fit_ = (len(self.row_ids_), self.n_features_in_)
             self._tell_end(model)
             self._fitted = FittedModel(model)
@@ -359,10 +370,10 @@ class Updating:
 
 def check_follows(estimator: Any, what: str) -> None:
     """Raise ValueError for parameters with which rows cannot join or leave."""
-    if callable(estimator.kernel) or estimator.kernel == "precomputed":
+    if callable(estimator.kernel):
         raise ValueError(
-            f"{what} needs a kernel that libsvmx computes for new rows: 'linear', 'poly', 'rbf' or 'sigmoid', not a "
-            "precomputed or callable one"
+            f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "
+            "'precomputed', not a callable one"
         )
     if getattr(estimator, "probability", False):
         raise ValueError(
@@ -376,7 +387,7 @@ def check_follows(estimator: Any, what: str) -> None:
 
 
 def _is_exact(param: Parameter) -> bool:
-    """Whether leave-one-out can follow the exact path."""
+    """Whether leave-one-out follows the exact path; a given kernel need not be symmetric."""
     return param.svm_type.has_path and param.kernel_type != KernelType.PRECOMPUTED
 
 

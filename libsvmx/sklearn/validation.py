@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import validate_parameter_constraints
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_X_y, validate_data
 
 
 def is_plain(X: Any) -> bool:
@@ -47,6 +47,20 @@ def more_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """As ``training_data``, of rows that join others: with as many features, of the same names. Raises ValueError."""
     X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", accept_sparse="csr", reset=False)
     return X, y
+
+
+def more_values(estimator: Any, K: Any, y: Any, known: int) -> tuple[Any, Any]:
+    """As ``more_data``, of kernel values: a column for each of ``known`` rows, and for each that joins.
+
+    Raises ValueError.
+    """
+    K, y = check_X_y(K, y, dtype=np.float64, order="C", estimator=estimator)
+    if K.shape[1] != known + len(K):
+        raise ValueError(
+            f"rows that join need {known + len(K)} kernel values each, with the {known} rows that were ever given and "
+            f"with the {len(K)} that join, but X has shape {K.shape}"
+        )
+    return K, y
 
 
 def test_data(estimator: Any, X: Any) -> Any:

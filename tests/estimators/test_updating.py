@@ -84,6 +84,47 @@ def test_rows_that_leave_have_never_been_there(name):
     assert_same(found, kind(gamma=0.1, refine=True).fit(MORE[kept], y[kept]), X, kept)
 
 
+@pytest.mark.parametrize("name", EXACT)
+def test_rows_of_a_precomputed_kernel(name):
+    """Columns are of the rows that were ever given; all the rest is as with the same kernel computed."""
+    y, kind = MORE_Y if name == "SVC" else MORE_Y + MORE.toarray()[:, 0], getattr(libsvmx, name)
+    features = MORE.toarray()
+    K = np.exp(-0.1 * ((features[:, None] - features[None]) ** 2).sum(axis=2))
+    given, own = kind(kernel="precomputed"), kind(gamma=0.1, keep_rows=True)
+    given.partial_fit(K[:190, :190], y[:190])
+    own.fit(features[:190], y[:190])
+    assert given.row_ids_.tolist() == own.row_ids_.tolist()
+    for begin, end, gone in ((190, 191, [3]), (191, 200, range(100, 120)), (200, 202, [191])):
+        for each, rows in ((given, K[begin:end, :end]), (own, features[begin:end])):
+            assert each.unlearn(gone).partial_fit(rows, y[begin:end]) is each
+        assert given.n_features_in_ == end
+        np.testing.assert_array_equal(given.row_ids_, own.row_ids_)
+        np.testing.assert_array_equal(given.support_, own.support_)
+        np.testing.assert_allclose(values(given, K[:, :end]), values(own, features), atol=1e-9)
+    for each in (given, own):
+        if name != "OneClassSVM":
+            each.set_params(C=3.0)
+        each.unlearn([7])
+    restored = pickle.loads(pickle.dumps(given))
+    for each in (given, restored):
+        np.testing.assert_allclose(each.loo_decision_function(), own.loo_decision_function(), atol=1e-8)
+        np.testing.assert_allclose(values(each, K), values(own, features), atol=1e-9)
+        assert each.support_vectors_.shape == (0, 0)
+        assert each.shape_fit_ == (len(own.row_ids_), 202)
+    kept = own.row_ids_
+    square = kind(**{**given.get_params(), "refine": True}).fit(K[np.ix_(kept, kept)], y[kept])
+    np.testing.assert_allclose(values(square, K[:, kept]), values(own, features), atol=1e-9)
+    before = values(given, K)
+    for rows in (K[:2], K[:2, :200]):
+        with pytest.raises(ValueError, match="need 204 kernel values each"):
+            given.partial_fit(rows, y[:2])
+    bad = np.ones((2, 204))
+    bad[0, 203] = 0.5
+    with pytest.raises(ValueError, match="row 1: the kernel is not symmetric"):
+        given.partial_fit(bad, y[:2])
+    np.testing.assert_array_equal(values(given, K), before)
+
+
 def test_a_fit_that_keeps_rows_is_as_one_that_does_not():
     for name in NAMES:
         expected = getattr(libsvmx, name)(gamma=0.1).fit(X, Y)
@@ -231,8 +272,8 @@ def test_a_change_that_fails_has_not_been_made(change, message):
     [
         ("SVC", {"probability": True}, "no probability estimates"),
         ("SVC", {"class_weight": "balanced"}, "'balanced' changes them with every row"),
-        ("SVR", {"kernel": "precomputed"}, "not a precomputed or callable one"),
-        ("OneClassSVM", {"kernel": lambda a, b: a @ b.T}, "not a precomputed or callable one"),
+        ("SVR", {"kernel": "precomputed"}, "must be a square matrix"),
+        ("OneClassSVM", {"kernel": lambda a, b: a @ b.T}, "not a callable one"),
         ("SVC", {"C": np.inf}, "C must be finite"),
     ],
 )

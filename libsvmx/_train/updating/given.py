@@ -328,6 +328,19 @@ def sorted_rows(problem: Problem, lower: bool = False) -> Iterator[tuple[Ids, Fl
         yield serials[others], values[slot, 1 + slots[others]]
 
 
+def tests_of(problem: Problem) -> CsrMatrix:
+    """Rows as they are predicted: with a column for each serial number up to the largest, 0 where there is no row."""
+    serials = serials_of(problem)
+    n, columns = len(problem), int(serials.max())
+    memory.require(8.0 * n * (columns + 1), f"kernel values of {n} rows", "")
+    values = np.zeros((n, columns + 1))
+    values[:, 0] = serials
+    for i, (numbers, row) in enumerate(sorted_rows(problem)):
+        values[i, numbers] = row
+    indptr, indices = np.arange(n + 1, dtype=np.int64) * (columns + 1), np.arange(columns + 1, dtype=np.int32)
+    return CsrMatrix(indptr.data, indices.data, values.reshape(-1).data, copy=False, regular=True)
+
+
 def rows_of_file(problem: Problem) -> CsrMatrix:
     """Rows as a state file has them: each with the values of those before it, and of itself."""
     n, serials = len(problem), serials_of(problem)
