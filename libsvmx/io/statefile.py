@@ -10,6 +10,9 @@ A file is an npz archive of NumPy (a zip archive, nothing compressed), so numpy.
     "sample_weight" float64 (n)                                      if rows have weights
     comment of the archive                                           SHA-256, in hex, of all bytes before it
 
+Rows of a precomputed kernel have their serial number at index 0 and, at the serial numbers of the rows before them and
+at their own, the values with these.
+
 "columns" are [columns of the rows, index of the first]. binaries[k] is dual problem k: {"pair": its two labels or
 null, "rows": how many of the m are its own, "total": sum of beta}.
 

@@ -296,24 +296,25 @@ def test_from_a_model():
 
 
 def test_copies_are_independent():
+    """They share a table until one of them gets rows; then the same free slots are of different rows."""
     X, y = blobs(5, 60)
     K = rbf(X, X)
     pair = Pair(X, y, 40, C=2.0)
     pair.update(5, range(8))
     other = pair.given.copy()
     assert other._table is pair.given._table
-    other.add(K[45:50][:, [*range(45), *range(50, 55)]] * 0 + np.eye(5, 50, 45), y[45:50])  # rows like no other
+    other.add(K[50:55][:, [*range(45), *range(50, 55)]], y[50:55])  # under the ids that others get below
+    assert other._table is not pair.given._table
     pair.update(5)
     pair.check()
-    other.remove(range(45, 50))
-    assert len(other) == 37
-    third = pair.given.copy()
-    third.remove([9])
+    other.remove([9])
+    other.set_cost(7.0)
+    rows = [8, *range(10, 45), *range(50, 55)]
+    rest = libsvmx.train(X[rows], y[rows], gamma=GAMMA, C=7.0, keep_state=True)
+    columns = K[:, [*range(45), *range(50, 55)]]
+    assert other.decision_values(columns) == pytest.approx(rest.decision_values(X), abs=1e-9)
     pair.update(10, [9])
     pair.check()
-    rest = libsvmx.train(X[10:50], y[10:50], gamma=GAMMA, C=2.0, keep_state=True)
-    third.remove([8])
-    assert third.decision_values(K[:, :50]) == pytest.approx(rest.decision_values(X), abs=1e-9)
 
 
 def test_certificates_are_of_the_rows_that_are_there():
@@ -461,6 +462,7 @@ def test_mistakes(name):
     ("matrix", "message"),
     [
         (K[:, :30], "row 30: .*lacks column 31"),
+        (K[:, :10], "40 rows have 400 values, too few"),
         (put(K, 3, 30, 0.5), r"row 30: the kernel is not symmetric: K\(31, 4\)"),
         (put(K, 3, 3, np.nan), "not finite"),
         (rows_of(K, [*range(1, 40), 7]), "row 39: .*already a row with serial number 7"),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
-    from libsvmx._typing import Buffer, FloatArray, Ids, IntArray
+    from libsvmx._typing import Buffer, FloatArray, Ids
 
 MOST_SERIAL = 2**31 - 2  # a column, and there is one of serial numbers
 TILE = 512  # rows and columns that are compared at a time: some milliseconds
@@ -62,17 +62,16 @@ class Table:
         indptr, indices = np.arange(size + 1, dtype=np.int64) * (size + 1), np.arange(size + 1, dtype=np.int32)
         self.features = CsrMatrix(indptr.data, indices.data, values.reshape(-1).data, copy=False, regular=True)
 
-    def problem(
-        self, serials: Ids, columns: int, slots: IntArray, targets: Buffer, sample_weight: Buffer | None
-    ) -> Problem:
+    def problem(self, serials: Ids, columns: int, slots: Ids, targets: Buffer, sample_weight: Buffer | None) -> Problem:
         """The rows in ``slots``, with their targets and weights.
 
         ``serials``: of the row in each slot, ndarray of int64, shape (S,); ``columns``: those of the widest row that
         was ever seen.
         """
         size = len(serials)
-        own = np.arange(size + 1, dtype=np.int64), np.zeros(size, dtype=np.int32), serials.astype(np.float64)
-        matrix = CsrMatrix(*(part.data for part in own), copy=False, n_columns=columns + 1, first_index=0)
+        indptr, indices = np.arange(size + 1, dtype=np.int64), np.zeros(size, dtype=np.int32)
+        own = serials.astype(np.float64).data
+        matrix = CsrMatrix(indptr.data, indices.data, own, copy=False, n_columns=columns + 1, first_index=0)
         return Problem(matrix, targets, slots.astype(np.int32).data, self.features, sample_weight)
 
 
@@ -86,7 +85,8 @@ def room_for(size: int) -> FloatArray:
 
 def serials_of(problem: Problem) -> Ids:
     """Serial numbers of the rows of a state: ndarray of int64, shape (n,)."""
-    return np.asarray(problem.matrix.values)[np.asarray(problem.rows)].astype(np.int64)
+    serials: Ids = np.asarray(problem.matrix.values)[np.asarray(problem.rows)].astype(np.int64)
+    return serials
 
 
 # ---- rows as they come ---------------------------------------------------------------------------
@@ -136,6 +136,11 @@ class GivenRows:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def n_values(self) -> int:
+        """All kernel values."""
+        return int((self.begins[self.rows + 1] - self.begins[self.rows] - 1).sum())
 
     @property
     def columns(self) -> int:
@@ -212,11 +217,19 @@ def made_symmetric(values: FloatArray, serials: Ids, observer: Observer) -> Floa
             if a == b:
                 found += np.tril(found, -1).T
             if not values.flags.writeable:
-                memory.require(values.nbytes, f"the kernel values of {n} rows", "")
-                values = values.copy()
+                values = copied(values, observer)
                 K = values[:, 1:]
             K[rows, columns], K[columns, rows] = found, found.T
     return values
+
+
+def copied(values: FloatArray, observer: Observer) -> FloatArray:
+    """The same, to be written."""
+    own = room_for(len(values))
+    for begin in range(0, len(values), TILE):
+        ask(observer)
+        own[begin : begin + TILE] = values[begin : begin + TILE]
+    return own
 
 
 # ---- rows of a state -----------------------------------------------------------------------------
@@ -238,10 +251,12 @@ def kept_rows(
         own = Problem(problem.matrix.take(problem.rows), problem.targets, sample_weight=problem.sample_weight)
         return own, None
     rows, n = GivenRows(problem, contiguous), len(problem)
-    every = np.arange(1, n + 1)
+    every = np.arange(1, n + 1, dtype=np.int64)
     if (rows.lengths == n).all() and np.array_equal(rows.serials, every) and np.array_equal(rows.rows, every - 1):
         values = rows.values[: n * (n + 1)].reshape(n, n + 1)
     else:
+        if rows.n_values < n * (n + 1) // 2:  # before memory is taken: a file may say anything
+            raise DataError(f"precomputed kernel: {n} rows have {rows.n_values} values, too few for a symmetric matrix")
         values = room_for(n)
         for i in range(n):
             ask(observer)
@@ -301,7 +316,7 @@ def joined(
     return table.problem(serials, columns, np.concatenate([slots, free]), targets, sample_weight), table
 
 
-def moved(table: Table, slots: IntArray, size: int, observer: Observer) -> Table:
+def moved(table: Table, slots: Ids, size: int, observer: Observer) -> Table:
     """A table of so many slots, with the rows in ``slots`` in the first of them."""
     values, n = room_for(size), len(slots)
     for begin in range(0, n, TILE):
