@@ -1,7 +1,9 @@
 """States of a precomputed kernel: as those of a kernel that is computed, of whatever rows come and go."""
 
+import gc
 import hashlib
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -159,6 +161,23 @@ def test_a_matrix_is_not_copied_for_a_state():
     state.add(np.hstack([rbf(X[:2], X), rbf(X[:2], X[:2])]), y[:2])
     assert not np.shares_memory(state._table.values, np.asarray(K.values))
     assert bytes(K.values) == before
+
+
+def test_a_table_that_is_left_behind_is_freed():
+    """No pair of classes holds on to it: neither one of the training, nor one that rows have joined before."""
+    X, y = blobs(8, 60, 3)
+    last = [np.flatnonzero(y == label)[-2:] for label in sorted(set(y))]
+    start = np.setdiff1d(np.arange(60), np.concatenate(last))
+    order = np.concatenate([start, *last])
+    K, y = rbf(X[order], X[order]), y[order]
+    state = libsvmx.train(K[:54], y[:54], kernel_type=GIVEN, keep_state=True)
+    for begin in (54, 56, 58):  # of one class each, which two of three pairs have
+        before = weakref.ref(state._table.values)
+        state._table.shared = True  # so that it moves
+        state.add(K[begin : begin + 2], y[begin : begin + 2])
+        gc.collect()
+        assert before() is None
+    assert len(state.binaries) == 3
 
 
 # ---- what is known of rows ---------------------------------------------------------------------
