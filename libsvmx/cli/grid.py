@@ -14,9 +14,9 @@ from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import has_index_zero
-from libsvmx._train.validation.grid import Point
+from libsvmx._train.validation.grid import Outcome, Point
 from libsvmx._train.validation.grid_pool import Workers
-from libsvmx._train.validation.grid_search import Outcome, Plan, Search
+from libsvmx._train.validation.grid_search import Plan, Search
 from libsvmx.cli.ending import Ended, die_by, on_interrupt_say, tidy_end
 from libsvmx.cli.gridfile import Results, ResultsFile, States, data_digest, read_results
 from libsvmx.cli.gridjob import USAGE, Job, check, parse_arguments

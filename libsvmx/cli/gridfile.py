@@ -24,8 +24,7 @@ from typing import IO, Any, cast
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.validation.cross_validation import FoldWarmStarts
-from libsvmx._train.validation.grid import Key, Point
-from libsvmx._train.validation.grid_search import Outcome
+from libsvmx._train.validation.grid import Key, Outcome, Point
 from libsvmx._typing import Buffer
 from libsvmx.cli.startfile import read_start, start_bytes
 from libsvmx.exceptions import FormatError, SvmxError

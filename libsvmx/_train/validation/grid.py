@@ -12,6 +12,7 @@ from libsvmx._core.records import replace
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
+    from libsvmx._train.observer import Remark
     from libsvmx._train.parameter import Parameter
 
 Key = tuple[float | None, float | None]  # exponents (c, g); None where an axis is not searched
@@ -44,6 +45,17 @@ class Point:
     @property
     def key(self) -> Key:
         return self.log2c, self.log2g
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one task returns; it travels between processes."""
+
+    key: Key
+    point: Point
+    warm_start: object
+    remarks: tuple[tuple[Remark, str], ...] = ()
+    reach: float = 1.0  # the largest of all trainings, as of SolveReport
 
 
 def exponents(begin: float, end: float, step: float) -> tuple[float, ...]:

@@ -21,8 +21,8 @@ from libsvmx._core.memory import load_numpy
 from libsvmx._core.packages import need
 from libsvmx._train.observer import Limits
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation.grid import Key
-from libsvmx._train.validation.grid_search import Column, Outcome, Plan, evaluate
+from libsvmx._train.validation.grid import Key, Outcome
+from libsvmx._train.validation.grid_search import Column, Plan, evaluate
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import ParameterError, StoppedEarly, SvmxError
 

@@ -30,7 +30,7 @@ from libsvmx._train.observer import Limits, Observer, Remark
 from libsvmx._train.side_by_side import HandedOn, side_by_side
 from libsvmx._train.training import shared_kernels
 from libsvmx._train.validation import cross_validation
-from libsvmx._train.validation.grid import Grid, Key, Point, best_of, param_at
+from libsvmx._train.validation.grid import Grid, Key, Outcome, Point, best_of, param_at
 from libsvmx._train.validation.same_steps import SameSteps
 from libsvmx._train.validation.scheme import Seeding, check_seedable
 from libsvmx.exceptions import ParameterError, StoppedEarly
@@ -50,17 +50,6 @@ AHEAD_PER_THREAD = 16
 BORDER = 2
 # With so many rows or fewer a search by seeded points takes as long as one without.
 FEW_ROWS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one task returns; it travels between processes."""
-
-    key: Key
-    point: Point
-    warm_start: object
-    remarks: tuple[tuple[Remark, str], ...] = ()
-    reach: float = 1.0  # as of Evaluation
 
 
 class Remarks(Observer):
@@ -195,6 +184,11 @@ def evaluate(
     return Outcome(key, point, result.warm_start if plan.chained else None, tuple(remarks.seen), result.reach)
 
 
+def takes_libsvms(plan: Plan) -> bool:
+    """Whether trainings take LIBSVM's steps, from nothing."""
+    return plan.seeding.seeder == "none" and plan.param.solver.follows_libsvm
+
+
 class Done(Protocol):
     """What is known before a search starts."""
 
@@ -275,7 +269,7 @@ class Alone:
             yield from self.in_turn(plan, problem, columns, limits)
 
     def in_turn(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
-        gamma, kernels, same = None, None, SameSteps(plan)
+        gamma, kernels, same = None, None, SameSteps(takes_libsvms(plan))
         for column in columns:
             warm_start = column.warm_start
             for key in column.todo:
@@ -298,7 +292,7 @@ class Points:
     def __init__(self, plan: Plan, problem: Problem, columns: list[Column], threads: int) -> None:
         share = plan.param.cache_size / threads  # no more columns than threads are in work
         self.plan = replace(plan, param=replace(plan.param, threads=1, cache_size=share))
-        self.problem, self.lock, self.same = problem, allocate_lock(), SameSteps(plan)
+        self.problem, self.lock, self.same = problem, allocate_lock(), SameSteps(takes_libsvms(plan))
         self.todo: list[tuple[Key, object, HandedOn | None]] = []
         self.left: dict[float | None, int] = {}  # points that are not done, by gamma
         self.kernels: dict[float | None, KernelProvider] = {}

@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING
 from libsvmx._core.records import replace
 
 if TYPE_CHECKING:
-    from libsvmx._train.validation.grid import Key
-    from libsvmx._train.validation.grid_search import Outcome, Plan
+    from libsvmx._train.validation.grid import Key, Outcome
 
 # A bound is beyond another by more than rounding.
 ABOVE = 1 + 1e-9
 
 
 class SameSteps:
-    """SameSteps(plan): points whose trainings take the same steps as those of a point that is done.
+    """SameSteps(libsvms): points whose trainings take the same steps as those of a point that is done.
 
     Where a training from nothing meets C decides where a step is cut, what is shrunk and what is in the gradient that
     is put back; else its steps do not depend on C. So where no alpha has come beyond ``reach`` times C, and ``reach``
-    is less than 1, every C' > ``reach`` C leads along the same path to the same model, bit by bit.
+    is less than 1, every C' > ``reach`` C leads along the same path to the same model, bit by bit. ``libsvms``: whether
+    these are LIBSVM's steps, from nothing; of others nothing is known.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.can_be = plan.seeding.seeder == "none" and plan.param.solver.follows_libsvm
+    def __init__(self, libsvms: bool) -> None:
+        self.can_be = libsvms
         self.done: dict[float | None, list[tuple[float, Outcome]]] = {}  # by gamma: from which C on
 
     def as_before(self, key: Key) -> Outcome | None:
