@@ -31,7 +31,7 @@ class SameSteps:
         c, g = key
         for least, other in self.done.get(g, []):
             if c is not None and 2.0**c > least:
-                return replace(other, key=key, point=replace(other.point, log2c=c, seconds=0.0, iterations=0))
+                return replace(other, key=key, point=replace(other.point, log2c=c, seconds=0.0))
         return None
 
     def add(self, outcome: Outcome) -> None:
