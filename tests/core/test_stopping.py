@@ -5,6 +5,7 @@ import random
 import signal
 import threading
 import time
+import weakref
 from itertools import pairwise
 
 import pytest
@@ -115,6 +116,29 @@ def test_an_exception_of_the_observer_stops_the_jobs_of_other_threads():
         list(in_order(job, [(k,) for k in range(2)], 2, control))
 
 
+def eventually(condition):
+    """Whether it comes true; for long enough, where it must."""
+    for _ in range(1000):
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def watched(monkeypatch):
+    """An event that is set where jobs are given up."""
+    given_up = threading.Event()
+
+    class Watched(jobs.Batch):
+        def __setattr__(self, name, value):
+            super().__setattr__(name, value)
+            if name == "given_up" and value:
+                given_up.set()
+
+    monkeypatch.setattr(jobs, "Batch", Watched)
+    return given_up
+
+
 def test_a_signal_at_any_time_leaves_no_lock_taken():
     """Ctrl-C while threads work, many times: it is KeyboardInterrupt that comes, and the next jobs are done."""
 
@@ -132,23 +156,13 @@ def test_a_signal_at_any_time_leaves_no_lock_taken():
                     assert list(in_order(sum, [(range(2000),)] * 8, 2)) == [1999000] * 8
     finally:
         signal.signal(signal.SIGALRM, before)
-    for _ in range(1000):  # none of them waits for ever
-        if _thread._count() == threads:
-            break
-        time.sleep(0.01)
-    assert _thread._count() == threads
+    assert eventually(lambda: _thread._count() <= threads)  # no lock is taken
 
 
 def test_what_is_raised_ends_all_jobs_before_it_is_known(monkeypatch):
     """Those that have begun are waited for, and no other begins."""
-    given_up, begun = threading.Event(), threading.Event()
+    given_up, begun = watched(monkeypatch), threading.Event()
     done = []
-
-    class Watched(jobs.Batch):
-        def __setattr__(self, name, value):
-            super().__setattr__(name, value)
-            if name == "given_up" and value:
-                given_up.set()
 
     def job(k):
         if k == 0:
@@ -159,11 +173,96 @@ def test_what_is_raised_ends_all_jobs_before_it_is_known(monkeypatch):
         time.sleep(0.05)
         done.append(k)
 
-    monkeypatch.setattr(jobs, "Batch", Watched)
     with pytest.raises(ValueError, match="0"):
         list(in_order(job, [(k,) for k in range(20)], 2))
     assert 1 in done
     assert set(done) <= {1, 2}
+
+
+def close_pool(job, asking=NOBODY):
+    with jobs.Pool(2) as pool:
+        kept = pool.in_order(job, [(k,) for k in range(20)], asking)
+        for _ in kept:
+            raise KeyError
+
+
+def close_iterator(job, asking=NOBODY):
+    for _ in in_order(job, [(k,) for k in range(20)], 2, asking):
+        raise KeyError
+
+
+def other_jobs(job, asking=NOBODY):
+    with jobs.Pool(2) as pool:
+        kept = pool.in_order(job, [(k,) for k in range(20)])
+        try:
+            for _ in kept:
+                raise KeyError
+        finally:
+            assert list(pool.in_order(abs, [(-1,)])) == [1]
+
+
+@pytest.mark.parametrize("ends", [close_pool, close_iterator, other_jobs])
+def test_what_is_raised_between_two_results_ends_all_jobs(ends, monkeypatch):
+    """Though its traceback may keep the generator, which waits at its yield."""
+    given_up = watched(monkeypatch)
+    begun, done = threading.Event(), []
+
+    def job(k):
+        if k == 0:
+            begun.wait()
+            return
+        begun.set()
+        given_up.wait()
+        time.sleep(0.05)
+        done.append(k)
+
+    with pytest.raises(KeyError) as kept:
+        ends(job)
+    assert done and set(done) <= {1, 2}
+    time.sleep(0.05)
+    assert set(done) <= {1, 2} and kept.tb
+
+
+@pytest.mark.parametrize("ends", [close_pool, close_iterator])
+def test_what_is_raised_between_two_results_stops_the_jobs_of_other_threads(ends):
+    """They would never end."""
+    control, _ = stops_at(MUCH)
+
+    def job(k):
+        while k:
+            control.ask(1)
+
+    with pytest.raises(KeyError):
+        ends(job, control)
+
+
+def test_what_has_come_to_its_end_is_not_kept():
+    class Function:
+        def __call__(self, k):
+            return k
+
+    function = Function()
+    alive = weakref.ref(function)
+    with jobs.Pool(2) as pool:
+        assert list(pool.in_order(function, [(k,) for k in range(5)])) == list(range(5))
+        del function
+        assert eventually(lambda: alive() is None)  # a thread may still be about to forget its job
+
+
+@pytest.mark.parametrize("given", [0, 1])
+def test_without_threads_to_be_had_those_there_are_do_the_jobs(given, monkeypatch):
+    start, begun = jobs.start_new_thread, []
+
+    def refused(*args):
+        if len(begun) == given:
+            raise RuntimeError("can't start new thread")
+        begun.append(start(*args))
+
+    monkeypatch.setattr(jobs, "start_new_thread", refused)
+    seen = set()
+    job = lambda k: (seen.add(threading.get_ident()), k)[1]  # noqa: E731
+    assert list(in_order(job, [(k,) for k in range(20)], 3)) == list(range(20))
+    assert seen == {begun[0] if given else threading.get_ident()}
 
 
 def test_pieces():

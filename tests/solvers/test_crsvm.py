@@ -1,5 +1,7 @@
 """Solver crsvm on random and degenerate problems, judged by NumPy: feasible, optimal, and honest about it."""
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -328,6 +330,30 @@ def test_an_error_in_a_step_is_raised_and_threads_end(monkeypatch):
         found.run(fails)
     with pytest.raises(RuntimeError, match="closed"):
         list(found.pool.in_order(int, [()]))
+
+
+def test_an_error_between_two_replies_ends_what_threads_have_begun(monkeypatch):
+    """Before it leaves the blocks, whose rows may be the caller's: its traceback keeps what waits for the others."""
+    monkeypatch.setattr(row_blocks, "MOST_ROWS", 10)
+    begun, ended = [], []
+
+    def step(block, state):
+        begun.append(block)
+        time.sleep(0.01)
+        ended.append(block)
+        return state, 0
+
+    def merge(replies):
+        raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt) as kept,
+        row_blocks.LocalRowBlocks(DenseRows(np.ones((400, 2))), *[np.ones(400)] * 3, 3) as found,
+    ):
+        found.run(step, merge=merge)
+    assert len(begun) == len(ended) < 40 and kept.tb
+    time.sleep(0.05)
+    assert len(begun) == len(ended) < 40
 
 
 # ---- ends ---------------------------------------------------------------------------------------------

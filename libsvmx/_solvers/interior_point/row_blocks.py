@@ -84,7 +84,7 @@ class LocalRowBlocks(RowBlocks):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self.pool:
-            self.pool.close()
+            self.pool.__exit__(kind, error, at)
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         def one(k: int) -> tuple[Any, Any]:
