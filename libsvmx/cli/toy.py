@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import os
+
 from libsvmx._core import memory
+from libsvmx._core.contexts import contextmanager, suppress
 from libsvmx._core.records import record
+from libsvmx._typing import TYPE_CHECKING
+from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, integer, parse, real
-from libsvmx.cli.process import bytes_read, phase, run, tell, watch, write
+from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch, write
+from libsvmx.exceptions import SvmxError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from libsvmx.toy.server import ToyServer
+    from libsvmx.toy.session import Session
 
 USAGE = """\
 usage: svmx-toy [options] [data_file]
@@ -24,6 +36,15 @@ options:
 """
 LAST_PORT = 65535
 SECONDS = 60  # of a minute
+SNAPS = "/var/lib/snapd"
+REDIRECT = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={0}">
+<title>svmx-toy</title>
+<a href="{0}">svmx-toy</a>
+"""
 
 
 @record()
@@ -58,7 +79,6 @@ def main(argv: list[str]) -> int:
     watch()
     memory.load_numpy()
     from libsvmx.io.files import read_bytes
-    from libsvmx.toy.server import ToyServer
     from libsvmx.toy.session import Session
 
     session = Session()
@@ -66,24 +86,81 @@ def main(argv: list[str]) -> int:
         name = "standard input" if files[0] == "-" else files[0]
         with phase("reading", files[0]):
             session.open_data(read_bytes(files[0], bytes_read()), name)
-    with ToyServer(session, job.port) as server:
+    with begun(session, job.port) as server:
         write(f"{server.url}\n")
-        if job.browser:
-            open_browser(server.url)
-        try:
-            with phase("serving"):
-                server.serve(job.minutes * SECONDS)
-        finally:
-            tell("page", session)
+        with connections_that_break(), opened(server) if job.browser else suppress():
+            try:
+                with phase("serving"):
+                    server.serve(job.minutes * SECONDS)
+            finally:
+                tell("page", session)
     return 0
 
 
-def open_browser(address: str) -> None:
-    """In a thread of its own: a browser in the terminal returns only when it is left, and needs answers before."""
+def begun(session: Session, port: int) -> ToyServer:
+    """The server. Raises SvmxError where the port that was asked for cannot be had."""
+    from libsvmx.toy.server import ToyServer
+
+    try:
+        return ToyServer(session, port)
+    except OSError as error:
+        if not port:
+            raise
+        cause = f"port {port}: {error.strerror or error}; name another one, or leave out --port for any that is free"
+        raise SvmxError(cause) from error
+
+
+@contextmanager
+def connections_that_break() -> Iterator[None]:
+    """A browser that has gone is an error of its connection, not SIGPIPE, by which the command would end."""
+    import signal
+
+    before = None
+    if hasattr(signal, "SIGPIPE"):
+        with suppress(ValueError):  # not the main thread
+            before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGPIPE, before)
+
+
+@contextmanager
+def opened(server: ToyServer) -> Iterator[None]:
+    """The page in the browser, by a file that leads there and that only its owner can read.
+
+    All users of the machine see what a browser is started with, so that must not be the address, which has the token.
+    """
+    import shutil
     import webbrowser
+    from pathlib import Path
+    from tempfile import mkdtemp
     from threading import Thread
 
-    Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+    folder = ""
+    with tidy_end():
+        try:
+            try:
+                folder = mkdtemp(prefix="svmx-toy-", dir=seen_by_browsers())  # of mode 0700
+                page = Path(folder, "open.html")
+                page.touch(mode=0o600)
+                page.write_text(REDIRECT.format(server.url), encoding="ascii")
+            except OSError as error:
+                warn(f"the browser is not started ({error.strerror}): open the address")
+            else:
+                server.when_asked = lambda: shutil.rmtree(folder, ignore_errors=True)
+                # a browser in the terminal returns only when it is left, and needs answers before
+                Thread(target=webbrowser.open, args=(page.as_uri(),), daemon=True).start()
+            yield
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def seen_by_browsers() -> str | None:
+    """The folder for that file; None for that of temporary files, which a browser in a snap does not see."""
+    home = os.path.expanduser("~")
+    return home if os.path.isdir(SNAPS) and os.access(home, os.W_OK) else None
 
 
 def entry() -> None:

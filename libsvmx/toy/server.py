@@ -90,6 +90,7 @@ class ToyServer(ThreadingHTTPServer):
         self.last_request = monotonic()
         self.timeout = BETWEEN_LOOKS
         self.ended = False
+        self.when_asked: Callable[[], object] = lambda: None  # called when somebody has asked for the page
 
     @property
     def url(self) -> str:
@@ -161,6 +162,8 @@ class Handler(BaseHTTPRequestHandler):
     def _get(self, path: str) -> tuple[bytes, str]:
         if path in FILES:
             name, kind = FILES[path]
+            if not path:
+                self.server.when_asked()
             with open(os.path.join(os.path.dirname(__file__), name), "rb") as file:
                 return file.read(), kind
         if path == "rows.txt":

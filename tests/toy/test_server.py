@@ -5,10 +5,14 @@ import json
 import os
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import threading
+import time
 import webbrowser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
@@ -308,7 +312,7 @@ def test_a_browser_that_returns_only_when_it_is_left_is_answered(folder, monkeyp
     found = []
 
     def browse(address):
-        found.append((served.wait(PATIENCE), address))
+        found.append((served.wait(PATIENCE), file_of(address).read_text()))
         left.set()
 
     def serve(self, idle):
@@ -318,7 +322,76 @@ def test_a_browser_that_returns_only_when_it_is_left_is_answered(folder, monkeyp
     monkeypatch.setattr(webbrowser, "open", browse)
     monkeypatch.setattr(ToyServer, "serve", serve)
     code, out, err = folder.call("svmx-toy")
-    assert (code, err, found) == (0, "", [(True, out.strip())])
+    assert (code, err) == (0, "")
+    ((answered, text),) = found
+    assert answered and text.count(f'{out.strip()}"') == 2
+
+
+def file_of(address):
+    """Of a file: address."""
+    parts = urlsplit(address)
+    assert (parts.scheme, parts.netloc) == ("file", "")
+    return Path(unquote(parts.path))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes and signals")
+@pytest.mark.parametrize("end", ["page", "signal"])
+def test_the_browser_is_given_a_file_of_its_owner_that_does_not_stay(tmp_path, end):
+    """And not the address, which other users would see on its command line."""
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given.new; mv {tmp_path}/given.new {tmp_path}/given\n')
+    browser.chmod(0o755)
+    (tmp_path / "home").mkdir()
+    places = {"TMPDIR": str(tmp_path / "home"), "HOME": str(tmp_path / "home"), "BROWSER": f"{browser} %s"}
+    with subprocess.Popen(arguments("svmx-toy"), stdout=subprocess.PIPE, text=True, env=os.environ | places) as child:
+        try:
+            address = child.stdout.readline().strip()
+            wait_for((tmp_path / "given").exists)
+            page = file_of((tmp_path / "given").read_text().strip())
+            assert address in page.read_text()
+            assert [stat.S_IMODE(place.stat().st_mode) for place in (page, page.parent)] == [0o600, 0o700]
+            if end == "page":
+                host, token = address.removeprefix("http://").removesuffix("/").split("/")
+                connection = http.client.HTTPConnection(host, timeout=PATIENCE)
+                connection.request("GET", f"/{token}/")
+                assert connection.getresponse().status == 200
+                connection.close()
+                wait_for(lambda: not page.parent.exists())
+        finally:
+            child.send_signal(signal.SIGINT)
+            child.wait(timeout=PATIENCE)
+    assert child.returncode == -signal.SIGINT
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_browser_that_goes_before_its_answer_ends_nothing():
+    with subprocess.Popen(arguments("svmx-toy", "--no-browser"), stdout=subprocess.PIPE, text=True) as child:
+        try:
+            parts = urlsplit(child.stdout.readline().strip())
+            view = {**VIEW, "nx": 340, "ny": 350}
+            body = json.dumps({"changes": [{"do": "example", "name": "moons"}], "view": view})
+            head = f"POST {parts.path}change HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Length: {len(body)}\r\n\r\n"
+            for _ in range(5):
+                with socket.create_connection((parts.hostname, parts.port), timeout=PATIENCE) as connection:
+                    connection.sendall((head + body).encode() * 3)
+            connection = http.client.HTTPConnection(parts.netloc, timeout=PATIENCE)
+            for _ in range(3):  # one after another, behind those that nobody waits for
+                connection.request("POST", f"{parts.path}change", json.dumps({"view": VIEW}))
+                assert connection.getresponse().read()
+            connection.close()
+            assert child.poll() is None
+        finally:
+            child.terminate()
+            child.wait(timeout=PATIENCE)
+    assert child.returncode == -signal.SIGTERM
 
 
 def test_its_report_tells_how_long_it_has_read(folder):
@@ -345,4 +418,5 @@ def test_wrong_command_lines(folder, args, cause):
 
 
 def test_a_port_that_is_taken(folder, server):
-    assert "in use" in folder.refuses("svmx-toy", "--no-browser", "--port", server.server_port)[0]
+    told = folder.refuses("svmx-toy", "--no-browser", "--port", server.server_port)[0]
+    assert f"port {server.server_port}: " in told and "in use" in told and "leave out --port" in told
