@@ -180,13 +180,15 @@ function drawAxes(ink, frame, colour) {
 }
 
 /** Round numbers in a stretch of this length around `centre`, with their texts. */
-function ticks(centre, length) {
+export function ticks(centre, length) {
   const rough = length / TICKS, power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough);
   const digits = Math.min(12, Math.max(0, -Math.floor(Math.log10(step) + 1e-9)));
   const found = [];
-  for (let k = Math.ceil((centre - length / 2) / step); k * step <= centre + length / 2; k++) {
-    found.push([k * step, (k * step).toFixed(digits).replace("-", "−")]);
+  const first = Math.ceil((centre - length / 2) / step);
+  for (let k = 0; k <= TICKS; k++) { // step >= length / TICKS; counted, for beyond 2^53 first + 1 may be first
+    const value = (first + k) * step;
+    if (value <= centre + length / 2) found.push([value, value.toFixed(digits).replace("-", "−")]);
   }
   return found;
 }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from libsvmx._core.matrix import CsrMatrix
 from libsvmx._train.problem import Problem
 from libsvmx.api.arrays import as_matrix
 from libsvmx.exceptions import DataError
@@ -18,7 +19,6 @@ from libsvmx.io.textwrite import data_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import FloatArray
 
 MOST_ROWS = 2000  # of a page: more could not be told apart
@@ -34,9 +34,18 @@ class Row(NamedTuple):
 
 
 def problem_of(rows: Iterable[Row], regression: bool) -> Problem:
-    """Rows as they are trained on."""
+    """Rows as they are trained on.
+
+    Where all of two features lie on the horizontal axis, the first row has an explicit 0 of feature 2, as LIBSVM keeps
+    it: without one their file would be that of a regression.
+    """
     x, y, labels = columns_of(rows)
     matrix = as_matrix(x[:, None] if regression else np.column_stack([x, y]))
+    if not regression and len(y) and not y.any():
+        ends, at, values = (np.asarray(part) for part in (matrix.indptr, matrix.indices, matrix.values))
+        first = int(ends[1])
+        more = np.insert(at, first, 2).astype(np.int32), np.insert(values, first, 0.0)
+        matrix = CsrMatrix(np.concatenate([ends[:1], ends[1:] + 1]), *more)
     return Problem(matrix, (y if regression else labels).data)
 
 

@@ -44,6 +44,7 @@ LABELS = tuple(range(1, CLASSES + 1))
 NOTHING: frozenset[object] = frozenset()
 UNIT_BOX: Box = (-1.0, 1.0, -1.0, 1.0)
 ROOM = 0.08  # around the rows of a file, of their extent
+NARROW = 1e-9  # an extent below this share of its place, or of 1, is rounding: there is nothing to be told apart
 # Seconds for each way to a model: a page that does not answer for longer seems to be broken.
 TIME_LIMIT = 1.0
 START = Parameter(C=10.0, gamma=2.0, time_limit=TIME_LIMIT)
@@ -355,7 +356,8 @@ def box_of(x: FloatArray, y: FloatArray) -> Box:
     low, high = np.array([x.min(), y.min()]), np.array([x.max(), y.max()])
     if abs(np.concatenate([low, high])).max() <= 1 and (high - low).max() >= 1:
         return UNIT_BOX
-    room = ROOM * np.where(high > low, high - low, np.maximum(1, abs(high)))
+    size = np.maximum(1, np.maximum(abs(low), abs(high)))
+    room = ROOM * np.where(high - low > NARROW * size, high - low, size)
     (x0, y0), (x1, y1) = (low - room).tolist(), (high + room).tolist()
     return x0, x1, y0, y1
 

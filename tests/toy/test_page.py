@@ -369,6 +369,24 @@ def test_files_are_opened_and_saved(page, tmp_path, downloads, folder):
     assert "model of the file" in page.find_element("id", "message").text
 
 
+def test_rows_that_differ_by_a_rounding_are_drawn(page, tmp_path):
+    (tmp_path / "d").write_text("1 1:0.3 2:1\n2 1:0.30000000000000004 2:5\n")
+    page.find_element("id", "file").send_keys(str(tmp_path / "d"))
+    wait_for(lambda: len(rows_of(page)) == 2)
+    rest(page)
+    assert drawn(page)["head"]["shape"][0] == 1
+
+
+def test_an_axis_has_some_ticks_whatever_its_length(page):
+    found = """
+    const [centre, length, done] = arguments;
+    import(document.baseURI + 'drawing.js').then(({ ticks }) => done(ticks(centre, length)));
+    """
+    assert [value for value, _ in page.execute_async_script(found, 0, 2)] == [-1, -0.5, 0, 0.5, 1]
+    for centre, length in ((0.3, 6e-17), (1e300, 1e280), (1e300, 1.0), (1e-300, 1e-302), (1e6, 1e-3), (0, 0)):
+        assert len(page.execute_async_script(found, centre, length)) <= 7
+
+
 def wait_for(condition):
     end = time.monotonic() + PATIENCE
     while not condition():

@@ -263,6 +263,30 @@ def test_data_are_opened_with_their_classes_and_in_their_box():
     assert session.scene.param.svm_type == SvmType.C_SVC
 
 
+@pytest.mark.parametrize("formulation", ["c_svc", "one_class"])
+def test_rows_on_the_horizontal_axis_are_opened_as_what_they_were(formulation):
+    session = begun([(-0.5, 0.0, 1), (0.0, 0.0, 1), (0.5, 0.0, 2)], svm_type=formulation)
+    text = session.data_text()
+    assert text == b"1 1:-0.5 2:0\n1\n2 1:0.5\n"
+    again = begun(svm_type=formulation)
+    again.open_data(text, "d")
+    assert again.scene.param.svm_type == session.scene.param.svm_type
+    assert list(again.scene.rows.values()) == list(session.scene.rows.values())
+
+
+@pytest.mark.parametrize(
+    "first, second",
+    [(0.3, 0.30000000000000004), (1e6, 1e6 - 1e-10), (-1e-300, 1e-300), (5e-324, 0.0), (2.0, 2.0)],
+)
+def test_a_box_is_wide_enough_to_have_places_in_it(first, second):
+    for line in ("{} 1:{} 2:{other}\n", "{} 1:{other} 2:{}\n"):
+        session = begun()
+        session.open_data((line.format(1, first, other=1) + line.format(2, second, other=5)).encode(), "d")
+        x0, x1, y0, y1 = session.scene.box
+        for low, high in ((x0, x1), (y0, y1)):
+            assert high - low > 1e-3 * max(1, abs(high))
+
+
 @pytest.mark.parametrize(
     "text, cause",
     [
