@@ -10,7 +10,7 @@ from support.data import load
 import libsvmx
 import libsvmx.plot
 from libsvmx import DataError, ParameterError, SvmxError
-from libsvmx.plot import surface
+from libsvmx.plot import regions, surface
 
 matplotlib = pytest.importorskip("matplotlib")
 Figure = pytest.importorskip("matplotlib.figure").Figure
@@ -151,12 +151,42 @@ def test_several_classes(ax):
     model = libsvmx.train(PETALS, KINDS, gamma=1)
     libsvmx.plot.boundary(model, PETALS, KINDS, ax=ax, resolution=150)
     filled, edges = contours(ax)
-    assert len(filled) == len(edges) == 3 and all(list(one.levels) == [0.5] for one in edges)
+    assert len(filled) == len(edges) == 3 and all(list(one.levels) == [0.0] for one in edges)
     step = max((b - a) / 149 for a, b in (ax.get_xlim(), ax.get_ylim()))
     for one in edges:  # each point of a line has two labels near it
         at = one.get_paths()[0].vertices
         around = [libsvmx.predict(model, at + np.array([dx, dy])) for dx in (-step, step) for dy in (-step, step)]
         assert (np.max(around, axis=0) > np.min(around, axis=0)).all()
+        values = abs(libsvmx.decision_values(model, at)).min(axis=1)  # no stairs: on the line of a pair
+        assert np.quantile(values, 0.9) < 2e-3 and values.max() < 0.05
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_the_lead_is_that_of_the_class_with_most_votes_of_which_the_first(k):
+    """Values with many ties, and zeros, which are votes for the second class of a pair."""
+    r = np.random.default_rng(k)
+    values = r.integers(-1, 2, size=(3000, k * (k - 1) // 2)) * r.choice([1.0, 0.3, 1e-300], size=(3000, 1))
+    values[::100, 0], values[1::100, 0] = np.inf, np.nan
+    found = regions.leads(values, k)
+    assert np.isfinite(found).all() and found.shape == (k, 3000)
+    kinds = set()
+    for row, lead in zip(values, found.T, strict=True):
+        votes, pairs = np.zeros(k), iter(row)
+        for i in range(k):
+            for j in range(i + 1, k):
+                votes[i if next(pairs) > 0 else j] += 1
+        kinds.add((votes == votes.max()).sum() > 1)
+        assert np.flatnonzero(lead > 0).tolist() == [votes.argmax()]
+    assert kinds == {True, False}
+
+
+def test_the_lead_is_continuous_where_classes_beat_each_other_in_a_circle():
+    """So that lines between regions are drawn where they are: it changes by no more than the values do."""
+    r = np.random.default_rng(0)
+    values = r.normal(size=(3000, 6))
+    moved = values + r.uniform(-0.01, 0.01, size=values.shape)
+    assert (np.sign(values) != np.sign(moved)).any()
+    assert abs(regions.leads(moved, 4) - regions.leads(values, 4)).max() <= 0.01
 
 
 def test_margins_that_no_value_reaches_are_left_out(ax):
@@ -211,6 +241,7 @@ def test_regression_over_two_features(ax):
 
 
 PLANE = libsvmx.train(PETALS, KINDS)
+REGRESSION = libsvmx.train(X, Y, svm_type="epsilon_svr")
 
 
 @pytest.mark.parametrize(
@@ -227,6 +258,8 @@ PLANE = libsvmx.train(PETALS, KINDS)
         (lambda: (libsvmx.train(PETALS, KINDS, keep_state=True),), TypeError, "take its .model"),
         (lambda: (PLANE, None, KINDS), ParameterError, "y is given, but not X"),
         (lambda: (PLANE, PETALS, KINDS[1:]), DataError, "X has 150 rows, but y has shape"),
+        (lambda: (PLANE, PETALS, [*KINDS[1:], np.nan]), DataError, "row 149: nan in y is not finite"),
+        (lambda: (REGRESSION, X, [np.inf, *Y[1:]]), DataError, "row 0: inf in y is not finite"),
         (lambda: (PLANE, HEART), DataError, "X has 13 columns"),
         (lambda: (PLANE, [{3: 1.0}]), DataError, "X has 3 features, but the model has 2"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 BORDER = 0.08  # around the rows, a share of what they span
 SHADES = 20  # of decision values, ten of each sign
 SHADED = 2.0  # margins from the boundary; what is farther is no darker
+TINY = 2.0**-1022
+PART = 1 << 14  # points whose leads are computed at once
 PALE = 0.5  # of the colour of a class, the rest is white, where its side is shaded
 ROW = {"s": 22, "linewidths": 0.5, "edgecolors": "white", "zorder": 2}
 RING = {"s": 62, "facecolors": "none", "edgecolors": "black", "linewidths": 0.9, "zorder": 3}
@@ -53,7 +56,8 @@ def boundary(model: Model, X: Any = None, y: Any = None, *, resolution: int = 20
     ------
     TypeError                    no Model, or no Axes
     ParameterError               the model has other features or a precomputed kernel; y without X; resolution
-    DataError                    rows as of ``predict``; another number of labels; no row and no support vector
+    DataError                    rows as of ``predict``; another number of labels, or one that is not finite; no row and
+        no support vector
     SvmxError                    matplotlib is missing
     """
     width, regression = _width(model_of(model)), model.param.svm_type.is_regression
@@ -66,6 +70,8 @@ def boundary(model: Model, X: Any = None, y: Any = None, *, resolution: int = 20
     targets = None if y is None else numbers_of(y, "y")
     if targets is not None and targets.shape != (len(rows),):
         raise DataError(f"X has {len(rows)} rows, but y has shape {targets.shape}")
+    if targets is not None and (bad := np.flatnonzero(~np.isfinite(targets))).size:
+        raise DataError(f"{targets[bad[0]]:g} in y is not finite", int(bad[0]))
     if not len(rows) + len(vectors):
         raise DataError("there is nothing to draw: the model has no support vectors, and no rows are given")
     ends = _ends(np.concatenate([rows, vectors]))
@@ -82,7 +88,9 @@ def boundary(model: Model, X: Any = None, y: Any = None, *, resolution: int = 20
     elif model.param.svm_type == SvmType.ONE_CLASS or model.nr_class == 2:
         _values(axes, model, across, up, decision_values(model, points).reshape(shape))
     else:
-        _classes(axes, model, across, up, predict(model, points).reshape(shape))
+        parts = np.array_split(points, 1 + len(points) // PART)
+        found = [leads(decision_values(model, part), model.nr_class) for part in parts]
+        _classes(axes, across, up, np.concatenate(found, axis=1).reshape(-1, *shape))
     _scatter(axes, model, rows, targets)
     axes.scatter(*vectors.T, **RING, label="support vectors")
     axes.set(xlim=ends[0], ylim=ends[1], xlabel="feature 1", ylabel="feature 2")
@@ -135,13 +143,47 @@ def _values(axes: Any, model: Model, across: FloatArray, up: FloatArray, values:
             axes.contour(across, up, values, there, colors="black", **line)
 
 
-def _classes(axes: Any, model: Model, across: FloatArray, up: FloatArray, labels: FloatArray) -> None:
-    """Shaded classes, and lines between them."""
-    for k, label in enumerate(model.class_labels or ()):
-        own = np.where(labels == label, 1.0, 0.0)
-        axes.contourf(across, up, own, [0.5, 1.5], colors=[pale(look_of(k)["color"], PALE)])
-        if own.any() and not own.all():
-            axes.contour(across, up, own, [0.5], colors="black", linewidths=1.0)
+def _classes(axes: Any, across: FloatArray, up: FloatArray, values: FloatArray) -> None:
+    """Shaded classes, and lines between them; ``values``: the leads of each class."""
+    for k, own in enumerate(values):
+        if own.max() > 0:
+            axes.contourf(across, up, own, [0.0, own.max()], colors=[pale(look_of(k)["color"], PALE)])
+        if own.min() < 0 < own.max():
+            axes.contour(across, up, own, [0.0], colors="black", linewidths=1.0)
+
+
+def leads(values: FloatArray, k: int) -> FloatArray:
+    """For each of k classes what is positive where it is predicted, negative elsewhere, and continuous.
+
+    With f_ij = -f_ji, the decision value by which class i beats j, class i has r votes or more where the r-th largest
+    of f_i1, …, f_ik is positive: call that s_i(r). It is predicted where for some r it has r votes or more, no class
+    before it has as many, and no class behind it has more. With the smallest for "and", the largest for "or", and the
+    sign for "no", that is
+
+        max_r min( s_c(r), -s_j(r) of each j < c, -s_j(r + 1) of each j > c ),      r = 1, …, k - 1
+
+    which is 0 between two regions, where it is the decision value of their pair but for places where others decide.
+
+    Parameters
+    ----------
+    values : (n, k (k - 1) / 2)     decision values, in LIBSVM's order
+
+    Returns
+    -------
+    ndarray, shape (k, n)
+    """
+    values = np.nan_to_num(values)
+    values = np.where(values > 0, values, np.minimum(values, -TINY))  # 0 is a vote for the second class
+    duels = np.full((k, k, len(values)), -np.inf)
+    for pair, (i, j) in enumerate(combinations(range(k), 2)):
+        duels[i, j], duels[j, i] = values[:, pair], -values[:, pair]
+    s = -np.sort(-duels, axis=1)  # s[i, r - 1] is s_i(r)
+    found = np.empty((k, len(values)))
+    for c in range(k):
+        before = s[:c, :-1].max(axis=0, initial=-np.inf)
+        behind = s[c + 1 :, 1:].max(axis=0, initial=-np.inf)
+        found[c] = np.min([s[c, :-1], -before, -behind], axis=0).max(axis=0)
+    return found
 
 
 def _scatter(axes: Any, model: Model, rows: FloatArray, targets: FloatArray | None) -> None:
