@@ -64,6 +64,17 @@ class DataError(SvmxError):
         self.row = row
 
 
+class Stopped(Exception):
+    """Raised within libsvmx, between two pieces of work that are to come to an end.
+
+    ``status``: TIME_LIMIT or INTERRUPTED. What a call makes of it is a result, or StoppedEarly.
+    """
+
+    def __init__(self, status: SolveStatus):
+        super().__init__(status)
+        self.status = status
+
+
 class StoppedEarly(SvmxError):
     """A time limit, or an observer, has ended a call that has no result in part, such as a cross-validation.
 

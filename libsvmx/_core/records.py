@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dataclasses import field, fields, replace
     from typing import NamedTuple
 else:
-    from operator import itemgetter
+    from _operator import itemgetter
 
     class NamedTuple(tuple):
         """As that of ``typing``."""

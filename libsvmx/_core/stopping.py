@@ -7,6 +7,7 @@ in, looks at the clock, and asks the observer.
 from __future__ import annotations
 
 from libsvmx._typing import TYPE_CHECKING
+from libsvmx.exceptions import Stopped as Stopped  # of these callers, too
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,14 +23,6 @@ FLOPS = 8
 TOUCHED = 8
 # Flops of a piece: some milliseconds to some tens of them.
 PIECE = 1 << 27
-
-
-class Stopped(Exception):
-    """Raised between two pieces of work that are to come to an end. ``status``: TIME_LIMIT or INTERRUPTED."""
-
-    def __init__(self, status: SolveStatus):
-        super().__init__(status)
-        self.status = status
 
 
 class Asking(Protocol):

@@ -10,8 +10,8 @@ from time import monotonic
 
 from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_tickets_over
 
-from libsvmx._core.stopping import Stopped
 from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import Stopped
 
 # Elements worked on between two looks at signals and clock: a few milliseconds.
 cdef int64_t POLL_WORK = 4000000

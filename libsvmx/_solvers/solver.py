@@ -7,8 +7,8 @@ state files and the table in docs/solvers.md are made from that.
 
 from __future__ import annotations
 
+from _operator import index
 from math import inf, isfinite
-from operator import index
 
 from libsvmx._core.records import NamedTuple, field, fields, record
 from libsvmx._typing import TYPE_CHECKING

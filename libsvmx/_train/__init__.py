@@ -4,8 +4,8 @@
         counting      which rows count, where there are weights
         formulation   build_dual: the five formulations as dual problems; recover_coefficients: and back
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
-        solvers       the dispatch: Parameter.solver solves; limits: the Control of a solve
-        reports       recover: coefficients and the SolveReport (solve_report) of a solution; observer: Observer
+        reports       solve: by Parameter.solver; recover: coefficients and the SolveReport (solve_report) of a solution
+        limits        the Control of a solve; observer: Observer
         probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes
     parameter, problem, model     what goes in and what comes out; checks, rowchecks: what cannot be trained
     option_words      a parameter as options of svmx-train

@@ -6,7 +6,6 @@ from _thread import allocate_lock
 from math import inf
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
-from libsvmx._core.stopping import LetSignalsIn
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
@@ -186,6 +185,7 @@ class KernelProvider:
 
     def values_of_all(self, param: Parameter, observer: Observer) -> Gram:
         """All kernel values."""
+        from libsvmx._core.stopping import LetSignalsIn
         from libsvmx._kernels.gram import Gram
 
         with self.lock:
@@ -202,6 +202,7 @@ class KernelProvider:
         problem, _, groups, _ = self.request
         if not groups or len(groups[0]) < 4 or problem.features.nnz > CHEAP_ROW * problem.features.n_rows:
             return None
+        from libsvmx._core.stopping import LetSignalsIn
         from libsvmx._kernels.class_values import ClassValues, bytes_of_pair
 
         starts = groups[0]

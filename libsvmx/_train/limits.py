@@ -8,11 +8,11 @@ Control, up to where the call knows what is left of it: there it becomes Stopped
 
 from __future__ import annotations
 
-from libsvmx._core.stopping import Stopped
 from libsvmx._solvers import control
 from libsvmx._train.observer import Forwarding, Limits, hears
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
+from libsvmx.exceptions import Stopped
 
 if TYPE_CHECKING:
     from typing import Any

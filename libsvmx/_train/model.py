@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from _operator import index
 from itertools import accumulate, combinations, pairwise
-from operator import index
 
 from libsvmx._core.arrays import take_int32
 from libsvmx._core.matrix import CsrMatrix

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from _operator import index
 from math import isinf
-from operator import index
 
 from libsvmx._core.records import field, fields, record, replace
-from libsvmx._solvers.registry import names_of, solver_class, solver_classes
 from libsvmx._solvers.smo.settings import SMO
 from libsvmx._solvers.solver import Solver, converted
 from libsvmx._typing import TYPE_CHECKING
@@ -84,7 +83,7 @@ class Parameter:
                 put(self, name, converted(name, given, type_, infinite=name == "C"))
         object.__setattr__(self, "weights", _pairs(self.weights))
         if not isinstance(self.solver, Solver):
-            object.__setattr__(self, "solver", solver_class(self.solver)())
+            object.__setattr__(self, "solver", _solver(self.solver))
         self._check_values()
         self._check_solver()
 
@@ -173,6 +172,13 @@ CONVERTED: dict[str, Any] = {
 }
 
 
+def _solver(name: Any) -> Solver:
+    """A solver by its name, with the usual settings. Raises ParameterError."""
+    from libsvmx._solvers.registry import solver_class  # LIBSVM's, the usual one, needs none
+
+    return solver_class(name)()
+
+
 def _member(name: str, given: Any, kind: type[Kind]) -> Kind:
     """A formulation or kernel by its number, its name, or its name in model files. Raises ParameterError."""
     if type(given) is kind:
@@ -221,13 +227,15 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
     """
     solver = given.get("solver", param.solver)
     if not isinstance(solver, Solver):
-        solver = param.solver if solver == param.solver.name else solver_class(solver)()
+        solver = param.solver if solver == param.solver.name else _solver(solver)
     own = {f.name for f in fields(param)}
     settings = {name: value for name, value in given.items() if name not in own}
     general = {name: value for name, value in given.items() if name in own}
     taken = [known.name for known in solver.settings()]
     for name in settings:
         if name not in taken:
+            from libsvmx._solvers.registry import names_of, solver_classes
+
             takers = [other for other in solver_classes() if name in (known.name for known in other.settings())]
             what = f"{name} is of solver {names_of(takers)}" if takers else f"there is no parameter {name}"
             takes = f"takes {', '.join(taken)}" if taken else "has no settings"

@@ -1,10 +1,14 @@
-"""From the solution of a dual problem to coefficients and the report of the solve, for all that trains."""
+"""From a dual problem to its solution, and on to coefficients and the report of the solve, for all that trains.
+
+The one place where a dual problem meets its solver.
+"""
 
 from __future__ import annotations
 
 from math import isfinite
 
 from libsvmx._core.records import NamedTuple, replace
+from libsvmx._core.threads import thread_count
 from libsvmx._problem.certificate import kkt_gap
 from libsvmx._train.formulation import recover_coefficients
 from libsvmx._train.observer import Remark
@@ -13,7 +17,9 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
+    from libsvmx._kernels.kernel import Kernel
     from libsvmx._problem.dual import DualProblem, DualSolution
+    from libsvmx._solvers.control import Control
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
@@ -24,6 +30,23 @@ class Recovered(NamedTuple):
 
     coefficients: Buffer
     report: SolveReport
+
+
+def solve(param: Parameter, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control) -> DualSolution:
+    """Solve ``dual`` as ``param.solver`` says: from its scores where it has them, else from nothing.
+
+    Parameters
+    ----------
+    kernel : Kernel              over the rows that ``dual.row`` counts
+    budget_bytes : float         for kernel rows that are kept
+
+    Raises
+    ------
+    KeyboardInterrupt, or what else a signal handler raises; MemoryError
+    """
+    solution = param.solver.solve(dual, kernel, budget_bytes, control, thread_count(param.threads))
+    control.read_out()
+    return solution
 
 
 def recover(

@@ -8,7 +8,6 @@ from time import monotonic
 
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
-from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
 from libsvmx._train import folds, limits
@@ -22,18 +21,17 @@ from libsvmx._train.assembly import (
     without_probability,
 )
 from libsvmx._train.checks import check_finite, check_problem
-from libsvmx._train.counting import counting_part
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.reports import Recovered, recover
+from libsvmx._train.reports import Recovered, recover, solve
 from libsvmx._train.rowchecks import first_asymmetry
-from libsvmx._train.solvers import solve
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
+from libsvmx.exceptions import Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +90,11 @@ def train_counting(
 ) -> Model:
     """Train on the rows that count. ``kernels``: of these rows and more, if others are to train on them."""
     train = train_classifier if param.svm_type.is_classification else train_single
-    part = counting_part(problem, param, observer)
+    part = None
+    if problem.sample_weight is not None or param.weights:  # else all rows do
+        from libsvmx._train.counting import counting_part
+
+        part = counting_part(problem, param, observer)
     if part is None:
         return train(problem, param, rand, observer, kernels, warm)
     model = train(part.problem, part.param, rand, observer, kernels, warm)

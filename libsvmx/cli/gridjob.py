@@ -15,7 +15,6 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli import gridplot
 from libsvmx.cli.options import UsageError, count, parse, real
 from libsvmx.cli.process import warn
-from libsvmx.cli.solveroptions import asked_solvers
 from libsvmx.cli.train import Job as TrainJob
 from libsvmx.cli.train import grammar
 from libsvmx.exceptions import ParameterError
@@ -150,7 +149,7 @@ def parse_arguments(argv: list[str]) -> Job:
         else:
             rest.append(word)
         i += 1
-    letters, flags, names, switches = grammar(job, asked_solvers(argv))
+    letters, flags, names, switches = grammar(job, argv)
     names |= {
         "--csv": lambda option, text: setattr(job, "csv", text),
         "--json": lambda option, text: setattr(job, "json", text),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from libsvmx._core.rand import Rand
-from libsvmx._core.records import field, record, replace
+from libsvmx._core.records import field, fields, record, replace
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
@@ -28,15 +28,6 @@ from libsvmx.cli.process import (
     watch,
     write,
 )
-from libsvmx.cli.solveroptions import (
-    asked_solvers,
-    check_takers,
-    seeder_usage,
-    seeders_usage,
-    settings_usage,
-    solver_grammar,
-    solver_usage,
-)
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, TooLittleMemory
 from libsvmx.io import transcript
@@ -49,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
-    from libsvmx._solvers.solver import Solver
     from libsvmx._train.validation.cross_validation import CrossValidated
     from libsvmx._train.validation.leave_one_out import LeftOneOut
     from libsvmx._train.validation.scheme import Seeding
@@ -117,6 +107,8 @@ def kernel_usage() -> str:
 
 def usage() -> str:
     """USAGE, with all kernels, solvers and seeders."""
+    from libsvmx.cli.solveroptions import seeder_usage, seeders_usage, settings_usage, solver_usage
+
     return TEMPLATE.format(
         kernels=kernel_usage(),
         solver=solver_usage(),
@@ -177,7 +169,10 @@ class Job:
 
     def parameter(self) -> Parameter:
         """Raises UsageError."""
-        check_takers(self.values)
+        if not self.values.keys() <= {own.name for own in fields(Parameter)}:
+            from libsvmx.cli.solveroptions import check_takers
+
+            check_takers(self.values)
         try:
             param = changed(Parameter(weights=tuple(self.weights)), self.values)
         except ParameterError as error:
@@ -190,8 +185,9 @@ class Job:
         return param
 
 
-def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
-    """Letters, flags, names and switches, as ``parse`` takes them, that fill in ``job``; also those of ``solvers``."""
+def grammar(job: Job, argv: Sequence[str]) -> Grammar:
+    """Letters, flags, names and switches, as ``parse`` takes them, that fill in ``job``; those of the solvers, too, if
+    an option of ``argv`` has a long name."""
 
     def number(name: str) -> Setter:
         return lambda option, text: job.values.__setitem__(name, real(option, text))
@@ -229,7 +225,6 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
         "W": lambda option, path: setattr(job, "weight_file", path),
     }
 
-    solver_names, solver_switches = solver_grammar(job.values, solvers)
     names: dict[str, Setter] = {
         "--max-iter": whole("max_iter"),
         "--time-limit": number("time_limit"),
@@ -237,14 +232,19 @@ def grammar(job: Job, solvers: Sequence[type[Solver]]) -> Grammar:
         "--seeder": job.set_seeding,
         "--seeder-scheme": job.set_seeding,
         "--on-interrupt": job.set_interrupt,
-        **solver_names,
+        "--solver": lambda option, text: job.values.__setitem__("solver", text),
     }
     switches: dict[str, Callable[[], None]] = {
         "--lenient": lambda: setattr(job, "lenient", True),
         "--loo": lambda: setattr(job, "leave_one_out", True),
         "--explain": lambda: setattr(job, "explains", True),
-        **solver_switches,
     }
+    if any(word.startswith("--") for word in argv):
+        from libsvmx.cli.solveroptions import asked_solvers, solver_grammar
+
+        solver_names, solver_switches = solver_grammar(job.values, asked_solvers(argv))
+        names |= solver_names
+        switches |= solver_switches
     flags = {"q": lambda: setattr(job, "quiet", True)}
     return letters, flags, names, switches
 
@@ -261,7 +261,7 @@ def number_of(text: str, members: type[SvmType] | type[KernelType]) -> str:
 def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
     """Job, parameters, training file and model file of a command line."""
     job = Job()
-    files = parse(argv, *grammar(job, asked_solvers(argv)), usage, "svmx-train")
+    files = parse(argv, *grammar(job, argv), usage, "svmx-train")
     if not files:
         raise UsageError("no training file" if argv else "")
     if job.weight_file == "-" and files[0] == "-":

@@ -46,6 +46,25 @@ def opener(head: bytes) -> Callable[[IO[bytes]], IO[bytes]] | None:
     return None
 
 
+def rejoined(head: bytes, file: IO[bytes]) -> IO[bytes]:
+    """What has been read from a file, then the rest of it."""
+    return io.BufferedReader(_Rejoined(head, file))
+
+
+class _Rejoined(io.RawIOBase):
+    def __init__(self, head: bytes, file: IO[bytes]) -> None:
+        self._head, self._file = head, file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        content = self._head or self._file.read(len(target))
+        self._head = content[len(target) :]
+        target[: len(content)] = content[: len(target)]
+        return min(len(content), len(target))
+
+
 class _Streams(io.RawIOBase):
     """_Streams(file, decompressor, padding): the streams of a .bz2 or .xz file, one after the other.
 

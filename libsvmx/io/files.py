@@ -14,7 +14,7 @@ from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import IO, Any, TextIO
+    from typing import IO, TextIO
 
 try:
     import fcntl
@@ -108,27 +108,11 @@ def _standard_input() -> IO[bytes]:
     return sys.stdin.buffer
 
 
-class _Rejoined(io.RawIOBase):
-    """What has been read from a file, then the rest of it."""
-
-    def __init__(self, head: bytes, file: IO[bytes]) -> None:
-        self._head, self._file = head, file
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, target: Any) -> int:
-        content = self._head or self._file.read(len(target))
-        self._head = content[len(target) :]
-        target[: len(content)] = content[: len(target)]
-        return min(len(content), len(target))
-
-
 def _blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
     head = file.read(MAGIC_BYTES)
     decompressed = None
     if head.startswith(COMPRESSED):
-        from libsvmx.io.compressed import damage, opener
+        from libsvmx.io.compressed import damage, opener, rejoined
 
         decompressed = opener(head)
     if decompressed is None:
@@ -137,7 +121,7 @@ def _blocks(file: IO[bytes], path: str, size: int) -> Iterator[bytes]:
             yield block
             block = file.read(size)
         return
-    with damage(path), decompressed(io.BufferedReader(_Rejoined(head, file))) as plain:
+    with damage(path), decompressed(rejoined(head, file)) as plain:
         while block := plain.read(size):
             yield block
 

@@ -25,8 +25,8 @@ from libsvmx._train.formulation import build_dual, coefficient_sums
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of
 from libsvmx._train.observer import Remark
+from libsvmx._train.reports import solve
 from libsvmx._train.solve_report import SolveReport
-from libsvmx._train.solvers import solve
 from libsvmx._train.training import class_costs
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import ParameterError, StoppedEarly

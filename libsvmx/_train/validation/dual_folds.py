@@ -19,8 +19,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
 from libsvmx._train.limits import control_of
-from libsvmx._train.reports import recover
-from libsvmx._train.solvers import solve
+from libsvmx._train.reports import recover, solve
 from libsvmx._train.validation.fold_start import FoldStarts, Optimum, WarmStart
 from libsvmx._train.validation.removal_path import RemovalPath
 from libsvmx._train.validation.scheme import AUTO
