@@ -7,3 +7,5 @@ class KernelRows:
     rows_computed: int
     rows_found: int
     whole: bool
+
+class RowCosts: ...

@@ -1,6 +1,32 @@
-"""Kernel rows as a solver asks for them, wherever they come from: the base of RowStore and GramRows."""
+"""Kernel rows as a solver asks for them, wherever they come from, and what they cost, as measured.
 
-from libc.stdint cimport int32_t
+    KernelRows    the base of RowStore and GramRows
+    RowCosts      what is worth keeping in a RowStore, and computing on a guess
+
+A row of cheap values is computed faster than it is fetched, or than memory for it is touched for the first time. Whatever
+is decided by costs changes times only, never a value.
+"""
+
+from libc.stdint cimport int32_t, int64_t
+
+from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.slab cimport SVMX_SLAB
+
+# Memory that is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
+cdef double LEAST_BYTES = 8 << 20
+cdef double LEAST_BYTES_CHEAP = 1 << 20
+# Costs of memory, to be weighed against measured times of rows; nanoseconds per byte. The first touch is measured, too,
+# since on a virtual machine it may cost anything from 0.1 to 2; this is what it is taken for before.
+cdef double FIRST_TOUCH_NS = 0.5
+FETCH_NS = 0.1
+# Values that cost more, in nanoseconds, are expensive.
+EXPENSIVE_NS = 2.0
+# From this cost of a value on, rows are worth computing on a guess.
+cdef double BLOCK_NS = 8.0
+# Rows computed alone before that is known.
+FEW_ROWS = 4
+# Catching up with one swap, in nanoseconds.
+SWAP_NS = 2.0
 
 
 cdef class KernelRows:
@@ -40,3 +66,74 @@ cdef class KernelRows:
     cdef void resize(self, Py_ssize_t active) noexcept nogil:
         """The active part is now [0, active), smaller or larger."""
         self.active = active
+
+
+cdef class RowCosts:
+    """RowCosts(): of one store. Lengths of rows are in values."""
+
+    def __cinit__(self):
+        self.value_ns = 1.0
+        self.touching_ns, self.touched_bytes = FIRST_TOUCH_NS * SVMX_SLAB, SVMX_SLAB
+
+    cdef void taken(self, int n, Py_ssize_t length, double took_ns, int64_t rows_before) noexcept nogil:
+        """n rows were computed or gathered from shared ones, after ``rows_before`` others."""
+        self.value_ns += (took_ns / (n * length + 1.0) - self.value_ns) / min(rows_before + 1, 10)
+
+    cdef void computed(self, bint single, double n_rows, Py_ssize_t length, double took_ns,
+                       int64_t rows_before) noexcept nogil:
+        """One row that was asked for alone was computed, or a block."""
+        cdef double value_ns = took_ns / (n_rows * length + 1.0)
+        if single:
+            self.single_ns += (value_ns - self.single_ns) / min(rows_before + 1, 8)
+            if rows_before == 0 or value_ns < self.least_ns:
+                self.least_ns = value_ns
+        elif self.block_ns == 0:
+            self.block_ns = value_ns * n_rows
+        else:
+            self.block_ns += 0.1 * (value_ns * n_rows - self.block_ns)
+
+    cdef void regret(self, Py_ssize_t length) noexcept nogil:
+        """A row was computed again that a store of the whole budget would have kept."""
+        self.regret_ns += max(0.0, (self.value_ns - FETCH_NS * 4) * length)
+
+    cdef void guessed(self, int n) noexcept nogil:
+        """n rows were computed on a guess."""
+        self.guesses += n
+        if self.guesses > 16 * SVMX_SOURCES:  # what was long ago counts less
+            self.guesses //= 2
+            self.guesses_used //= 2
+
+    cdef bint blocks_pay(self) noexcept nogil:
+        """Whether to compute a block of rows on a guess where one is missing.
+
+        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
+        """
+        cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # the latest have had no chance yet
+        if self.least_ns < BLOCK_NS:
+            return False
+        return not (known > 4 * SVMX_SOURCES and self.block_ns >
+                    self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.guesses_used / <double>known)))
+
+    cdef void touched(self, double bytes, double took_ns) noexcept nogil:
+        """Memory was touched for the first time."""
+        self.touching_ns += took_ns
+        self.touched_bytes += bytes
+
+    cdef bint worth_more_memory(self, Py_ssize_t used, Py_ssize_t stride, Py_ssize_t length) noexcept nogil:
+        """Whether another slot of ``stride`` floats will pay, beyond ``used`` ones.
+
+        A row is kept on trust if it is expensive; else memory is added as fast as time has been lost by computing
+        rows again that a larger store would have kept, so that at most twice the least time is spent.
+        """
+        cdef double touch = self.touching_ns / self.touched_bytes * 4 * stride
+        cdef double held = 4.0 * stride * used
+        if used < (3 * SVMX_SOURCES if self.least_ns >= BLOCK_NS else 3):
+            return True
+        if held < (LEAST_BYTES_CHEAP if self.value_ns < 4 * FETCH_NS else LEAST_BYTES):
+            return True
+        if max(self.value_ns, self.least_ns) * length > 2 * touch:
+            return True
+        if self.regret_ns < touch:
+            return False
+        self.regret_ns -= touch
+        return True

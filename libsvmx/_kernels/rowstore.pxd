@@ -1,7 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._kernels.rowcosts cimport RowCosts
-from libsvmx._kernels.rows cimport KernelRows
+from libsvmx._kernels.rows cimport KernelRows, RowCosts
 
 
 cdef class RowStore(KernelRows):

@@ -9,7 +9,7 @@ cheaper by the block, the solver may have those it will probably want next compu
 missing one, as long as enough of them are used.
 
 How rows are kept stands here: slots in slabs, a ring by age, swaps. What is worth keeping, and
-computing on a guess, is decided by measured cost (rowcosts.pyx). Memory is bounded by the budget,
+computing on a guess, is decided by measured cost (RowCosts). Memory is bounded by the budget,
 but touched for the first time only if that pays. Rows that several solves share (sharedrows.pyx)
 come from there; costs of computing count those alone that were not there yet.
 """
@@ -26,8 +26,7 @@ from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel cimport Kernel
-from libsvmx._kernels.rows cimport KernelRows
-from libsvmx._kernels.rowcosts cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, RowCosts
+from libsvmx._kernels.rows cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, KernelRows, RowCosts
 
 
 # A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a

@@ -6,5 +6,5 @@
                       functions over buffers, and in the .pxd inline ones for compiled loops
 
 Open first: dual.pyx, whose first lines are the mathematics of the whole package. LIBSVM's alpha, y and C are made in
-libsvmx/_solvers/smo/alpha_form.pyx alone. Formulations become dual problems in libsvmx/_train/formulation.pyx.
+libsvmx/_solvers/smo/positions.pyx alone. Formulations become dual problems in libsvmx/_train/formulation.pyx.
 """

@@ -10,7 +10,7 @@ which are equal where beta is free, not below that level at upper bounds and not
 There is one group, or two in the nu formulations. Each sum is what the given beta has.
 
 LIBSVM's variables are alpha_i = |beta_i| with labels y_i (Fan, Chen & Lin 2005, eq. 1); only libsvmx._solvers.smo knows
-them, see alpha_form.pyx there.
+them, see positions.pyx there.
 """
 
 from libc.math cimport fabs

@@ -1,12 +1,12 @@
 """Files of LIBSVM and our own, in and out.
 
 files -> compressed             files read whole or in blocks; written whole or not at all, together, locked
-svmlight, batches               data files, at once or in parts          -> textparse -> textslices -> tokens
+svmlight, batches               data files, at once or in parts          -> textparse -> textslices
 modelfile                       models: header here, vectors             -> textparse, textwrite
 exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx
 rangefile, scaling              scaling factors, and rows that are scaled
 weightfile                      weights of rows
 statefile                       states that rows join and leave
-textwrite -> numbers            numbers as C's printf writes them
+textwrite                       numbers as C's printf writes them
 transcript                      what commands print, character for character
 """

@@ -21,7 +21,7 @@ from libc.string cimport memcpy
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import distinct_features
 from libsvmx._core.matrix cimport CsrMatrix, first_at_least
-from libsvmx.io.numbers cimport NUMBER_ROOM, put_17, put_6, put_integer
+from libsvmx.io.textwrite cimport NUMBER_ROOM, put_17, put_6, put_integer
 from libsvmx.exceptions import DataError
 
 

@@ -6,8 +6,8 @@ a blank before it or not: no number holds it.
 What LIBSVM reads wrongly without a word is refused with line and column.
 
     textparse    rows of data and model files, into arrays       <- parse_data, parse_vectors
-    textslices   lines, and slices of whole lines for threads
-    tokens       what is not plain, and its faults               scan.h, decimal.h: what is plain
+    textslices   lines, slices of whole lines for threads, tokens that are not plain and their faults
+    scan.h, decimal.h: what is plain
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -21,10 +21,10 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
 from libsvmx._core.threads import for_each, thread_count
 from libsvmx.exceptions import FormatError
-from libsvmx.io.textslices cimport TextSlice, fault_error, foreign_byte, next_line, slices_of
-from libsvmx.io.tokens cimport (BLANK_LINE, COMMENT_LINE, OK, SURPLUS, coefficient, feature, is_blank, label,
-                                svmx_plain_number, svmx_plain_pairs)
-from libsvmx.io.tokens import CAUSES
+from libsvmx.io.textslices cimport (BLANK_LINE, COMMENT_LINE, OK, SURPLUS, TextSlice, coefficient, fault_error, feature,
+                                    foreign_byte, is_blank, label, next_line, slices_of, svmx_plain_number,
+                                    svmx_plain_pairs)
+from libsvmx.io.textslices import CAUSES
 
 # Of a slice: several to a thread, as their times differ, but each a millisecond, long against what a thread costs.
 cdef enum:

@@ -1,2 +1,4 @@
+CAUSES: dict[int, str]
+
 class TextSlice:
     def count(self) -> None: ...

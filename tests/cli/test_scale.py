@@ -20,7 +20,7 @@ from libsvmx.cli.process import guarded
 from libsvmx.cli.scale import SHOWN_UNSEEN, USAGE, main
 from libsvmx.exceptions import DataError
 from libsvmx.io import scaling
-from libsvmx.io.numbers import format_number
+from libsvmx.io.textwrite import format_number
 
 RECORDED = Path(__file__).with_name("expected_scale")
 CASES = [line.split() for line in (RECORDED / "commands.txt").read_text().splitlines()]

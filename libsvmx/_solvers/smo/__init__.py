@@ -5,9 +5,9 @@ Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; the choice of pairs: F
     SMO (settings.py)  ──solves by──>  Smo, or WarmSmo where the scores at the start are known
     Smo (smo.pyx)                 the loop: select_working_set, step, shrink, reconstruct_gradient, calculate_rho
         ──inherits──>  Positions           the variables by position (positions.pyx)
-        ──made from──>  AlphaForm          the dual problem in LIBSVM's alpha, y and C (alpha_form.pyx)
+        ──made from──>  AlphaForm          the dual problem in LIBSVM's alpha, y and C (there, too)
         ──holds──>  KernelRows             a RowStore, or GramRows where one Smo solves many (libsvmx/_kernels)
-        ──holds──>  Scans                  the passes over all active variables, cut up for threads (scans.pyx)
+        ──holds──>  Scans                  the passes over all active variables, cut up for threads (there, too)
         ──holds──>  GBar                   ──holds──>  DeferredUpdates, of shrunk variables (deferred.pyx)
     hard_margin.py                where C is infinite: whether there is an optimum
     WarmSmo (warm.pyx)  ──inherits──>  Smo    start, shrinking and reconstruction from known scores; no GBar

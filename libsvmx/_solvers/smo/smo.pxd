@@ -5,8 +5,7 @@ from libsvmx._problem.certificate cimport Certificate
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.deferred cimport DeferredUpdates, GBar
-from libsvmx._solvers.smo.positions cimport Positions
-from libsvmx._solvers.smo.scans cimport Scans
+from libsvmx._solvers.smo.positions cimport Positions, Scans
 
 
 cdef struct Optimum:

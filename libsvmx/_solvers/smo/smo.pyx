@@ -29,10 +29,8 @@ from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.certificate cimport Certificate, certify, gap_of
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
-from libsvmx._solvers.smo.alpha_form cimport AlphaForm
 from libsvmx._solvers.smo.deferred cimport GBar, DeferredUpdates
-from libsvmx._solvers.smo.positions cimport Positions
-from libsvmx._solvers.smo.scans cimport Scans
+from libsvmx._solvers.smo.positions cimport AlphaForm, Positions, Scans
 
 from libsvmx.enums import SolveStatus
 
