@@ -21,7 +21,6 @@ from libc.string cimport memset
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix import compacted
-from libsvmx._core.stopping import NOBODY
 from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances,
                                         svmx_panel_products, svmx_panel_table)
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function,
@@ -248,7 +247,7 @@ cdef class CrossKernel:
         for v in range(n_vectors):
             self.formula.function.values(self.n, &self.formula, values + v * SVMX_TESTS)
 
-    def block(self, CsrMatrix tests, rows, asking=NOBODY):
+    def block(self, CsrMatrix tests, rows, asking=None):
         """Kernel values of at most 32 rows (buffer of int32) of ``tests``. ``asking`` is told of the work.
 
         Returns
@@ -273,6 +272,7 @@ cdef class CrossKernel:
                 end += 1
             with nogil:
                 self.fill(begin, end, &out[begin * SVMX_TESTS])
-            asking.ask(work)
+            if asking is not None:
+                asking.ask(work)
             begin = end
         return values, [self.margin[r] for r in range(chosen.shape[0])]

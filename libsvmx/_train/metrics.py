@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from math import copysign, inf, nan
 
 from libsvmx._core.arrays import add_up_scores
@@ -11,11 +9,15 @@ from libsvmx._core.buffers import filled
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from libsvmx._typing import Buffer
 
 
 def balanced_accuracy(predictions: Iterable[float], targets: Iterable[float]) -> float:
     """Mean over the classes among ``targets`` of correct predictions in percent; 0 without rows."""
+    from collections import Counter  # predictions do without
+
     total, correct = Counter(targets), Counter(y for v, y in zip(predictions, targets, strict=True) if v == y)
     return 100.0 * sum(correct[y] / total[y] for y in sorted(total)) / len(total) if total else 0.0
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Callable
 from math import isfinite
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import record
+from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import REPORT, UsageError, parse, real
 from libsvmx.cli.process import bytes_read, phase, run, tell, warn, watch
@@ -18,6 +18,9 @@ from libsvmx.io.files import STANDARD_INPUT, STANDARD_OUTPUT, check_target, same
 from libsvmx.io.rangefile import Ranges, read_ranges, write_ranges
 from libsvmx.io.scaling import RowScaler, feature_ranges, label_range
 from libsvmx.io.svmlight import DataFile, read_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 USAGE = """\
 usage: svmx-scale [options] data_file

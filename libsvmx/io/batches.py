@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from libsvmx._core.records import record
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, FormatError
@@ -11,6 +9,8 @@ from libsvmx.io.files import STANDARD_INPUT, read_blocks
 from libsvmx.io.textparse import parse_data
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._typing import Buffer
 
