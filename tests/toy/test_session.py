@@ -264,7 +264,7 @@ def test_data_are_opened_with_their_classes_and_in_their_box():
 
 
 @pytest.mark.parametrize("formulation", ["c_svc", "one_class"])
-def test_rows_on_the_horizontal_axis_are_opened_as_what_they_were(formulation):
+def test_rows_on_the_horizontal_axis_are_opened_as_what_they_were(folder, formulation):
     session = begun([(-0.5, 0.0, 1), (0.0, 0.0, 1), (0.5, 0.0, 2)], svm_type=formulation)
     text = session.data_text()
     assert text == b"1 1:-0.5 2:0\n1\n2 1:0.5\n"
@@ -272,6 +272,9 @@ def test_rows_on_the_horizontal_axis_are_opened_as_what_they_were(formulation):
     again.open_data(text, "d")
     assert again.scene.param.svm_type == session.scene.param.svm_type
     assert list(again.scene.rows.values()) == list(session.scene.rows.values())
+    folder.put("rows.txt", text)
+    folder.accepts(*session.command().split())
+    assert folder.get("rows.txt.model") == saved_model(session.scene)
 
 
 @pytest.mark.parametrize(
