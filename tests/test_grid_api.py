@@ -112,7 +112,7 @@ def test_progress_is_told(heart):
         ({"log2c": (1, 0, 1)}, libsvmx.ParameterError),
         ({"n_folds": 1}, libsvmx.ParameterError),
         ({"seeder": "guess"}, libsvmx.ParameterError),
-        ({"seeder": "sir", "probability": True}, libsvmx.ParameterError),
+        ({"seeder": "sir", "solver": "crsvm", "kernel_type": "linear"}, libsvmx.ParameterError),
         ({"workers": 0}, libsvmx.ParameterError),
         ({"C": float("nan")}, libsvmx.ParameterError),
     ],

@@ -67,7 +67,12 @@ def folds_at_once(
     rands = []
     for begin, end in pairwise(bounds):
         rands.append(rand.copy())
-        labels, start, _ = folds.group_classes(take_float64(problem.targets, folds.all_but(order, begin, end)))
-        for i, j in combinations(range(len(labels)), 2):
-            folds.plain_folds(start[i + 1] - start[i] + start[j + 1] - start[j], INNER_FOLDS, rand)
+        draw_inner(take_float64(problem.targets, folds.all_but(order, begin, end)), rand)
     return threads, rands
+
+
+def draw_inner(targets: Buffer, rand: Rand) -> None:
+    """Move ``rand`` on as a training of these classes does, which draws the inner folds of all pairs."""
+    labels, start, _ = folds.group_classes(targets)
+    for i, j in combinations(range(len(labels)), 2):
+        folds.plain_folds(start[i + 1] - start[i] + start[j + 1] - start[j], INNER_FOLDS, rand)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from libsvmx._core.rand import Rand
+    from libsvmx._train.inner_folds import InnerFolds
     from libsvmx._train.observer import Observer
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.warm_start import WarmStart
@@ -52,10 +53,16 @@ def default_gamma(param: Parameter, max_index: int) -> Parameter:
 
 
 def train_problem(
-    problem: Problem, param: Parameter, rand: Rand, observer: Observer, warm: WarmStart | None = None
+    problem: Problem,
+    param: Parameter,
+    rand: Rand,
+    observer: Observer,
+    warm: WarmStart | None = None,
+    inner: InnerFolds | None = None,
 ) -> Model:
     """Check, then train. ``rand`` draws the inner folds of probability estimates and is moved on; ``warm`` says where
-    the dual problems start, those of the folds left out, and keeps their optima.
+    the dual problems start, those of the folds left out, and keeps their optima; ``inner`` has folds that do not start
+    from nothing.
 
     A training that is ended early has a model of what it has reached, whose ``statuses`` tell: of pairs of classes that
     were not begun the coefficients are 0, and there are no probability estimates.
@@ -67,7 +74,7 @@ def train_problem(
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
     tell_asymmetry(problem, param, observer)
-    model = train_counting(problem, param, rand, observer, warm=warm)
+    model = train_counting(problem, param, rand, observer, warm=warm, inner=inner)
     check_finite(model)
     return model
 
@@ -87,6 +94,7 @@ def train_counting(
     observer: Observer,
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
+    inner: InnerFolds | None = None,
 ) -> Model:
     """Train on the rows that count. ``kernels``: of these rows and more, if others are to train on them."""
     train = train_classifier if param.svm_type.is_classification else train_single
@@ -96,8 +104,8 @@ def train_counting(
 
         part = counting_part(problem, param, observer)
     if part is None:
-        return train(problem, param, rand, observer, kernels, warm)
-    model = train(part.problem, part.param, rand, observer, kernels, warm)
+        return train(problem, param, rand, observer, kernels, warm, inner)
+    model = train(part.problem, part.param, rand, observer, kernels, warm, inner)
     param = replace(param, probability=model.param.probability)  # they may be unfinished
     if model.row_numbers is None:
         return replace(model, param=param)
@@ -149,10 +157,12 @@ def train_single(
     observer: Observer,
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
+    inner: InnerFolds | None = None,
 ) -> Model:
-    """One-class SVM or regression; all rows count. ``kernels``, ``warm``: as there."""
+    """One-class SVM or regression; all rows count. ``kernels``, ``warm``, ``inner``: as there."""
     kernels = kernels or KernelProvider(problem, param, repeated=param.probability and param.svm_type.is_regression)
-    found = solve_binary(problem, param, 0.0, 0.0, observer, kernels, warm)
+    optimum = inner.single(problem, param, observer, kernels, warm) if inner and param.svm_type.is_regression else None
+    found = optimum.found if optimum else solve_binary(problem, param, 0.0, 0.0, observer, kernels, warm)
     if kernels.feature_map and kernels.feature_map.predicts:
         model = kernels.feature_map.single_model(problem, found.coefficients, found.report)
     else:
@@ -169,8 +179,11 @@ def train_single(
             if marks is None:
                 observer.remark(Remark.FEW_DENSITY_VALUES)
             return replace(model, marks=marks)
-        inner = replace(param, probability=False)
-        predicted = cross_validate_problem(problem, inner, INNER_FOLDS, rand, observer, kernels)
+        if optimum:
+            predicted = optimum.predicted(rand)
+        else:
+            own = replace(param, probability=False)
+            predicted = cross_validate_problem(problem, own, INNER_FOLDS, rand, observer, kernels)
     except Stopped:
         return without_probability(model, observer)
     from libsvmx._train import probability
@@ -187,21 +200,28 @@ def train_classifier(
     observer: Observer,
     kernels: KernelProvider | None = None,
     warm: WarmStart | None = None,
+    inner: InnerFolds | None = None,
 ) -> Model:
-    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, ``warm``: as there."""
+    """One against one: a dual problem for each pair of classes; all rows count. ``kernels``, …: as there."""
     labels, start, order = folds.group_classes(problem.targets)
     k = len(labels)
     tell_of_classes(labels, start, param, observer)
     costs = class_costs(labels, param, observer)
     kernels = kernels or KernelProvider(problem, param, (start, order), repeated=param.probability)
     classes, weighted = (labels, start, order), problem.sample_weight is not None
-    queue = kernels.queue(param, observer, solves_of(k, param.probability), weighted) if warm is None else None
+    in_queue = warm is None and (inner is None or inner.in_queue(param))
+    queue = kernels.queue(param, observer, solves_of(k, param.probability), weighted) if in_queue else None
     if queue:
         from libsvmx._train.queue.pairs_at_once import QueuedPairs
 
-        queued = QueuedPairs(queue, kernels.members(problem), classes, costs, rand if param.probability else None)
+        if inner is not None:
+            queue.decide_by_floats()
+        drawn_by, seeded = rand if param.probability else None, inner is not None and param.svm_type == SvmType.C_SVC
+        queued = QueuedPairs(queue, kernels.members(problem), classes, costs, drawn_by, seeded=seeded)
         queue.run(thread_count(param.threads))
         pairs = queued.collect(observer)
+    elif inner:
+        pairs = inner.pairs(problem, param, classes, costs, rand, observer, kernels, warm)
     else:
         pairs = pairs_side_by_side(problem, param, classes, costs, rand, observer, kernels, warm)
     return classifier_of(problem, param, classes, pairs, observer, kernels.feature_map)
@@ -408,9 +428,10 @@ def train_all_but(
     rand: Rand,
     observer: Observer,
     kernels: KernelProvider | None = None,
+    inner: InnerFolds | None = None,
 ) -> Model:
     """The model of the rows in ``order`` but those at [begin, end)."""
-    return train_counting(problem.take(folds.all_but(order, begin, end)), param, rand, observer, kernels)
+    return train_counting(problem.take(folds.all_but(order, begin, end)), param, rand, observer, kernels, inner=inner)
 
 
 def predict_fold(model: Model, held_out: Problem, observer: Observer) -> Buffer:

@@ -107,8 +107,8 @@ def grid_search(
     sample_weight             as of ``cross_validate``
     seeder : str or None        as of ``cross_validate``; points also start from the result for the next smaller C.
                               None or 'none' is LIBSVM's own path, with exactly its rates, and what 'auto' means where
-                              seeding cannot be (probability estimates, solver crsvm) or saves nothing: with several
-                              classes, and up to 1,000 rows
+                              seeding cannot be (solver crsvm) or saves nothing: with several classes, up to 1,000
+                              rows, and mostly for classes with probability estimates
     random_state : int        of what is drawn: the folds, anew at each point, by default LIBSVM's, and by solvers that
                               draw
     workers : int             processes; more than one needs joblib (``libsvmx[grid]``)

@@ -18,6 +18,8 @@ from libsvmx._train.parameter import Parameter
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import train_state
 from libsvmx._train.validation.calibration import calibrated, check_calibrated
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx._train.validation.seeded_inner_folds import seeded_inner_folds
 from libsvmx.api.arrays import model_of, parameter_of, problem_of, rand_of, tests_of, threads_of
 from libsvmx.api.state import State
 from libsvmx.api.warned import early_stops_warned
@@ -38,6 +40,8 @@ def train(
     sample_weight: Any = None,
     start: Any = None,
     keep_state: Literal[False] = False,
+    seeder: str | None = None,
+    scheme: str = "",
     random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
@@ -51,6 +55,8 @@ def train(
     sample_weight: Any = None,
     start: Any = None,
     keep_state: Literal[True],
+    seeder: None = None,
+    scheme: str = "",
     random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
@@ -63,6 +69,8 @@ def train(
     sample_weight: Any = None,
     start: Any = None,
     keep_state: bool = False,
+    seeder: str | None = None,
+    scheme: str = "",
     random_state: int | None = None,
     observer: Observer | None = None,
     **options: Any,
@@ -88,6 +96,9 @@ def train(
         as ``Model.sv_coef`` of all rows. The optimum is the same to ``eps``, the bits are not LIBSVM's
     keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
+    seeder, scheme : str                 with ``probability``: how the folds behind probability estimates start, as of
+        ``cross_validate``. None or 'none': from nothing, as LIBSVM's. 'auto': from the optimum over all their rows, if
+        that saves time; the sigmoids are the same to what ``eps`` allows, and all else of the model to the last bit
     random_state : int                   of what is drawn: the folds behind probability estimates, by default LIBSVM's,
         and by solvers that draw
     observer : Observer                  is told of progress; ``iterated`` gets an Iteration for each of crsvm
@@ -114,6 +125,12 @@ def train(
     rand = rand_of(random_state)
     if start is not None and keep_state:
         raise ParameterError("a state starts from nothing: start= and keep_state= do not go together")
+    seeding = Seeding(seeder or "none", scheme)
+    if by_cv and seeding.seeder != "none":
+        raise ParameterError("seeder is for the folds of probability=True; those of probability='cv' are LIBSVM's own")
+    if keep_state and seeding.seeder != "none":
+        raise ParameterError("a state has no folds that could be seeded: seeder= and keep_state= do not go together")
+    inner = seeded_inner_folds(seeding, param)
     with early_stops_warned(observer) as told:
         if keep_state:
             return train_state(problem, param, told, State)
@@ -126,7 +143,7 @@ def train(
 
             check_problem(problem, param)
             warm = warm_start_of(start, problem, param)
-        model = train_problem(problem, param, rand, heard, warm)
+        model = train_problem(problem, param, rand, heard, warm, inner)
         if by_cv:
             model = calibrated(model, problem, param, rand, heard)
             check_finite(model)

@@ -84,8 +84,8 @@ def seeder_usage() -> str:
     names = ", ".join(["auto", *SEEDERS])
     return entry(
         "--seeder METHOD",
-        f"with -v or --loo: start each fold from what is known ({names}), not from nothing (none): the same optimum to "
-        "eps, sooner; path: remove it along the path",
+        f"with -v, --loo or -b 1: start each fold from what is known ({names}), not from nothing (none): the same "
+        "optimum to eps, sooner; path: remove it along the path",
     ) + entry(
         "--seeder-scheme SCHEME",
         "from the fold before (chain), or from the training over all rows (star); as suits the method",

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
+    from libsvmx._train.inner_folds import InnerFolds
     from libsvmx._train.validation.cross_validation import CrossValidated
     from libsvmx._train.validation.leave_one_out import LeftOneOut
     from libsvmx._train.validation.scheme import Seeding
@@ -270,9 +271,9 @@ def parse_arguments(argv: list[str]) -> tuple[Job, Parameter, str, str]:
         raise UsageError("options -v and --loo exclude each other")
     if job.leave_one_out and job.seeding and job.seeding.seeder == "none":
         raise UsageError("--loo goes on from one training; from nothing it is -v with the number of rows")
-    if job.seeding and not job.validates:
-        raise UsageError("options --seeder and --seeder-scheme need -v or --loo")
     param = job.parameter()
+    if job.seeding and not (job.validates or param.probability):
+        raise UsageError("options --seeder and --seeder-scheme need -v, --loo or -b 1")
     if job.leave_one_out or (job.seeding and job.seeding.seeder != "none"):
         try:
             param.solver.require("may_be_seeded")
@@ -341,6 +342,15 @@ def cross_validated(job: Job, problem: Problem, param: Parameter, observer: Obse
         return leave_one_out(problem, param, Rand(1), observer, with_values=False, exact=True)
     seeding = job.seeding or Seeding()
     return cross_validate(problem, param, job.folds, Rand(1), observer, seeding, with_values=False)
+
+
+def inner_folds_of(job: Job, param: Parameter) -> InnerFolds | None:
+    """Where the folds behind probability estimates start, if that was asked for."""
+    if not job.seeding:
+        return None
+    from libsvmx._train.validation.seeded_inner_folds import seeded_inner_folds
+
+    return seeded_inner_folds(job.seeding, param)
 
 
 def row_weights(path: str | None, data: DataFile, lenient: bool) -> Buffer | None:
@@ -422,7 +432,8 @@ def main(argv: list[str]) -> int:
             tell("validation", found, param, data.targets)
             return 0
         with phase("training"):
-            model = train_problem(problem, param, Rand(1), observer)
+            inner = inner_folds_of(job, param)
+            model = train_problem(problem, param, Rand(1), observer, inner=inner)
     except DataError as error:
         raise data.locate(error) from error
     except TooLittleMemory:

@@ -294,8 +294,10 @@ def test_auto_is_none_where_seeding_cannot_be_or_saves_nothing():
     assert usual_seeding(auto, Parameter(), [*many, 2.0]) == none
     assert usual_seeding(auto, Parameter(svm_type=3), [*many, 2.0]) == auto
     assert usual_seeding(auto, Parameter(solver="chunked"), few) == auto
+    assert usual_seeding(auto, Parameter(probability=True, svm_type=3), many) == auto
+    assert usual_seeding(auto, Parameter(solver="crsvm", kernel_type=0), many) == none
     with pytest.raises(ParameterError):
-        plan(param=Parameter(probability=True))
+        plan(param=Parameter(solver="crsvm", kernel_type=0))
 
 
 def test_columns_cover_the_grid_once():

@@ -79,18 +79,19 @@ def solved_folds(
     kernels: KernelProvider,
     costs_of: Costs,
     star: Star | None = None,
+    seeded: bool = False,
 ) -> Iterator[FoldResult]:
     """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
 
     ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each of some
-    classes; ``star``: where folds start.
+    classes; ``star``: where folds start; ``seeded``: whether inner folds start from the optimum of their pair.
     """
 
     def begun() -> Iterator[Callable[[SolveQueue], WaitingFold]]:
         for own in validations:
             members = kernels.members(own.problem)
             for begin, end in pairwise(own.bounds):
-                yield partial(WaitingFold, own, begin, end, param, members, costs_of, star)
+                yield partial(WaitingFold, own, begin, end, param, members, costs_of, star, seeded)
 
     return in_batches(queue, begun(), observer)
 
@@ -107,6 +108,7 @@ class WaitingFold:
         members: Buffer,
         costs_of: Costs,
         star: Star | None,
+        seeded: bool,
         queue: SolveQueue,
     ) -> None:
         targets, order = own.problem.targets, own.order
@@ -124,7 +126,8 @@ class WaitingFold:
             if star is not None:
                 queue.start_from(star.known, star.known_scores)
                 left = star.without(take_float64(targets, order[begin:end]), held_out)
-            self.pairs = QueuedPairs(queue, rows, classes, costs, own.rand if param.probability else None, left)
+            drawn_by = own.rand if param.probability else None
+            self.pairs = QueuedPairs(queue, rows, classes, costs, drawn_by, left, seeded)
             self.grouped = take_int32(rows, classes[2])
             solves = [solve for _, solve in self.pairs.solves]
         else:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class QueuedPairs:
-    """QueuedPairs(queue, members, classes, costs, rand, left): puts the solves of a classifier at the end of the queue.
+    """QueuedPairs(queue, members, classes, costs, rand, left, seeded): puts the solves of a classifier into a queue.
 
     Parameters
     ----------
@@ -29,6 +29,7 @@ class QueuedPairs:
     costs : list of float          C of each class
     rand : Rand or None            draws the inner folds, in LIBSVM's order; None for no probability estimates
     left : function or None        from two classes to ``left`` of ``TaskList.add``, where their solve starts
+    seeded : bool                  whether inner folds start from the optimum of their pair
     """
 
     __slots__ = ("queue", "sigmoids", "solves")
@@ -41,23 +42,29 @@ class QueuedPairs:
         costs: list[float],
         rand: Rand | None,
         left: Callable[[int, int], LeftRows] | None = None,
+        seeded: bool = False,
     ) -> None:
         labels, start, order = classes
         rows = take_int32(members, order)
         self.queue = queue
         self.sigmoids: list[int] | None = None if rand is None else []
-        self.solves: list[tuple[int, int]] = []  # the first of the inner folds, and the solve itself
+        self.solves: list[tuple[range, int]] = []  # the inner folds, and the solve itself
         for i, j in combinations(range(len(labels)), 2):
             n_i, n_j = start[i + 1] - start[i], start[j + 1] - start[j]
             pair = zeros("i", n_i + n_j)
             pair[:n_i], pair[n_i:] = rows[start[i] : start[i + 1]], rows[start[j] : start[j + 1]]
+            gone = left(labels[i], labels[j]) if left else None
+            # LIBSVM's order, but for folds that need the solve
+            solve = queue.add(pair, n_i, costs[i], costs[j], left=gone) if seeded else -1
             first = queue.n_tasks
             if rand is not None and self.sigmoids is not None:
                 self.sigmoids.append(queue.n_sigmoids)
                 inner, bounds = folds.plain_folds(len(pair), INNER_FOLDS, rand)
-                queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds)
-            gone = left(labels[i], labels[j]) if left else None
-            self.solves.append((first, queue.add(pair, n_i, costs[i], costs[j], left=gone)))
+                queue.add_folds(pair, n_i, costs[i], costs[j], inner, bounds, solve)
+            inner_solves = range(first, queue.n_tasks)
+            if not seeded:
+                solve = queue.add(pair, n_i, costs[i], costs[j], left=gone)
+            self.solves.append((inner_solves, solve))
 
     def have_sigmoids(self) -> bool:
         """Whether the sigmoids that were asked for are there: the queue was not stopped before."""
@@ -73,8 +80,8 @@ class QueuedPairs:
         counted = for_model or hears(observer, "total_sv")
         found = Pairs([], [], [] if self.sigmoids is not None and self.have_sigmoids() else None, 0)
         not_begun = 0
-        for k, (first, solve) in enumerate(self.solves):
-            for inner in range(first, solve):
+        for k, (inner_solves, solve) in enumerate(self.solves):
+            for inner in inner_solves:
                 if heard or not queue.went_well(inner):
                     observer.total_sv(queue.tell(inner, observer).n_sv)  # a training of its own in LIBSVM
             if found.sigmoids is not None and self.sigmoids is not None:

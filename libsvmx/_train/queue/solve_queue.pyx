@@ -65,6 +65,7 @@ cdef class SolveQueue(TaskList):
         cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, weights, self.param, self.limits,
                                            self.most_workers)
         found.matrix, found.by_floats, found.tabulates = self.matrix, self.by_floats, self.tabulates
+        found.held_by_floats = self.held_by_floats
         found.table, found.has_table = self.table, self.has_table
         return found
 
@@ -80,8 +81,8 @@ cdef class SolveQueue(TaskList):
         threads = max(1, min(threads, self.most_workers)) if self.work_of(range(self.n_tasks)) > WORK_FOR_THREADS else 1
         self.coefficient, self.value = zeros("d", self.n_out), zeros("d", self.n_values)
         self.score = zeros("d", self.n_out if self.keeps_scores else 0)
-        self.arrange(threads)
-        if self.predicts and self.matrix is None and not self.by_floats:
+        stages = self.stages(threads)
+        if self.crosses() and self.matrix is None:
             self.matrix = self.matrix_of()
         if self.tabulates and not self.has_table:
             self.table = empty("d", self.kernel_values.n ** 2)
@@ -101,7 +102,8 @@ cdef class SolveQueue(TaskList):
         if self.tabulates and self.predicts and not self.has_table:
             self.run_phase(_tabulate, pool, pool.n)
             self.has_table = True
-        self.run_phase(_work, pool, pool.n)
+        for self.order, self.unit in stages:
+            self.run_phase(_work, pool, pool.n)
         self.run_phase(_evaluate, pool, pool.n if self.by_group else 0)
         self.workers = None  # each of them knows the queue: both would wait for the garbage collector
 
@@ -114,28 +116,41 @@ cdef class SolveQueue(TaskList):
             raise self.error
         return 0
 
-    cdef arrange(self, int threads):
-        """``order`` and ``unit``: solves over the same group of kernel values stand together, for one worker, if they are not
-        too few for so many threads."""
+    cdef stages(self, int threads):
+        """(``order``, ``unit``) of what is done at once, one after the other: solves, and then those that start from them.
+
+        Solves over the same group of kernel values stand together, for one worker, if they are not too few for so many
+        threads; then there is one stage, in which each comes after its parent.
+        """
+        cdef Py_ssize_t t
+        cdef int pieces = 1
+        self.by_group = self.kernel_values.has_groups
+        stages = [self.groups_in_units() if self.by_group else [[t] for t in range(self.n_tasks)]]
+        if self.by_group and threads > 1:
+            pieces += UNITS_PER_THREAD * threads // max(1, len(stages[0]))
+        if self.has_parents and (pieces > 1 or not self.by_group):
+            stages = [
+                [[t for t in unit if (self.tasks[t].parent >= 0) == later] for unit in stages[0]] for later in (False, True)
+            ]
+        if self.by_group and threads > 1:
+            stages = [[unit[k::pieces] for unit in units for k in range(pieces)] for units in stages]
+            for units in stages:
+                units.sort(key=self.work_of, reverse=True)  # the last ones to be done are short
+        return [
+            (filled("q", chain.from_iterable(units)), filled("q", accumulate(map(len, units), initial=0))) for units in stages
+        ]
+
+    cdef groups_in_units(self):
+        """A unit of solves for each group of kernel values, in which each solve comes after its parent."""
         cdef Py_ssize_t t
         cdef Task *task
-        self.by_group = self.kernel_values.has_groups
-        if not self.by_group:
-            self.order = self.unit = filled("q", range(self.n_tasks + 1))
-            return
         groups = []
         for t in range(self.n_tasks):
             task = &self.tasks[t]
             groups.append(self.kernel_values.group_of(self.rows[task.first], self.rows[task.first + task.n - 1]))
         order = sorted(range(self.n_tasks), key=groups.__getitem__)
         begins = [t for t in range(self.n_tasks) if t == 0 or groups[order[t]] != groups[order[t - 1]]]
-        units = [order[begin:end] for begin, end in pairwise([*begins, self.n_tasks])]
-        if threads > 1 and units:
-            pieces = 1 + UNITS_PER_THREAD * threads // len(units)
-            units = [unit[k::pieces] for unit in units for k in range(min(pieces, len(unit)))]
-            units.sort(key=self.work_of, reverse=True)  # the last ones to be done are short
-        self.order = filled("q", chain.from_iterable(units))
-        self.unit = filled("q", accumulate(map(len, units), initial=0))
+        return [order[begin:end] for begin, end in pairwise([*begins, self.n_tasks])]
 
     def work_of(self, unit):
         """Squares of the sizes of some solves together."""

@@ -12,6 +12,7 @@ cdef struct Task:
     Py_ssize_t targets          # of these, in ``targets``
     Py_ssize_t n_held
     Py_ssize_t n_left           # rows, after the others, that took part in the optimum it starts from; -1: from nothing
+    Py_ssize_t parent           # the task whose optimum that is, the rows that left are those held out; -1: ``known``
     Py_ssize_t n_left_positive  # the first of them are of class +1
     Py_ssize_t plane_positive   # of ``known``, of its rows of class +1
     Py_ssize_t plane_negative
@@ -77,6 +78,8 @@ cdef class TaskList:
     # of ``start_from``, each of shape (planes, kernel_values.n)
     cdef const double[::1] known
     cdef const double[::1] known_scores
+    cdef bint has_starts            # some tasks start from an optimum
+    cdef bint has_parents           # of another task
     cdef int32_t *rows
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t room_for_rows
@@ -92,6 +95,7 @@ cdef class TaskList:
     cdef Fold *folds
     cdef readonly Py_ssize_t n_folds
     cdef Py_ssize_t most_rows       # of a solve
+    cdef Py_ssize_t most_held       # rows held out of a solve
     cdef Py_ssize_t most_labels     # of a sigmoid
     cdef Py_ssize_t most_functions  # of a fold
     cdef int64_t[::1] order         # in which tasks are done
@@ -99,6 +103,7 @@ cdef class TaskList:
     cdef bint by_group              # folds are solved at the very end, all of them
     cdef bint predicts              # decision values are wanted
     cdef bint by_floats             # those of folds from the kernel values that solves have
+    cdef bint held_by_floats        # those of rows held out of a solve
     cdef bint tabulates             # K of all rows with all is computed once for all decision values
     cdef double[::1] table          # it, for a CrossTable; None before it is there
     cdef list constants             # decision values that need no solve: (place, value)
@@ -110,9 +115,12 @@ cdef class TaskList:
     cdef bint keeps_scores
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
+    cdef bint crosses(self) noexcept
     cdef int append(self, Py_ssize_t n_rows) except -1
     cdef int add_targets(self, Task *task, targets) except -1
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
     cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,
                       bint turned, double rho, double objective, double gap) except -1
+    cdef int add_places(self, Task *task, Py_ssize_t parent, const int32_t *at, Py_ssize_t n, Py_ssize_t first,
+                        Py_ssize_t last, Py_ssize_t n_positive) except -1

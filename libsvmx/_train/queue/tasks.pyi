@@ -34,7 +34,14 @@ class TaskList:
         targets: Buffer | None = None,
     ) -> int: ...
     def add_folds(
-        self, rows: Buffer, n_positive: int, Cp: float, Cn: float, order: Buffer, bounds: list[int]
+        self,
+        rows: Buffer,
+        n_positive: int,
+        Cp: float,
+        Cn: float,
+        order: Buffer,
+        bounds: list[int],
+        parent: int = -1,
     ) -> None: ...
     def add_fold(self, rows: Buffer, start: list[int], solves: list[int], held_out: Buffer) -> None: ...
     def coefficients(self, t: int) -> Buffer: ...

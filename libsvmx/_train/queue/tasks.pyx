@@ -10,6 +10,7 @@ from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._train.formulation cimport formulation_of
 
 from libsvmx._train.probability import TROUBLES
+from libsvmx.enums import SvmType
 
 
 cdef class TaskList:
@@ -60,6 +61,7 @@ cdef class TaskList:
     cdef Task *new_task(self) except NULL:
         cdef Py_ssize_t room
         cdef void *grown
+        cdef Task *task
         if self.n_tasks == self.room_for_tasks:
             room = 2 * self.n_tasks + 16
             grown = realloc(self.tasks, room * sizeof(Task))
@@ -67,9 +69,10 @@ cdef class TaskList:
                 raise MemoryError("a queue of solves")
             self.tasks, self.room_for_tasks = <Task *>grown, room
         memset(&self.tasks[self.n_tasks], 0, sizeof(Task))
-        self.tasks[self.n_tasks].sigmoid = self.tasks[self.n_tasks].fold = self.tasks[self.n_tasks].n_left = -1
+        task = &self.tasks[self.n_tasks]
+        task.sigmoid = task.fold = task.n_left = task.parent = -1
         self.n_tasks += 1
-        return &self.tasks[self.n_tasks - 1]
+        return task
 
     cdef Sigmoid *new_sigmoid(self) except NULL:
         cdef Py_ssize_t room
@@ -96,9 +99,13 @@ cdef class TaskList:
         self.keeps_scores = not self.doubled
 
     def decide_by_floats(self):
-        """Decision values of folds need not be LIBSVM's to the last digit: they may come of the kernel values, rounded to
-        float, that are there for all rows."""
-        self.by_floats = not self.kernel_values.has_groups
+        """Decision values need not be LIBSVM's to the last digit: they may come of the kernel values, rounded to float, that
+        solves have: of rows held out of a solve, and of folds, if there are those of all rows."""
+        self.by_floats, self.held_by_floats = not self.kernel_values.has_groups, True
+
+    cdef bint crosses(self) noexcept:
+        """Whether decision values need other kernel values than solves have."""
+        return self.predicts and not self.by_floats and (self.n_folds > 0 or not self.held_by_floats)
 
     def tabulate(self):
         """Decision values of all rows will be asked for several times, and there is memory for a CrossTable."""
@@ -132,7 +139,7 @@ cdef class TaskList:
         for k in range(n_held):
             self.rows[self.n_rows + n + n_held + k] = <int32_t>k
         self.n_rows += n + 2 * n_held
-        self.most_rows = max(self.most_rows, n)
+        self.most_rows, self.most_held = max(self.most_rows, n), max(self.most_held, n_held)
         if targets is not None:
             self.add_targets(task, targets)
         if left is not None:
@@ -174,7 +181,7 @@ cdef class TaskList:
         cdef Py_ssize_t k
         if not (0 <= plane_positive < planes and 0 <= plane_negative < planes):
             raise IndexError(f"planes {plane_positive}, {plane_negative} of {planes}")
-        task.n_left, task.n_left_positive = 0, len(positive)
+        task.n_left, task.n_left_positive, self.has_starts = 0, len(positive), True
         task.plane_positive, task.plane_negative = plane_positive, plane_negative
         task.turned, task.known_rho, task.known_objective, task.known_gap = turned, -rho if turned else rho, objective, gap
         for side in (positive, negative):
@@ -188,11 +195,12 @@ cdef class TaskList:
             task.n_left += rows.shape[0]
         return 0
 
-    def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds):
+    def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds, Py_ssize_t parent=-1):
         """Put the inner folds of a pair of classes into the queue, whose decision values give its sigmoid.
 
         Fold f leaves out order[bounds[f]:bounds[f+1]], positions in ``rows``; these and the rest as of ``add``. A rest without
-        both classes is not solved: decision values are 1, -1 or 0 (no rows at all) there, as in LIBSVM.
+        both classes is not solved: decision values are 1, -1 or 0 (no rows at all) there, as in LIBSVM. ``parent``: the solve
+        over all of ``rows``, from whose optimum the folds start; -1: from nothing.
         """
         cdef const int32_t[::1] chosen = rows, at = order
         cdef Py_ssize_t k, f, first, last, n_rest, n_ahead, n = chosen.shape[0]
@@ -200,6 +208,13 @@ cdef class TaskList:
         cdef const int64_t[::1] ends = filled("q", bounds)
         cdef Task *task
         cdef Sigmoid *sigmoid = self.new_sigmoid()
+        if parent >= 0:
+            if self.param.svm_type != SvmType.C_SVC:
+                raise ValueError("only C-SVC starts from the optimum over more rows")
+            if self.task(parent).n != n or self.task(parent).out < 0:
+                raise ValueError(f"solve {parent} is not over the {n} rows of these folds")
+            self.keep_scores()
+            self.has_starts = self.has_parents = True
         sigmoid.n, sigmoid.n_positive, sigmoid.values = n, n_positive, self.n_values
         self.most_labels = max(self.most_labels, n)
         for f in range(ends.shape[0] - 1):
@@ -222,13 +237,29 @@ cdef class TaskList:
                     self.rows[self.n_rows + n_rest + k - first] = chosen[at[k]]
                     self.rows[self.n_rows + n_rest + last - first + k - first] = at[k]
                 self.n_rows += n_rest + 2 * (last - first)
-                self.most_rows = max(self.most_rows, n_rest)
+                self.most_rows, self.most_held = max(self.most_rows, n_rest), max(self.most_held, last - first)
                 self.predicts = True
+                if parent >= 0:
+                    self.add_places(task, parent, &at[0], n, first, last, n_positive)
             else:
                 value = 0.0 if n_rest == 0 else 1.0 if n_ahead else -1.0
                 self.constants.extend((self.n_values + at[k], value) for k in range(first, last))
         svmx_begin_countdown(&sigmoid.left, sigmoid.n_solves)
         self.n_values += n
+
+    cdef int add_places(self, Task *task, Py_ssize_t parent, const int32_t *at, Py_ssize_t n, Py_ssize_t first,
+                        Py_ssize_t last, Py_ssize_t n_positive) except -1:
+        """After the rows of an inner fold, where each of its own stands among those of its parent."""
+        cdef Py_ssize_t k
+        cdef int turn
+        task.parent, task.n_left = parent, last - first
+        self.append(task.n)
+        for turn in range(2):
+            for k in range(n):
+                if (k < first or k >= last) and (at[k] < n_positive) == (turn == 0):
+                    self.rows[self.n_rows] = at[k]
+                    self.n_rows += 1
+        return 0
 
     def add_fold(self, rows, start, solves, held_out):
         """Ask for the decision values of rows by all the functions of a classifier, or by a single one.

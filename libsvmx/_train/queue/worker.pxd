@@ -30,6 +30,9 @@ cdef class Worker:
     cdef int32_t[::1] row
     cdef int32_t[::1] free          # rows that may take what rows that left had
     cdef Py_ssize_t n_free
+    cdef double[::1] origin         # beta of the rows in the optimum from which a task starts
+    cdef int32_t[::1] column        # of rows held out, in the rows of kernel values
+    cdef double[::1] total          # of these, the sums of decision values
     cdef void share(self, svmx_tickets *tickets) noexcept
     cdef int tabulate(self) except -1 nogil
     cdef int work(self) except -1 nogil
@@ -37,7 +40,10 @@ cdef class Worker:
     cdef int solve(self, Task *task) except -1 nogil
     cdef void pose(self, const Task *task, const int32_t *rows) noexcept nogil
     cdef int lay_out(self, const Task *task, const int32_t *rows) except -1 nogil
-    cdef double known(self, const Task *task, int32_t row, bint positive) noexcept nogil
+    cdef const int32_t *left_of(self, const Task *task) noexcept nogil
+    cdef double beta_left(self, const Task *task, Py_ssize_t k) noexcept nogil
+    cdef void begin_at_optimum(self, const Task *task, const int32_t *rows) noexcept nogil
+    cdef void look_up(self, Task *task) noexcept nogil
     cdef double gap(self) noexcept nogil
     cdef bint stands(self, const Task *task) noexcept nogil
     cdef int start_near(self, const Task *task, const int32_t *rows) except -1 nogil
@@ -47,6 +53,8 @@ cdef class Worker:
     cdef Py_ssize_t nearest(self, Py_ssize_t n_free, const float *K, bint growing) noexcept nogil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
+    cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil
+    cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil
     cdef int evaluate(self, Fold *fold) except -1 nogil
     cdef bint goes_on(self, int64_t lanes) except -1 nogil

@@ -75,13 +75,14 @@ cdef class Worker:
         self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
         self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
         self.beta, self.scores, self.group, self.row = zeros("d", m), zeros("d", m), zeros("b", m), zeros("i", m)
-        self.free = zeros("i", l if todo.known is not None else 0)
+        self.free, self.origin = zeros("i", l if todo.has_starts else 0), zeros("d", l if todo.has_starts else 0)
+        self.column, self.total = zeros("i", todo.most_held), zeros("d", todo.most_held)
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.labels = zeros("d", 2 * todo.most_labels)
         self.row_elements = 1
         if todo.predicts:
             self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
-        if todo.predicts and not todo.by_floats:
+        if todo.crosses():
             self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
             kind = CrossTable if todo.tabulates else CrossKernel
             self.cross = kind(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
@@ -129,9 +130,11 @@ cdef class Worker:
         cdef Optimum optimum
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task = task
+        self.look_up(task)
         self.pose(task, rows)
         if self.stands(task):
             self.control.worked(task.n)
+            self.kernel_rows.values.begin(rows[0], rows[task.n - 1])
             memcpy(&self.beta[0], &self.start[0], task.n * sizeof(double))
             task.converged, task.begun, task.reach = True, True, 1.0
             optimum.rho, optimum.objective, optimum.r, task.gap = task.known_rho, task.known_objective, 0.0, task.known_gap
@@ -144,8 +147,8 @@ cdef class Worker:
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
-            if task.out >= 0 and self.todo.keeps_scores:
-                memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
+        if task.out >= 0 and self.todo.keeps_scores:
+            memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
         recover(&self.todo.of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0],
                 optimum.r, coefficients, &task.found)
@@ -196,8 +199,8 @@ cdef class Worker:
         self.dual.size = 2 * l if self.todo.doubled else l
         write_dual(&self.todo.of, l, &self.targets[0], task.Cp, task.Cn,
                    &self.weights[0] if self.todo.weighted else NULL, &self.dual)
-        for i in range(l if task.n_left >= 0 else 0):
-            self.start[i] = self.known(task, rows[i], i < task.n_positive)
+        if task.n_left >= 0:
+            self.begin_at_optimum(task, rows)
 
     cdef int lay_out(self, const Task *task, const int32_t *rows) except -1 nogil:
         """The same in LIBSVM's variables."""
@@ -222,28 +225,62 @@ cdef class Worker:
             self.smo.scores_known = True
         return 0
 
-    cdef double known(self, const Task *task, int32_t row, bint positive) noexcept nogil:
-        """beta of a row of this class in the optimum from which the task starts."""
-        cdef const double *known = &self.todo.known[0]
-        if positive:
-            return known[task.plane_positive * self.todo.kernel_values.n + row]
-        return -known[task.plane_negative * self.todo.kernel_values.n + row]
+    cdef void look_up(self, Task *task) noexcept nogil:
+        """What the parent of a task has come to."""
+        cdef const Task *parent
+        if task.parent >= 0:
+            parent = &self.todo.tasks[task.parent]
+            task.known_rho, task.known_objective, task.known_gap = parent.found.rho, parent.found.objective, parent.gap
+
+    cdef void begin_at_optimum(self, const Task *task, const int32_t *rows) noexcept nogil:
+        """beta and V of the rows of a task, as they are in the optimum from which it starts."""
+        cdef const int32_t *place = rows + task.n + 2 * task.n_held
+        cdef const double *beta
+        cdef const double *V
+        cdef int64_t at
+        cdef Py_ssize_t i
+        if task.parent >= 0:
+            beta = &self.todo.coefficient[self.todo.tasks[task.parent].out]
+            V = &self.todo.score[self.todo.tasks[task.parent].out]
+            for i in range(task.n):
+                self.origin[i], self.scores[i] = beta[place[i]], V[place[i]]
+        else:
+            beta, V = &self.todo.known[0], &self.todo.known_scores[0]
+            for i in range(task.n):
+                at = task.plane_positive if i < task.n_positive else task.plane_negative
+                at = at * self.todo.kernel_values.n + rows[i]
+                self.origin[i] = beta[at] if i < task.n_positive else -beta[at]
+                self.scores[i] = -V[at] if task.turned else V[at]
+        memcpy(&self.start[0], &self.origin[0], task.n * sizeof(double))
+
+    cdef const int32_t *left_of(self, const Task *task) noexcept nogil:
+        """The rows that left that optimum: those held out, if it is a parent's."""
+        return self.todo.rows + task.first + task.n + (0 if task.parent >= 0 else 2 * task.n_held)
+
+    cdef double beta_left(self, const Task *task, Py_ssize_t k) noexcept nogil:
+        """beta of the k-th of them there."""
+        cdef const int32_t *left = self.left_of(task)
+        cdef int64_t n = self.todo.kernel_values.n
+        if task.parent >= 0:
+            return self.todo.coefficient[self.todo.tasks[task.parent].out + left[task.n_held + k]]
+        if k < task.n_left_positive:
+            return self.todo.known[task.plane_positive * n + left[k]]
+        return -self.todo.known[task.plane_negative * n + left[k]]
 
     cdef bint stands(self, const Task *task) noexcept nogil:
         """Whether the task starts from an optimum, and no row that left it had a coefficient: then it is the task's own."""
-        cdef const int32_t *left = self.todo.rows + task.first + task.n + 2 * task.n_held
         cdef Py_ssize_t k
         if task.n_left < 0 or not task.known_gap < self.control.eps:
             return False
         for k in range(task.n_left):
-            if self.known(task, left[k], k < task.n_left_positive) != 0:
+            if self.beta_left(task, k) != 0:
                 return False
         return True
 
     cdef int start_near(self, const Task *task, const int32_t *rows) except -1 nogil:
         """NEAR (libsvmx/_solvers/seeding/near.py): the coefficient of each row that left goes to the most similar rows, to
         free ones first."""
-        cdef const int32_t *left = rows + task.n + 2 * task.n_held
+        cdef const int32_t *left = self.left_of(task)
         cdef double total = 0.0, size = 0.0, moved
         cdef Py_ssize_t i, k
         self.n_free = 0
@@ -252,7 +289,7 @@ cdef class Worker:
                 self.free[self.n_free] = <int32_t>i
                 self.n_free += 1
         for k in range(task.n_left):
-            self.hand_over(task.n, left[k], self.known(task, left[k], k < task.n_left_positive))
+            self.hand_over(task.n, left[k], self.beta_left(task, k))
         for i in range(task.n):
             total += self.start[i]
             size += fabs(self.start[i])
@@ -269,20 +306,13 @@ cdef class Worker:
         return self.follow(task, rows)
 
     cdef int follow(self, const Task *task, const int32_t *rows) except -1 nogil:
-        """Scores at the start: V less what the betas that are others add up to."""
-        cdef const double *known = &self.todo.known_scores[0]
-        cdef const int32_t *left = rows + task.n + 2 * task.n_held
-        cdef int64_t plane
-        cdef double moved
+        """Scores at the start: V of the optimum less what the betas that are others add up to."""
+        cdef const int32_t *left = self.left_of(task)
         cdef Py_ssize_t i, k
-        for i in range(task.n):
-            plane = task.plane_positive if i < task.n_positive else task.plane_negative
-            moved = known[plane * self.todo.kernel_values.n + rows[i]]
-            self.scores[i] = -moved if task.turned else moved
         for k in range(task.n_left):
-            self.move_scores(task.n, left[k], -self.known(task, left[k], k < task.n_left_positive))
+            self.move_scores(task.n, left[k], -self.beta_left(task, k))
         for i in range(task.n):
-            self.move_scores(task.n, rows[i], self.start[i] - self.known(task, rows[i], i < task.n_positive))
+            self.move_scores(task.n, rows[i], self.start[i] - self.origin[i])
         return 0
 
     cdef int move_scores(self, Py_ssize_t n, int32_t row, double moved) except -1 nogil:
@@ -345,6 +375,8 @@ cdef class Worker:
         cdef double *total = svmx_aligned(&self.panel[0])
         cdef double *values = total + SVMX_TESTS
         cdef Py_ssize_t at = 0, lanes, i, r
+        if self.todo.held_by_floats:
+            return self.decide_by_floats(task, coefficients, rho)
         while at < task.n_held:
             lanes = min(<Py_ssize_t>SVMX_TESTS, task.n_held - at)
             self.load(held + at, lanes)
@@ -359,6 +391,43 @@ cdef class Worker:
                 out[place[at + r]] = total[r] - rho
             at += lanes
         return True
+
+    cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
+        """As ``decide``, of rows of kernel values, which the solve has asked for already.
+
+        Of a parent the sums over its rows are y - V, and only coefficients that are others have to be added up.
+        """
+        cdef const int32_t *rows = self.todo.rows + task.first
+        cdef const int32_t *held = rows + task.n
+        cdef const int32_t *place = held + task.n_held
+        cdef const int32_t *left = self.left_of(task)
+        cdef double *out = &self.todo.value[task.values]
+        cdef bint follows = task.parent >= 0
+        cdef Py_ssize_t i, k, r
+        for r in range(task.n_held):
+            self.column[r], self.total[r] = self.kernel_rows.values.place_of(held[r]), 0.0
+        if follows:
+            for r in range(task.n_held):
+                self.total[r] = 1.0 if place[r] < self.todo.tasks[task.parent].n_positive else -1.0
+                self.total[r] -= self.todo.score[self.todo.tasks[task.parent].out + place[r]]
+            for k in range(task.n_left):
+                self.add_to_totals(task.n_held, left[k], -self.beta_left(task, k))
+        for i in range(task.n):
+            self.add_to_totals(task.n_held, rows[i], coefficients[i] - (self.origin[i] if follows else 0.0))
+            if svmx_tickets_over(self.tickets):
+                return False
+        for r in range(task.n_held):
+            out[place[r]] = self.total[r] - rho
+        return True
+
+    cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil:
+        """A row's part in the decision values of the rows held out."""
+        cdef const float *K
+        if coefficient == 0:
+            return 0
+        K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
+        svmx_axpy_at(n_held, coefficient, K, &self.column[0], &self.total[0])
+        return self.control.worked(2 * n_held)
 
     cdef void fit(self, Sigmoid *sigmoid) noexcept nogil:
         """The sigmoid of a pair of classes from its decision values."""

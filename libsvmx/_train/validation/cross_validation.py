@@ -13,23 +13,25 @@ from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from libsvmx._core.arrays import inverse, take_int32
+from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.buffers import filled, not_done
+from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, prediction
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part, nothing_counts
-from libsvmx._train.drawn_folds import draw_folds, folds_at_once
+from libsvmx._train.drawn_folds import draw_folds, draw_inner, folds_at_once
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
 from libsvmx._train.side_by_side import HandedOn, param_of, side_by_side
 from libsvmx._train.training import class_costs, predict_fold, shared_kernels, train_all_but
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
-from libsvmx._train.validation.pair_folds import by_pairs, folds_of
+from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
 from libsvmx._train.validation.scheme import AUTO, STAR_FROM, Seeding, check_seedable
+from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import StoppedEarly
 
@@ -116,8 +118,12 @@ def cross_validate(
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
     results = Results(problem, param, order, bounds, observer)
+    inner = None
     if seeding.seeder != "none":
         check_seedable(param)
+        if not param.svm_type.is_classification:
+            param = replace(param, probability=False)  # LIBSVM predicts without, so they need not be trained
+        inner = seeded_inner_folds(seeding, param) if param.probability else None
     if isinstance(warm_starts, list) and len(warm_starts) != len(bounds) - 1:
         warm_starts = None  # they are of other folds
     warm_starts = warm_starts or None
@@ -126,11 +132,11 @@ def cross_validate(
         kernels = kernels or shared_kernels(problem, param)
         linked = warm_starts is not None or for_larger_C
         seeding, queue = chosen(seeding, problem, param, n_folds, len(results.labels), observer, kernels, linked)
-        left = Left(hand_on) if for_larger_C and seeding.seeder != "none" else None
+        left = Left(hand_on) if for_larger_C and seeding.scheme and queue is None else None
         if queue is not None:
-            queued(results, queue, problem, param, rand, observer, with_values, kernels, seeding)
-        elif seeding.seeder == "none":
-            plain(results, problem, param, rand, observer, with_values, kernels)
+            queued(results, queue, problem, param, rand, observer, with_values, kernels, seeding, inner)
+        elif not seeding.scheme:
+            plain(results, problem, param, rand, observer, with_values, kernels, inner)
         else:
             part = counting_part(problem, param, observer)
             problem_folds = folds_of(*part[:2] if part else (problem, param), observer, kernels)
@@ -139,7 +145,8 @@ def cross_validate(
             # in a chain each fold needs the one before
             n = len(bounds) - 1 if seeding.scheme == "star" else 1
             workers = problem_folds.of_threads(kernels.at_once_of(n, thread_count(param.threads)), n)
-            seeded(results, problem, part, workers, seeding, warm_starts, left, with_values)
+            estimates = (inner, inner_rands(problem, part, order, bounds, rand)) if inner else None
+            seeded(results, problem, part, workers, seeding, warm_starts, left, with_values, estimates)
     except Stopped as stop:
         consequence = f"the cross-validation has no result; {len(results.reports)} of {len(bounds) - 1} folds are done"
         raise StoppedEarly(stop.status, consequence, results.result(seeding)) from None
@@ -164,6 +171,13 @@ def chosen(
     # folds that share nothing, or many small problems: a start costs more than it saves
     apart = seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2)
     in_queue = seeding == Seeding("auto") and not linked and param.svm_type == SvmType.C_SVC
+    if param.probability and seeding == Seeding("auto"):
+        # most of the work is in inner folds, which start from the optimum of their fold, and had better see no more rows
+        queue = queue_of_folds(problem, param, n_folds, observer, kernels)
+        star = queue is not None and n_folds >= STAR_FROM and param.svm_type == SvmType.C_SVC
+        if queue is not None:
+            queue.decide_by_floats()
+        return Seeding("auto", "star" if star else ""), queue
     if exact or apart or in_queue:
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
         if in_queue and queue is not None:
@@ -205,8 +219,11 @@ def seeded(
     warm_starts: FoldWarmStarts | HandedOn | None,
     left: Left | None,
     with_values: bool,
+    estimates: tuple[SeededInnerFolds, list[Rand]] | None,
 ) -> None:
     """Folds from what is known; ``left`` takes what they leave for a larger C. Raises Stopped.
+
+    ``estimates``: inner folds of probability estimates, and what draws those of each fold.
 
     ``workers`` has folds for each thread, which are of ``part``, if there is one; its model predicts the other rows.
     """
@@ -232,6 +249,9 @@ def seeded(
             if not len(rest):
                 raise nothing_counts(problem.sample_weight)
         report = problem_folds.solve(rest, held_out, seeding, warm_starts[f] if warm_starts else {})
+        if estimates is not None:
+            assert isinstance(problem_folds, PairFolds)
+            report = problem_folds.fit_sigmoids(rest, estimates[1][f], estimates[0])
         predictions: list[Predictions] = [
             (rows, *problem_folds.predict(rest, held_out, with_values), problem_folds.labels)
         ]
@@ -248,9 +268,23 @@ def seeded(
             left.add(fold.left)
 
 
+def inner_rands(
+    problem: Problem, part: CountingPart | None, order: Buffer, bounds: list[int], rand: Rand
+) -> list[Rand]:
+    """For each fold, random numbers as LIBSVM has them when it draws the inner folds of its rows that count."""
+    rands, targets = [], part.problem.targets if part else problem.targets
+    for begin, end in pairwise(bounds):
+        rands.append(rand.copy())
+        rest = folds.all_but(order, begin, end)
+        draw_inner(take_float64(targets, part.split(rest)[0] if part else rest), rand)
+    return rands
+
+
 def predicted_by(model: Model, problem: Problem, observer: Observer) -> tuple[Buffer, Buffer]:
     """Predictions and decision values of rows that took no part in any fold. Raises Stopped."""
     values = prediction.decision_values(model, problem.matrix, problem.rows, partial(ask, observer))
+    if model.has_probability:
+        return predict_fold(model, problem, observer), values
     return prediction.labels_of(model.param, model.class_labels or (), values, len(problem)), values
 
 
@@ -264,6 +298,7 @@ def queued(
     with_values: bool,
     kernels: KernelProvider,
     seeding: Seeding,
+    inner: SeededInnerFolds | None,
 ) -> None:
     """All folds in a queue; those of a star start from the training over all rows. Raises Stopped."""
     order, bounds = results.order, results.bounds
@@ -276,7 +311,8 @@ def queued(
         seconds = sum(report.seconds for report in star.reports)
         results.full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
     own = Folds(problem, order, bounds, rand)
-    found = solved_folds(queue, [own], param, observer, kernels, costs_of, star)
+    inner_starts = inner is not None and param.svm_type == SvmType.C_SVC
+    found = solved_folds(queue, [own], param, observer, kernels, costs_of, star, inner_starts)
     seeder = AUTO["star"] if star else "none"
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
         report = fold_report([fold.report], seeder=seeder, seeding_seconds=0.0, solving_seconds=fold.report.seconds)
@@ -292,8 +328,9 @@ def plain(
     observer: Observer,
     with_values: bool,
     kernels: KernelProvider,
+    inner: SeededInnerFolds | None,
 ) -> None:
-    """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path. Raises Stopped."""
+    """LIBSVM's cross-validation: every fold from nothing, along LIBSVM's path, but ``inner`` ones. Raises Stopped."""
     order, bounds = results.order, results.bounds
     n = len(bounds) - 1
     threads, rands = folds_at_once(problem, param, order, bounds, rand, kernels)
@@ -302,7 +339,7 @@ def plain(
         begin, end = bounds[f : f + 2]
         counting, part = Counting(observer), param_of(param, f, n, threads)
         began = perf_counter()
-        model = train_all_but(problem, part, order, begin, end, rands[f], counting, kernels)
+        model = train_all_but(problem, part, order, begin, end, rands[f], counting, kernels, inner)
         ask(observer)  # a fold that was ended early is none
         seconds = perf_counter() - began
         held_out = problem.take(order[begin:end])

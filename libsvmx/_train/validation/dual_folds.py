@@ -9,12 +9,13 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import zeros
+from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._train.validation.fold_start import Start
     from libsvmx._train.validation.scheme import Seeding
+    from libsvmx._train.warm_start import NumberOfDual
+    from libsvmx._train.warm_start import WarmStart as StartOfTraining
     from libsvmx._typing import Buffer
 
 
@@ -96,6 +99,7 @@ class DualFolds:
     ----------
     problem : DualProblem                       over all rows
     full, last : SolvedFold or None             the optimum over all rows, and the last fold; None at first
+    gone : buffer of int32                      rows that take no part in any fold: those that ``inside`` leaves out
     """
 
     def __init__(
@@ -115,6 +119,7 @@ class DualFolds:
         self.starts = FoldStarts(kernel, self.problem, param, targets, (Cp, Cn), sample_weight)
         self.full: SolvedFold | None = None
         self.last: SolvedFold | None = None
+        self.gone = zeros("i", 0)
 
     def of_thread(self, at_once: int) -> DualFolds:
         """As ``ProblemFolds.of_thread``."""
@@ -123,6 +128,14 @@ class DualFolds:
         other.kernel = self.kernel.part(ramp(self.kernel.n))
         other.budget_bytes = self.budget_bytes / at_once
         other.starts = self.starts.over(other.kernel)
+        other.__dict__.pop("removal", None)
+        return other
+
+    def inside(self) -> DualFolds:
+        """The folds of the last fold, whose optimum is that over all of their rows."""
+        assert self.last is not None
+        other = copy(self)
+        other.full, other.last, other.gone = self.last, None, self.last.optimum.left_out
         other.__dict__.pop("removal", None)
         return other
 
@@ -139,6 +152,18 @@ class DualFolds:
         self.full = self._solved(self.problem, solution, zeros("i", 0), "none", effort)
         return self.full
 
+    def solve_full(self, warm: StartOfTraining | None, number: NumberOfDual) -> SolvedFold:
+        """The training over all rows as ``train_problem`` has it: what it has reached when it is ended early, and from
+        where ``warm`` says."""
+        effort, control, dual = Effort(self.kernel), self._control(), self.problem
+        if warm:
+            dual = warm.begin(number, dual, self.kernel, control)
+        solution = solve(self.param, dual, self.kernel, self.budget_bytes, control)
+        if warm:
+            warm.keep(number, dual, solution)
+        self.full = self._solved(dual, solution, zeros("i", 0), "none", effort)
+        return self.full
+
     def solve(self, left_out: Buffer, seeding: Seeding, warm: WarmStart | None = None) -> SolvedFold:
         """The fold without the rows ``left_out``; ``warm``: its optimum at a smaller C, to start from.
 
@@ -147,6 +172,8 @@ class DualFolds:
         Stopped
         """
         effort, control = Effort(self.kernel), self._control()
+        if len(self.gone):
+            left_out = filled("i", chain(self.gone, left_out))
         lower, upper = held_out(self.problem, left_out)
         fold = self.problem.changed(lower=lower, upper=upper)
         sums = coefficient_sums(self.param, self._weight_without(left_out))
@@ -201,7 +228,7 @@ class DualFolds:
         return RemovalPath(self.problem, self.kernel, self.budget_bytes, self.full.optimum.beta, self._control)
 
     def _takes_path(self, seeding: Seeding, n_left_out: int) -> bool:
-        if self.full is None:
+        if self.full is None or len(self.gone):  # a path begins with all rows
             return False
         return seeding.seeder == "path" or (seeding.seeder == "auto" and self.removal.pays(n_left_out))
 

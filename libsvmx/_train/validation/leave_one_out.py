@@ -296,6 +296,8 @@ def checked_seeding(problem: Problem, param: Parameter, seeder: str) -> Seeding:
     """How the folds start. Raises DataError, ParameterError."""
     check_problem(problem, param)
     check_seedable(param)
+    if param.probability:
+        raise ParameterError("leave-one-out from one training gives no probability estimates: leave out -b 1")
     seeding = Seeding(seeder, "star")
     if seeder == "none":
         raise ParameterError("leave-one-out starts from the training over all rows: choose a seeding method")

@@ -12,10 +12,10 @@ from libsvmx._core.arrays import ramp, take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
 from libsvmx._train import folds, prediction
-from libsvmx._train.assembly import assemble_classifier
+from libsvmx._train.assembly import INNER_FOLDS, assemble_classifier
 from libsvmx._train.limits import ask
 from libsvmx._train.model import pair_place
-from libsvmx._train.training import class_costs, pair_problem, shared_kernels
+from libsvmx._train.training import class_costs, pair_problem, predict_fold, shared_kernels, sigmoid_of
 from libsvmx._train.validation.dual_folds import DualFolds, optimum_may_stand
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts, joined
 from libsvmx._train.validation.single_folds import SingleFolds
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from libsvmx._core.rand import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
+    from libsvmx._train.validation.dual_folds import SolvedFold
     from libsvmx._train.validation.fold_report import FoldReport
     from libsvmx._train.validation.scheme import Seeding
+    from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds
     from libsvmx._typing import Buffer
 
 
@@ -65,7 +68,7 @@ class PairFolds(ProblemFolds):
     """PairFolds(problem, param, observer, kernels): the folds of all pairs of classes."""
 
     def __init__(self, problem: Problem, param: Parameter, observer: Observer, kernels: KernelProvider) -> None:
-        self.problem, self.param, self.ask = problem, param, partial(ask, observer)
+        self.problem, self.param, self.observer, self.ask = problem, param, observer, partial(ask, observer)
         labels, start, order = folds.group_classes(problem.targets)
         self.labels: list[int] = labels
         k = len(self.labels)
@@ -74,6 +77,8 @@ class PairFolds(ProblemFolds):
         costs = class_costs(self.labels, param, observer)
         self.pairs: dict[tuple[int, int], DualFolds] = {}
         self.solved_pairs: list[tuple[int, int]] = []  # of the last fold: those with both classes
+        self.solved: list[SolvedFold] = []  # these pairs
+        self.sigmoids: list[tuple[float, float]] | None = None  # of the last fold, in its own order, after fit_sigmoids
         for i in range(k):
             for j in range(i + 1, k):
                 pair = pair_problem(problem, order, start, i, j)
@@ -88,7 +93,7 @@ class PairFolds(ProblemFolds):
         return other
 
     def begin(self, observer: Observer) -> None:
-        self.ask = partial(ask, observer)
+        self.observer, self.ask = observer, partial(ask, observer)
         for pair in self.pairs.values():
             pair.begin(observer)
 
@@ -98,12 +103,32 @@ class PairFolds(ProblemFolds):
     def solve(self, rest: Buffer, held_out: Buffer, seeding: Seeding, warm: WarmStarts) -> FoldReport:
         present = folds.classes_among(rest, self.class_of, len(self.labels))
         self.solved_pairs = [(i, j) for i, j in self.pairs if i in present and j in present]
-        return joined(
-            [
-                self.pairs[i, j].solve(self.rows_in_pair(held_out, i, j), seeding, warm.get((i, j)))
-                for i, j in self.solved_pairs
-            ]
-        )
+        self.sigmoids = None
+        self.solved = [
+            self.pairs[i, j].solve(self.rows_in_pair(held_out, i, j), seeding, warm.get((i, j)))
+            for i, j in self.solved_pairs
+        ]
+        return joined(self.solved)
+
+    def fit_sigmoids(self, rest: Buffer, rand: Rand, inner: SeededInnerFolds) -> FoldReport:
+        """After ``solve``, the probability estimates of the fold: of each pair inner folds, as LIBSVM draws them of the
+        pair's rows in ``rest``. Returns the report of all solves of the fold. Raises Stopped."""
+        labels, start, order = folds.group_classes(take_float64(self.problem.targets, rest))
+        rows, number = take_int32(rest, order), [self.labels.index(label) for label in labels]
+        self.sigmoids, solved = [], list(self.solved)
+        for a, b in combinations(range(len(labels)), 2):
+            i, j = min(number[a], number[b]), max(number[a], number[b])
+            members = filled("i", [*rows[start[a] : start[a + 1]], *rows[start[b] : start[b + 1]]])
+            inner_order, bounds = folds.plain_folds(len(members), INNER_FOLDS, rand)
+            in_pair = take_int32(self.rows_in_pair(members, i, j), inner_order)
+            dual, values = self.pairs[i, j].inside(), []
+            for f in range(INNER_FOLDS):
+                own = inner.values(dual, in_pair, bounds, f, dual.observer, 1)
+                values.append(own if number[a] == i else filled("d", (-value for value in own)))
+                if dual.last is not None and dual.last is not solved[-1]:
+                    solved.append(dual.last)
+            self.sigmoids.append(sigmoid_of(values, inner_order, start[a + 1] - start[a], dual.observer))
+        return joined(solved)
 
     def for_larger_C(self) -> WarmStarts:
         return {(i, j): self.pairs[i, j].for_larger_C() for i, j in self.solved_pairs}
@@ -113,7 +138,7 @@ class PairFolds(ProblemFolds):
         return folds.rows_of_pair(rows, self.class_of, self.place, i, j, self.size[i])
 
     def predict(self, rest: Buffer, held_out: Buffer, with_values: bool) -> tuple[Buffer, Buffer | None]:
-        if len(self.labels) == 2 and self.solved_pairs:
+        if len(self.labels) == 2 and self.solved_pairs and self.sigmoids is None:
             values = self.pairs[0, 1].decided(self.rows_in_pair(held_out, 0, 1))
             return prediction.labels_of(self.param, self.labels, values, len(values)), values
         model = self.model_of(rest)
@@ -122,6 +147,8 @@ class PairFolds(ProblemFolds):
         if with_values:
             values = prediction.decision_values(model, out.matrix, out.rows, self.ask)
             values = by_pairs(values, len(out), model.class_labels, self.labels)
+        if self.sigmoids is not None:
+            return predict_fold(model, out, self.observer), values
         return prediction.predict_labels(model, out.matrix, out.rows, self.ask), values
 
     def full_values(self) -> Buffer:
@@ -185,4 +212,10 @@ class PairFolds(ProblemFolds):
                 betas.append(beta)
                 report = solved.report
                 reports.append(report if first == i else replace(report, rho=-report.rho))
-        return assemble_classifier(part, self.param, (labels, start, order), betas, reports)
+        model = assemble_classifier(part, self.param, (labels, start, order), betas, reports)
+        if not self.param.probability:
+            return model
+        if self.sigmoids is None or full:
+            return replace(model, param=replace(self.param, probability=False))
+        a, b = (filled("d", (sigmoid[k] for sigmoid in self.sigmoids)) for k in (0, 1))
+        return replace(model, sigmoid_a=a, sigmoid_b=b)

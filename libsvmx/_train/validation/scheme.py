@@ -65,5 +65,3 @@ def check_seedable(param: Parameter) -> None:
     """Raises ParameterError for what folds that start from a known optimum do not do."""
     param.solver.require("may_be_seeded")
     param.require_finite_cost("seeding or leave-one-out from one training")
-    if param.probability:
-        raise ParameterError("alpha seeding gives no probability estimates: leave out -b 1, or seed with none")

@@ -1,0 +1,274 @@
+"""Inner folds of probability estimates that start from the optimum over all their rows: the same sigmoids, sooner."""
+
+import numpy as np
+import pytest
+from support import data
+
+import libsvmx
+from libsvmx._core.rand import Rand
+from libsvmx._train import kernel_provider
+from libsvmx._train.kernel_provider import KernelProvider
+from libsvmx._train.observer import Observer, Remark
+from libsvmx._train.queue.solve_queue import SolveQueue
+from libsvmx.io.modelfile import model_text
+
+EPS = 1e-6
+SETS = ["heart_scale", "iris.scale", "glass.scale"]
+PLACES = ["queue", "by pairs of classes", "in turn"]
+
+
+class Counting(Observer):
+    """Counts iterations."""
+
+    def __init__(self):
+        self.iterations = self.solves = 0
+
+    def solved(self, report):
+        self.iterations += report.iterations
+        self.solves += 1
+
+
+@pytest.fixture(params=PLACES)
+def place(request, monkeypatch):
+    """Where the solves are done."""
+    if request.param == "by pairs of classes":
+        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    if request.param == "in turn":
+        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
+    return request.param
+
+
+def arrays(name, n=None):
+    matrix, targets = data.load(name, n)
+    return matrix.toarray(), np.asarray(targets)
+
+
+def trained(X, y, seeder, **options):
+    """The model, and iterations."""
+    counted = Counting()
+    options = {"eps": EPS, "probability": True, **options}
+    return libsvmx.train(X, y, seeder=seeder, observer=counted, **options), counted
+
+
+def without_sigmoids(model):
+    """The model as a file, but for its probability estimates."""
+    lines = model_text(model).decode().splitlines()
+    return [line for line in lines if not line.startswith(("probA", "probB"))]
+
+
+def agree(seeded, plain, X, most=1e-4):
+    """The same but for sigmoids, and those to ``most``."""
+    assert without_sigmoids(seeded) == without_sigmoids(plain)
+    for name in ("sigmoid_a", "sigmoid_b"):
+        ours, theirs = (np.asarray(getattr(model, name)) for model in (seeded, plain))
+        assert np.abs(ours - theirs).max() < most * (1 + np.abs(theirs).max())
+    ours, theirs = (libsvmx.predict_probability(model, X)[1] for model in (seeded, plain))
+    assert np.abs(ours - theirs).max() < most
+
+
+@pytest.mark.parametrize("C", [0.5, 20.0])
+@pytest.mark.parametrize("name", SETS)
+def test_the_same_sigmoids_by_fewer_iterations(name, C, place):
+    X, y = arrays(name)
+    (seeded, fewer), (plain, more) = (trained(X, y, seeder, C=C, gamma=0.2) for seeder in ("near", None))
+    agree(seeded, plain, X, 1e-4 if C > 1 else 3e-3)  # a fold without free rows has its rho in an interval
+    assert model_text(seeded) != model_text(plain)  # else nothing was seeded
+    assert fewer.solves == more.solves
+    assert fewer.iterations < more.iterations
+
+
+@pytest.mark.parametrize("seeder", [*libsvmx.SEEDERS, "path"])
+@pytest.mark.parametrize("scheme", ["", "star", "chain"])
+def test_every_seeder_and_scheme(seeder, scheme):
+    if (seeder, scheme) == ("path", "chain"):
+        with pytest.raises(libsvmx.ParameterError, match="choose star"):
+            libsvmx.train(*arrays("heart_scale"), probability=True, seeder=seeder, scheme=scheme)
+        return
+    X, y = arrays("glass.scale")
+    (seeded, _), (plain, _) = (trained(X, y, one, C=4.0, gamma=0.5, scheme=scheme) for one in (seeder, None))
+    agree(seeded, plain, X)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_weights_of_classes_and_rows(name, place):
+    X, y = arrays(name)
+    labels = sorted(set(y))
+    draw = np.random.default_rng(4)
+    weight = draw.choice([0.0, 0.5, 1.0, 2.5], len(y))
+    options = {"C": 5.0, "gamma": 0.3, "weights": {int(labels[0]): 3.0, int(labels[1]): 0.25}, "sample_weight": weight}
+    (seeded, fewer), (plain, more) = (trained(X, y, seeder, **options) for seeder in ("near", None))
+    agree(seeded, plain, X)
+    assert fewer.iterations < more.iterations
+    if len(labels) > 2:
+        options["weights"] = {int(labels[0]): 0.0}
+        (seeded, _), (plain, _) = (trained(X, y, seeder, **options) for seeder in ("near", None))
+        assert seeded.class_labels == plain.class_labels
+        agree(seeded, plain, X)
+
+
+def test_a_class_that_is_held_out_whole(place):
+    """Its fold has no solve; LIBSVM's constants stand for its values."""
+    X, y = arrays("iris.scale")
+    keep = [*range(50), 60, *range(100, 120)]
+    (seeded, _), (plain, _) = (trained(X[keep], y[keep], seeder, C=5.0, gamma=0.3) for seeder in ("near", None))
+    agree(seeded, plain, X)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_threads_and_calls_change_nothing(name, place):
+    X, y = arrays(name)
+    options = {"C": 20.0, "gamma": 0.2}
+    texts = {model_text(trained(X, y, "near", threads=threads, **options)[0]) for threads in (1, 1, 2, 3)}
+    assert len(texts) == 1
+
+
+def test_threads_of_many_rows(place, monkeypatch):
+    """Enough of them that threads share the work."""
+    X, y = arrays("vowel.scale.xz")
+    texts = {model_text(trained(X, y, "near", C=4.0, gamma=1.0, threads=threads)[0]) for threads in (1, 2, 5)}
+    assert len(texts) == 1
+    two = y < 6
+    texts = {model_text(trained(X, two, "near", C=4.0, gamma=1.0, threads=threads)[0]) for threads in (1, 2, 5)}
+    assert len(texts) == 1
+
+
+@pytest.mark.parametrize("seeder", ["near", "auto", "sir"])
+@pytest.mark.parametrize("svm_type", ["nu_svc", "epsilon_svr", "nu_svr"])
+def test_other_formulations(svm_type, seeder):
+    X, y = arrays("heart_scale")
+    if svm_type != "nu_svc":
+        y = X[:, 0] + np.sin(3 * X[:, 1])
+        X = X[:, 1:]
+    options = {"svm_type": svm_type, "nu": 0.3, "p": 0.05, "gamma": 0.1, "C": 2.0}
+    (seeded, _), (plain, _) = (trained(X, y, one, **options) for one in (seeder, None))
+    assert without_sigmoids(seeded) == without_sigmoids(plain)
+    assert np.allclose(seeded.sigmoid_a, plain.sigmoid_a, rtol=1e-4)
+    if svm_type == "nu_svc":
+        agree(seeded, plain, X)
+
+
+def test_a_start_of_the_training_and_of_its_inner_folds():
+    X, y = arrays("glass.scale")
+    before = libsvmx.train(X, y, C=2.0, gamma=0.3, eps=EPS)
+    options = {"C": 4.0, "gamma": 0.3, "start": before}
+    (seeded, fewer), (plain, more) = (trained(X, y, seeder, **options) for seeder in ("auto", None))
+    agree(seeded, plain, X)
+    assert fewer.iterations < more.iterations
+
+
+class Stopping(Observer):
+    """Ends the call after so many questions."""
+
+    def __init__(self, questions):
+        self.left, self.remarks = questions, []
+
+    def should_stop(self):
+        self.left -= 1
+        return self.left < 0
+
+    def remark(self, kind, detail=""):
+        self.remarks.append(kind)
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+def test_an_end_leaves_the_model_without_half_of_its_estimates(place):
+    X, y = arrays("glass.scale")
+    options = {"C": 50.0, "gamma": 0.5, "eps": EPS, "probability": True, "threads": 1}
+    whole = Stopping(10**9)
+    model = libsvmx.train(X, y, seeder="near", observer=whole, **options)
+    asked = 10**9 - whole.left
+    assert model.has_probability
+    assert asked > 3
+    ends = set()
+    for questions in {0, 1, asked // 4, asked // 2, asked - 1}:
+        stopping = Stopping(questions)
+        part = libsvmx.train(X, y, seeder="near", observer=stopping, **options)
+        ends.add(part.has_probability)
+        if part.has_probability:
+            assert model_text(part) == model_text(model)
+        else:
+            assert Remark.PROBABILITY_UNFINISHED in stopping.remarks
+    assert False in ends
+
+
+def test_folds_go_on_where_the_pair_did_not_end(place):
+    with pytest.warns(libsvmx.ConvergenceWarning):
+        model, _ = trained(*arrays("heart_scale"), "near", C=100.0, gamma=0.5, max_iter=30)
+    assert model.has_probability
+    assert np.isfinite(model.sigmoid_a).all()
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 12])
+@pytest.mark.parametrize("name", SETS)
+def test_cross_validation(name, n_folds, place):
+    X, y = arrays(name)
+
+    def found(seeder):
+        options = {"C": 5.0, "gamma": 0.3, "eps": EPS, "probability": True, "random_state": 3}
+        return libsvmx.cross_validate(X, y, n_folds, seeder=seeder, **options)
+
+    seeded, plain = found("auto"), found("none")
+    assert np.mean(seeded.predictions != plain.predictions) < 0.01
+    assert np.nanmax(np.abs(seeded.decision_values - plain.decision_values)) < 1e-3
+    if place != "in turn":
+        assert seeded.iterations < plain.iterations
+
+
+def test_folds_that_are_not_solved_at_all(place):
+    """Each class is a tight bunch, so many an inner fold leaves the optimum as it is."""
+    draw = np.random.default_rng(2)
+    X = np.concatenate([draw.normal(size=(60, 2)) + centre for centre in ([0, 0], [9, 0], [0, 9])])
+    y = np.repeat([1.0, 2.0, 3.0], 60)
+    options = {"gamma": 0.05, "C": 10.0}
+    (seeded, fewer), (plain, more) = (trained(X, y, seeder, **options) for seeder in ("near", None))
+    agree(seeded, plain, X)
+    validated = [
+        libsvmx.cross_validate(X, y, 20, seeder=seeder, probability=True, eps=EPS, threads=threads, **options)
+        for seeder, threads in (("none", 1), ("auto", 1), ("auto", 2), ("auto", 3))
+    ]
+    assert len({found.predictions.tobytes() for found in validated}) == 1
+    assert fewer.iterations < more.iterations
+
+
+def test_cross_validation_by_threads(place):
+    X, y = arrays("glass.scale")
+    options = {"C": 5.0, "gamma": 0.3, "probability": True, "seeder": "auto"}
+    one, *others = (libsvmx.cross_validate(X, y, 12, threads=threads, **options) for threads in (1, 2, 3))
+    for other in others:
+        assert other.decision_values.tobytes() == one.decision_values.tobytes()
+        assert other.predictions.tobytes() == one.predictions.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "it needs -b 1"),
+        ({"probability": True, "svm_type": "one_class"}, "no folds that could be seeded"),
+        ({"probability": "cv"}, "seeder is for the folds of probability=True"),
+        ({"probability": True, "keep_state": True}, "a state has no folds"),
+        ({"probability": True, "C": np.inf}, "C must be finite"),
+        ({"probability": True, "solver": "crsvm", "kernel_type": "linear"}, "cannot start from what is known"),
+    ],
+)
+def test_what_is_refused(options, message):
+    with pytest.raises(libsvmx.ParameterError, match=message):
+        libsvmx.train(*arrays("heart_scale"), seeder="auto", **options)
+
+
+def test_a_parent_must_have_the_rows_of_its_folds():
+    problem = data.load("heart_scale")
+    from libsvmx._train.parameter import Parameter
+    from libsvmx._train.problem import Problem
+
+    matrix, targets = problem
+    param = Parameter(gamma=0.1)
+    provider = KernelProvider(Problem(matrix, data.filled("d", targets)), param, repeated=True)
+    queue = provider.queue(param, Observer(), 5, False)
+    assert isinstance(queue, SolveQueue)
+    rows = data.filled("i", range(20))
+    order, bounds = libsvmx._train.folds.plain_folds(20, 5, Rand(1))
+    shorter = queue.add(rows[:19], 9, 1.0, 1.0)
+    with pytest.raises(ValueError, match="is not over the 20 rows"):
+        queue.add_folds(rows, 10, 1.0, 1.0, order, bounds, shorter)
+    with pytest.raises(IndexError):
+        queue.add_folds(rows, 10, 1.0, 1.0, order, bounds, 7)
