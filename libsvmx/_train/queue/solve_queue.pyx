@@ -10,7 +10,7 @@ after the other, and each thread has a Worker with memory for the largest.
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
 
 The result does not depend on the number of threads. Every solve is LIBSVM's own path, but those that start from an optimum
-over more rows (star.py).
+over more rows: of another queue (star.py), or of another solve, the parent, which is done before.
 """
 
 from itertools import accumulate, chain, pairwise

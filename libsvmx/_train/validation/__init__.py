@@ -4,6 +4,7 @@
     cross_validation  the loop over LIBSVM's folds        leave_one_out   the loop over rows
     problem_folds     ProblemFolds <- SingleFolds (single_folds), PairFolds (pair_folds); hold DualFolds
     dual_folds        DualFolds, the folds of one dual; holds FoldStarts (fold_start) and RemovalPath (removal_path)
+    seeded_inner_folds    the folds behind probability estimates, from the optimum over all their rows
     fold_report       FoldReport and its sums
     grid              Point, Grid, Best                   grid_search     Plan, Search; holds a Pool: Alone, or
     grid_pool         Workers

@@ -172,7 +172,7 @@ def chosen(
     apart = seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2)
     in_queue = seeding == Seeding("auto") and not linked and param.svm_type == SvmType.C_SVC
     if param.probability and seeding == Seeding("auto"):
-        # most of the work is in inner folds, which start from the optimum of their fold, and had better see no more rows
+        # most of the work is in inner folds, which start from the optimum of their fold, and should see no more rows
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
         star = queue is not None and n_folds >= STAR_FROM and param.svm_type == SvmType.C_SVC
         if queue is not None:
