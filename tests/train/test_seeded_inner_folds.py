@@ -6,7 +6,7 @@ from support import data
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._train import kernel_provider
+from libsvmx._train import kernel_provider, prediction
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.queue.solve_queue import SolveQueue
@@ -212,6 +212,49 @@ def test_cross_validation(name, n_folds, place):
     assert np.nanmax(np.abs(seeded.decision_values - plain.decision_values)) < 1e-3
     if place != "in turn":
         assert seeded.iterations < plain.iterations
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seeder", ["near", "sir", "path"])
+@pytest.mark.parametrize("name", SETS)
+def test_cross_validation_by_both_levels(name, seeder, weighted, monkeypatch):
+    """Folds from a seeder, and their inner folds: the probabilities that decide are those without seeding."""
+    X, y = arrays(name)
+    order = np.random.default_rng(1).permutation(len(y))  # folds find classes in other orders
+    X, y = X[order], y[order]
+    seen = {"none": [], seeder: []}
+    real = prediction.most_probable
+
+    def told(labels, estimates, n):
+        table = np.asarray(estimates).reshape(n, -1)[:, np.argsort(labels)]
+        seen[running].append(table)
+        return real(labels, estimates, n)
+
+    monkeypatch.setattr(prediction, "most_probable", told)
+    monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
+    weight = np.random.default_rng(2).choice([0.0, 1.0, 2.0], len(y)) if weighted else None
+    options = {"C": 5.0, "gamma": 0.3, "eps": EPS, "probability": True, "sample_weight": weight, "threads": 1}
+    found = {}
+    for running in seen:
+        found[running] = libsvmx.cross_validate(X, y, 4, seeder=running, **options)
+
+    def rows(tables):
+        return np.array(sorted(map(tuple, np.round(np.concatenate(tables), 9))))
+
+    ours, theirs = rows(seen[seeder]), rows(seen["none"])
+    assert ours.shape == theirs.shape == (len(y), len(set(y)))
+    assert np.abs(ours - theirs).max() < 2e-3
+    assert not np.array_equal(ours, theirs)
+    assert np.mean(found[seeder].predictions != found["none"].predictions) < 0.02
+
+
+def test_regressions_and_one_class_need_no_estimates_to_be_validated():
+    X, y = arrays("heart_scale")
+    for svm_type in ("epsilon_svr", "one_class"):
+        options = {"svm_type": svm_type, "nu": 0.3, "gamma": 0.1, "eps": EPS, "seeder": "auto"}
+        with_, without = (libsvmx.cross_validate(X, y, 5, probability=p, **options) for p in (True, False))
+        assert with_.predictions.tobytes() == without.predictions.tobytes()
+        assert with_.iterations == without.iterations
 
 
 def test_folds_that_are_not_solved_at_all(place):
