@@ -111,8 +111,8 @@ def usual_seeding(seeding: Seeding, param: Parameter, targets: Buffer) -> Seedin
     """``seeding``, with auto made out: none where seeding cannot be, or where it saves nothing.
 
     With several classes, or few rows, points from nothing take as long, as they share their folds' queue and what
-    SameSteps knows; and they are LIBSVM's. Of a classifier with probability estimates, what inner folds gain may be lost
-    where many points are confirmed: times fell by 2.0, but rose by 1.12, too.
+    SameSteps knows; and they are LIBSVM's. Of a classifier with probability estimates, what inner folds gain may be
+    lost where many points are confirmed: times fell by 2.0, but rose by 1.12, too.
     """
     if seeding.seeder == "auto":
         if param.probability and param.svm_type.is_classification:
