@@ -1,9 +1,25 @@
-"""Pieces of the least squares of working sets."""
+"""Pieces of the least squares of working sets, and where the solver does without them."""
 
 import numpy as np
 import pytest
+from support.posed import classes, posed
 
-from libsvmx._solvers.decomposition.irwls import feasible
+from libsvmx._core.stopping import NOBODY
+from libsvmx._solvers.decomposition.irwls import Face, feasible
+from libsvmx._solvers.decomposition.settings import IRWLS
+from libsvmx.enums import SvmType
+
+
+class Matrix:
+    """Stands for a subproblem of this kernel matrix."""
+
+    asking = NOBODY
+
+    def __init__(self, K):
+        self.K = K
+
+    def lower_triangle(self, places, out):
+        out[:] = np.tril(self.K[np.ix_(places, places)])
 
 
 @pytest.mark.parametrize("excess", [-3e-16, -2e-16, 2e-16, 3e-16])
@@ -28,3 +44,54 @@ def test_the_nearest_point_of_a_sum():
         assert found.sum() == pytest.approx(total, abs=1e-12)
         moved = (point - found)[(found > lower) & (found < upper)]
         assert not len(moved) or np.ptp(moved) < 1e-12  # all by the same
+
+
+@pytest.mark.parametrize("rank", [40, 9])
+def test_a_face_is_solved_whatever_is_held(rank):
+    """The solution of the bordered system that NumPy makes of it, at first and after each of two more holds."""
+    rng = np.random.default_rng(rank)
+    factor = rng.normal(size=(40, rank))
+    K, V, beta, damping, total = factor @ factor.T, rng.normal(size=40), rng.normal(size=40), 0.1, 2.5
+    S1 = np.flatnonzero(rng.random(40) < 0.6)
+    n = len(S1)
+    face = Face(Matrix(K), V, beta, S1, total, damping)
+    K_S1, held, values = K[np.ix_(S1, S1)], np.arange(0), np.empty(0)
+    for more in (np.arange(0), np.array([3]), np.array([0, n - 1, 7])):
+        if len(more):
+            ends = rng.normal(size=len(more))
+            face.hold(more, ends)
+            held, values = np.append(held, more), np.append(values, ends)
+        system = np.zeros((n + 1 + len(held), n + 1 + len(held)))
+        system[:n, :n] = K_S1 + damping * np.eye(n)
+        system[:n, n] = system[n, :n] = 1.0
+        system[held, n + 1 + np.arange(len(held))] = system[n + 1 + np.arange(len(held)), held] = 1.0
+        right = np.concatenate((V[S1] + K_S1 @ beta[S1] + damping * beta[S1], [total], values))
+        np.testing.assert_allclose(face.solution(), np.linalg.solve(system, right)[:n], atol=1e-8)
+        np.testing.assert_array_equal(face.solution()[held], values)
+
+
+def test_one_that_is_held_costs_less_than_a_factor_and_many_more():
+    face = Face(Matrix(np.eye(200)), np.ones(200), np.zeros(200), np.arange(200), 1.0, 0.1)
+    assert face.is_worth_holding(1)
+    assert not face.is_worth_holding(100)
+
+
+@pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR])
+def test_an_easy_problem_is_over_before_the_first_working_set(kind):
+    X, y = classes(3, 300)
+    case = posed(kind, X, y, C=1.0)
+    solution = case.solve(engine=IRWLS)
+    assert solution.subproblems == 0
+    case.check(solution, 1e-3)
+    whole = case.solve(engine=IRWLS, working_set=300)
+    assert whole.subproblems > 0
+    case.check_near(solution, whole, 1e-3)
+
+
+def test_a_hard_problem_is_left_to_working_sets_at_the_first_glance():
+    X, y = classes(3, 300)
+    case = posed(SvmType.C_SVC, X, y, C=1e4)
+    solution = case.solve(engine=IRWLS)
+    assert solution.subproblems > 0
+    assert solution.iterations < 0.5 * case.cold(1e-3).iterations
+    case.check(solution, 1e-3)

@@ -14,17 +14,20 @@ Table 1 those of S3 by way of S2).
 
 The plain iteration cycles or diverges on many problems. Four things make it converge on all:
 
-* What comes out beyond a bound stays there and the rest is solved again, until all are within. So the point found is
-  the optimum of a face of the box, and feasible.
-* A free variable stays in S1 whatever the sign of its error, with 1/a = 0, and every step is damped:
-  delta |beta - beta before|^2 / 2 is added, delta = DAMPING times the spread of V over the free variables divided by C.
-  (That is 1/a for an error of that size, around where beta is.) Where K_S1 is singular or nearly so, as at large C it
-  is, no coefficient moves by more than about C for an error of that size; towards the optimum delta vanishes with the
-  spread.
+* S1 is the free variables, and what else has the wrong sign comes there by pair steps: taken at once, those are many
+  more than stay (of 650 half), so most of a factor is for nothing.
+* What comes out beyond a bound stays there and the rest is solved again, until all are within (``Face``). So the point
+  found is the optimum of a face of the box, and feasible.
+* The weight 1/a is the same for all of S1, whatever the sign of their error: delta = DAMPING times the spread of V over
+  them divided by C, that is 1/a for an error of that size; and around where beta is, delta |beta - beta before|^2 / 2.
+  Where K_S1 is singular or nearly so, as at large C it is, no coefficient moves by more than about C for an error of
+  that size; towards the optimum delta vanishes with the spread.
 * The best point between the present beta and the one found is taken, so the dual objective never rises.
-* A round begins with some pair steps, which is all that easy working sets need. Where rounds do not bring the gap down,
-  which is what a cycle looks like now, the next begins with many: they converge from any feasible point
-  (``Subproblem.fallbacks`` counts how often).
+
+A round begins with pair steps, as many as take about as long as its least squares; fewer, once rounds bring the gap
+far down. Easy working sets need no more, and with the bounds that they find S1 is soon what it is at the optimum, where
+one round is Newton's step. Where rounds do not bring the gap down, which is what a cycle looks like now, the next
+begins with many: pair steps converge from any feasible point (``Subproblem.fallbacks`` counts how often).
 """
 
 from __future__ import annotations
@@ -32,10 +35,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.linalg import blas, lapack
 
-from libsvmx._core.dense import MOST_MOVED, cholesky, solve_cholesky
-from libsvmx._core.stopping import FLOPS, NOBODY, Stopped, pieces
-from libsvmx._problem.certificate import array_level
+from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.dense import MOST_MOVED, beside, cholesky, product, solve_cholesky
+from libsvmx._core.stopping import FLOPS, Stopped, pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,14 +49,20 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
     Places = NDArray[np.intp]
-    Flags = NDArray[np.bool_]
 
 DAMPING = 0.3
 # delta at least, relative to the mean of the diagonal of K_S1: K is float, so that much of its eigenvalues is rounding.
 PROXIMAL = 1e-7
-# Pair steps at the beginning of a round: so many, and so many for each variable of the working set.
+# Pair steps at the beginning of a round: at least so many, and so many for each variable of the working set.
 STEPS = 50
 STEPS_PER_VARIABLE = 0.5
+# Where a round leaves the gap at less than this share, the next begins with a quarter of the pair steps, else with
+# four times as many; but with at least this share of those that take as long as its least squares.
+GOOD = 0.25
+LEAST_SHARE = 1 / 16
+# Flops of BLAS and LAPACK that take as long as a variable in a pair step, and as a gathered element of a matrix.
+OF_VARIABLE = 8
+OF_GATHERED = 30
 # Pair steps take over, so many for each variable, after so many rounds that have not halved the gap.
 PATIENCE = 10
 FALLBACK_STEPS = 100
@@ -65,127 +75,212 @@ ON_BOUND = 1e-14
 BISECTIONS = 80
 
 
-def solve(subproblem: Subproblem, eps: float, limit: int) -> None:
-    """Bring the gap of ``subproblem`` below ``eps``, or make about ``limit`` pair steps."""
-    last = subproblem.steps + limit
-    best, waited, fallbacks = np.inf, 0, 0
-    n_steps = usual = STEPS + int(STEPS_PER_VARIABLE * subproblem.size)
-    while True:
-        subproblem.sweep(eps, min(last - subproblem.steps, n_steps))
-        gap = subproblem.kkt_gap()
-        if gap < eps or subproblem.steps >= last or subproblem.told_to_stop():
-            return
-        n_steps = usual
-        waited = 0 if gap <= 0.5 * best else waited + 1
-        if waited == 0:
-            best, fallbacks = gap, 0
-        if fallbacks > MOST_FALLBACKS:
-            return  # the rest is for the next working set
-        try:
-            leads_on = waited <= PATIENCE * (fallbacks + 1) and least_squares(subproblem)
-        except Stopped:
-            return
-        if not leads_on:
-            subproblem.fallbacks += 1
-            fallbacks += 1
-            n_steps = FALLBACK_STEPS * subproblem.size
+class LeastSquares:
+    """The engine of subproblems: pair steps and rounds of least squares in turn."""
+
+    def __init__(self) -> None:
+        self.share = 1.0  # pair steps before a round, as a share of those that take as long
+
+    @one_blas_thread()  # of more threads, sums would depend on how many there are
+    def __call__(self, subproblem: Subproblem, eps: float, limit: int) -> None:
+        """Bring the gap of ``subproblem`` below ``eps``, or make about ``limit`` pair steps."""
+        last = subproblem.steps + limit
+        best, waited, fallbacks = np.inf, 0, 0
+        least = STEPS + int(STEPS_PER_VARIABLE * subproblem.size)
+        of_step = OF_VARIABLE * subproblem.size
+        begun, goal = subproblem.steps, subproblem.steps + least
+        while True:
+            made = subproblem.sweep(eps, min(last, goal) - subproblem.steps)
+            gap = subproblem.kkt_gap()
+            if gap < eps or subproblem.steps >= last or subproblem.told_to_stop():
+                return
+            goal = max(goal, begun + int(self.share * of_factor(subproblem.n_free()) / of_step))
+            if made and subproblem.steps < goal:
+                continue
+            waited = 0 if gap <= 0.5 * best else waited + 1
+            if waited == 0:
+                best, fallbacks = gap, 0
+            if fallbacks > MOST_FALLBACKS:
+                return  # the rest is for the next working set
+            try:
+                leads_on, flops = waited <= PATIENCE * (fallbacks + 1), 0.0
+                if leads_on:
+                    leads_on, flops = least_squares(subproblem)
+            except Stopped:
+                return
+            if leads_on and subproblem.kkt_gap() < GOOD * gap:
+                self.share = max(LEAST_SHARE, self.share / 4)
+            else:
+                self.share = min(1.0, 4 * self.share)
+            begun, goal = subproblem.steps, subproblem.steps + max(least, int(self.share * flops / of_step))
+            if not leads_on:
+                subproblem.fallbacks += 1
+                fallbacks += 1
+                goal = max(goal, subproblem.steps + FALLBACK_STEPS * subproblem.size)
 
 
-def least_squares(subproblem: Subproblem) -> bool:
-    """One round: weighted least squares, and the best point on the way to its solution. False if it leads nowhere.
+def of_factor(n: int) -> float:
+    """Flops of gathering a matrix and factoring it, or what takes as long."""
+    return n**3 / 3 + OF_GATHERED * n**2 / 2
+
+
+def least_squares(subproblem: Subproblem) -> tuple[bool, float]:
+    """One round: least squares, and the best point on the way to its solution; whether it leads anywhere, and
+    about how many flops it took.
 
     Raises Stopped, and the subproblem is as it was.
     """
     asking = subproblem.asking
     K, V, beta, lower, upper, group = (np.asarray(view) for view in subproblem.views())
     K = K[:, : subproblem.size]
-    found = beta.copy()
+    found, flops = beta.copy(), 0.0
     for g in range(subproblem.groups):
         members = np.flatnonzero((group == g) & (upper > lower))
         if len(members) > 1:
-            face_optimum(K, V, found, lower, upper, members, asking)
+            flops += face_optimum(subproblem, K, V, found, lower, upper, members)
     direction = found - beta
     slope = float(V @ direction)
     if not slope > 0:  # also nan
-        return False
+        return False, flops
     changed = np.flatnonzero(direction)
     along = rows_times(K, changed, direction[changed], asking)
     curvature = float(along @ direction)
     step = min(1.0, slope / curvature) if curvature > 0 else 1.0
     subproblem.replace(found if step == 1.0 else np.clip(beta + step * direction, lower, upper), V - step * along)
-    return True
+    return True, flops
 
 
 def face_optimum(
+    subproblem: Subproblem,
     K: FloatArray,
     V: FloatArray,
     beta: FloatArray,
     lower: FloatArray,
     upper: FloatArray,
     members: Places,
-    asking: Asking = NOBODY,
-) -> None:
+) -> float:
     """Move ``beta`` of one group, ``members``, to the solution of Table 1, step 1, clipped and solved again until it is
-    feasible; ``V`` is that of the beta that comes in."""
+    feasible; ``V`` is that of the beta that comes in. Returns about how many flops that took."""
     own_lower, own_upper, now = lower[members], upper[members], beta[members]
-    free = (now > own_lower) & (now < own_upper)
-    scores = V[members]
-    sign = np.where(own_upper > 0, 1.0, -1.0)
-    error = sign * (scores - array_level(scores, now < own_upper, now > own_lower))
-    at_zero = now == 0
-    inside = free | np.where(at_zero, error > 0, error < 0)
-    weights = np.where(free, 0.0, np.maximum(error, 0.0) / (own_upper - own_lower))
-    damping = DAMPING * float(np.ptp(scores[free])) / float((own_upper - own_lower).max()) if free.any() else 0.0
-    S1, weights, total = members[inside], weights[inside], float(now.sum())
-    right = V.copy()
+    S1 = members[(now > own_lower) & (now < own_upper)]
+    total, flops, right = float(now.sum()), 0.0, V.copy()
+    damping = DAMPING * float(np.ptp(V[S1])) / float((own_upper - own_lower).max()) if len(S1) else 0.0
+    face = None
     for _ in range(MOST_FACES):
-        if len(S1) < 2:
+        if face is None:
+            if len(S1) < 2:
+                break
+            rest = float(beta[members].sum() - beta[S1].sum())
+            face = Face(subproblem, right, beta, S1, total - rest, damping)
+        x = face.solution()
+        if x is None:
             break
-        rest = float(beta[members].sum() - beta[S1].sum())
-        x = bordered_solution(K, right, beta, S1, total - rest, weights, damping, asking)
         clipped = np.clip(x, lower[S1], upper[S1])
-        out = clipped != x
-        gone = S1[out]
-        if not len(gone):
-            beta[S1] = x
+        out = np.flatnonzero(clipped != x)
+        if not len(out):
+            beta[S1] = clipped
             break
-        right -= rows_times(K, gone, clipped[out] - beta[gone], asking)
-        beta[gone] = clipped[out]
-        S1, weights = S1[~out], weights[~out]
+        if face.is_worth_holding(len(out)):
+            face.hold(out, clipped[out])
+            continue
+        stays = np.ones(len(S1), dtype=bool)
+        stays[face.held] = stays[out] = False
+        gone = S1[~stays]
+        right -= rows_times(K, gone, clipped[~stays] - beta[gone], subproblem.asking)
+        beta[gone] = clipped[~stays]
+        S1, flops, face = S1[stays], flops + face.flops, None
+    flops += face.flops if face else 0.0
     beta[members] = feasible(beta[members], total, own_lower, own_upper)
+    return flops
 
 
-def bordered_solution(
-    K: FloatArray,
-    V: FloatArray,
-    beta: FloatArray,
-    S1: Places,
-    total: float,
-    weights: FloatArray,
-    damping: float,
-    asking: Asking = NOBODY,
-) -> FloatArray:
-    """x with (K_S1 + diag(weights) + delta) x + b = V_S1 + (K_S1 + delta) beta_S1 and the sum ``total``.
+class Face:
+    """Face(subproblem, V, beta, S1, total, damping): the least squares over S1, some of which are then held.
 
-    By a Cholesky factor and the Schur complement of the border.
+    With M = K_S1 + delta, r = V_S1 + (K_S1 + delta) beta_S1, ones e, and H those held at values c,
+
+        M x + b e + E_H u = r,     e'x = total,     x_H = c
+
+    (u are the multipliers of what is held). By M = L L' and the Schur complement of B = [e, E_H], Z = L^-1 B:
+
+        Z'Z (b, u) = Z' L^-1 r - (total, c),     x = L'^-1 (L^-1 r - Z (b, u))
+
+    so that one more that is held costs a column of Z.
     """
-    A = np.empty((len(S1), len(S1)))
-    for begin, end in pieces(0, len(S1), FLOPS * len(S1)):
-        A[begin:end] = K[np.ix_(S1[begin:end], S1)]
-        asking.ask((end - begin) * len(S1))
-    now, diagonal = beta[S1], A.diagonal().copy()
-    base = V[S1] + A @ now
-    delta = max(damping, PROXIMAL * float(np.abs(diagonal).mean()), 1e-300)
-    while True:
-        np.fill_diagonal(A, diagonal + weights + delta)
-        factor, info = cholesky(A, 1, asking)
-        if info == 0:
-            break
-        delta *= 10.0
-    x = solve_cholesky(factor, np.column_stack((base + delta * now, np.ones(len(S1)))), 1, asking)
-    b = (x[:, 0].sum() - total) / x[:, 1].sum()
-    solution: FloatArray = x[:, 0] - b * x[:, 1]
-    return solution
+
+    def __init__(
+        self,
+        subproblem: Subproblem,
+        V: FloatArray,
+        beta: FloatArray,
+        S1: Places,
+        total: float,
+        damping: float,
+    ) -> None:
+        self.asking, self.flops = subproblem.asking, 0.0
+        self.held: Places = np.empty(0, dtype=np.intp)
+        self.total, self.values = total, np.empty(0)
+        n, now = len(S1), beta[S1]
+        A = np.empty((n, n), order="F")
+        subproblem.lower_triangle(S1.astype(np.int64), A)
+        self.asking.ask(n * n)
+        diagonal = A.diagonal().copy()
+        base = V[S1] + blas.dsymv(1.0, A, now, lower=1)
+        delta = max(damping, PROXIMAL * float(np.abs(diagonal).mean()), 1e-300)
+        while True:
+            np.fill_diagonal(A, diagonal + delta)
+            self.L, info = cholesky(A, 1, self.asking, overwrite=True)
+            self.flops += of_factor(n)
+            if info == 0:
+                break
+            delta *= 10.0
+            subproblem.lower_triangle(S1.astype(np.int64), A)
+        # Z, L^-1 r, Z'Z and Z' L^-1 r
+        self.Z = self.forward(np.ones((n, 1), order="F"))
+        self.half = self.forward((base + delta * now)[:, None])[:, 0]
+        self.ZZ, self.Zr = self.Z.T @ self.Z, self.Z.T @ self.half
+
+    def forward(self, right: FloatArray) -> FloatArray:
+        """L^-1 right, some columns at a time."""
+        n, count = right.shape
+        for begin, end in pieces(0, count, n * n):
+            right[:, begin:end], _ = lapack.dtrtrs(self.L, right[:, begin:end], lower=1)
+            self.asking.ask((end - begin) * n * n // FLOPS)
+        return right
+
+    def solution(self) -> FloatArray | None:
+        """x; None if rounding leaves Z'Z without a factor."""
+        factor, info = cholesky(self.ZZ, 1, self.asking)
+        if info:
+            return None
+        of_bounds = solve_cholesky(factor, self.Zr - np.append(self.total, self.values), 1, self.asking)
+        x, _ = lapack.dtrtrs(self.L, self.half - self.Z @ of_bounds, lower=1, trans=1)
+        self.asking.ask(self.Z.size)
+        solution: FloatArray = np.asarray(x)
+        solution[self.held] = self.values
+        return solution
+
+    def is_worth_holding(self, count: int) -> bool:
+        """Whether so many more, held, take less than a factor of the others."""
+        return self.of_holding(count) < of_factor(len(self.L) - len(self.held) - count)
+
+    def of_holding(self, count: int) -> float:
+        """Flops of holding so many more."""
+        n, columns = len(self.L), self.Z.shape[1] + count
+        return float(count * n * n + 2 * n * count * columns + columns**3 / 3)
+
+    def hold(self, places: Places, values: FloatArray) -> None:
+        """Hold x there, too."""
+        n, count = len(self.L), len(places)
+        self.flops += self.of_holding(count)
+        right = np.zeros((n, count), order="F")
+        right[places, np.arange(count)] = 1.0
+        more = self.forward(right)
+        across, own = product(self.Z.T, more, self.asking), product(more.T, more, self.asking)
+        self.ZZ = np.block([[self.ZZ, across], [across.T, own]])
+        self.Zr = np.append(self.Zr, more.T @ self.half)
+        self.Z = beside(self.Z, more, self.asking)
+        self.held, self.values = np.append(self.held, places), np.append(self.values, values)
 
 
 def rows_times(K: FloatArray, rows: Places, weights: FloatArray, asking: Asking) -> FloatArray:

@@ -15,14 +15,13 @@ cdef class ScoreUpdates:
     cdef float[::1] values          # SVMX_SOURCES rows over them
     cdef double[::1] doubles        # or one row in double
     cdef double value_error         # of a kernel value in float
-    cdef double travelled           # sum of squares of all that beta has moved
     cdef int add(self, Py_ssize_t n, const int32_t *positions, const double *coef, Py_ssize_t active_size,
                  double *V) except -1 nogil
     cdef int add_kept(self, Py_ssize_t n, const int32_t *positions, const double *coef, Py_ssize_t active_size,
                       double *V) except -1 nogil
     cdef int add_block(self, const int32_t *sources, const double *coef, int count, Py_ssize_t n, double *V) except -1 nogil
     cdef int take_positions(self, Py_ssize_t active_size) except -1
-    cdef double rounding(self) noexcept nogil
+    cdef double rounding(self, double squares) noexcept nogil
 
 
 cdef object kernel_rows(RowStore store, const int32_t *positions, Py_ssize_t n)

@@ -65,13 +65,14 @@ cdef class ScoreUpdates:
             self.value_error = max(self.value_error, FLOAT_ERROR * fabs(diagonal[store.index[p]]))
         self.keeps = is_expensive(store.kernel) and store.capacity >= WORTH_KEEPING * store.size
 
-    cdef double rounding(self) noexcept nogil:
-        """How far rounding of kernel values may have moved a score.
+    cdef double rounding(self, double squares) noexcept nogil:
+        """How far rounding of kernel values may have moved a score, ``squares`` being the sum of squares of the differences of
+        beta to that of the first scores.
 
-        Each value is off by about ``value_error``, one way or the other, so the scores by that times the root of the sum
-        of squares of all that beta has moved.
+        Each value is off by about ``value_error``, one way or the other, and always alike, so on whatever way beta came
+        there the scores are off by that times the root of the sum.
         """
-        return SAFETY * self.value_error * sqrt(self.travelled)
+        return SAFETY * self.value_error * sqrt(squares)
 
     cdef int add(self, Py_ssize_t n, const int32_t *positions, const double *coef, Py_ssize_t active_size,
                  double *V) except -1 nogil:
@@ -88,7 +89,6 @@ cdef class ScoreUpdates:
             count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - k)
             for s in range(count):
                 sources[s] = self.store.index[positions[k + s]]
-                self.travelled += coef[k + s] * coef[k + s]
             self.add_block(sources, coef + k, count, active_size, V)
             self.store.kernel.values_computed += count * active_size
             self.control.worked(4 * count * active_size)
@@ -103,7 +103,6 @@ cdef class ScoreUpdates:
         cdef Py_ssize_t k, at
         cdef int count
         for k in range(n):
-            self.travelled += coef[k] * coef[k]
             if self.store.to_compute(self.store.index[positions[k]]) and self.store.together() > 1:
                 at, count = k, 0
                 while at < n and count < self.store.together():

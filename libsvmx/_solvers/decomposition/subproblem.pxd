@@ -42,6 +42,7 @@ cdef class Subproblem:
     cdef bint crowded(self) noexcept nogil
     cdef double gap(self) noexcept nogil
     cdef int solve(self, double eps, int64_t limit) except -1 nogil
+    cdef int solve_by_pairs(self, double eps, int64_t limit) except -1 nogil
     cdef bint tick(self, int64_t amount) except -1 nogil
     cdef bint renew_scores(self) noexcept nogil
     cdef int many_steps(self, double eps, int64_t limit) except -1 nogil

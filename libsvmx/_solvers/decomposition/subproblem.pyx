@@ -37,6 +37,13 @@ cdef Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
     return (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
 
 
+cdef void gather_doubles(Py_ssize_t n, const float *row, const int64_t *places, double *out) noexcept nogil:
+    """out[k] = row[places[k]]."""
+    cdef Py_ssize_t k
+    for k in range(n):
+        out[k] = row[places[k]]
+
+
 cdef class Subproblem:
     """Subproblem(room, groups, leaf=0, engine=None, selection=(...), control=None): for up to ``room`` variables.
 
@@ -44,7 +51,7 @@ cdef class Subproblem:
     ----------
     groups : int                         2 where the sums of two groups are fixed by themselves, else 1
     leaf : int                           variables of the smaller one
-    engine : callable(Subproblem, eps, limit)     solves a subproblem of that size; pair steps if None
+    engine : callable(Subproblem, eps, limit)     solves it, if given, by ``sweep`` and what else it knows
     selection : (rule, kept, seed)       of the smaller one
     control : Control                    told of work, and asked whether to stop
 
@@ -73,7 +80,7 @@ cdef class Subproblem:
         self.nearby, self.inverse = zeros("f", self.stride), zeros("f", self.stride if leaf < room else room * self.stride)
         self.selection = Selection(room, *selection)
         if leaf < room:
-            self.inner = Subproblem(leaf, groups, leaf, engine, selection, control)
+            self.inner = Subproblem(leaf, groups, leaf, None, selection, control)
 
     def __dealloc__(self):
         free(self.rows)
@@ -114,15 +121,19 @@ cdef class Subproblem:
 
     cdef int solve(self, double eps, int64_t limit) except -1 nogil:
         """Bring the gap below ``eps``, or make about ``limit`` steps."""
+        if self.engine is None:
+            return self.solve_by_pairs(eps, limit)
+        self.subproblems += 1
+        with gil:
+            self.engine(self, eps, limit)
+        return 0
+
+    cdef int solve_by_pairs(self, double eps, int64_t limit) except -1 nogil:
+        """The same by pair steps, of smaller ones where it has them."""
         cdef int64_t last_step = self.steps + limit, before
         cdef double gap = self.gap(), best = HUGE_VAL
         cdef Py_ssize_t n
         cdef int since = 0
-        if self.inner is None and self.engine is not None:
-            self.subproblems += 1
-            with gil:
-                self.engine(self, eps, limit)
-            return 0
         while gap >= eps and self.steps < last_step and since < PATIENCE:
             since = 0 if gap < 0.9 * best else since + 1
             best = min(best, gap)
@@ -324,8 +335,17 @@ cdef class Subproblem:
         """Pair steps until the gap is below ``eps`` or ``limit`` are made; returns how many were."""
         cdef int64_t before = self.steps
         with nogil:
-            self.many_steps(eps, limit)
+            self.solve_by_pairs(eps, limit)
         return self.steps - before
+
+    def lower_triangle(self, const int64_t[::1] places, double[::1, :] out):
+        """Of the kernel matrix of those places, ascending: into ``out``, shape (n, n), in Fortran order."""
+        cdef Py_ssize_t j, n = places.shape[0]
+        if out.shape[0] != n or out.shape[1] != n or (n and not 0 <= places[0] <= places[n - 1] < self.size):
+            raise IndexError(f"{n} places of {self.size}")
+        with nogil:
+            for j in range(n):
+                gather_doubles(n - j, &self.K[places[j] * self.stride], &places[j], &out[j, j])
 
     def replace(self, beta, V):
         """Take feasible coefficients and their scores, buffers of float64, shape (size,)."""
@@ -335,6 +355,13 @@ cdef class Subproblem:
             self.gained += 0.5 * (coefficients[v] - self.beta[v]) * (scores[v] + self.V[v])
             self.beta[v], self.V[v] = coefficients[v], scores[v]
             self.update_status(v)
+
+    def n_free(self):
+        """Variables within their bounds."""
+        cdef Py_ssize_t v, n = 0
+        for v in range(self.size):
+            n += self.lower[v] < self.beta[v] < self.upper[v]
+        return n
 
     def told_to_stop(self):
         """Lets signals in; whether it is time to stop."""
