@@ -1,16 +1,16 @@
 """Solver auto: LIBSVM's steps while they make progress, and then another solver.
 
 A step of SMO changes two variables and is cheap, so SMO is soonest wherever some dozens of steps for each variable
-will do. Large C on rows that lie close together takes thousands for each. That shows early: after some twenty the KKT
-gap is still half of what it was at the start, or larger; else it falls to the end. Working sets that are solved as a
-whole, by least squares, are many times sooner then; or by pair steps in cache, where too many variables are free for
-a factor. With a linear kernel of few features an interior point takes about as long whatever C is, so SMO has as many
-steps as take that long, its kernel rows included.
+will do. Large C on rows that lie close together takes thousands for each. That shows early: after a few the KKT gap is
+larger than at the start, or after some twenty it has not fallen fast enough to come to the end soon. Working sets that
+are solved as a whole, by least squares, are many times sooner then; or by pair steps in cache, where too many variables
+are free for a factor. With a linear kernel of few features an interior point takes about as long whatever C is, so SMO
+has as many steps as take that long, its kernel rows included.
 """
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, log
 
 from libsvmx._core.records import record
 from libsvmx._solvers.solver import Solver
@@ -28,11 +28,16 @@ if TYPE_CHECKING:
 
     Attempt = Callable[[Control], DualSolution]
 
-# Steps of SMO for each variable after which its gap is looked at, and those after which another solver goes on; and in
-# all, since what the others need takes a while to load.
+# Steps of SMO for each variable after which its gap is looked at first, and then again, and those after which another
+# solver goes on; and in all, since what the others need takes a while to load.
+FIRST_GLIMPSE = 4
 GLIMPSE = 20
 PATIENCE = 200
 LEAST = 10_000
+# It does not get on if at first the gap is so many times that of the start, or then so many more steps for each
+# variable would be needed if the gap went on falling as it has.
+WORSE = 1.5
+SOON = 40
 # Up to this product of the largest bound and the largest kernel value SMO is not looked at: it gets on.
 SMO_GETS_ON = 100.0
 # IRWLS factors matrices of the free variables, the others do not.
@@ -75,12 +80,17 @@ class Auto(Solver):
         gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
         if 0 < control.max_iter <= glimpse or inf in dual.upper or gets_on_anyway:
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
-        early = control.part(control.eps, glimpse, control.tell)
+        first = glimpse if features else min(glimpse, max(LEAST, FIRST_GLIMPSE * dual.size))
+        early = control.part(control.eps, first, control.tell)
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
         solution = smo.run()
-        if solution.status == SolveStatus.ITERATION_LIMIT and not features and gets_on(dual, solution):
-            limit = max(LEAST, PATIENCE * dual.size)
-            solution = smo.go_on(min(limit, control.max_iter) if control.max_iter else limit)
+        for limit in () if features else (glimpse, max(LEAST, PATIENCE * dual.size)):
+            if solution.status != SolveStatus.ITERATION_LIMIT:
+                break
+            if not gets_on(dual, solution, control.eps, strictly=limit > glimpse):
+                break
+            if limit > first:
+                solution = smo.go_on(min(limit, control.max_iter) if control.max_iter else limit)
         early.read_out()
         del smo  # and its kernel rows
         solution = chosen(solution, SMO.name)
@@ -155,15 +165,19 @@ def smo_of(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Cont
     return WarmSmo(dual, kernel, budget_bytes, control, threads)
 
 
-def gets_on(dual: DualProblem, solution: DualSolution) -> bool:
-    """Whether the gap has halved since beta was 0 and the scores the linear term. Of another start, that of the nu
-    formulations or a seed, the first gap is not known: it has patience."""
+def gets_on(dual: DualProblem, solution: DualSolution, eps: float, strictly: bool) -> bool:
+    """Whether the gap has not grown since beta was 0 and the scores the linear term; ``strictly``: whether it falls as
+    fast as to come to ``eps`` soon. Of another start, that of the nu formulations or a seed, the first gap is not
+    known: it has patience."""
     from libsvmx._problem.certificate import kkt_gap
 
     if any(dual.beta):
         return True
     first = kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
-    return kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group) < 0.5 * first
+    gap = kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group)
+    if not strictly:
+        return gap < WORSE * first
+    return gap < first and solution.iterations * log(gap / eps) < SOON * dual.size * log(first / gap)
 
 
 def attempts(

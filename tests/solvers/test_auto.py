@@ -66,6 +66,23 @@ def test_a_gap_that_does_not_fall(monkeypatch):
     assert chosen(easy) == ["smo"]
 
 
+@pytest.mark.parametrize(("worse", "names"), [(1.5, "smo, irwls"), (1e9, "smo")])
+def test_a_gap_that_has_grown_at_the_first_glimpse(worse, names, monkeypatch):
+    """The second glimpse would come after the end."""
+    for name, value in [("LEAST", 0), ("FIRST_GLIMPSE", 1), ("GLIMPSE", 10_000), ("WORSE", worse)]:
+        monkeypatch.setattr(auto, name, value)
+    model = libsvmx.train(HEART, LABELS, solver="auto", C=1e5, gamma=0.01, eps=1e-2)
+    assert chosen(model) == [names]
+
+
+@pytest.mark.parametrize(("soon_enough", "names"), [(40, "smo"), (0.01, "smo, irwls")])
+def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names, monkeypatch):
+    for name, value in [("LEAST", 0), ("GLIMPSE", 4), ("SMO_GETS_ON", 0), ("SOON", soon_enough)]:
+        monkeypatch.setattr(auto, name, value)
+    model = libsvmx.train(HEART, LABELS, solver="auto", C=10, gamma=0.1, eps=1e-6)
+    assert chosen(model) == [names]
+
+
 def test_a_linear_kernel_by_features(soon):
     options = {"kernel_type": "linear", "C": 1, "eps": 1e-6}
     model = libsvmx.train(HEART, LABELS, solver="auto", **options)

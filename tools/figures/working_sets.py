@@ -5,7 +5,7 @@ import numpy as np
 from tools.figures import sets, style
 from tools.figures.figure import Figure, rounded
 
-SET, OPTIONS = "a1a.xz", {"C": 1000.0, "gamma": 0.05, "threads": 1}
+SET, OPTIONS = "ionosphere_scale.xz", {"C": 1e5, "gamma": 0.01, "threads": 1}
 SOLVERS = {"smo": style.RED, "chunked": style.BLUE, "irwls": style.GREEN}
 STEPS = np.unique(np.geomspace(10, 3e5, 34).astype(int))
 
@@ -25,7 +25,7 @@ def draw(found):
     for name, colour in SOLVERS.items():
         below.plot(found[name]["steps"], found[name]["gap"], color=colour)
         below.annotate(name, (found[name]["steps"][-1], found[name]["gap"][-1]), color=colour, **beside(name))
-    title = f"a1a, C = {found['C']:,.0f}: steps until the gap is 0.001"
+    title = f"ionosphere, C = {found['C']:,.0f}: steps until the gap is 0.001"
     below.set(xscale="log", yscale="log", xlabel="pair steps", ylabel="KKT gap over all rows", title=title)
     below.axhline(1e-3, color=style.MUTED, lw=0.9, ls="--")
     return figure
