@@ -34,10 +34,11 @@ FIRST_GLIMPSE = 4
 GLIMPSE = 20
 PATIENCE = 200
 LEAST = 10_000
-# It does not get on if at first the gap is so many times that of the start, or then so many more steps for each
-# variable would be needed if the gap went on falling as it has.
+# It does not get on if at first the gap is so many times that of the start, or then more than so many more steps for
+# each variable, and in all, would be needed if the gap went on falling as it has.
 WORSE = 1.5
 SOON = 40
+SOON_IN_ALL = 30_000
 # Up to this product of the largest bound and the largest kernel value SMO is not looked at: it gets on.
 SMO_GETS_ON = 100.0
 # IRWLS factors matrices of the free variables, the others do not.
@@ -177,7 +178,8 @@ def gets_on(dual: DualProblem, solution: DualSolution, eps: float, strictly: boo
     gap = kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group)
     if not strictly:
         return gap < WORSE * first
-    return gap < first and solution.iterations * log(gap / eps) < SOON * dual.size * log(first / gap)
+    most = max(SOON_IN_ALL, SOON * dual.size)
+    return gap < first and solution.iterations * log(gap / eps) < most * log(first / gap)
 
 
 def attempts(

@@ -77,7 +77,7 @@ def test_a_gap_that_has_grown_at_the_first_glimpse(worse, names, monkeypatch):
 
 @pytest.mark.parametrize(("soon_enough", "names"), [(40, "smo"), (0.01, "smo, irwls")])
 def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names, monkeypatch):
-    for name, value in [("LEAST", 0), ("GLIMPSE", 4), ("SMO_GETS_ON", 0), ("SOON", soon_enough)]:
+    for name, value in [("LEAST", 0), ("GLIMPSE", 4), ("SMO_GETS_ON", 0), ("SOON_IN_ALL", 0), ("SOON", soon_enough)]:
         monkeypatch.setattr(auto, name, value)
     model = libsvmx.train(HEART, LABELS, solver="auto", C=10, gamma=0.1, eps=1e-6)
     assert chosen(model) == [names]

@@ -7,7 +7,8 @@
 
 Where iterations, not kernel values, are the cost, a pair step over a thousand variables in cache takes the place of one over
 all of them. The objective falls with every round, since the start of each subproblem is feasible. (Osuna, Freund & Girosi
-1997; Joachims 1999; Perez-Cruz et al. 2000.)
+1997; Joachims 1999; Perez-Cruz et al. 2000.) IRWLS begins with LIBSVM's steps, which are sooner at the end of easy problems
+(``begin_by_pairs``).
 
 Positions, shrinking, warm starts and the scores of shrunk variables are those of smo.pyx and warm.pyx: ChunkedSmo is a
 WarmSmo that overrides ``iterate``. A cold start is a warm one whose scores are made first (``cold``).
