@@ -14,7 +14,7 @@ SOLVERS = {
     "linear": ["-t", "0", "--solver", "crsvm"],
     "rank": ["--solver", "crsvm", "--rank", "40"],
     "nystrom": ["--solver", "crsvm", "--rank", "40", "--low-rank", "nystrom"],
-    "irwls": ["--solver", "irwls"],
+    "irwls": ["--solver", "irwls", "--working-set", "200"],  # else it may be over before the first one
 }
 
 
