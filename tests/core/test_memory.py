@@ -90,7 +90,7 @@ def test_fewer_threads_where_address_space_is_limited(monkeypatch):
         ({"solver": "crsvm", "kernel_type": 1, "degree": 2}, "with 210 features.*rank"),
         ({"solver": "crsvm", "rank": 200}, "with 200 features.*rank"),
         ({"solver": "crsvm", "rank": 200, "low_rank": "nystrom"}, "with 200 features"),
-        ({"solver": "irwls"}, "working set of 400 variables.*working-set"),
+        ({"solver": "irwls", "working_set": 400}, "working set of 400 variables.*working-set"),
     ],
 )
 def test_refused_before_the_work(monkeypatch, options, what):
