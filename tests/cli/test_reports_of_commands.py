@@ -269,7 +269,7 @@ def test_errors_of_all_kinds(ready, args):
 
 
 def test_a_fault_of_our_own_is_an_error_too(ready, monkeypatch):
-    monkeypatch.setattr(train, "train_problem", lambda *args: {}["key"])
+    monkeypatch.setattr(train, "train_problem", lambda *args, **more: {}["key"])
     with pytest.raises(KeyError):
         ready.call("svmx-train", "--report", "report.json", HEART, "new")
     found = strict(ready.get("report.json"))
@@ -291,9 +291,7 @@ def test_limits(ready):
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_a_report_and_no_model(folder, signum):
     """It ends the process as it would without one."""
-    before = (
-        f"from libsvmx.cli import train\ntrain.train_problem = lambda *a: __import__('signal').raise_signal({signum})"
-    )
+    before = f"from libsvmx.cli import train\ntrain.train_problem = lambda *a, **k: __import__('signal').raise_signal({signum})"
     done = process("svmx-train", "--report", "report.json", HEART, "new", before=before)
     assert (done.returncode, done.stderr) == (-signum, b"")
     found = strict(folder.get("report.json"))
@@ -306,7 +304,7 @@ def test_a_signal_leaves_a_report_and_no_model(folder, signum):
 def test_ctrl_c_that_saves(folder):
     before = (
         "from libsvmx.cli import train\nsolve = train.train_problem\n"
-        "def after(*args):\n    __import__('signal').raise_signal(2)\n    return solve(*args)\n"
+        "def after(*args, **more):\n    __import__('signal').raise_signal(2)\n    return solve(*args, **more)\n"
         "train.train_problem = after"
     )
     args = ["--report", "report.json", "--on-interrupt", "save", HEART, "new"]
@@ -392,7 +390,7 @@ def test_a_signal_that_comes_where_nothing_can_be_raised_ends_the_command(folder
     """In the callback of a weak reference, as importlib has one; with a report signals come as exceptions."""
     before = (
         "import signal, weakref\nfrom libsvmx.cli import train\n"
-        "def training(*args):\n"
+        "def training(*args, **more):\n"
         "    class Gone: pass\n"
         f"    gone = Gone(); ref = weakref.ref(gone, lambda _: signal.raise_signal({signum})); del gone\n"
         "    while True: pass\n"

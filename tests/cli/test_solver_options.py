@@ -249,16 +249,17 @@ def test_a_grid(solver, folder):
 
 
 def test_points_of_another_solver_are_not_taken_over(folder):
-    folder.accepts("svmx-grid", *AXES, "-out", "usual", HEART)
+    axes = [*AXES, "--seeder", "sir"]  # which seeder auto is depends on the solver
+    folder.accepts("svmx-grid", *axes, "-out", "usual", HEART)
     assert b'"solver": "smo"' in folder.get("usual") and b"working_set" not in folder.get("usual")
-    err, _ = folder.refuses("svmx-grid", *AXES, "-out", "usual", "-resume", "usual", "--solver", "chunked", HEART)
+    err, _ = folder.refuses("svmx-grid", *axes, "-out", "usual", "-resume", "usual", "--solver", "chunked", HEART)
     assert "the points were computed with other options: solver was smo, now chunked" in err
-    folder.accepts("svmx-grid", *AXES, "-out", "other", *CHUNKED, HEART)
-    err, _ = folder.refuses("svmx-grid", *AXES, "-out", "other", "-resume", "other", HEART)
+    folder.accepts("svmx-grid", *axes, "-out", "other", *CHUNKED, HEART)
+    err, _ = folder.refuses("svmx-grid", *axes, "-out", "other", "-resume", "other", HEART)
     assert "solver was chunked, now smo" in err
-    err, _ = folder.refuses("svmx-grid", *AXES, "-out", "other", "-resume", "other", "--solver", "chunked", HEART)
+    err, _ = folder.refuses("svmx-grid", *axes, "-out", "other", "-resume", "other", "--solver", "chunked", HEART)
     assert "working_set was 24, now 0" in err
-    folder.accepts("svmx-grid", *AXES, "-out", "usual", "-resume", "usual", "--solver", "smo", HEART)
+    folder.accepts("svmx-grid", *axes, "-out", "usual", "-resume", "usual", "--solver", "smo", HEART)
 
 
 def test_workers_take_it_too(folder):
