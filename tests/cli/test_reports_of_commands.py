@@ -291,7 +291,8 @@ def test_limits(ready):
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_leaves_a_report_and_no_model(folder, signum):
     """It ends the process as it would without one."""
-    before = f"from libsvmx.cli import train\ntrain.train_problem = lambda *a, **k: __import__('signal').raise_signal({signum})"
+    ends = f"lambda *a, **k: __import__('signal').raise_signal({signum})"
+    before = f"from libsvmx.cli import train\ntrain.train_problem = {ends}"
     done = process("svmx-train", "--report", "report.json", HEART, "new", before=before)
     assert (done.returncode, done.stderr) == (-signum, b"")
     found = strict(folder.get("report.json"))
