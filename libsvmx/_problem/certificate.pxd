@@ -8,6 +8,7 @@
 """
 
 from libc.math cimport HUGE_VAL
+from libc.stdint cimport int32_t
 
 
 cdef struct Certificate:
@@ -74,3 +75,7 @@ cdef inline double level_of(const Certificate *found) noexcept nogil:
     if found.max_violator < 0 or found.min_violator < 0:
         return found.highest if found.min_violator < 0 else found.lowest
     return (found.highest + found.lowest) / 2
+
+
+cdef bint project_chosen(double *b, const double *low, const double *high, double missing, const int32_t *chosen,
+                         Py_ssize_t count) except -1 nogil

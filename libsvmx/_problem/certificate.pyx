@@ -80,13 +80,22 @@ def project(beta, lower, upper, double missing, movable):
     cdef double[::1] b = beta
     cdef const double[::1] low = lower, high = upper
     cdef const int32_t[::1] chosen = movable
+    if chosen.shape[0] == 0:
+        return missing == 0
+    return project_chosen(&b[0], &low[0], &high[0], missing, &chosen[0], chosen.shape[0])
+
+
+cdef bint project_chosen(double *b, const double *low, const double *high, double missing, const int32_t *chosen,
+                         Py_ssize_t count) except -1 nogil:
+    """``project`` for compiled loops; ``chosen`` are the variables to move, (count,)."""
     cdef Py_ssize_t v, k, n = 0
     cdef double least = 0.0, most = 0.0, theta, sum_here
     cdef int slope = 0
-    cdef Kink *kinks = <Kink *>malloc(max(2 * chosen.shape[0], 1) * sizeof(Kink))
+    cdef Kink *kinks = <Kink *>malloc(max(2 * count, 1) * sizeof(Kink))
     if kinks == NULL:
-        raise MemoryError("projection on the box")
-    for k in range(chosen.shape[0]):
+        with gil:
+            raise MemoryError("projection on the box")
+    for k in range(count):
         v = chosen[k]
         if low[v] >= high[v]:
             continue
@@ -107,7 +116,7 @@ def project(beta, lower, upper, double missing, movable):
             slope += kinks[k].slope
         theta += (missing - sum_here) / slope
     free(kinks)
-    for k in range(chosen.shape[0]):
+    for k in range(count):
         v = chosen[k]
         if low[v] < high[v]:
             b[v] = min(max(b[v] + theta, low[v]), high[v])

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from support import data
 from support.commands import PATIENCE
 from support.examples import examples
-from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised, extremes, sums_of
+from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised, extremes, groups_of, sums_of
 from support.labels import costs_of
 
 from libsvmx._core.buffers import filled
 from libsvmx._solvers.seeding.adjust import adjust
-from libsvmx._solvers.seeding.fold_change import moved_scores
+from libsvmx._solvers.seeding.ato_path import AtoPath
+from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx.enums import SvmType
 
@@ -62,13 +63,13 @@ def test_each_seeder_is_registered_with_a_scheme_and_a_line_of_help():
         assert f"| `{name}` |" in DOCS
 
 
-def test_scipy_is_imported_by_those_that_need_it_only():
-    """Each command starts without NumPy, so the default seeder must not bring it in."""
+def test_no_seeder_brings_numpy_in():
+    """Each command starts without NumPy."""
     code = (
         "import sys; from libsvmx._solvers.seeding.registry import SEEDERS;"
         "import libsvmx._train.validation.dual_folds;"
-        "[SEEDERS[name].seed for name in ('sir', 'top', 'avg', 'near')]; assert 'numpy' not in sys.modules;"
-        "SEEDERS['mir'].seed; assert 'scipy.linalg' in sys.modules"
+        "[seeder.seed for seeder in SEEDERS.values()];"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE)
 
@@ -222,6 +223,68 @@ def test_ato_ends_at_the_optimum(kind, star, C):
             possible += 1
             assert case.gap(np.asarray(start), second) <= 1e-5 * max(10.0, C)
     assert possible >= 15
+
+
+@given(case=cases, star=st.booleans())
+@examples(100)
+def test_the_first_line_of_ato_solves_its_equations(case, star):
+    """(7-11) over the margin, with the ridge, and V of the margin on its way to the level at the end of the path."""
+    change = chained(case, star)
+    line = AtoPath().first_line(change)
+    if line is None:
+        return
+    moves, d_level, dV, ridge = (np.array(part) for part in line)
+    known, V, (lower, upper) = np.asarray(change.beta), np.asarray(change.scores), box_of(change)
+    free = np.flatnonzero((lower < known) & (known < upper))
+    groups = groups_of(change)
+    if not len(free) or not all(own[free].any() for own in groups):
+        return  # the level is another's
+    levels = [V[free[own[free]]].mean() for own in groups]
+    level, d_level_of = (np.array(by)[np.asarray(change.group, dtype=int)] for by in (levels, d_level))
+    entering, leaving = np.asarray(change.entering, dtype=int), np.asarray(change.leaving, dtype=int)
+    moving = entering[(case.y * (V - level) > 0)[entering]]
+    others = np.setdiff1d(np.arange(len(known)), free)
+    velocity = np.zeros(len(known))
+    velocity[moving] = (lower + upper)[moving]
+    assert moves[others] == pytest.approx(velocity[others])
+    velocity[leaving] = -known[leaving]
+    size = 1 + np.abs(case.K).max() * (np.abs(moves).sum() + np.abs(velocity).sum())
+    W = case.K @ velocity
+    answer = case.K[np.ix_(free, free)] @ moves[free] + ridge * moves[free]
+    assert answer + d_level_of[free] == pytest.approx(-W[free] + (V - level)[free], abs=1e-9 * size)
+    for own, goal in zip(groups, change.sums, strict=True):
+        gained = moves[own & (lower < upper)].sum() - known[own & (lower >= upper)].sum()
+        assert gained == pytest.approx(goal - known[own].sum(), abs=1e-9 * size)
+    assert dV == pytest.approx(-case.K[:, free] @ moves[free] - W, abs=1e-9 * size)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, 30.0, 1e3])
+@given(case=cases)
+@examples(40)
+def test_ato_stops_where_its_work_ends(share, case):
+    """What it has come to then is a start, and its scores are those of it."""
+    full = chained(case, False)
+    change = FoldChange(
+        case.kernel,
+        case.dual.changed(lower=full.lower, upper=full.upper),
+        full.sums,
+        full.beta,
+        full.scores,
+        full.leaving,
+        full.entering,
+        None,
+        None,
+        share * case.n**2,
+    )
+    start = SEEDERS["ato"].seed(change)
+    reached = np.asarray(change.reached_beta)
+    size = 1 + np.abs(case.K).max() * (np.abs(reached).sum() + np.abs(change.beta).sum())
+    assert pytest.approx(case.scores(reached), abs=1e-13 * len(reached) * size) == np.asarray(change.reached_scores)
+    if share == 0.0:
+        assert change.path_work < 0
+        assert np.asarray(start) == pytest.approx(np.asarray(SEEDERS["sir"].seed(full)))
+    if adjust(change, start):
+        is_feasible(change, start)
 
 
 @pytest.mark.parametrize("name", SEEDERS)

@@ -170,7 +170,7 @@ def test_what_left_is_checked(left, message):
     queue = queue_of_folds(problem, param, 10, Observer(), shared_kernels(problem, param))
     queue.start_from(zeros("d", 270), zeros("d", 270))
     with pytest.raises(IndexError, match=message):
-        queue.add(filled("i", range(200)), 100, 1.0, 1.0, left=(*left, False, 0.0, 1.0, 0.0))
+        queue.add(filled("i", range(200)), 100, 1.0, 1.0, left=(*left, False, 0.0, 1.0, 0.0, 0.0))
 
 
 def test_what_is_known_is_checked():

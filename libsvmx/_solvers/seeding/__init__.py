@@ -7,11 +7,15 @@
                  moved_scores, V at a start
     adjust       AdjustAlpha, which makes any start feasible
     hand_over    the loop that sir, top and near share
-    margin       Margin, the rows on the margin, in NumPy
+    seeded_start FoldStart, the same for compiled seeders, and ChangeStart, which makes it of a FoldChange
+    start_rows   the kernel rows that they ask for
+    ato_path     AtoPath, the path of ato;  path_budget: how much work it is worth
+    replacement  Replacement, the least squares of mir
 
     seed(FoldChange) -> beta;  adjust(FoldChange, beta) -> feasible or not;  moved_scores(...) -> V;  the solver goes on
 
-    mir and ato hold a Margin, which reads a FoldChange; ato.AtoPath holds an ato.MarginInverse. Nothing inherits.
+    A queue of folds (_train/queue/starts.pyx) uses AtoPath and Replacement without a FoldChange. Only StartRows is
+    inherited, by where the rows come from.
 
 Everything is in beta = y alpha, free of labels: lower <= beta <= upper with one of the two 0, and V = linear - K beta.
 """

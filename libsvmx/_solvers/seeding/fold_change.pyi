@@ -17,6 +17,11 @@ class FoldChange:
     scores: Buffer
     leaving: Buffer
     entering: Buffer
+    most_work: float
+    path_work: float
+    path_whole: bool
+    reached_beta: Buffer
+    reached_scores: Buffer
     def __init__(
         self,
         kernel: Kernel,
@@ -27,7 +32,12 @@ class FoldChange:
         leaving: Buffer,
         entering: Buffer,
         control: Control | None = None,
+        targets: Targets | None = None,
+        most_work: float = ...,
     ) -> None: ...
+    @property
+    def every_row(self) -> Targets: ...
+    def reach(self, beta: Buffer, scores: Buffer, work: float, whole: bool) -> None: ...
     def kept(self) -> Buffer: ...
     def shared(self, free_only: bool) -> Buffer: ...
 

@@ -3,7 +3,7 @@
     for r in R:   t = argmax K(r, t) over free t of S,   y_t alpha_t += y_r alpha_r as far as 0 <= alpha_t <= C;   …
 
 The scores of free rows are all on the margin, so what is handed to them violates little; and as there are few, few
-kernel values tell which of them are near. In a queue of solves ``Worker.start_near`` (_train/queue) does the same.
+kernel values tell which of them are near. In a queue of solves ``QueueStarts`` (_train/queue/starts.pyx) does the same.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Seeder(NamedTuple):
     @property
     def seed(self) -> Callable[[FoldChange], Buffer]:
         """From a FoldChange to the beta of a start, float64, to be made feasible by ``adjust``. It is imported when it
-        is asked for: MIR and ATO bring SciPy with them."""
+        is asked for."""
         from importlib import import_module
 
         function: Callable[[FoldChange], Buffer] = import_module(f"libsvmx._solvers.seeding.{self.name}").seed

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
-    from libsvmx._train.queue.star import Star
+    from libsvmx._train.queue.star import KnownOptima
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -45,12 +45,14 @@ class Folds(NamedTuple):
 
 class FoldResult(NamedTuple):
     """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and of all its solves
-    together how they went."""
+    together how they went; whether each pair started from a known optimum, and what starts took."""
 
     predicted: Buffer
     values: Buffer
     labels: list[int]
     report: SolveReport
+    seeded: bool = False
+    seeding_seconds: float = 0.0
 
 
 def queue_of_folds(
@@ -78,20 +80,20 @@ def solved_folds(
     observer: Observer,
     kernels: KernelProvider,
     costs_of: Costs,
-    star: Star | None = None,
+    known: KnownOptima | None = None,
     seeded: bool = False,
 ) -> Iterator[FoldResult]:
     """The folds one after the other; the observer is told of their solves in LIBSVM's order. Raises Stopped.
 
     ``queue``: of ``queue_of_folds``, empty; ``validations``: over the same rows; ``costs_of``: C of each of some
-    classes; ``star``: where folds start; ``seeded``: whether inner folds start from the optimum of their pair.
+    classes; ``known``: where folds start; ``seeded``: whether inner folds start from the optimum of their pair.
     """
 
     def begun() -> Iterator[Callable[[SolveQueue], WaitingFold]]:
         for own in validations:
             members = kernels.members(own.problem)
             for begin, end in pairwise(own.bounds):
-                yield partial(WaitingFold, own, begin, end, param, members, costs_of, star, seeded)
+                yield partial(WaitingFold, own, begin, end, param, members, costs_of, known, seeded)
 
     return in_batches(queue, begun(), observer)
 
@@ -107,7 +109,7 @@ class WaitingFold:
         param: Parameter,
         members: Buffer,
         costs_of: Costs,
-        star: Star | None,
+        known: KnownOptima | None,
         seeded: bool,
         queue: SolveQueue,
     ) -> None:
@@ -123,9 +125,9 @@ class WaitingFold:
             self.labels, self.start = classes[:2]
             costs = costs_of(self.labels)
             left = None
-            if star is not None:
-                queue.start_from(star.known, star.known_scores)
-                left = star.without(take_float64(targets, order[begin:end]), held_out)
+            if known is not None:
+                known.prepare(queue)
+                left = known.without(take_float64(targets, order[begin:end]), held_out)
             drawn_by = own.rand if param.probability else None
             self.pairs = QueuedPairs(queue, rows, classes, costs, drawn_by, left, seeded)
             self.grouped = take_int32(rows, classes[2])
@@ -149,12 +151,15 @@ class WaitingFold:
         report = queue.summed(self.first, self.last)
         if hears(observer, "total_sv"):
             observer.total_sv(sum(used_rows(found.betas, self.start)))
+        seeded = bool(self.pairs.solves) and all(queue.is_seeded(solve) for _, solve in self.pairs.solves)
+        seconds = queue.seeding_seconds(self.first, self.last)
         if found.sigmoids is None:
-            return FoldResult(labels_of(self.param, self.labels, values, n), values, self.labels, report)
+            predicted = labels_of(self.param, self.labels, values, n)
+            return FoldResult(predicted, values, self.labels, report, seeded, seconds)
         a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
         for f, (slope, offset) in enumerate(found.sigmoids):
             a[f], b[f] = slope, offset
         estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
         if unfinished:
             observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
-        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, report)
+        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, report, seeded, seconds)

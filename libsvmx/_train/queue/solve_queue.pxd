@@ -22,6 +22,7 @@ cdef class SolveQueue(TaskList):
     cdef bint has_table             # ``table`` is there
     cdef int run_phase(self, svmx_job phase, ThreadPool pool, int64_t n) except -1
     cdef stages(self, int threads)
+    cdef chains_in_units(self)
     cdef groups_in_units(self)
     cdef void work(self, int64_t part, Phase phase) noexcept with gil
     cdef void look(self) noexcept with gil

@@ -10,7 +10,7 @@ after the other, and each thread has a Worker with memory for the largest.
     queue.coefficients(t), queue.values(t), queue.tell(t, observer)     in LIBSVM's order again
 
 The result does not depend on the number of threads. Every solve is LIBSVM's own path, but those that start from an optimum
-over more rows: of another queue (star.py), or of another solve, the parent, which is done before.
+over other rows: of another queue, of the solve before in a chain (star.py), or of another one, the parent.
 """
 
 from itertools import accumulate, chain, pairwise
@@ -24,9 +24,10 @@ from libc.stdlib cimport free, realloc
 
 from libsvmx._core.arrays import empty
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.stopping import Stopped
 from libsvmx._core.thread_pool cimport ThreadPool, svmx_job
 from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets, svmx_tear_tickets
-from libsvmx._train.queue.tasks cimport Task, TaskList
+from libsvmx._train.queue.tasks cimport Task, TaskList, has_start
 from libsvmx._train.queue.worker cimport Worker
 
 from libsvmx._solvers.control import MARKS
@@ -64,6 +65,7 @@ cdef class SolveQueue(TaskList):
         weights = self.weights if self.weighted else None
         cdef SolveQueue found = SolveQueue(self.kernel_values, self.matrix_of, weights, self.param, self.limits,
                                            self.most_workers)
+        found.seeder = self.seeder
         found.matrix, found.by_floats, found.tabulates = self.matrix, self.by_floats, self.tabulates
         found.held_by_floats = self.held_by_floats
         found.table, found.has_table = self.table, self.has_table
@@ -119,26 +121,41 @@ cdef class SolveQueue(TaskList):
     cdef stages(self, int threads):
         """(``order``, ``unit``) of what is done at once, one after the other: solves, and then those that start from them.
 
-        Solves over the same group of kernel values stand together, for one worker, if they are not too few for so many
-        threads; then there is one stage, in which each comes after its parent.
+        Those of a chain are for one worker, in turn. Else solves over the same group of kernel values stand together, for
+        one worker, if they are not too few for so many threads; then there is one stage, in which each comes after its
+        parent.
         """
         cdef Py_ssize_t t
         cdef int pieces = 1
+        cdef bint grouped = self.kernel_values.has_groups and self.last_of_chain is None
         self.by_group = self.kernel_values.has_groups
-        stages = [self.groups_in_units() if self.by_group else [[t] for t in range(self.n_tasks)]]
-        if self.by_group and threads > 1:
+        stages = [self.groups_in_units() if grouped else self.chains_in_units()]
+        if grouped and threads > 1:
             pieces += UNITS_PER_THREAD * threads // max(1, len(stages[0]))
-        if self.has_parents and (pieces > 1 or not self.by_group):
+        if self.has_parents and (pieces > 1 or not grouped):
             stages = [
                 [[t for t in unit if (self.tasks[t].parent >= 0) == later] for unit in stages[0]] for later in (False, True)
             ]
-        if self.by_group and threads > 1:
+        if grouped and threads > 1:
             stages = [[unit[k::pieces] for unit in units for k in range(pieces)] for units in stages]
             for units in stages:
                 units.sort(key=self.work_of, reverse=True)  # the last ones to be done are short
         return [
             (filled("q", chain.from_iterable(units)), filled("q", accumulate(map(len, units), initial=0))) for units in stages
         ]
+
+    cdef chains_in_units(self):
+        """A unit of each chain, in turn, and of each other solve; the longest chains come first."""
+        cdef Py_ssize_t t
+        cdef list units = [], unit_of = []
+        for t in range(self.n_tasks):
+            if self.tasks[t].chained and has_start(&self.tasks[t]):
+                unit_of.append(unit_of[self.tasks[t].after])
+                unit_of[t].append(t)
+            else:
+                unit_of.append([t])
+                units.append(unit_of[t])
+        return units if self.last_of_chain is None else sorted(units, key=self.work_of, reverse=True)
 
     cdef groups_in_units(self):
         """A unit of solves for each group of kernel values, in which each solve comes after its parent."""
@@ -171,6 +188,8 @@ cdef class SolveQueue(TaskList):
                     worker.work()
                 else:
                     worker.evaluate_solved()
+        except Stopped:  # in a start, which is left then; ``stopped`` says why
+            pass
         except BaseException as error:
             self.failed(error)
 
@@ -238,6 +257,14 @@ cdef class SolveQueue(TaskList):
         return SolveReport(
             iterations=iterations, objective=objective, rho=rho, n_sv=n_sv, n_bsv=n_bsv, status=status, rows_computed=rows,
             values_computed=values, gap=gap if last > first else 0.0, reach=reach, seconds=seconds, chosen=self.chosen())
+
+    def seeding_seconds(self, Py_ssize_t first, Py_ssize_t last):
+        """What the starts of the solves first to last - 1 took."""
+        cdef Py_ssize_t t
+        cdef double seconds = 0.0
+        for t in range(first, last):
+            seconds += self.task(t).seeding_seconds
+        return seconds
 
     def chosen(self):
         """What solver auto has chosen: the solver of a queue."""

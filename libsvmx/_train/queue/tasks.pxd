@@ -20,6 +20,9 @@ cdef struct Task:
     double known_rho            # of that optimum
     double known_objective
     double known_gap
+    double work_from_nothing    # values that the solve of that optimum, or of the first of the chain, has worked on
+    bint chained                # the optimum is that of the task before in its chain, and its own is for the next
+    Py_ssize_t after            # in a chain: that task, -1 for the first, which starts from nothing
     double Cp
     double Cn
     Py_ssize_t out              # of its coefficients; -1 if they are not kept
@@ -31,6 +34,8 @@ cdef struct Task:
     double gap
     double reach
     double seconds
+    double seeding_seconds      # of these, for the start
+    bint along_path             # of ATO
     int64_t iterations
     int64_t rows_computed
     int64_t values_computed
@@ -39,6 +44,30 @@ cdef struct Task:
     char *marks
     Py_ssize_t n_marks
     Py_ssize_t room
+
+
+# What steps of SMO work on: for each variable two rows, and the choice of the next two; and what a step takes besides, as
+# much as so many variables.
+cdef enum:
+    VALUES_OF_A_STEP = 3
+    VARIABLES_OF_A_STEP = 256
+
+
+cdef inline double work_of_steps(Py_ssize_t n_variables, double iterations) noexcept nogil:
+    return VALUES_OF_A_STEP * <double>(n_variables + VARIABLES_OF_A_STEP) * iterations
+
+
+# Whether it starts from an optimum.
+cdef inline bint has_start(const Task *task) noexcept nogil:
+    return task.n_left >= 0 and not (task.chained and task.after < 0)
+
+
+# What becomes of the coefficients of rows that leave: see _solvers/seeding.
+cdef enum QueueSeeder:
+    NEAR
+    SIR
+    MIR
+    ATO
 
 
 cdef struct Sigmoid:
@@ -80,6 +109,12 @@ cdef class TaskList:
     cdef const double[::1] known_scores
     cdef bint has_starts            # some tasks start from an optimum
     cdef bint has_parents           # of another task
+    cdef QueueSeeder seeder
+    # of ``begin_chains``: the same memory, to be written
+    cdef double[::1] chain_known
+    cdef double[::1] chain_scores
+    cdef Py_ssize_t n_chains
+    cdef dict last_of_chain         # by the two planes of a chain, the smaller first: its last task
     cdef int32_t *rows
     cdef readonly Py_ssize_t n_rows
     cdef Py_ssize_t room_for_rows
@@ -116,11 +151,13 @@ cdef class TaskList:
     cdef double[::1] value          # (n_values,)
     cdef Task *task(self, Py_ssize_t t) except NULL
     cdef bint crosses(self) noexcept
+    cdef Py_ssize_t number_of(self, const Task *task) noexcept nogil
     cdef int append(self, Py_ssize_t n_rows) except -1
     cdef int add_targets(self, Task *task, targets) except -1
     cdef Task *new_task(self) except NULL
     cdef Sigmoid *new_sigmoid(self) except NULL
     cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,
-                      bint turned, double rho, double objective, double gap) except -1
+                      bint turned, double rho, double objective, double gap, double work) except -1
+    cdef int add_to_chain(self, Task *task, Py_ssize_t number) except -1
     cdef int add_places(self, Task *task, Py_ssize_t parent, const int32_t *at, Py_ssize_t n, Py_ssize_t first,
                         Py_ssize_t last, Py_ssize_t n_positive) except -1

@@ -5,12 +5,20 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memset
 
-from libsvmx._core.buffers import filled
+from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.tickets cimport svmx_begin_countdown
 from libsvmx._train.formulation cimport formulation_of
 
 from libsvmx._train.probability import TROUBLES
 from libsvmx.enums import SvmType
+
+# Of enum QueueSeeder, in its order.
+QUEUED_SEEDERS = ("near", "sir", "mir", "ato")
+
+
+def values_of_steps(Py_ssize_t n_variables, double iterations):
+    """What so many steps of SMO work on."""
+    return work_of_steps(n_variables, iterations)
 
 
 cdef class TaskList:
@@ -28,6 +36,7 @@ cdef class TaskList:
         self.kernel_values, self.matrix_of, self.param = kernel_values, matrix_of, param
         self.weighted = weights is not None
         self.known, self.known_scores = None, None  # a = b = None is beyond Cython 3.1.2
+        self.last_of_chain, self.seeder = None, NEAR
         if self.weighted:
             self.weights = weights
         self.of, self.doubled = formulation_of(param), param.svm_type.is_regression
@@ -94,6 +103,17 @@ cdef class TaskList:
         if self.known.shape[0] != self.known_scores.shape[0] or self.known.shape[0] % max(1, self.kernel_values.n):
             raise ValueError(f"{len(known)} coefficients and {len(known_scores)} scores of {self.kernel_values.n} rows")
 
+    def begin_chains(self, Py_ssize_t planes):
+        """Solves that are added with rows that are left out start from the last one over the same two classes, the first
+        of a chain from nothing."""
+        self.last_of_chain = {}
+        self.chain_known, self.chain_scores = (zeros("d", planes * self.kernel_values.n) for _ in range(2))
+        self.known, self.known_scores = self.chain_known, self.chain_scores
+
+    def seed_by(self, str name):
+        """The seeder of solves that start from an optimum: one of QUEUED_SEEDERS."""
+        self.seeder = QUEUED_SEEDERS.index(name)
+
     def keep_scores(self):
         """``scores`` will be asked for."""
         self.keeps_scores = not self.doubled
@@ -120,9 +140,10 @@ cdef class TaskList:
         n_positive : int                 the first of them are of class +1, the others of -1; -1 for targets of their own
         Cp, Cn : float                   of the two classes in C-SVC
         held_out : buffer of int32       rows whose decision values are wanted, instead of the coefficients
-        left : (positive, negative, plane_positive, plane_negative, turned, rho, objective, gap), or None       to start from
-            the optimum of ``start_from``, which has the last three numbers: rows of each class, buffers of int32, that were
-            in it and are not in ``rows``, the planes of these classes, and whether it has them the other way round
+        left : (positive, negative, plane_positive, plane_negative, turned, rho, objective, gap, work), or None       to start
+            from the optimum of ``start_from``, which has the last four numbers, or from the last one of a chain: rows of each
+            class, buffers of int32, that were in it and are not in ``rows``, the planes of these classes, and whether it has
+            them the other way round
         targets : buffer of float64      of its rows, where there are no classes
         """
         cdef const int32_t[::1] chosen = rows, held = held_out
@@ -143,8 +164,10 @@ cdef class TaskList:
         if targets is not None:
             self.add_targets(task, targets)
         if left is not None:
-            positive, negative, plane_positive, plane_negative, turned, rho, objective, gap = left
-            self.add_left(task, positive, negative, plane_positive, plane_negative, turned, rho, objective, gap)
+            positive, negative, plane_positive, plane_negative, turned, rho, objective, gap, work = left
+            self.add_left(task, positive, negative, plane_positive, plane_negative, turned, rho, objective, gap, work)
+            if self.last_of_chain is not None:
+                self.add_to_chain(task, self.n_tasks - 1)
         if held_out is None:
             task.out = self.n_out
             self.n_out += n
@@ -174,7 +197,7 @@ cdef class TaskList:
         return 0
 
     cdef int add_left(self, Task *task, positive, negative, Py_ssize_t plane_positive, Py_ssize_t plane_negative,
-                      bint turned, double rho, double objective, double gap) except -1:
+                      bint turned, double rho, double objective, double gap, double work) except -1:
         """After the rows of a task, those that left the optimum from which it starts."""
         cdef Py_ssize_t planes = self.known.shape[0] // max(1, self.kernel_values.n)
         cdef const int32_t[::1] rows
@@ -184,6 +207,7 @@ cdef class TaskList:
         task.n_left, task.n_left_positive, self.has_starts = 0, len(positive), True
         task.plane_positive, task.plane_negative = plane_positive, plane_negative
         task.turned, task.known_rho, task.known_objective, task.known_gap = turned, -rho if turned else rho, objective, gap
+        task.work_from_nothing = work
         for side in (positive, negative):
             rows = side
             self.append(rows.shape[0])
@@ -193,6 +217,14 @@ cdef class TaskList:
                 self.rows[self.n_rows + k] = rows[k]
             self.n_rows += rows.shape[0]
             task.n_left += rows.shape[0]
+        return 0
+
+    cdef int add_to_chain(self, Task *task, Py_ssize_t number) except -1:
+        """A task with rows that are left out, after the last one of the same classes."""
+        key = (min(task.plane_positive, task.plane_negative), max(task.plane_positive, task.plane_negative))
+        task.chained, task.after = True, self.last_of_chain.get(key, -1)
+        self.last_of_chain[key] = number
+        self.n_chains = len(self.last_of_chain)
         return 0
 
     def add_folds(self, rows, Py_ssize_t n_positive, double Cp, double Cn, order, bounds, Py_ssize_t parent=-1):
@@ -345,6 +377,10 @@ cdef class TaskList:
         cdef Task *task = self.task(t)
         return task.converged and isfinite(task.found.rho) and isfinite(task.found.objective)
 
+    def is_seeded(self, Py_ssize_t t):
+        """Whether a solve starts from an optimum that is known."""
+        return has_start(self.task(t))
+
     def was_begun(self, Py_ssize_t t):
         """Whether a solve was begun before the call came to its end."""
         return self.task(t).begun
@@ -353,3 +389,6 @@ cdef class TaskList:
         if not 0 <= t < self.n_tasks:
             raise IndexError(f"solve {t} of {self.n_tasks}")
         return &self.tasks[t]
+
+    cdef Py_ssize_t number_of(self, const Task *task) noexcept nogil:
+        return task - self.tasks

@@ -7,6 +7,7 @@ from libsvmx._kernels.gram cimport GramRows
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.smo cimport Smo
 from libsvmx._train.formulation cimport Dual
+from libsvmx._train.queue.starts cimport QueueStarts
 from libsvmx._train.queue.tasks cimport Fold, Sigmoid, Task, TaskList
 
 
@@ -28,9 +29,7 @@ cdef class Worker:
     cdef const float *loaded[SVMX_TESTS]     # with all rows, by floats
     cdef int64_t row_elements       # of a row in the mean, as decision values count their work
     cdef int32_t[::1] row
-    cdef int32_t[::1] free          # rows that may take what rows that left had
-    cdef Py_ssize_t n_free
-    cdef double[::1] origin         # beta of the rows in the optimum from which a task starts
+    cdef QueueStarts starts         # None if no task starts from an optimum
     cdef int32_t[::1] column        # of rows held out, in the rows of kernel values
     cdef double[::1] total          # of these, the sums of decision values
     cdef void share(self, svmx_tickets *tickets) noexcept
@@ -38,19 +37,9 @@ cdef class Worker:
     cdef int work(self) except -1 nogil
     cdef int evaluate_solved(self) except -1 nogil
     cdef int solve(self, Task *task) except -1 nogil
-    cdef void pose(self, const Task *task, const int32_t *rows) noexcept nogil
-    cdef int lay_out(self, const Task *task, const int32_t *rows) except -1 nogil
-    cdef const int32_t *left_of(self, const Task *task) noexcept nogil
-    cdef double beta_left(self, const Task *task, Py_ssize_t k) noexcept nogil
-    cdef void begin_at_optimum(self, const Task *task, const int32_t *rows) noexcept nogil
-    cdef void look_up(self, Task *task) noexcept nogil
+    cdef void pose(self, Task *task, const int32_t *rows) noexcept nogil
+    cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil
     cdef double gap(self) noexcept nogil
-    cdef bint stands(self, const Task *task) noexcept nogil
-    cdef int start_near(self, const Task *task, const int32_t *rows) except -1 nogil
-    cdef int follow(self, const Task *task, const int32_t *rows) except -1 nogil
-    cdef int move_scores(self, Py_ssize_t n, int32_t row, double moved) except -1 nogil
-    cdef void hand_over(self, Py_ssize_t n, int32_t row, double beta) noexcept nogil
-    cdef Py_ssize_t nearest(self, Py_ssize_t n_free, const float *K, bint growing) noexcept nogil
     cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
     cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil

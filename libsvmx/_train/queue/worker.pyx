@@ -1,7 +1,6 @@
 """What does the tasks of a queue: one worker a thread, with memory for the largest of them."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memset
@@ -18,11 +17,11 @@ from libsvmx._problem.certificate cimport Certificate, add_variable, begin, gap_
 from libsvmx._solvers.smo.smo cimport Optimum, Smo
 from libsvmx._train.formulation cimport recover, write_dual
 from libsvmx._train.probability cimport fit
+from libsvmx._train.queue.starts cimport QueueStarts
+from libsvmx._train.queue.tasks cimport has_start, work_of_steps
 
 # Elements worked on from one question whether to stop to the next: a fraction of a millisecond, over several solves.
 cdef int64_t ASK_WORK = 100000
-# Of the sum of |beta|: what a sum that should be 0 may be by rounding.
-cdef double ROUNDING = 1e-10
 
 cdef extern from "pythread.h" nogil:
     unsigned long PyThread_get_thread_ident()
@@ -75,8 +74,8 @@ cdef class Worker:
         self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
         self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
         self.beta, self.scores, self.group, self.row = zeros("d", m), zeros("d", m), zeros("b", m), zeros("i", m)
-        self.free, self.origin = zeros("i", l if todo.has_starts else 0), zeros("d", l if todo.has_starts else 0)
         self.column, self.total = zeros("i", todo.most_held), zeros("d", todo.most_held)
+        self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
         self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
         self.labels = zeros("d", 2 * todo.most_labels)
         self.row_elements = 1
@@ -128,27 +127,34 @@ cdef class Worker:
         cdef double began = svmx_nanoseconds()
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef Optimum optimum
+        cdef bint seeded = has_start(task)
         cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
         self.control.task = task
-        self.look_up(task)
         self.pose(task, rows)
-        if self.stands(task):
+        if seeded and self.starts.stands(task):
             self.control.worked(task.n)
             self.kernel_rows.values.begin(rows[0], rows[task.n - 1])
             memcpy(&self.beta[0], &self.start[0], task.n * sizeof(double))
+            memcpy(&self.scores[0], &self.starts.V[0], task.n * sizeof(double))
             task.converged, task.begun, task.reach = True, True, 1.0
             optimum.rho, optimum.objective, optimum.r, task.gap = task.known_rho, task.known_objective, 0.0, task.known_gap
         else:
             self.lay_out(task, rows)
+            if task.n_left >= 0:
+                task.seeding_seconds = 1e-9 * (svmx_nanoseconds() - began)
             task.converged = self.smo.optimize()
             self.smo.write(&optimum, &self.beta[0], &self.scores[0])
-            task.iterations, task.reach = self.smo.iterations, self.smo.reach
+            task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
             task.begun = task.converged or task.iterations > 0
             task.rows_computed = self.kernel_rows.rows_computed
             task.values_computed = task.rows_computed * self.dual.size
             task.gap = self.gap()
         if task.out >= 0 and self.todo.keeps_scores:
             memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
+        if task.chained and task.converged:
+            self.starts.leave_to_next(task, rows, &self.dual, &self.beta[0], &self.scores[0])
+            if not seeded:
+                task.work_from_nothing = work_of_steps(task.n, task.iterations)
         task.found.rho, task.found.objective = optimum.rho, optimum.objective
         recover(&self.todo.of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0],
                 optimum.r, coefficients, &task.found)
@@ -188,7 +194,7 @@ cdef class Worker:
         self.control.worked(lanes * self.row_elements)
         return not svmx_tickets_over(self.tickets)
 
-    cdef void pose(self, const Task *task, const int32_t *rows) noexcept nogil:
+    cdef void pose(self, Task *task, const int32_t *rows) noexcept nogil:
         """The dual problem, and its start, from an optimum that is known if there is one."""
         cdef const double *own = self.todo.targets + task.targets
         cdef Py_ssize_t i, l = task.n
@@ -199,20 +205,20 @@ cdef class Worker:
         self.dual.size = 2 * l if self.todo.doubled else l
         write_dual(&self.todo.of, l, &self.targets[0], task.Cp, task.Cn,
                    &self.weights[0] if self.todo.weighted else NULL, &self.dual)
-        if task.n_left >= 0:
-            self.begin_at_optimum(task, rows)
+        if has_start(task):
+            self.starts.begin_at_optimum(task, rows, &self.start[0])
 
-    cdef int lay_out(self, const Task *task, const int32_t *rows) except -1 nogil:
-        """The same in LIBSVM's variables."""
+    cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
+        """The same in LIBSVM's variables, from a start that a seeder makes, if there is one."""
         cdef Py_ssize_t v
         cdef int groups = 1, y
-        cdef bint negative
+        cdef bint negative, seeded = has_start(task)
         for v in range(self.dual.size):
             if self.group[v]:
                 groups = 2
         self.kernel_rows.begin(rows, task.n, self.todo.doubled)
-        if task.n_left >= 0:
-            self.start_near(task, rows)
+        if seeded:
+            self.starts.make(task, rows, &self.dual, &self.scores[0])
         self.smo.begin(self.dual.size, task.n, groups)
         for v in range(self.dual.size):
             negative = self.group[v] if groups == 2 else self.lower[v] < 0
@@ -220,148 +226,10 @@ cdef class Worker:
             self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
                          y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
                          self.todo.kernel_values.diagonal[rows[self.row[v]]])
-        if task.n_left >= 0:
+        if seeded:
             memcpy(&self.smo.V[0], &self.scores[0], task.n * sizeof(double))
             self.smo.scores_known = True
         return 0
-
-    cdef void look_up(self, Task *task) noexcept nogil:
-        """What the parent of a task has come to."""
-        cdef const Task *parent
-        if task.parent >= 0:
-            parent = &self.todo.tasks[task.parent]
-            task.known_rho, task.known_objective, task.known_gap = parent.found.rho, parent.found.objective, parent.gap
-
-    cdef void begin_at_optimum(self, const Task *task, const int32_t *rows) noexcept nogil:
-        """beta and V of the rows of a task, as they are in the optimum from which it starts."""
-        cdef const int32_t *place = rows + task.n + 2 * task.n_held
-        cdef const double *beta
-        cdef const double *V
-        cdef int64_t at
-        cdef Py_ssize_t i
-        if task.parent >= 0:
-            beta = &self.todo.coefficient[self.todo.tasks[task.parent].out]
-            V = &self.todo.score[self.todo.tasks[task.parent].out]
-            for i in range(task.n):
-                self.origin[i], self.scores[i] = beta[place[i]], V[place[i]]
-        else:
-            beta, V = &self.todo.known[0], &self.todo.known_scores[0]
-            for i in range(task.n):
-                at = task.plane_positive if i < task.n_positive else task.plane_negative
-                at = at * self.todo.kernel_values.n + rows[i]
-                self.origin[i] = beta[at] if i < task.n_positive else -beta[at]
-                self.scores[i] = -V[at] if task.turned else V[at]
-        memcpy(&self.start[0], &self.origin[0], task.n * sizeof(double))
-
-    cdef const int32_t *left_of(self, const Task *task) noexcept nogil:
-        """The rows that left that optimum: those held out, if it is a parent's."""
-        return self.todo.rows + task.first + task.n + (0 if task.parent >= 0 else 2 * task.n_held)
-
-    cdef double beta_left(self, const Task *task, Py_ssize_t k) noexcept nogil:
-        """beta of the k-th of them there."""
-        cdef const int32_t *left = self.left_of(task)
-        cdef int64_t n = self.todo.kernel_values.n
-        if task.parent >= 0:
-            return self.todo.coefficient[self.todo.tasks[task.parent].out + left[task.n_held + k]]
-        if k < task.n_left_positive:
-            return self.todo.known[task.plane_positive * n + left[k]]
-        return -self.todo.known[task.plane_negative * n + left[k]]
-
-    cdef bint stands(self, const Task *task) noexcept nogil:
-        """Whether the task starts from an optimum, and no row that left it had a coefficient: then it is the task's own."""
-        cdef Py_ssize_t k
-        if task.n_left < 0 or not task.known_gap < self.control.eps:
-            return False
-        for k in range(task.n_left):
-            if self.beta_left(task, k) != 0:
-                return False
-        return True
-
-    cdef int start_near(self, const Task *task, const int32_t *rows) except -1 nogil:
-        """NEAR (libsvmx/_solvers/seeding/near.py): the coefficient of each row that left goes to the most similar rows, to
-        free ones first."""
-        cdef const int32_t *left = self.left_of(task)
-        cdef double total = 0.0, size = 0.0, moved
-        cdef Py_ssize_t i, k
-        self.n_free = 0
-        for i in range(task.n):
-            if self.lower[i] < self.start[i] < self.upper[i]:
-                self.free[self.n_free] = <int32_t>i
-                self.n_free += 1
-        for k in range(task.n_left):
-            self.hand_over(task.n, left[k], self.beta_left(task, k))
-        for i in range(task.n):
-            total += self.start[i]
-            size += fabs(self.start[i])
-        if fabs(total) > ROUNDING * size:  # there was no room where it was asked for
-            memset(&self.start[0], 0, task.n * sizeof(double))
-            memcpy(&self.scores[0], &self.linear[0], task.n * sizeof(double))
-            return 0
-        # what rounding makes of the sum goes to one variable
-        for i in range(task.n):
-            moved = self.start[i] - total
-            if self.lower[i] < self.start[i] < self.upper[i] and self.lower[i] < moved < self.upper[i]:
-                self.start[i] = moved
-                break
-        return self.follow(task, rows)
-
-    cdef int follow(self, const Task *task, const int32_t *rows) except -1 nogil:
-        """Scores at the start: V of the optimum less what the betas that are others add up to."""
-        cdef const int32_t *left = self.left_of(task)
-        cdef Py_ssize_t i, k
-        for k in range(task.n_left):
-            self.move_scores(task.n, left[k], -self.beta_left(task, k))
-        for i in range(task.n):
-            self.move_scores(task.n, rows[i], self.start[i] - self.origin[i])
-        return 0
-
-    cdef int move_scores(self, Py_ssize_t n, int32_t row, double moved) except -1 nogil:
-        """The beta of a row has grown by ``moved``."""
-        cdef const float *K
-        if moved == 0:
-            return 0
-        K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
-        svmx_axpy_at(n, -moved, K, &self.kernel_rows.member[0], &self.scores[0])
-        return self.control.worked(2 * n)
-
-    cdef void hand_over(self, Py_ssize_t n, int32_t row, double beta) noexcept nogil:
-        """Add ``beta``, of a row that left, to the start of the first n rows, as far as there is room."""
-        cdef const float *K
-        cdef double room
-        cdef Py_ssize_t i, k
-        if beta == 0:
-            return
-        K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
-        while beta != 0:
-            k = self.nearest(self.n_free, K, beta > 0)
-            if k < 0:
-                # all rows: one that was at a bound is free then, and may be taken again
-                for i in range(n):
-                    self.free[i] = <int32_t>i
-                self.n_free = n
-                k = self.nearest(n, K, beta > 0)
-                if k < 0:
-                    return
-            i = self.free[k]
-            room = self.upper[i] - self.start[i] if beta > 0 else self.lower[i] - self.start[i]
-            if fabs(beta) < fabs(room):
-                self.start[i] += beta
-                return
-            self.start[i] = self.upper[i] if beta > 0 else self.lower[i]
-            beta -= room
-            self.n_free -= 1
-            self.free[k] = self.free[self.n_free]
-
-    cdef Py_ssize_t nearest(self, Py_ssize_t n_free, const float *K, bint growing) noexcept nogil:
-        """Which of ``free`` with room is the one of largest K, -1 if there is none."""
-        cdef Py_ssize_t i, k, found = -1
-        cdef float most = 0
-        for k in range(n_free):
-            i = self.free[k]
-            if (found < 0 or K[self.kernel_rows.member[i]] > most) and \
-                    (self.start[i] < self.upper[i] if growing else self.start[i] > self.lower[i]):
-                found, most = k, K[self.kernel_rows.member[i]]
-        return found
 
     cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
         """Decision values of the rows held out: sum of coefficient K, in the order of the rows, minus rho.
@@ -400,7 +268,6 @@ cdef class Worker:
         cdef const int32_t *rows = self.todo.rows + task.first
         cdef const int32_t *held = rows + task.n
         cdef const int32_t *place = held + task.n_held
-        cdef const int32_t *left = self.left_of(task)
         cdef double *out = &self.todo.value[task.values]
         cdef bint follows = task.parent >= 0
         cdef Py_ssize_t i, k, r
@@ -411,9 +278,9 @@ cdef class Worker:
                 self.total[r] = 1.0 if place[r] < self.todo.tasks[task.parent].n_positive else -1.0
                 self.total[r] -= self.todo.score[self.todo.tasks[task.parent].out + place[r]]
             for k in range(task.n_left):
-                self.add_to_totals(task.n_held, left[k], -self.beta_left(task, k))
+                self.add_to_totals(task.n_held, held[k], -self.starts.beta_left(task, k))
         for i in range(task.n):
-            self.add_to_totals(task.n_held, rows[i], coefficients[i] - (self.origin[i] if follows else 0.0))
+            self.add_to_totals(task.n_held, rows[i], coefficients[i] - (self.starts.origin[i] if follows else 0.0))
             if svmx_tickets_over(self.tickets):
                 return False
         for r in range(task.n_held):

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
     from libsvmx._train.queue.solve_queue import SolveQueue
+    from libsvmx._train.queue.star import KnownOptima
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer
 
@@ -170,7 +171,6 @@ def chosen(
     exact = seeding.seeder == "none"
     # folds that share nothing, or many small problems: a start costs more than it saves
     apart = seeding == Seeding("auto") and (n_folds == 2 or n_classes > 2)
-    in_queue = seeding == Seeding("auto") and not linked and param.svm_type == SvmType.C_SVC
     if param.probability and seeding == Seeding("auto"):
         # most of the work is in inner folds, which start from the optimum of their fold, and should see no more rows
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
@@ -178,11 +178,17 @@ def chosen(
         if queue is not None:
             queue.decide_by_floats()
         return Seeding("auto", "star" if star else ""), queue
+    # inner folds of probability estimates start by the seeder that is asked for, which those of a queue do not
+    in_queue = seeding == Seeding("auto") or (seeding.seeder in ("sir", "mir", "ato") and not param.probability)
+    in_queue = in_queue and not linked and param.svm_type == SvmType.C_SVC
     if exact or apart or in_queue:
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
         if in_queue and queue is not None:
             queue.decide_by_floats()
-            return Seeding("auto", "star" if n_folds >= STAR_FROM else ""), queue
+            if seeding == Seeding("auto"):
+                return Seeding("auto", "star" if n_folds >= STAR_FROM else ""), queue
+            queue.seed_by(seeding.seeder)
+            return seeding.usual(n_folds), queue
         if exact or apart:
             return Seeding("none"), queue
     return seeding.usual(n_folds, linked), None
@@ -300,22 +306,30 @@ def queued(
     seeding: Seeding,
     inner: SeededInnerFolds | None,
 ) -> None:
-    """All folds in a queue; those of a star start from the training over all rows. Raises Stopped."""
+    """All folds in a queue; those of a star start from the training over all rows, those of a chain from the one
+    before. Raises Stopped."""
     order, bounds = results.order, results.bounds
     costs_of = partial(class_costs, param=param, observer=observer)
-    star = None
+    known: KnownOptima | None = None
     if seeding.scheme == "star":
         from libsvmx._train.queue.star import Star
 
-        star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
+        known = star = Star(queue.another(), problem, kernels.members(problem), costs_of, observer)
         seconds = sum(report.seconds for report in star.reports)
         results.full = fold_report(star.reports, seeder="none", seeding_seconds=0.0, solving_seconds=seconds)
+    elif seeding.scheme == "chain":
+        from libsvmx._train.queue.star import Chain
+
+        known = Chain(problem)
     own = Folds(problem, order, bounds, rand)
     inner_starts = inner is not None and param.svm_type == SvmType.C_SVC
-    found = solved_folds(queue, [own], param, observer, kernels, costs_of, star, inner_starts)
-    seeder = AUTO["star"] if star else "none"
+    found = solved_folds(queue, [own], param, observer, kernels, costs_of, known, inner_starts)
+    name = AUTO["star"] if seeding.seeder == "auto" else seeding.seeder
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
-        report = fold_report([fold.report], seeder=seeder, seeding_seconds=0.0, solving_seconds=fold.report.seconds)
+        seeder, seconds = name if fold.seeded else "none", fold.seeding_seconds
+        report = fold_report(
+            [fold.report], seeder=seeder, seeding_seconds=seconds, solving_seconds=fold.report.seconds - seconds
+        )
         values = by_pairs(fold.values, end - begin, fold.labels or None, results.labels) if with_values else None
         results.add(order[begin:end], fold.predicted, values, report)
 

@@ -20,6 +20,7 @@ from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
 from libsvmx._train.limits import control_of
+from libsvmx._train.queue.tasks import values_of_steps
 from libsvmx._train.reports import recover, solve
 from libsvmx._train.validation.fold_start import FoldStarts, Optimum, WarmStart
 from libsvmx._train.validation.removal_path import RemovalPath
@@ -269,6 +270,8 @@ class DualFolds:
         coefficients, report = recover(
             self.param, self.targets, fold, solution, self.observer, values, self.sample_weight, seconds
         )
+        in_star = self.full is not None and len(left_out) > 0  # whose folds threads meet in some order
+        self.starts.solved(self._work_of(report, len(left_out)), in_star)
         scale = 1.0
         if self.param.svm_type == SvmType.NU_SVC:
             scale = 1 / solution.r if solution.r else inf
@@ -281,6 +284,11 @@ class DualFolds:
             solving_seconds=seconds,
             report=report,
         )
+
+    def _work_of(self, report: SolveReport, n_left_out: int) -> float:
+        """Values that a solve has worked on, kernel values of a row counted by what ``Control`` takes them for."""
+        variables = self.problem.size * (len(self.targets) - n_left_out) // max(1, len(self.targets))
+        return values_of_steps(variables, report.iterations) + 4.0 * report.values_computed
 
     def _control(self) -> Control:
         return control_of(self.param, self.observer)

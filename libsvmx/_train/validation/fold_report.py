@@ -66,9 +66,8 @@ def fold_report(
     solves: Sequence[SolveReport], *, seeder: str, seeding_seconds: float, solving_seconds: float
 ) -> FoldReport:
     """One fold of these solves, one for each pair of classes."""
-    combined = {
-        f.name: f.metadata["combine"]([getattr(solve, f.name) for solve in solves])
-        for f in fields(FoldReport)
-        if "combine" in f.metadata
-    }
+    combined = {name: combine([getattr(solve, name) for solve in solves]) for name, combine in _COMBINED}
     return FoldReport(seeder=seeder, seeding_seconds=seeding_seconds, solving_seconds=solving_seconds, **combined)
+
+
+_COMBINED = tuple((f.name, f.metadata["combine"]) for f in fields(FoldReport) if "combine" in f.metadata)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_float64
@@ -11,6 +12,7 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._solvers.seeding.adjust import adjust
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.seeding.path_budget import PathBudget
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.formulation import build_dual, scaled_start
 
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
+
+# In a star, of the work of a solve from nothing, what a path may take.
+STAR_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,12 @@ class FoldStarts:
 
     ``fold`` below is the problem with the box of a fold, ``control`` what its start and its solve ask: Stopped ends the
     start.
+
+    Attributes
+    ----------
+    work_from_nothing : float      values that a solve from nothing works on; inf while there was none
+    budget : PathBudget            of paths in a chain, None before there was one
+    last : FoldChange or None      that of the last start, if a seeder made it
     """
 
     def __init__(
@@ -78,10 +89,15 @@ class FoldStarts:
         self.kernel, self.full, self.param, self.targets, self.costs = kernel, full, param, targets, costs
         self.sample_weight = sample_weight
         self.pool = ThreadPool(1)
+        self.work_from_nothing = inf
+        self.budget: PathBudget | None = None
+        self.last: FoldChange | None = None
 
     def over(self, kernel: Kernel) -> FoldStarts:
         """The same over another kernel of these rows."""
-        return FoldStarts(kernel, self.full, self.param, self.targets, self.costs, self.sample_weight)
+        other = FoldStarts(kernel, self.full, self.param, self.targets, self.costs, self.sample_weight)
+        other.work_from_nothing = self.work_from_nothing
+        return other
 
     @cached_property
     def every_row(self) -> Targets:
@@ -90,6 +106,7 @@ class FoldStarts:
 
     def from_nothing(self, left_out: Buffer, control: Control) -> Start:
         """LIBSVM's start for the rows that take part."""
+        self.last = None
         gone, n_rows = set(left_out), len(self.targets)
         present = [i for i in range(n_rows) if i not in gone]
         rest, weights = filled("i", present), self.sample_weight
@@ -127,11 +144,42 @@ class FoldStarts:
         """By a seeder from the optimum of another fold or over all rows; None if it cannot be made feasible."""
         leaving = self._variables(set(left_out) - set(known.left_out))
         entering = self._variables(set(known.left_out) - set(left_out))
-        change = FoldChange(self.kernel, fold, sums, known.beta, known.scores, leaving, entering, control)
+        change = FoldChange(
+            self.kernel,
+            fold,
+            sums,
+            known.beta,
+            known.scores,
+            leaving,
+            entering,
+            control,
+            self.every_row,
+            self._most_work(seeder, len(left_out), len(entering)),
+        )
+        self.last = change
         start = SEEDERS[seeder].seed(change)
         if not adjust(change, start):
             return None
         return Start(start, moved_scores(change, self.every_row, start, self.pool), seeder)
+
+    def _most_work(self, seeder: str, n_left_out: int, n_entering: int) -> float:
+        """As of FoldChange. In a star all folds are alike, lest they depend on each other."""
+        if seeder != "ato":
+            return self.work_from_nothing
+        if not n_entering:
+            return STAR_SHARE * self.work_from_nothing
+        if self.budget is None:
+            self.budget = PathBudget(len(self.targets) / max(1, n_left_out))
+        return self.budget.allowed(self.work_from_nothing)
+
+    def solved(self, work: float, in_star: bool) -> None:
+        """The fold is solved whose start was asked for last; ``work``: values that the solver worked on."""
+        if self.last is None:
+            if not in_star:
+                self.work_from_nothing = work
+        elif self.budget is not None and not in_star:
+            change = self.last
+            self.budget.solved(change.path_work >= 0, change.path_whole, change.path_work, work)
 
     def from_smaller_C(self, fold: DualProblem, warm: WarmStart) -> Start | None:
         """The same fold's optimum at a smaller C, drawn out in proportion: feasible, and V needs no kernel row.
