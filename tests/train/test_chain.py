@@ -1,10 +1,25 @@
 """Chains of folds in a queue: SIR, MIR and ATO, each fold from the one before."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from support import data
+from support.data import filled
 
 import libsvmx
+from libsvmx._core.rand import Rand
+from libsvmx._train import kernel_provider
+from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.observer import Observer
+from libsvmx._train.parameter import Parameter
+from libsvmx._train.problem import Problem
+from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
+from libsvmx._train.queue.star import Chain
+from libsvmx._train.training import class_costs, shared_kernels
+from libsvmx._train.validation.cross_validation import cross_validate
+from libsvmx._train.validation.scheme import Seeding
+from libsvmx.exceptions import StoppedEarly
 
 QUEUED = ("sir", "mir", "ato")
 
@@ -52,3 +67,75 @@ def test_a_class_that_changes_its_side(seeder):
     found = libsvmx.cross_validate(matrix, y, 10, seeder=seeder, C=10.0, threads=1)
     exact = libsvmx.cross_validate(matrix, y, 10, seeder="none", C=10.0, threads=1)
     assert np.asarray(found.decision_values) == pytest.approx(np.asarray(exact.decision_values), abs=0.02)
+
+
+@pytest.mark.parametrize("fits", [True, False])
+@pytest.mark.parametrize("seeder", ["near", *QUEUED])
+def test_inner_folds_of_a_chain(seeder, fits, monkeypatch):
+    """Each pair starts from the one of the fold before, and its inner folds from the pair."""
+    matrix, y = data.load("iris.scale")
+    if not fits:
+        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
+    problem = Problem(matrix, filled("d", y))
+
+    def found(known, threads, eps=1e-5):
+        param = Parameter(C=10.0, gamma=0.3, eps=eps, probability=True, threads=threads)
+        order, bounds = draw_folds(problem, param, 4, Rand(1), Observer())
+        kernels = shared_kernels(problem, param)
+        queue = queue_of_folds(problem, param, 4, Observer(), kernels)
+        queue.decide_by_floats()
+        queue.seed_by(seeder)
+        costs_of = partial(class_costs, param=param, observer=Observer())
+        own = Folds(problem, order, bounds, Rand(2))
+        return list(solved_folds(queue, [own], param, Observer(), kernels, costs_of, known, known is not None))
+
+    plain, one, three = found(None, 1), found(Chain(problem), 1), found(Chain(problem), 3)
+    assert [fold.seeded for fold in one] == [False, True, True, True]
+    assert sum(fold.report.iterations for fold in one) < sum(fold.report.iterations for fold in plain)
+    for exact, fold, same in zip(plain, one, three, strict=True):
+        assert np.array_equal(fold.values, same.values)
+        assert fold.report.iterations == same.report.iterations
+        assert fold.report.reach == 1.0
+        assert np.asarray(fold.values) == pytest.approx(np.asarray(exact.values), abs=1e-4)
+        assert np.array_equal(fold.predicted, exact.predicted)
+
+
+class Stopping(Observer):
+    def __init__(self, questions):
+        self.left = questions
+
+    def should_stop(self):
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("seeder", QUEUED)
+def test_an_end_leaves_the_folds_that_are_done(seeder):
+    """Wherever it comes: in a start, or in a solve."""
+    matrix, y = data.load("splice.xz")
+    problem, param = Problem(matrix, filled("d", y)), Parameter(C=1000.0, gamma=0.02, threads=1)
+
+    def found(observer):
+        return cross_validate(problem, param, 8, Rand(1), observer, Seeding(seeder))
+
+    whole = Stopping(10**9)
+    objectives = [fold.objective for fold in found(whole).folds]
+    asked = 10**9 - whole.left
+    done = []
+    for part in range(6):
+        with pytest.raises(StoppedEarly) as stop:
+            found(Stopping(part * (asked - 1) // 6))
+        done.append(len(stop.value.partial.folds))
+        assert [fold.objective for fold in stop.value.partial.folds] == objectives[: done[-1]]
+    assert done[0] == 0
+    assert done == sorted(done)
+
+
+@pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
+@pytest.mark.parametrize("max_iter", [1, 30])
+@pytest.mark.parametrize("seeder", QUEUED)
+def test_folds_go_on_where_one_did_not_end(seeder, max_iter):
+    found = validated("splice.xz", 8, seeder, C=1000.0, gamma=0.02, max_iter=max_iter, threads=1)
+    assert all(fold.iterations <= max_iter for fold in found.folds)
+    assert found.folds[1].objective < 1.5 * found.folds[0].objective  # it starts where the first one was left
+    assert np.isfinite(found.decision_values).all()

@@ -110,6 +110,8 @@ cdef class Worker:
         cdef int64_t t, n_units = self.todo.unit.shape[0] - 1, u = svmx_next_ticket(self.tickets)
         while u < n_units:
             for t in range(unit[u], unit[u + 1]):
+                if svmx_tickets_over(self.tickets):
+                    return 0
                 self.solve(&self.todo.tasks[self.todo.order[t]])
             u = svmx_next_ticket(self.tickets)
         return 0
@@ -151,7 +153,7 @@ cdef class Worker:
             task.gap = self.gap()
         if task.out >= 0 and self.todo.keeps_scores:
             memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
-        if task.chained and task.converged:
+        if task.chained:
             self.starts.leave_to_next(task, rows, &self.dual, &self.beta[0], &self.scores[0])
             if not seeded:
                 task.work_from_nothing = work_of_steps(task.n, task.iterations)
