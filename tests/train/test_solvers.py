@@ -122,7 +122,7 @@ def test_dispatch(monkeypatch):
     train_problem(problem, param, Rand(1), Observer())
     assert [one[:2] for one in asked] == [("smo", True)]
     asked.clear()
-    validated(problem, param, 3, "sir", "star")
+    validated(problem, param, 3, "near", "star")
     assert [one[:2] for one in asked] == [("smo", True)] + 3 * [("warm", False)]
     asked.clear()
     other = Parameter(C=4.0, gamma=param.gamma, solver=Chunked(**SMALL), threads=2)
