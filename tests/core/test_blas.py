@@ -126,20 +126,3 @@ def test_trainings_side_by_side_are_those_one_after_the_other(several, options):
         thread.join(PATIENCE)
     assert models == [alone] * 24
     assert blas_threads() == {BEFORE}
-
-
-@pytest.mark.parametrize("seeder", ["mir", "ato"])
-def test_starts_of_folds_are_found_with_one_thread(several, seeder, monkeypatch):
-    module = __import__(f"libsvmx._solvers.seeding.{seeder}", fromlist=[seeder])
-    seen, margin = [], module.Margin
-
-    def watched(*arguments):
-        seen.append(blas_threads())
-        return margin(*arguments)
-
-    monkeypatch.setattr(module, "Margin", watched)
-    X, y = problem(120)
-    libsvmx.cross_validate(X, y, 3, C=10, gamma=0.5, seeder=seeder)
-    assert seen
-    assert all(threads == {1} for threads in seen)
-    assert blas_threads() == {BEFORE}

@@ -108,11 +108,13 @@ cdef class Worker:
     cdef int work(self) except -1 nogil:
         cdef const int64_t *unit = &self.todo.unit[0]
         cdef int64_t t, n_units = self.todo.unit.shape[0] - 1, u = svmx_next_ticket(self.tickets)
+        cdef Task *task
         while u < n_units:
             for t in range(unit[u], unit[u + 1]):
-                if svmx_tickets_over(self.tickets):
-                    return 0
-                self.solve(&self.todo.tasks[self.todo.order[t]])
+                task = &self.todo.tasks[self.todo.order[t]]
+                if has_start(task) and svmx_tickets_over(self.tickets):
+                    return 0  # what it follows may not have come to its end
+                self.solve(task)
             u = svmx_next_ticket(self.tickets)
         return 0
 
