@@ -27,7 +27,7 @@ Departs from the paper:
   inverts it as it is, or takes a pseudo-inverse.
 * A variable of M that meets its bound ends a line, too; the paper takes the step from rows off the margin alone.
 * Where no variable of a group is on the margin, which the paper leaves open, the level moves to the first variable that
-  can take what the sum lacks. Seldom a path from there ends off the optimum, and the solver has more to do.
+  can take what the sum lacks.
 * The paper's eta is the share of what is left, ours counts from the beginning: the lines are the same.
 """
 

@@ -193,7 +193,7 @@ cdef class AtoPath:
             self.lines += 1
             self.work += n * <double>n + (n + 8) * <double>self.n_near
             control.asked(n * n + (n + 8) * self.n_near)
-            if ended == AT_END:
+            if ended == AT_END or self.eta >= 1.0:  # nothing is left to go, whatever is met there
                 self.eta = 1.0
                 break
             still = still + 1 if step == 0.0 else 0
