@@ -39,6 +39,29 @@ def test_copies_are_independent():
     assert other.decision_values(X) == pytest.approx(twin.state.decision_values(X), abs=1e-9)
 
 
+@pytest.mark.parametrize("given", [False, True], ids=["rows", "kernel values"])
+def test_the_caller_may_write_into_arrays_afterwards(given):
+    X, y = blobs(6, 60, 3)
+    K = np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+
+    def state_of(after):
+        first, second = (K[:40, :40].copy(), K[40:].copy()) if given else (X[:40].copy(), X[40:].copy())
+        labels, more = np.array(y[:40]), np.array(y[40:])
+        kernel = {"kernel_type": KernelType.PRECOMPUTED} if given else {"gamma": 0.4}
+        state = libsvmx.train(first, labels, keep_state=True, **kernel)
+        after(first, labels)
+        state.update((second, more), [3, 5])
+        after(second, more)
+        state.remove([1, 50])
+        state.set_cost(2.0)
+        return fingerprint(state)
+
+    def spoil(rows, labels):
+        rows[:], labels[:] = 7, 9
+
+    assert state_of(spoil) == state_of(lambda rows, labels: None)
+
+
 def test_ids():
     """Never given twice; in the order of the rows; any iterable takes them."""
     X, y = blobs(6, 40)
