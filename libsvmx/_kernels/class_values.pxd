@@ -8,7 +8,7 @@ cdef class ClassValues(KernelValues):
     cdef readonly bint for_threads
     cdef object targets             # the rows of each class, of which ``target`` has the addresses
     cdef void **target
-    cdef object grams               # of each class, or none, of which ``own`` has the values
+    cdef Slab own_slab              # values of each class with itself, or none; ``own`` has their addresses
     cdef float **own
     cdef int64_t[::1] start
     cdef int32_t[::1] class_of

@@ -14,7 +14,7 @@ from libc.string cimport memcpy, memset
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._kernels.gram cimport Gram, Slab, padded
+from libsvmx._kernels.gram cimport Slab, fill_square, padded
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
 
@@ -68,10 +68,13 @@ cdef class ClassValues(KernelValues):
     def keep_own(self, ThreadPool pool, asking):
         """Compute all values of each class with itself, by all threads of ``pool``; ``asking`` is told of the work."""
         cdef Py_ssize_t c
-        everyone = ramp(self.n)
-        self.grams = [Gram(self.kernel.part(everyone[begin:end]), pool, asking) for begin, end in pairwise(self.starts)]
-        for c in range(len(self.grams)):
-            self.own[c] = (<Gram>self.grams[c]).values
+        cdef float *values
+        self.own_slab = Slab(self.own_bytes // sizeof(float), "kernel values of classes with themselves")
+        values = self.own_slab.values
+        for c in range(len(self.targets)):
+            fill_square(self.targets[c], self.start[c], values, pool, asking)
+            self.own[c] = values
+            values += (<Targets>self.targets[c]).n ** 2
 
     @property
     def own_bytes(self):

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.rows cimport KernelRows
 
 
@@ -43,6 +44,9 @@ cdef class GramRows(KernelRows):
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil
     cdef void gather(self, const float *row, float *values) noexcept nogil
     cdef bint sync(self, int32_t i, float *values) noexcept nogil
+
+
+cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1
 
 
 cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:

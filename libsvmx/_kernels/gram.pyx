@@ -70,27 +70,31 @@ cdef class Gram(KernelValues):
     """
 
     def __cinit__(self, Kernel kernel, ThreadPool pool, asking):
-        cdef float *out[SVMX_SOURCES]
-        cdef int32_t rows[SVMX_SOURCES]
-        cdef Py_ssize_t i
-        cdef int s, count
-        cdef Targets targets
         if kernel.given:
             raise ValueError("a given kernel is not shared")
         self.kernel, self.n, self.diagonal = kernel, kernel.n, kernel.diagonal
         self.slab = Slab(kernel.n * kernel.n, "kernel values")
         self.values = self.slab.values
-        targets = kernel.targets(ramp(kernel.n))
-        for i in range(0, self.n, SVMX_SOURCES):
-            count = <int>min(<Py_ssize_t>SVMX_SOURCES, self.n - i)
-            for s in range(count):
-                rows[s], out[s] = <int32_t>(i + s), self.values + (i + s) * self.n
-            with nogil:
-                kernel.values_computed += targets.fill_rows(rows, count, self.n, out, pool, LONG_NS)
-            asking.ask(4 * count * self.n)
+        fill_square(kernel.targets(ramp(kernel.n)), 0, self.values, pool, asking)
 
     cdef const float *at(self, int32_t place) noexcept nogil:
         return self.values + <int64_t>place * self.n
+
+
+cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:
+    """K(i, j) of the targets with each other, which are the rows of their kernel from ``first`` on, into (n, n) floats."""
+    cdef float *out[SVMX_SOURCES]
+    cdef int32_t rows[SVMX_SOURCES]
+    cdef Py_ssize_t i, n = targets.n
+    cdef int s, count
+    for i in range(0, n, SVMX_SOURCES):
+        count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
+        for s in range(count):
+            rows[s], out[s] = <int32_t>(first + i + s), values + (i + s) * n
+        with nogil:
+            targets.kernel.values_computed += targets.fill_rows(rows, count, n, out, pool, LONG_NS)
+        asking.ask(4 * count * n)
+    return 0
 
 
 cdef class GramRows(KernelRows):
