@@ -42,6 +42,7 @@ cdef class Targets:
     cdef readonly bint kept
     cdef Targets of_thread(self)
     cdef bint has(self, int32_t i) noexcept nogil
+    cdef double work_of(self, int32_t i) noexcept nogil
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil
     cdef int fill_block(self, const int32_t *sources, int count, Py_ssize_t begin, Py_ssize_t end,

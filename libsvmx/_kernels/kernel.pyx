@@ -226,6 +226,8 @@ cdef class Targets:
 
     ``fill_doubles(i, begin, end, out)``: as ``fill`` without the rounding to float; of ``double_targets`` alone.
 
+    ``work_of(i)``: what row i takes if it is computed alone, as a multiple of what the mean row takes.
+
     ``kept``: rows that were computed once need not be computed again: ``has(i)`` tells whether row i is one of them.
 
     One thread at a time asks; ``of_thread()`` is another object over the same memory, for another thread.
@@ -236,6 +238,9 @@ cdef class Targets:
 
     cdef bint has(self, int32_t i) noexcept nogil:
         return False
+
+    cdef double work_of(self, int32_t i) noexcept nogil:
+        return 1.0
 
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         return 0
@@ -367,6 +372,9 @@ cdef class DotTargets(Targets):
             self.finish(i, begin, stop, dots, out + begin)
             begin = stop
         return 0
+
+    cdef double work_of(self, int32_t i) noexcept nogil:
+        return self.products.work_of(self.kernel.rows[i])
 
     cdef void lay_block(self, const int32_t *sources, int count) noexcept nogil:
         cdef int64_t rows[SVMX_SOURCES]

@@ -35,6 +35,8 @@ cdef int64_t VALUES_PER_DOUBT = 100
 cdef enum: SAMPLED_ROWS = 5
 # Values of targets that stay in L2 while the rows of a block go by.
 cdef Py_ssize_t BLOCK_VALUES = 1 << 15
+# The part of the work on a sparse row that does not depend on its nonzeros, such as exponentials.
+cdef double SAME_WORK = 0.2
 # Largest tile of postings: a target's place in its tile fits 16 bits.
 cdef int64_t LARGEST_TILE = 1 << 16
 
@@ -113,6 +115,10 @@ cdef class Products:
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil:
         return 0
+
+    cdef double work_of(self, int64_t row) noexcept nogil:
+        """What ``fill`` of a row takes, as a multiple of what it takes for the mean row."""
+        return 1.0
 
     cdef void lay_sources(self, const int64_t *rows, int n, double *sources) noexcept nogil:
         """Up to SVMX_SOURCES rows of the matrix, feature by feature; ``sources`` has width * SVMX_SOURCES doubles."""
@@ -239,6 +245,10 @@ cdef class PostingProducts(Products):
             if first < start[f + 1]:
                 svmx_postings_axpy(start[f + 1] - first, &self.place[first], &self.value[first], value[k], out)
         return 0
+
+    cdef double work_of(self, int64_t row) noexcept nogil:
+        cdef double nonzeros = (self.matrix.ptr[row + 1] - self.matrix.ptr[row]) * <double>self.n
+        return SAME_WORK + (1.0 - SAME_WORK) * nonzeros / max(self.nnz, <int64_t>1)
 
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil:

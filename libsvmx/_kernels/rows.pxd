@@ -17,8 +17,9 @@ cdef class KernelRows:
     cdef const float *row(self, Py_ssize_t position) except NULL nogil
     cdef const float *row_of(self, int32_t i) except NULL nogil
     cdef bint to_compute(self, int32_t i) except -1 nogil
-    cdef int together(self) noexcept nogil
-    cdef int take(self, const int32_t *wanted, int count) except -1 nogil
+    cdef int together(self, bint sure) noexcept nogil
+    cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil
+    cdef void let_go(self, const int32_t *rows, int count) noexcept nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef void resize(self, Py_ssize_t active) noexcept nogil
 
@@ -35,6 +36,7 @@ cdef class RowCosts:
     cdef double regret_ns           # lost by computing rows again that a larger store would have kept
     cdef double touching_ns         # spent on the first touch of memory
     cdef double touched_bytes
+    cdef int64_t patience           # so many of them may wait to be used
     cdef int64_t guesses            # rows computed on a guess of late
     cdef int64_t guesses_used       # and asked for later
     cdef void taken(self, int n, Py_ssize_t length, double took_ns, int64_t rows_before) noexcept nogil
@@ -42,6 +44,6 @@ cdef class RowCosts:
                        int64_t rows_before) noexcept nogil
     cdef void regret(self, Py_ssize_t length) noexcept nogil
     cdef void guessed(self, int n) noexcept nogil
-    cdef bint blocks_pay(self) noexcept nogil
+    cdef bint blocks_pay(self, bint sure) noexcept nogil
     cdef void touched(self, double bytes, double took_ns) noexcept nogil
     cdef bint worth_more_memory(self, Py_ssize_t used, Py_ssize_t stride, Py_ssize_t length) noexcept nogil

@@ -23,6 +23,9 @@ FETCH_NS = 0.1
 EXPENSIVE_NS = 2.0
 # From this cost of a value on, rows are worth computing on a guess.
 cdef double BLOCK_NS = 8.0
+# One in so many rows may have been computed on a guess before it counts how many were used: of thousands of rows, many are
+# asked for much later.
+cdef int64_t ROWS_PER_GUESS = 32
 # Rows computed alone before that is known.
 FEW_ROWS = 4
 # Catching up with one swap, in nanoseconds.
@@ -51,13 +54,16 @@ cdef class KernelRows:
         """Whether row i of the kernel is neither here nor shared with other solves."""
         return False
 
-    cdef int together(self) noexcept nogil:
-        """How many rows to compute with a missing one, itself included."""
+    cdef int together(self, bint sure) noexcept nogil:
+        """How many rows to compute where one is missing, itself included; ``sure``: they will all be asked for."""
         return 1
 
-    cdef int take(self, const int32_t *wanted, int count) except -1 nogil:
-        """Take in rows of the kernel that are missing; the first was asked for."""
+    cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
+        """Take in rows of the kernel that are missing; the first was asked for, the others are a guess, or ``sure``."""
         return 0
+
+    cdef void let_go(self, const int32_t *rows, int count) noexcept nogil:
+        """These rows of the kernel make room first."""
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Exchange the variables at two positions; ``resize`` must follow before the next row."""
@@ -69,10 +75,10 @@ cdef class KernelRows:
 
 
 cdef class RowCosts:
-    """RowCosts(): of one store. Lengths of rows are in values."""
+    """RowCosts(n): of one store, of up to n rows. Lengths of rows are in values."""
 
-    def __cinit__(self):
-        self.value_ns = 1.0
+    def __cinit__(self, Py_ssize_t n):
+        self.value_ns, self.patience = 1.0, max(4 * SVMX_SOURCES, n // ROWS_PER_GUESS)
         self.touching_ns, self.touched_bytes = FIRST_TOUCH_NS * SVMX_SLAB, SVMX_SLAB
 
     cdef void taken(self, int n, Py_ssize_t length, double took_ns, int64_t rows_before) noexcept nogil:
@@ -81,7 +87,7 @@ cdef class RowCosts:
 
     cdef void computed(self, bint single, double n_rows, Py_ssize_t length, double took_ns,
                        int64_t rows_before) noexcept nogil:
-        """One row that was asked for alone was computed, or a block."""
+        """One row that was asked for alone was computed, which took as long as so many mean ones; or a block."""
         cdef double value_ns = took_ns / (n_rows * length + 1.0)
         if single:
             self.single_ns += (value_ns - self.single_ns) / min(rows_before + 1, 8)
@@ -99,20 +105,20 @@ cdef class RowCosts:
     cdef void guessed(self, int n) noexcept nogil:
         """n rows were computed on a guess."""
         self.guesses += n
-        if self.guesses > 16 * SVMX_SOURCES:  # what was long ago counts less
+        if self.guesses > 4 * self.patience:  # what was long ago counts less
             self.guesses //= 2
             self.guesses_used //= 2
 
-    cdef bint blocks_pay(self) noexcept nogil:
-        """Whether to compute a block of rows on a guess where one is missing.
+    cdef bint blocks_pay(self, bint sure) noexcept nogil:
+        """Whether to compute a block of rows where one is missing, the others on a guess if they are not ``sure``.
 
         Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
         """
         cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # the latest have had no chance yet
-        if self.least_ns < BLOCK_NS:
-            return False
-        return not (known > 4 * SVMX_SOURCES and self.block_ns >
-                    self.single_ns * (1.0 + (SVMX_SOURCES - 1) * min(1.0, self.guesses_used / <double>known)))
+        cdef double used = 1.0
+        if not sure and known > self.patience:
+            used = min(1.0, self.guesses_used / <double>known)
+        return self.least_ns >= BLOCK_NS and self.block_ns <= self.single_ns * (1.0 + (SVMX_SOURCES - 1) * used)
 
     cdef void touched(self, double bytes, double took_ns) noexcept nogil:
         """Memory was touched for the first time."""

@@ -62,7 +62,7 @@ cdef class RowStore(KernelRows):
     def __cinit__(self, Kernel kernel, double budget_bytes, index=None, ThreadPool pool=None, active=None):
         cdef const int32_t[::1] given = ramp(kernel.n) if index is None else index
         cdef Py_ssize_t p
-        self.kernel, self.budget_bytes, self.costs = kernel, budget_bytes, RowCosts()
+        self.kernel, self.budget_bytes, self.costs = kernel, budget_bytes, RowCosts(kernel.n)
         self.pool = ThreadPool(1) if pool is None else pool
         self.size = given.shape[0]
         self.active = self.extent = self.size if active is None else active
@@ -115,7 +115,7 @@ cdef class RowStore(KernelRows):
         """Row i of the kernel with the active positions, and with all of them if rows are kept ``whole``."""
         cdef int32_t s
         if self.missing(i):
-            self.take(&i, 1)
+            self.take(&i, 1, True)
         s = self.slot_of[i]
         if self.older[self.head] != s:  # else it is the newest already
             self.unlink(s)
@@ -143,14 +143,14 @@ cdef class RowStore(KernelRows):
             return True
         return False
 
-    cdef int together(self) noexcept nogil:
-        """How many rows to compute with a missing one, itself included: 1, or what goes into a block."""
+    cdef int together(self, bint sure) noexcept nogil:
+        """1, or what goes into a block."""
         if not self.targets.blocks or self.capacity < 3 * SVMX_SOURCES or self.rows_computed < FEW_ROWS:
             return 1
-        return SVMX_SOURCES if self.costs.blocks_pay() else 1
+        return SVMX_SOURCES if self.costs.blocks_pay(sure) else 1
 
-    cdef int take(self, const int32_t *wanted, int count) except -1 nogil:
-        """Take in up to SVMX_SOURCES rows of the kernel that are missing; the first was asked for."""
+    cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
+        """Up to SVMX_SOURCES rows."""
         cdef int32_t rows[SVMX_SOURCES]
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
@@ -179,7 +179,8 @@ cdef class RowStore(KernelRows):
             took_ns = svmx_nanoseconds() - start
             self.costs.taken(n, self.extent, took_ns, self.rows_taken)
             if n_computed > 0:
-                self.costs.computed(count == 1, n_computed, self.extent, took_ns, self.rows_computed)
+                self.costs.computed(count == 1, n_computed * (self.targets.work_of(rows[0]) if count == 1 else 1.0), self.extent,
+                                    took_ns, self.rows_computed)
         for k in range(n):
             i = rows[k]
             s = self.slot_of[i]
@@ -187,11 +188,12 @@ cdef class RowStore(KernelRows):
             if self.last_use[i] > 0 and self.rows_taken - self.last_use[i] <= self.capacity:
                 self.costs.regret(self.extent)
             self.length[s], self.synced[s] = <int32_t>self.extent, self.n_swaps
-            self.ahead[s] = k > 0
+            self.ahead[s] = k > 0 and not sure
         self.rows_taken += n
         self.rows_computed += n if n_computed > 0 else 0
         self.rows_found -= 1
-        self.costs.guessed(n - 1)
+        if not sure:
+            self.costs.guessed(n - 1)
         return 0
 
     cdef bint timed(self) noexcept nogil:
@@ -397,6 +399,17 @@ cdef class RowStore(KernelRows):
     cdef Py_ssize_t fitting(self) noexcept nogil:
         """Slots that the budget allows."""
         return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
+
+    cdef void let_go(self, const int32_t *rows, int count) noexcept nogil:
+        cdef int k
+        cdef int32_t s
+        for k in range(count):
+            s = self.slot_of[rows[k]]
+            if s >= 0:
+                self.unlink(s)
+                self.newer[s], self.older[s] = self.newer[self.head], self.head
+                self.older[self.newer[s]] = s
+                self.newer[self.head] = s
 
     cdef float *slot(self, Py_ssize_t s) noexcept nogil:
         return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride

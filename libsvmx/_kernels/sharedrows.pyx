@@ -260,6 +260,9 @@ cdef class SharedTargets(Targets):
                 return False
         return True
 
+    cdef double work_of(self, int32_t i) noexcept nogil:
+        return (<Targets>self.target[0]).work_of(self.origin[i]) if self.segments.shape[0] else 1.0
+
     cdef int fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         self.gather(&i, 1, begin, end, &out, self.shared.alone, 0)
         return 0

@@ -77,6 +77,23 @@ def test_cache_size_changes_nothing(kind):
     assert a.rows_computed > b.rows_computed
 
 
+@pytest.mark.parametrize("room", [48, 150, 320])
+@pytest.mark.parametrize("kind", FORMULATIONS)
+def test_rows_computed_by_the_block_and_let_go_change_nothing(kind, room):
+    """Rows that take long, room for some of them, and gradients that are reconstructed: the same bits."""
+    n, rng = 400, np.random.default_rng(3)
+    rows = [[(j + 1, float(v)) for j, v in enumerate(row)] for row in rng.normal(size=(n, 1000))]
+    targets = np.sign(rng.normal(size=n)) if kind in (SvmType.C_SVC, SvmType.NU_SVC) else rng.normal(size=n)
+    kernel = Kernel(data.from_rows(rows), filled("i", range(n)), 2, 0, 0.0003, 0.0)
+    dual = build_dual(Parameter(svm_type=kind, C=0.3, nu=0.5), filled("d", targets), 0.3, 0.3)
+    assert kernel.targets(filled("i", range(n))).blocks
+    some = smo.solve(dual, kernel, 4.0 * room * len(dual.linear), Control(1e-6))
+    every = smo.solve(dual, kernel, 1e9, Control(1e-6))
+    assert bytes(some.beta) == bytes(every.beta)
+    assert bytes(some.scores) == bytes(every.scores)
+    assert some.iterations == every.iterations
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(2, 40), st.floats(0.01, 1e4), st.sampled_from([0, 2]), st.booleans())
 @examples(60)
 def test_random_problems(seed, n, C, kernel, duplicated):

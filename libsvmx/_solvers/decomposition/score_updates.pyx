@@ -103,14 +103,14 @@ cdef class ScoreUpdates:
         cdef Py_ssize_t k, at
         cdef int count
         for k in range(n):
-            if self.store.to_compute(self.store.index[positions[k]]) and self.store.together() > 1:
+            if self.store.to_compute(self.store.index[positions[k]]) and self.store.together(True) > 1:
                 at, count = k, 0
-                while at < n and count < self.store.together():
+                while at < n and count < self.store.together(True):
                     if self.store.to_compute(self.store.index[positions[at]]):
                         sources[count] = self.store.index[positions[at]]
                         count += 1
                     at += 1
-                self.store.take(sources, count)
+                self.store.take(sources, count, True)
             row = self.store.row(positions[k])
             svmx_add_float_rows(active_size, 1, coef + k, &row, 0, V)
             self.control.worked(8 * active_size)

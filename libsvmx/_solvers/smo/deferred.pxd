@@ -18,6 +18,7 @@ cdef class DeferredUpdates:
                         Control control) except -1 nogil
     cdef int apply_anew(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                         bint transposed, Control control) except -1
+    cdef int missing_from(self, int64_t e, KernelRows store, int32_t *rows) except -1 nogil
     cdef int apply_shared(self, int64_t first, KernelRows store, rows, double *scores, Control control) except -1
     cdef int apply_blocks(self, int64_t first, Kernel kernel, ThreadPool pool, const int32_t *rows, Py_ssize_t n_rows, double *scores,
                           bint transposed, Control control) except -1

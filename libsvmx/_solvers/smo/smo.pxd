@@ -36,9 +36,9 @@ cdef class Smo(Positions):
     cdef int optimize(self) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
-    cdef const float *row(self, Py_ssize_t p) except NULL nogil
-    cdef int fetch_with(self, Py_ssize_t p) except -1 nogil
-    cdef int violators_to_compute(self, Py_ssize_t p, const float *side, double sign, int32_t *found) except -1 nogil
+    cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil
+    cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil
+    cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil
     cdef int add_start(self) except -1 nogil

@@ -168,7 +168,7 @@ cdef class Smo(Positions):
                 violator[g] = svmx_max_violator(self.active_size, &self.V[0], &self.up[g, 0], &pair.Vmax)
             if violator[g] < 0:
                 continue
-            pair.low, pair.K, pair.QD_i = &self.low[g, 0], self.row(violator[g]), self.QD[violator[g]]
+            pair.low, pair.K, pair.QD_i = &self.low[g, 0], self.violator_row(violator[g], g), self.QD[violator[g]]
             candidate = self.scans.partner(&pair, self.active_size, self.control.eps, &gain, &gap_of_group)
             gap = max(gap, gap_of_group)
             if candidate >= 0 and (gain > best or (gain == best and candidate > partner)):
@@ -180,57 +180,54 @@ cdef class Smo(Positions):
         j[0] = partner
         return 1
 
-    cdef const float *row(self, Py_ssize_t p) except NULL nogil:
-        """K of position p with the active part; if it has to be computed, maybe with others that will be wanted."""
-        if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
-            self.fetch_with(p)
-        return self.store.row(p)
+    cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil:
+        """K of the violator i of group g with the active part; if it has to be computed, maybe with those of the next ones."""
+        if self.store.to_compute(self.store.index[i]) and self.store.together(False) > 1:
+            self.fetch_likely(i, g, -1, NULL)
+        return self.store.row(i)
 
-    cdef int fetch_with(self, Py_ssize_t p) except -1 nogil:
-        """Compute the row of p with those of the variables that violate optimality most, of both sides in turn."""
-        cdef int32_t lists[4][SVMX_SOURCES]
+    cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil:
+        """The same of the partner j of i, whose row is ``K_i``; maybe with those of the next best partners."""
+        if self.store.to_compute(self.store.index[j]) and self.store.together(False) > 1:
+            self.fetch_likely(j, g, i, K_i)
+        return self.store.row(j)
+
+    cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil:
+        """Compute the row of p and those that are most likely to be asked for next, of group g: without ``K_i`` rows of I_up
+        that violate optimality most, else rows of I_low that would gain most with i."""
         cdef int32_t chosen[SVMX_SOURCES]
-        cdef int sizes[4]
-        cdef int g, k, n = 1
-        chosen[0] = self.store.index[p]
-        for g in range(self.groups):
-            sizes[2 * g] = self.violators_to_compute(p, &self.up[g, 0], 1.0, lists[2 * g])
-            sizes[2 * g + 1] = self.violators_to_compute(p, &self.low[g, 0], -1.0, lists[2 * g + 1])
-        for k in range(SVMX_SOURCES):
-            for g in range(2 * self.groups):
-                if n < SVMX_SOURCES and k < sizes[g]:
-                    chosen[n] = self.store.index[lists[g][k]]
-                    n += 1
-        return self.store.take(chosen, n)
-
-    cdef int violators_to_compute(self, Py_ssize_t p, const float *side, double sign, int32_t *found) except -1 nogil:
-        """Up to SVMX_SOURCES positions other than p whose rows are to compute, those of largest sign * V first.
-
-        ``side`` is 0 for the variables to look at, -sign inf for the others. Returns how many were found.
-        """
         cdef double values[SVMX_SOURCES]
-        cdef double v, least = -HUGE_VAL
+        cdef double v, curvature, least = -HUGE_VAL
         cdef Py_ssize_t q
-        cdef int size = 0, at
+        cdef int n = 1, at
+        chosen[0] = self.store.index[p]
         for q in range(self.active_size - 1, -1, -1):  # the last first among equals, as the selection has it
-            v = sign * (self.V[q] + side[q])
+            if K_i == NULL:
+                v = self.V[q] + self.up[g, q]
+            else:
+                v = self.V[i] - self.V[q] - self.low[g, q]
+                if v <= 0:
+                    continue
+                curvature = self.QD[i] + self.QD[q] - 2 * K_i[q]
+                v = v * v / (curvature if curvature > 0 else SVMX_TAU)
             if v > least and q != p and self.store.to_compute(self.store.index[q]):
-                at = size if size < SVMX_SOURCES else SVMX_SOURCES - 1
-                while at > 0 and v > values[at - 1]:
-                    values[at], found[at] = values[at - 1], found[at - 1]
+                at = n if n < SVMX_SOURCES else SVMX_SOURCES - 1
+                while at > 1 and v > values[at - 1]:
+                    values[at], chosen[at] = values[at - 1], chosen[at - 1]
                     at -= 1
-                values[at], found[at] = v, <int32_t>q
-                if size < SVMX_SOURCES:
-                    size += 1
-                if size == SVMX_SOURCES:
+                values[at], chosen[at] = v, self.store.index[q]
+                if n < SVMX_SOURCES:
+                    n += 1
+                if n == SVMX_SOURCES:
                     least = values[SVMX_SOURCES - 1]
-        return size
+        return self.store.take(chosen, n, False)
 
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, move V."""
         cdef int64_t values_before = self.store.kernel.values_computed
-        cdef const float *K_i = self.row(i)
-        cdef const float *K_j = self.row(j)
+        cdef int g = 0 if self.groups == 1 or self.y[i] > 0 else 1
+        cdef const float *K_i = self.violator_row(i, g)
+        cdef const float *K_j = self.partner_row(j, g, i, K_i)
         cdef double C_i = self.C[i], C_j = self.C[j], old_i = self.alpha[i], old_j = self.alpha[j]
         cdef double new_i = old_i, new_j = old_j, delta, diff, total
         cdef double curvature = self.QD[i] + self.QD[j] - 2 * K_i[j]
@@ -301,7 +298,7 @@ cdef class Smo(Positions):
             if self.alpha[p] > 0 or self.alpha[p] >= self.C[p]:
                 self.reach = 1.0
                 if not self.scores_known:
-                    if self.store.to_compute(self.store.index[p]) and self.store.together() > 1:
+                    if self.store.to_compute(self.store.index[p]) and self.store.together(True) > 1:
                         self.fetch_next(p)
                     svmx_axpy_row(self.size, -self.y[p] * self.alpha[p], self.store.row(p), &self.V[0])
                 if self.control.shrinking:
@@ -313,12 +310,12 @@ cdef class Smo(Positions):
         """Compute the rows of p and the next positions that are not 0."""
         cdef int32_t chosen[SVMX_SOURCES]
         cdef int n = 0
-        while p < self.size and n < self.store.together():
+        while p < self.size and n < self.store.together(True):
             if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.to_compute(self.store.index[p]):
                 chosen[n] = self.store.index[p]
                 n += 1
             p += 1
-        return self.store.take(chosen, n)
+        return self.store.take(chosen, n, True)
 
     # ---- shrinking -----------------------------------------------------------------------
 
