@@ -31,7 +31,8 @@ cdef class GramRows(KernelRows):
     cdef int32_t[::1] member        # place in ``values`` of each row of the part
     cdef int32_t[::1] at            # the same of each position
     cdef Py_ssize_t n_rows          # of the part
-    cdef Py_ssize_t first_run       # so many of its places, and the rest of them, follow each other; -1: they do not
+    cdef int32_t[::1] run           # first of each stretch of them whose places in ``values`` follow each other
+    cdef Py_ssize_t n_runs
     cdef Slab slab
     cdef float *slots               # (rows of the part, stride), of ``slab``, in the order in which they are asked for
     cdef int32_t[::1] slot_of       # of each row of the part; see ``synced``
@@ -42,7 +43,7 @@ cdef class GramRows(KernelRows):
     cdef int64_t n_swaps
     cdef int64_t room_for_swaps
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil
-    cdef void gather(self, const float *row, float *values) noexcept nogil
+    cdef void copy(self, const float *row, float *values) noexcept nogil
     cdef bint sync(self, int32_t i, float *values) noexcept nogil
 
 

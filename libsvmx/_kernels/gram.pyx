@@ -17,6 +17,8 @@ from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
 
+# Rows of a part that follow each other among the values are copied as a run; it pays from this mean length on.
+cdef Py_ssize_t LEAST_RUN = 16
 # Following one swap of positions, in nanoseconds, and gathering a value.
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
 
@@ -104,7 +106,7 @@ cdef class GramRows(KernelRows):
         self.values, self.kernel, self.pool, self.whole = values, values.kernel, pool, True
         self.index, self.at = zeros("i", most_positions), zeros("i", most_positions)
         self.member, self.synced = zeros("i", most_rows), zeros("q", most_rows)
-        self.slot_of = zeros("i", most_rows)
+        self.slot_of, self.run = zeros("i", most_rows), zeros("i", most_rows)
         self.slab = Slab(most_rows * padded(most_positions), "kernel rows")
         self.slots = self.slab.values
 
@@ -114,16 +116,15 @@ cdef class GramRows(KernelRows):
     cdef void begin(self, const int32_t *members, Py_ssize_t n, bint doubled) noexcept nogil:
         """A part of n rows of ``values``; a position for each of them, or, ``doubled``, another n for the same rows."""
         cdef Py_ssize_t p
-        cdef int breaks = 0
         if n:
             self.values.begin(members[0], members[n - 1])
         self.size = self.active = 2 * n if doubled else n
-        self.n_rows, self.first_run = n, n
+        self.n_rows, self.n_runs = n, 0
         for p in range(n):
             self.member[p], self.synced[p] = self.values.place_of(members[p]), -1
-            if p and self.member[p] != self.member[p - 1] + 1:
-                breaks += 1
-                self.first_run = p if breaks == 1 else -1
+            if p == 0 or self.member[p] != self.member[p - 1] + 1:
+                self.run[self.n_runs] = <int32_t>p
+                self.n_runs += 1
         for p in range(self.size):
             self.index[p] = <int32_t>(p if p < n else p - n)
             self.at[p] = self.member[self.index[p]]
@@ -135,23 +136,24 @@ cdef class GramRows(KernelRows):
         if self.synced[i] < 0:
             self.slot_of[i] = self.n_slots
             self.n_slots += 1
+            self.rows_computed += 1
         values = self.slots + self.slot_of[i] * self.stride
+        if self.synced[i] < 0 and self.n_runs * LEAST_RUN <= self.n_rows:
+            self.copy(self.values.at(self.member[i]), values)
+            self.synced[i] = 0
         if self.synced[i] != self.n_swaps and not self.sync(i, values):
-            self.gather(self.values.at(self.member[i]), values)
-            self.rows_computed += self.synced[i] < 0
+            svmx_gather(self.size, self.values.at(self.member[i]), &self.at[0], values)
             self.synced[i] = self.n_swaps
         self.rows_found += 1
         return values
 
-    cdef void gather(self, const float *row, float *values) noexcept nogil:
-        """A row over all positions; as long as those have not moved, those of one class after the other are as they lie."""
-        cdef Py_ssize_t first = self.first_run, n = self.n_rows
-        if first < 0 or self.n_swaps:
-            svmx_gather(self.size, row, &self.at[0], values)
-            return
-        memcpy(values, row + self.member[0], first * sizeof(float))
-        if first < n:
-            memcpy(values + first, row + self.member[first], (n - first) * sizeof(float))
+    cdef void copy(self, const float *row, float *values) noexcept nogil:
+        """A row over all positions where no swap has moved them, run by run."""
+        cdef Py_ssize_t r, begin, end, n = self.n_rows
+        for r in range(self.n_runs):
+            begin = self.run[r]
+            end = self.run[r + 1] if r + 1 < self.n_runs else n
+            memcpy(values + begin, row + self.member[begin], (end - begin) * sizeof(float))
         if self.size > n:
             memcpy(values + n, values, n * sizeof(float))
 

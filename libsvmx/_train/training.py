@@ -6,6 +6,7 @@ from array import array
 from itertools import chain, combinations, pairwise
 from time import monotonic
 
+from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
@@ -367,7 +368,7 @@ def cross_validate_problem(
     observer = limits.limited(observer, param.time_limit)
     check_problem(problem, param)
     order, bounds = draw_folds(problem, param, n_folds, rand, observer)
-    kernels = kernels or shared_kernels(problem, param)
+    kernels = kernels or shared_kernels(problem, param, order)
     predicted = zeros("d", len(problem))
     for (begin, end), fold in zip(
         pairwise(bounds), each_fold(problem, param, order, bounds, rand, observer, kernels), strict=True
@@ -413,10 +414,19 @@ def each_fold(
     yield from side_by_side(predicted, n, threads, observer)
 
 
-def shared_kernels(problem: Problem, param: Parameter) -> KernelProvider:
-    """Kernel rows for many solves over the same rows."""
-    classify = param.svm_type.is_classification
-    return KernelProvider(problem, param, folds.group_classes(problem.targets)[1:] if classify else None, repeated=True)
+def shared_kernels(problem: Problem, param: Parameter, order: Buffer | None = None) -> KernelProvider:
+    """Kernel rows for many solves over the same rows.
+
+    ``order``: all rows, in the order in which solves have most of them, so that these lie one after the other.
+    """
+    if not param.svm_type.is_classification:
+        groups = None if order is None else ([0, len(order)], order)
+        return KernelProvider(problem, param, groups, repeated=True)
+    targets = problem.targets if order is None else take_float64(problem.targets, order)
+    _, start, grouped = folds.group_classes(targets)
+    return KernelProvider(
+        problem, param, (start, grouped if order is None else take_int32(order, grouped)), repeated=True
+    )
 
 
 def train_all_but(

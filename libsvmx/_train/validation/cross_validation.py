@@ -130,7 +130,7 @@ def cross_validate(
     warm_starts = warm_starts or None
     left = None
     try:
-        kernels = kernels or shared_kernels(problem, param)
+        kernels = kernels or shared_kernels(problem, param, order)
         linked = warm_starts is not None or for_larger_C
         seeding, queue = chosen(seeding, problem, param, n_folds, len(results.labels), observer, kernels, linked)
         left = Left(hand_on) if for_larger_C and seeding.scheme and queue is None else None
