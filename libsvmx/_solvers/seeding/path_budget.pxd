@@ -1,3 +1,7 @@
+cpdef double most_in_star(double from_nothing) noexcept nogil
+cdef double most_of_auto(double from_nothing, double steps, double m, double margin, double leaving) noexcept nogil
+
+
 cdef class PathBudget:
     cdef readonly double to_beat    # work of a fold from a start that costs next to nothing, negative: not known yet
     cdef double scale

@@ -45,13 +45,15 @@ class Folds(NamedTuple):
 
 class FoldResult(NamedTuple):
     """A fold: predictions of the rows held out, their decision values by pairs of ``labels``, and of all its solves
-    together how they went; whether each pair started from a known optimum, and what starts took."""
+    together how they went; whether each pair started from a known optimum, any of them along a path of ATO, and what
+    starts took."""
 
     predicted: Buffer
     values: Buffer
     labels: list[int]
     report: SolveReport
     seeded: bool = False
+    along_path: bool = False
     seeding_seconds: float = 0.0
 
 
@@ -152,14 +154,17 @@ class WaitingFold:
         if hears(observer, "total_sv"):
             observer.total_sv(sum(used_rows(found.betas, self.start)))
         seeded = bool(self.pairs.solves) and all(queue.is_seeded(solve) for _, solve in self.pairs.solves)
+        along_path = any(queue.was_along_path(solve) for _, solve in self.pairs.solves)
         seconds = queue.seeding_seconds(self.first, self.last)
         if found.sigmoids is None:
             predicted = labels_of(self.param, self.labels, values, n)
-            return FoldResult(predicted, values, self.labels, report, seeded, seconds)
+            return FoldResult(predicted, values, self.labels, report, seeded, along_path, seconds)
         a, b = (zeros("d", len(found.sigmoids)) for _ in range(2))
         for f, (slope, offset) in enumerate(found.sigmoids):
             a[f], b[f] = slope, offset
         estimates, unfinished = probability.class_probabilities(values, n, k, a, b)
         if unfinished:
             observer.remark(Remark.COUPLING_LIMIT, str(unfinished))
-        return FoldResult(most_probable(self.labels, estimates, n), values, self.labels, report, seeded, seconds)
+        return FoldResult(
+            most_probable(self.labels, estimates, n), values, self.labels, report, seeded, along_path, seconds
+        )

@@ -14,15 +14,13 @@ from libsvmx._kernels.gram cimport GramRows
 from libsvmx._problem.certificate cimport project_chosen
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.seeding.ato_path cimport AtoPath
-from libsvmx._solvers.seeding.path_budget cimport PathBudget
+from libsvmx._solvers.seeding.path_budget cimport PathBudget, most_in_star, most_of_auto
 from libsvmx._solvers.seeding.replacement cimport Replacement
 from libsvmx._solvers.seeding.seeded_start cimport above, move_scores
 from libsvmx._solvers.seeding.start_rows cimport ValueRows
 from libsvmx._train.formulation cimport Dual
-from libsvmx._train.queue.tasks cimport ATO, MIR, NEAR, Task, TaskList, has_start, work_of_steps
+from libsvmx._train.queue.tasks cimport ATO, AUTO, MIR, SIR, Task, TaskList, has_start, work_of_steps
 
-# In a star, of the work of a solve from nothing, what a path may take.
-cdef double STAR_SHARE = 0.4
 # Of the sum of |beta|: what a sum that should be 0 may be by rounding.
 cdef double ROUNDING = 1e-10
 
@@ -38,7 +36,7 @@ cdef class QueueStarts:
         self.entering, self.new, self.free = zeros("b", l), zeros("i", l), zeros("i", l)
         self.is_new = zeros("b", max(1, todo.kernel_values.n))
         self.path, self.replacement, self.budget = AtoPath(), Replacement(), PathBudget()
-        if todo.seeder == ATO:
+        if todo.seeder in (ATO, AUTO):
             self.path.reserve(l, max(1, todo.kernel_values.n))
         if todo.seeder == MIR:
             self.replacement.reserve(l)
@@ -110,7 +108,7 @@ cdef class QueueStarts:
         cdef const int32_t *left = self.left_of(task)
         cdef double most_work = task.work_from_nothing if task.work_from_nothing > 0 else HUGE_VAL
         self.describe(task, rows, dual)
-        if self.todo.seeder == ATO:
+        if self.todo.seeder in (ATO, AUTO):
             most_work = self.worth_a_path(task, most_work)
             if most_work > 0 and self.path.follow(&self.at, self.rows, self.control, most_work, scores):
                 memcpy(&self.before[0], dual.beta, task.n * sizeof(double))
@@ -129,8 +127,9 @@ cdef class QueueStarts:
         return move_scores(&self.at, &self.before[0], self.rows, self.control, scores)
 
     cdef double worth_a_path(self, const Task *task, double most_work) noexcept nogil:
-        """How many values a path may work on: in a star, a part of what the solve from nothing works on."""
+        """How many values a path may work on."""
         cdef const Task *former
+        cdef Py_ssize_t k, leaving = 0
         if not task.chained or self.last_task != task.after:
             self.path.forget()  # lest a start depends on what else this worker does
             self.budget.start(self.todo.n_tasks / <double>self.todo.n_chains if task.chained else HUGE_VAL)
@@ -139,11 +138,17 @@ cdef class QueueStarts:
             self.budget.note(former.along_path, self.path.whole, self.path.work,
                              work_of_steps(former.n, former.iterations))
         self.last_task = self.todo.number_of(task)
-        return self.budget.most(most_work) if task.chained else STAR_SHARE * most_work
+        if task.chained:
+            return self.budget.most(most_work)
+        if self.todo.seeder == ATO:
+            return most_in_star(most_work)
+        for k in range(task.n_left):
+            leaving += self.beta_left(task, k) != 0
+        return most_of_auto(most_work, most_work / work_of_steps(task.n, task.n), task.n, self.n_free, leaving)
 
     cdef int hand_on(self, const Task *task, const int32_t *left) except -1 nogil:
         """What costs next to nothing: SIR in a chain, NEAR in a star."""
-        if task.chained and self.todo.seeder != NEAR:
+        if task.chained and self.todo.seeder in (SIR, ATO):
             return self.replace_each(task, left)
         return self.hand_over_all(task, left)
 

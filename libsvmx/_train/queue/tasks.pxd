@@ -68,6 +68,7 @@ cdef enum QueueSeeder:
     SIR
     MIR
     ATO
+    AUTO
 
 
 cdef struct Sigmoid:

@@ -13,7 +13,7 @@ from libsvmx._train.probability import TROUBLES
 from libsvmx.enums import SvmType
 
 # Of enum QueueSeeder, in its order.
-QUEUED_SEEDERS = ("near", "sir", "mir", "ato")
+QUEUED_SEEDERS = ("near", "sir", "mir", "ato", "auto")
 
 
 def values_of_steps(Py_ssize_t n_variables, double iterations):
@@ -380,6 +380,10 @@ cdef class TaskList:
     def is_seeded(self, Py_ssize_t t):
         """Whether a solve starts from an optimum that is known."""
         return has_start(self.task(t))
+
+    def was_along_path(self, Py_ssize_t t):
+        """Whether that start was found along a path of ATO."""
+        return self.task(t).along_path
 
     def was_begun(self, Py_ssize_t t):
         """Whether a solve was begun before the call came to its end."""

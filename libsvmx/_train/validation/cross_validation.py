@@ -30,7 +30,7 @@ from libsvmx._train.training import class_costs, predict_fold, shared_kernels, t
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
-from libsvmx._train.validation.scheme import AUTO, STAR_FROM, Seeding, check_seedable
+from libsvmx._train.validation.scheme import STAR_FROM, Seeding, check_seedable
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import StoppedEarly
@@ -185,9 +185,9 @@ def chosen(
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
         if in_queue and queue is not None:
             queue.decide_by_floats()
+            queue.seed_by(seeding.seeder)
             if seeding == Seeding("auto"):
                 return Seeding("auto", "star" if n_folds >= STAR_FROM else ""), queue
-            queue.seed_by(seeding.seeder)
             return seeding.usual(n_folds), queue
         if exact or apart:
             return Seeding("none"), queue
@@ -324,9 +324,10 @@ def queued(
     own = Folds(problem, order, bounds, rand)
     inner_starts = inner is not None and param.svm_type == SvmType.C_SVC
     found = solved_folds(queue, [own], param, observer, kernels, costs_of, known, inner_starts)
-    name = AUTO["star"] if seeding.seeder == "auto" else seeding.seeder
     for (begin, end), fold in zip(pairwise(bounds), found, strict=True):
-        seeder, seconds = name if fold.seeded else "none", fold.seeding_seconds
+        seeder, seconds = "none", fold.seeding_seconds
+        if fold.seeded:
+            seeder = ("ato" if fold.along_path else "near") if seeding.seeder == "auto" else seeding.seeder
         report = fold_report(
             [fold.report], seeder=seeder, seeding_seconds=seconds, solving_seconds=fold.report.seconds - seconds
         )

@@ -12,7 +12,7 @@ from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._solvers.seeding.adjust import adjust
 from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
-from libsvmx._solvers.seeding.path_budget import PathBudget
+from libsvmx._solvers.seeding.path_budget import PathBudget, most_in_star
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.formulation import build_dual, scaled_start
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
     from libsvmx._train.parameter import Parameter
     from libsvmx._typing import Buffer
-
-# In a star, of the work of a solve from nothing, what a path may take.
-STAR_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +164,7 @@ class FoldStarts:
         if seeder != "ato":
             return self.work_from_nothing
         if not n_entering:
-            return STAR_SHARE * self.work_from_nothing
+            return most_in_star(self.work_from_nothing)
         if self.budget is None:
             self.budget = PathBudget(len(self.targets) / max(1, n_left_out))
         return self.budget.allowed(self.work_from_nothing)
