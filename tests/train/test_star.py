@@ -19,7 +19,7 @@ SETS = ["iris.scale", "glass.scale", "vowel.scale.xz", "heart_scale", "ionospher
 EPS = 1e-7
 
 
-def found(name, seeder, n_folds=12, **options):
+def found(name, seeder, n_folds=15, **options):
     matrix, targets = data.load(name)
     options = {"eps": EPS, "random_state": 3, **options}
     return libsvmx.cross_validate(matrix, targets, n_folds, seeder=seeder, **options)
@@ -111,6 +111,12 @@ def test_with_few_folds_they_start_from_nothing():
     assert (few.full, few.seeder, few.scheme) == (None, "auto", "")
     assert {fold.seeder for fold in few.folds} == {"none"}
     agree(few, found("heart_scale", "none", 5))
+
+
+def test_few_rows_with_few_folds_start_from_nothing():
+    few = found("iris.scale", "auto", 13)
+    assert (few.full, few.scheme, {fold.seeder for fold in few.folds}) == (None, "", {"none"})
+    assert found("iris.scale", "auto", 14).scheme == "star"
 
 
 def test_folds_go_on_where_the_training_over_all_rows_did_not_end():

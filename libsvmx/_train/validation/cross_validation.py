@@ -30,7 +30,7 @@ from libsvmx._train.training import class_costs, predict_fold, shared_kernels, t
 from libsvmx._train.validation.fold_report import FoldReport, fold_report
 from libsvmx._train.validation.pair_folds import PairFolds, by_pairs, folds_of
 from libsvmx._train.validation.problem_folds import ProblemFolds, WarmStarts
-from libsvmx._train.validation.scheme import STAR_FROM, Seeding, check_seedable
+from libsvmx._train.validation.scheme import Seeding, check_seedable, scheme_in_queue
 from libsvmx._train.validation.seeded_inner_folds import SeededInnerFolds, seeded_inner_folds
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import StoppedEarly
@@ -174,10 +174,10 @@ def chosen(
     if param.probability and seeding == Seeding("auto"):
         # most of the work is in inner folds, which start from the optimum of their fold, and should see no more rows
         queue = queue_of_folds(problem, param, n_folds, observer, kernels)
-        star = queue is not None and n_folds >= STAR_FROM and param.svm_type == SvmType.C_SVC
+        starts = queue is not None and param.svm_type == SvmType.C_SVC
         if queue is not None:
             queue.decide_by_floats()
-        return Seeding("auto", "star" if star else ""), queue
+        return Seeding("auto", scheme_in_queue(len(problem), n_folds) if starts else ""), queue
     # inner folds of probability estimates start by the seeder that is asked for, which those of a queue do not
     in_queue = seeding == Seeding("auto") or (seeding.seeder in ("sir", "mir", "ato") and not param.probability)
     in_queue = in_queue and not linked and param.svm_type == SvmType.C_SVC
@@ -187,7 +187,7 @@ def chosen(
             queue.decide_by_floats()
             queue.seed_by(seeding.seeder)
             if seeding == Seeding("auto"):
-                return Seeding("auto", "star" if n_folds >= STAR_FROM else ""), queue
+                return Seeding("auto", scheme_in_queue(len(problem), n_folds)), queue
             return seeding.usual(n_folds), queue
         if exact or apart:
             return Seeding("none"), queue

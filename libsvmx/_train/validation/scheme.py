@@ -20,6 +20,13 @@ AUTO = {"chain": "sir", "star": "near"}
 # linked to those at other values of C, there is one such training for all of them.
 STAR_FROM = 10
 LINKED_STAR_FROM = 5
+# In a queue it pays from so many rows times folds on; solves are so short there that with fewer it takes what it saves.
+LEAST_STAR = 2000
+
+
+def scheme_in_queue(n_rows: int, n_folds: int) -> str:
+    """Of auto in a queue: 'star', or '' for folds from nothing; a chain cannot be solved side by side."""
+    return "star" if n_folds >= STAR_FROM and n_rows * n_folds >= LEAST_STAR else ""
 
 
 @record(frozen=True, slots=True)
