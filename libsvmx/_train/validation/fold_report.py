@@ -18,10 +18,6 @@ def _over_solves(combine: Callable[[list[Any]], Any]) -> Any:
     return field(metadata={"combine": combine})
 
 
-def _only(values: Sequence[float]) -> float:
-    return values[0] if len(values) == 1 else nan
-
-
 def _largest_share(values: Sequence[float]) -> float:
     return max(values, default=0.0)
 
@@ -53,7 +49,7 @@ class FoldReport:
     seeding_seconds: float
     solving_seconds: float
     objective: float = _over_solves(sum)
-    rho: float = _over_solves(_only)
+    rho: float = _over_solves(lambda levels: nan)
     n_sv: int = _over_solves(sum)
     rows_computed: int = _over_solves(sum)
     values_computed: int = _over_solves(sum)
@@ -66,7 +62,10 @@ def fold_report(
     solves: Sequence[SolveReport], *, seeder: str, seeding_seconds: float, solving_seconds: float
 ) -> FoldReport:
     """One fold of these solves, one for each pair of classes."""
-    combined = {name: combine([getattr(solve, name) for solve in solves]) for name, combine in _COMBINED}
+    if len(solves) == 1:  # a sum of one; there may be hundreds of folds in a few milliseconds
+        combined = {name: getattr(solves[0], name) for name, _ in _COMBINED}
+    else:
+        combined = {name: combine([getattr(solve, name) for solve in solves]) for name, combine in _COMBINED}
     return FoldReport(seeder=seeder, seeding_seconds=seeding_seconds, solving_seconds=solving_seconds, **combined)
 
 
