@@ -31,8 +31,14 @@ static void *svmx_allocate(size_t bytes)
 
 /* ---- slabs -------------------------------------------------------------------------------- */
 
-/* Slabs of kernel rows are all of this size, or larger and not kept. */
+/* Slabs are all of this size, but for larger ones, which are not kept, and for such as small pages serve. */
 #define SVMX_SLAB ((size_t)4 << 20)
+#define SVMX_LEAST_SLAB ((size_t)1 << 19)
+
+static size_t svmx_slab_of(size_t bytes)
+{
+    return bytes >= SVMX_LEAST_SLAB && bytes < SVMX_SLAB ? SVMX_SLAB : bytes;
+}
 
 #if !defined(__STDC_NO_ATOMICS__)
 #include <stdatomic.h>
@@ -45,6 +51,7 @@ static _Atomic uintptr_t svmx_kept[SVMX_KEPT_SLABS];
 
 static void *svmx_take_slab(size_t bytes)
 {
+    bytes = svmx_slab_of(bytes);
     if (bytes == SVMX_SLAB)
         for (int k = 0; k < SVMX_KEPT_SLABS; ++k) {
             void *slab = (void *)atomic_exchange(&svmx_kept[k], (uintptr_t)0);
@@ -56,7 +63,7 @@ static void *svmx_take_slab(size_t bytes)
 
 static void svmx_give_slab(void *slab, size_t bytes)
 {
-    if (slab != NULL && bytes == SVMX_SLAB)
+    if (slab != NULL && svmx_slab_of(bytes) == SVMX_SLAB)
         for (int k = 0; k < SVMX_KEPT_SLABS; ++k) {
             uintptr_t none = 0;
             if (atomic_compare_exchange_strong(&svmx_kept[k], &none, (uintptr_t)slab))
@@ -69,7 +76,7 @@ static void svmx_give_slab(void *slab, size_t bytes)
 
 static void *svmx_take_slab(size_t bytes)
 {
-    return svmx_allocate(bytes);
+    return svmx_allocate(svmx_slab_of(bytes));
 }
 
 static void svmx_give_slab(void *slab, size_t bytes)

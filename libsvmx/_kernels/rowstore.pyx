@@ -35,8 +35,6 @@ cdef double KEPT_SHARE = 4
 # Of rows shorter than the first, one in so many is timed, and the first so many.
 cdef Py_ssize_t LONG_ROW = 2048
 cdef int64_t TIMED_ROWS = 8
-# Bytes that are not from huge pages: to be had at no cost.
-cdef Py_ssize_t LEAST_SLAB = 1 << 21
 
 
 cdef class RowStore(KernelRows):
@@ -82,14 +80,13 @@ cdef class RowStore(KernelRows):
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
         self.head = <int32_t>kernel.n + 3
 
-        # Slabs: no malloc per row, and memory is touched only as rows come in. They are of SVMX_SLAB bytes, which are kept
-        # for the next solve, or of one longer row; smaller ones only where the budget is smaller, or all rows are. Laid out for rows of all positions, which may all
-        # become active.
+        # Slabs: no malloc per row, and memory is touched only as rows come in. They are of SVMX_SLAB bytes or of one longer
+        # row, or a smaller one holds all there will be. Laid out for rows of all positions, which may all become active.
         self.stride = _padded(self.size)
         self.capacity = self.fitting()
         self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
         self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * self.stride)
-        if self.capacity < self.per_slab and (self.budget_bytes < SVMX_SLAB or self.capacity * 4 * self.stride < LEAST_SLAB):
+        if self.capacity < self.per_slab:
             self.per_slab = self.capacity
             self.slab_bytes = self.per_slab * 4 * self.stride
         self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
