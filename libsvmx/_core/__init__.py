@@ -20,7 +20,7 @@
 Hot loops in C, compiled for each CPU target; a header states a family's arrays and callers, its .c has the loops:
 
     loops/loops.h                   the table; open this first        targets.h  .c   CPU targets, and what this CPU has
-    loops/simd.h                    what all loops include
+    loops/simd.h                    what all loops include            numbers.h  numbers in double or in float
     loops/dot_products  bits        one row, or sixteen, with many rows
     loops/kernel_functions          K(t) of a dot product or a distance: all kernels     <- rbf  exp.h
     loops/test_panels               test rows with support vectors

@@ -24,7 +24,7 @@ cdef class CsrMatrix:
     ----------
     indptr : buffer of int64, shape (n_rows + 1,)
     indices : buffer of int32, shape (nnz,)           ascending in each row, >= 0
-    values : buffer of float64, shape (nnz,)
+    values : buffer of float64, shape (nnz,)          or of float32, where they are regular with the features 1, 2, …
     copy : bool          False only for buffers that nobody will change: they are checked once
     n_columns : int      columns of ``shape``; at least as many as the entries need
     first_index : int    index of column 0, 0 or 1; 0 if there is an entry of index 0
@@ -36,11 +36,11 @@ cdef class CsrMatrix:
     shape : tuple of int             (rows, columns); column j holds index j + first_index
     ndim, dtype, nnz                 2, float64, number of entries
     max_index : int      largest index of any entry, 0 for a matrix without entries
-    indptr, indices, values : read-only buffers
+    indptr, indices, values : read-only buffers; ``values`` are float64, made anew where they are kept as float32
 
     Raises
     ------
-    ValueError           lengths that do not fit, or indices that are negative or not ascending
+    ValueError           lengths that do not fit, indices that are negative or not ascending, values of another type
     """
 
     def __cinit__(self, indptr, indices, values, bint copy=True, Py_ssize_t n_columns=0, int first_index=1,
@@ -48,25 +48,25 @@ cdef class CsrMatrix:
         cdef int64_t i, k, begin, end
         cdef int32_t last
         cdef const int32_t *feature
-        self._indptr, self._indices, self._values = indptr, indices, values  # checks the types
+        self.regular = regular
+        self._indptr, self._indices = indptr, indices  # checks the types
+        self.hold(values)
         if copy:
             self._indptr = indptr = memoryview(bytes(memoryview(indptr))).cast("q")
             self._indices = indices = memoryview(bytes(memoryview(indices))).cast("i")
-            self._values = values = memoryview(bytes(memoryview(values))).cast("d")
+            self.hold(memoryview(bytes(memoryview(values))).cast("d" if self.in_float == NULL else "f"))
         self.indptr = memoryview(indptr).toreadonly()
-        self.values = memoryview(values).toreadonly()
-        self.n_rows, self.regular = self._indptr.shape[0] - 1, regular
-        if self.n_rows < 0 or self._indptr[0] != 0 or self._indptr[self.n_rows] != self._values.shape[0] \
-                or self._indices.shape[0] * (self.n_rows if regular else 1) != self._values.shape[0]:
+        self.n_rows = self._indptr.shape[0] - 1
+        if self.n_rows < 0 or self._indptr[0] != 0 or self._indptr[self.n_rows] != self.nnz \
+                or self._indices.shape[0] * (self.n_rows if regular else 1) != self.nnz:
             raise ValueError("indptr, indices and values do not fit together")
         self.ptr = &self._indptr[0]
         self.feature = &self._indices[0] if self._indices.shape[0] else NULL
-        self.value = &self._values[0] if self._values.shape[0] else NULL
         self.max_index, self.n_nonzeros = 0, -1
         self.first_index = first_index != 0
         for i in range(self.n_rows):
             begin, end = self.ptr[i], self.ptr[i + 1]
-            if begin > end or end > self._values.shape[0]:
+            if begin > end or end > self.nnz:
                 raise ValueError(f"row {i}: indptr must not decrease")
             if regular and end - begin != self._indices.shape[0]:
                 raise ValueError(f"row {i}: {end - begin} values for {self._indices.shape[0]} features")
@@ -82,11 +82,35 @@ cdef class CsrMatrix:
                 last = feature[k]
             if last > self.max_index:
                 self.max_index = last
+        # else rows could be too sparse for what is computed in float, or hold kernel values
+        if self.in_float != NULL and not (self.first_index == self.feature[0] == 1
+                                          and self.max_index == self._indices.shape[0]):
+            raise ValueError("values in float are for rows of all the features 1, 2, …")
         self.n_columns = max(n_columns, <int64_t>self.max_index + 1 - self.first_index if self._indices.shape[0] else 0)
 
+    cdef int hold(self, values) except -1:
+        """Keep the values, and check their type."""
+        if self.regular and memoryview(values).format == "f":
+            self._floats = values
+            self.nnz = self._floats.shape[0]
+            self.in_float = &self._floats[0] if self.nnz else NULL
+            return 0
+        self._values = values
+        self._buffer, self.nnz = memoryview(values).toreadonly(), self._values.shape[0]
+        self.value = &self._values[0] if self.nnz else NULL
+        return 0
+
     @property
-    def nnz(self):
-        return self._values.shape[0]
+    def values(self):
+        cdef int64_t k
+        cdef double[::1] wide
+        if self._buffer is not None:
+            return self._buffer
+        out = zeros("d", self.nnz)
+        wide = out
+        for k in range(self.nnz):
+            wide[k] = self.in_float[k]
+        return out.toreadonly()
 
     @property
     def indices(self):
@@ -95,7 +119,7 @@ cdef class CsrMatrix:
         cdef int32_t[::1] every
         if not self.regular:
             return memoryview(self._indices).toreadonly()
-        out = zeros("i", self._values.shape[0])
+        out = zeros("i", self.nnz)
         every = out
         for i in range(self.n_rows):
             if self._indices.shape[0]:
@@ -187,8 +211,8 @@ cdef class CsrMatrix:
         """Of a regular matrix; without zeros, as everywhere else, unless those are kernel values."""
         cdef int64_t[::1] ptr = indptr
         cdef Py_ssize_t i, n = chosen.shape[0]
-        cdef int64_t j, at = 0, size = self._indices.shape[0]
-        cdef const double *row
+        cdef int64_t j, begin, at = 0, size = self._indices.shape[0]
+        cdef double x
         cdef int32_t[::1] index
         cdef double[::1] value
         if self.first_index == 0:
@@ -200,19 +224,20 @@ cdef class CsrMatrix:
             return CsrMatrix(indptr, self._indices, values, copy=False, n_columns=self.n_columns,
                              first_index=0, regular=True)
         for i in range(n):
-            row = self.value + self.ptr[chosen[i]]
+            begin = self.ptr[chosen[i]]
             for j in range(size):
-                at += row[j] != 0.0
+                at += self.at(begin + j) != 0.0
             ptr[i + 1] = at
         indices, values = zeros("i", at), zeros("d", at)
         index, value, at = indices, values, 0
         for i in range(n):
-            row = self.value + self.ptr[chosen[i]]
+            begin = self.ptr[chosen[i]]
             for j in range(size):
-                if row[j] != 0.0:
+                x = self.at(begin + j)
+                if x != 0.0:
                     if at >= ptr[i + 1]:
                         raise ValueError("X was changed while it was read")
-                    index[at], value[at] = self.feature[j], row[j]
+                    index[at], value[at] = self.feature[j], x
                     at += 1
             if at != ptr[i + 1]:
                 raise ValueError("X was changed while it was read")
@@ -223,7 +248,7 @@ cdef class CsrMatrix:
         if not 0 <= i < self.n_rows:
             raise IndexError(f"row {i} of {self.n_rows}")
         cdef const int32_t *feature = self.features(i)
-        return [(feature[k - self.ptr[i]], self.value[k]) for k in range(self.ptr[i], self.ptr[i + 1])]
+        return [(feature[k - self.ptr[i]], self.at(k)) for k in range(self.ptr[i], self.ptr[i + 1])]
 
     def __reduce__(self):
         parts = bytes(self.indptr), bytes(self.indices), bytes(self.values)
@@ -321,7 +346,7 @@ cdef (int64_t, int64_t) counted_nonzeros(CsrMatrix matrix) except *:
     for i in range(matrix.n_rows):
         feature = matrix.features(i)
         for k in range(matrix.ptr[i + 1] - matrix.ptr[i]):
-            if matrix.value[matrix.ptr[i] + k] != 0.0:
+            if matrix.at(matrix.ptr[i] + k) != 0.0:
                 n_values += 1
                 n_features += not seen[feature[k]]
                 seen[feature[k]] = 1

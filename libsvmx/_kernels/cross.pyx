@@ -107,7 +107,7 @@ cdef class CrossKernel:
         cdef const int32_t[::1] chosen = rows
         cdef Py_ssize_t i, width, size
         cdef int64_t k, longest = 1
-        cdef double square, largest = 0.0
+        cdef double x, square, largest = 0.0
         cdef bint whole = self.whole
         self.exact = not self.approximate
         self.tests = tests
@@ -121,8 +121,9 @@ cdef class CrossKernel:
             square = 0.0
             longest = max(longest, tests.ptr[chosen[i] + 1] - tests.ptr[chosen[i]])
             for k in range(tests.ptr[chosen[i]], tests.ptr[chosen[i] + 1]):
-                square += tests.value[k] * tests.value[k]
-                whole = whole and tests.value[k] == floor(tests.value[k])
+                x = tests.at(k)
+                square += x * x
+                whole = whole and x == floor(x)
             largest = max(largest, square)
         if self.of_distance:
             self.distances = BY_PRODUCTS if self.approximate else SUMS_OF_SQUARES
@@ -196,7 +197,7 @@ cdef class CrossKernel:
         for r in range(n):
             feature = self.tests.features(rows[r]) - self.tests.ptr[rows[r]]
             for k in range(self.tests.ptr[rows[r]], self.tests.ptr[rows[r] + 1]):
-                x = self.tests.value[k]
+                x = self.tests.at(k)
                 self.panel[self.slot_of[feature[k]] * SVMX_TESTS + r] = x
                 self.square_x[r] += x * x
             if not self.exact:

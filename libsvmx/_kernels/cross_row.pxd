@@ -28,7 +28,7 @@ cdef class CrossRow:
     cdef double[::1] met_value
     cdef int64_t n
     cdef int32_t[::1] place         # of every entry, see Products
-    cdef const double *value
+    cdef double[::1] value
     cdef int choose(self, bint distances) except -1
     cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil

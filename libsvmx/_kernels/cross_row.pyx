@@ -37,11 +37,11 @@ cdef class CrossRow:
         self.numbered = compacted(kernel.vectors)[0]
         self.renumbered = self.numbered is not kernel.vectors
         self.feature = distinct_features(kernel.vectors) if self.renumbered else zeros("i", 0)
-        self.met, self.met_value, self.place = zeros("i", 1), zeros("d", 1), zeros("i", 1)
+        self.met, self.met_value, self.place, self.value = zeros("i", 1), zeros("d", 1), zeros("i", 1), zeros("d", 1)
         self.memory = zeros("d", 0)
 
     cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1:
-        """Get ready for a row of ``tests``, which must stay until the last ``fill``."""
+        """Get ready for a row of ``tests``."""
         cdef CrossKernel kernel = self.kernel
         cdef int64_t k, first = tests.ptr[row], p = 0
         cdef Py_ssize_t width
@@ -49,12 +49,12 @@ cdef class CrossRow:
         cdef bint whole = kernel.whole, found
         cdef double x
         self.n, self.n_met, self.square = tests.ptr[row + 1] - first, 0, 0.0
-        self.value = tests.value + first
         if self.place.shape[0] < self.n:
-            self.met, self.met_value, self.place = zeros("i", self.n), zeros("d", self.n), zeros("i", self.n)
+            self.met, self.met_value = zeros("i", self.n), zeros("d", self.n)
+            self.place, self.value = zeros("i", self.n), zeros("d", self.n)
         width = 1 + <Py_ssize_t>self.numbered.max_index
         for k in range(self.n):
-            x = self.value[k]
+            x = self.value[k] = tests.at(first + k)
             self.square += x * x
             whole = whole and x == floor(x)
             p = feature[k]
@@ -95,7 +95,7 @@ cdef class CrossRow:
         cdef double *t = self.room
         cdef Py_ssize_t v, n = end - begin
         if self.by_distances:
-            self.products.distances(self.n, &self.place[0], self.value, begin, end, t)
+            self.products.distances(self.n, &self.place[0], &self.value[0], begin, end, t)
         else:
             self.products.dots(self.n_met, &self.met[0], &self.met_value[0], begin, end, t)
             if self.kernel.of_distance:

@@ -99,7 +99,7 @@ cdef class Kernel:
         """Squares and the diagonal, and whether rows are kept as bits."""
         cdef Py_ssize_t i
         cdef int64_t k
-        cdef double square
+        cdef double square, x
         cdef bint binary = not self.given and not self.matrix.regular  # whose values may be a caller's, and change
         cdef double most = 0.0, total = 0.0
         cdef CsrMatrix matrix = self.matrix
@@ -113,8 +113,9 @@ cdef class Kernel:
                 continue
             square = 0.0
             for k in range(matrix.ptr[self.rows[i]], matrix.ptr[self.rows[i] + 1]):
-                square += matrix.value[k] * matrix.value[k]
-                binary = binary and (matrix.value[k] == 1.0 or matrix.value[k] == 0.0)
+                x = matrix.at(k)
+                square += x * x
+                binary = binary and (x == 1.0 or x == 0.0)
             self.squares[i] = square
             most, total = max(most, square), total + square
             diagonal[i] = svmx_kernel_value(&self.formula, 0.0 if self.of_distance else square)

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.numbers cimport svmx_numbers
 from libsvmx._core.rbf cimport svmx_source, svmx_targets
 
 
@@ -30,7 +31,9 @@ cdef class Products:
 
 
 cdef class PanelProducts(Products):
-    cdef double[::1] panels
+    cdef double[::1] in_double      # the panels, either here
+    cdef float[::1] in_float        # or here
+    cdef svmx_numbers panels
     cdef bint full                  # dense enough for blocks to go over all features
 
 

@@ -16,12 +16,16 @@ from libsvmx._core.dot_products cimport (SVMX_PANEL, SVMX_SOURCES, svmx_by_sourc
                                          svmx_stream_dots)
 from libsvmx._core.kernel_functions cimport svmx_kernel, svmx_kernel_value
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.numbers cimport svmx_numbers, svmx_numbers_from
 from libsvmx._core.rbf cimport (SVMX_RBF_TILE, svmx_rbf_block, svmx_rbf_one, svmx_rbf_source, svmx_rbf_targets, svmx_source)
 
 
 # At this share of nonzeros and above, a dense panel reads fewer bytes per row than the
 # postings (8 bytes a cell against 10 a nonzero plus a read-modify-write of the sum).
 DENSE_FROM = 0.25
+# Rows in float make panels in float from so many values on, which would be 8 MB in double: half of that is fetched sooner.
+# In cache it is not: to widen the numbers takes up to a fifth of the time.
+cdef Py_ssize_t FLOATS_FROM = 1 << 20
 # Rows are worth computing in blocks from so many nonzeros a target and up to so many features; a block goes over
 # the nonzeros of its targets, or, from this share of nonzeros on, over all features.
 cdef double BLOCK_FROM = 4
@@ -129,7 +133,7 @@ cdef class Products:
         for s in range(n):
             feature = self.matrix.features(rows[s]) - self.matrix.ptr[rows[s]]
             for k in range(self.matrix.ptr[rows[s]], self.matrix.ptr[rows[s] + 1]):
-                sources[feature[k] * SVMX_SOURCES + s] = self.matrix.value[k]
+                sources[feature[k] * SVMX_SOURCES + s] = self.matrix.at(k)
 
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
         cdef double dots[BLOCK_TILE * SVMX_SOURCES]
@@ -148,7 +152,7 @@ cdef class Products:
         cdef double total = 0.0
         while p < p_end and q < q_end:
             if of_p[p] == of_q[q]:
-                total += self.matrix.value[p] * self.matrix.value[q]
+                total += self.matrix.at(p) * self.matrix.at(q)
                 p += 1
                 q += 1
             elif of_p[p] < of_q[q]:
@@ -158,34 +162,65 @@ cdef class Products:
         return total
 
 
+ctypedef fused number:
+    float
+    double
+
+
+cdef int lay_panels(PanelProducts products, number[::1] panels) except -1:
+    """Put the targets into ``panels``, which are zeros so far."""
+    cdef CsrMatrix matrix = products.matrix
+    cdef Py_ssize_t i, panel, lane
+    cdef int64_t k
+    cdef int32_t row
+    cdef const int32_t *feature
+    for i in range(products.n):
+        panel, lane, row = i // SVMX_PANEL, i % SVMX_PANEL, products.rows[i]
+        feature = matrix.features(row) - matrix.ptr[row]
+        for k in range(matrix.ptr[row], matrix.ptr[row + 1]):
+            panels[(panel * products.width + feature[k]) * SVMX_PANEL + lane] = <number>matrix.at(k)
+    return 0
+
+
 cdef class PanelProducts(Products):
-    """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once."""
+    """Dense data: panels of 16 targets, feature-major, so that a feature of the row meets 16 targets at once.
+
+    ``distances`` and ``dots`` are of rows in double over a matrix that is in double, too.
+    """
 
     def __cinit__(self, CsrMatrix matrix, rows):
-        cdef const int32_t[::1] chosen = self.rows
-        cdef Py_ssize_t i, panel, lane
-        cdef int64_t k
-        cdef const int32_t *feature
+        cdef Py_ssize_t size = (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width
         self.full = matrix.regular or self.nnz >= FULL_FROM * self.n * self.width
         if matrix.regular:
             self.blocks = self.nnz >= BLOCK_FROM * self.n and self.width <= BLOCK_WIDTH
-        self.panels = zeros("d", (self.n + SVMX_PANEL - 1) // SVMX_PANEL * SVMX_PANEL * self.width)
-        for i in range(self.n):
-            panel, lane = i // SVMX_PANEL, i % SVMX_PANEL
-            feature = matrix.features(chosen[i]) - matrix.ptr[chosen[i]]
-            for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-                self.panels[(panel * self.width + feature[k]) * SVMX_PANEL + lane] = matrix.value[k]
+        if matrix.in_float != NULL and size >= FLOATS_FROM:
+            self.in_float = zeros("f", size)
+            self.panels.in_float = &self.in_float[0]
+            lay_panels(self, self.in_float)
+        elif size:
+            self.in_double = zeros("d", size)
+            self.panels.in_double = &self.in_double[0]
+            lay_panels(self, self.in_double)
+
+    cdef int fill(self, int64_t row, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef const int64_t *ptr = self.matrix.ptr + row
+        svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
+                        svmx_numbers_from(self.panels, begin * self.width), ptr[1] - ptr[0], self.matrix.features(row),
+                        self.matrix.values_from(ptr[0]), out)
+        return 0
 
     cdef int dots(self, int64_t nnz, const int32_t *index, const double *value, Py_ssize_t begin, Py_ssize_t end,
                   double *out) noexcept nogil:
-        svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width, &self.panels[begin * self.width], nnz,
-                        index, value, out)
+        cdef svmx_numbers row
+        row.in_double, row.in_float = value, NULL
+        svmx_panel_dots((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
+                        svmx_numbers_from(self.panels, begin * self.width), nnz, index, row, out)
         return 0
 
     cdef int distances(self, int64_t nnz, const int32_t *place, const double *value, Py_ssize_t begin, Py_ssize_t end,
                        double *out) noexcept nogil:
-        svmx_panel_row_distances((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width, &self.panels[begin * self.width],
-                                 nnz, place, value, out)
+        svmx_panel_row_distances((end - begin + SVMX_PANEL - 1) // SVMX_PANEL, self.width,
+                                 self.panels.in_double + begin * self.width, nnz, place, value, out)
         return 0
 
     cdef int fill_block(self, const double *sources, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
@@ -194,7 +229,7 @@ cdef class PanelProducts(Products):
             return Products.fill_block(self, sources, begin, end, out)
         k = begin
         while k < end:
-            svmx_panel_block(self.width, &self.panels[k * self.width], sources, BLOCK_TILE, out + k - begin)
+            svmx_panel_block(self.width, self.panels, k * self.width, sources, BLOCK_TILE, out + k - begin)
             k += SVMX_PANEL
         return 0
 
@@ -324,7 +359,7 @@ cdef class RbfPanels:
             panels.largest = max(panels.largest, of_targets[k])
         panels.block_tile = max(<Py_ssize_t>SVMX_PANEL, min(<Py_ssize_t>SVMX_RBF_TILE,
                                 BLOCK_VALUES // products.width // SVMX_PANEL * SVMX_PANEL))
-        panels.targets = svmx_rbf_targets(products.width, &products.panels[0], &of_targets[0], formula.gamma)
+        panels.targets = svmx_rbf_targets(products.width, products.panels, &of_targets[0], formula.gamma)
         panels.mostly_zero = (panels.doubts(members) * VALUES_PER_DOUBT
                               <= SAMPLED_ROWS * min(panels.n, <Py_ssize_t>SVMX_RBF_TILE))
         return panels
@@ -353,7 +388,7 @@ cdef class RbfPanels:
         """Up to SVMX_RBF_TILE values; returns how many are in doubt."""
         cdef const int64_t *ptr = self.matrix.ptr + self.rows[i]
         return svmx_rbf_one(&self.targets, begin, min(end - begin, <Py_ssize_t>SVMX_RBF_TILE), ptr[1] - ptr[0],
-                            self.matrix.features(self.rows[i]), self.matrix.value + ptr[0], source, out, doubtful)
+                            self.matrix.features(self.rows[i]), self.matrix.values_from(ptr[0]), source, out, doubtful)
 
     cdef bint fill(self, int32_t i, Py_ssize_t begin, Py_ssize_t end, float *out) noexcept nogil:
         """False, and nothing done, if too many values would be in doubt."""

@@ -226,7 +226,7 @@ cdef class RbfShapley:
         for r in range(min(<Py_ssize_t>SVMX_GAMES, self.n_vectors - begin)):
             start, feature = self.vectors.ptr[begin + r], self.vectors.features(begin + r)
             for k in range(self.vectors.ptr[begin + r + 1] - start):
-                z[(feature[k] - self.first) * SVMX_GAMES + r] = self.vectors.value[start + k] if there else 0.0
+                z[(feature[k] - self.first) * SVMX_GAMES + r] = self.vectors.at(start + k) if there else 0.0
 
 
 cdef void _advance(void *values, int64_t part) noexcept nogil:

@@ -269,6 +269,6 @@ def sparse_rows(CsrMatrix matrix, rows, features):
         for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
             if column[own[k]] >= 0:
                 columns[size] = column[own[k]]
-                values[size] = matrix.value[k]
+                values[size] = matrix.at(k)
                 size += 1
     return SparseRows(indptr_, columns_, values_, n)

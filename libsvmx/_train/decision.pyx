@@ -259,10 +259,10 @@ cdef class LinearFunctions(Functions):
                 square = 0.0
                 feature = vectors.features(v) - vectors.ptr[v]
                 for k in range(vectors.ptr[v], vectors.ptr[v + 1]):
-                    square += vectors.value[k] * vectors.value[k]
+                    square += vectors.at(k) * vectors.at(k)
                     for line in range(self.lines()):
                         p = feature[k] * self.n_functions + self.function(c, line)
-                        self.w[p] += self.coef[line * self.n_vectors + v] * vectors.value[k]
+                        self.w[p] += self.coef[line * self.n_vectors + v] * vectors.at(k)
                 largest = max(largest, square)
         self.radius = sqrt(largest)
 
@@ -298,7 +298,7 @@ cdef class LinearFunctions(Functions):
         cdef const int32_t *feature = tests.features(row) - tests.ptr[row]
         memset(values, 0, self.n_functions * sizeof(double))
         for k in range(tests.ptr[row], tests.ptr[row + 1]):
-            x = tests.value[k]
+            x = tests.at(k)
             square += x * x
             if feature[k] < self.width:
                 w = &self.w[feature[k] * self.n_functions]

@@ -17,7 +17,7 @@ def first_not_finite(CsrMatrix matrix, rows):
     cdef int64_t k
     for i in range(chosen.shape[0]):
         for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
-            if matrix.value[k] - matrix.value[k] != 0:
+            if matrix.at(k) - matrix.at(k) != 0:
                 return i
     return -1
 

@@ -5,7 +5,7 @@ Feature j of a row (counted from 0) is LIBSVM's index j + 1, and zeros are left 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -58,8 +58,8 @@ def as_matrix(X: Any) -> CsrMatrix:
 
 
 def borrowed(X: Any) -> CsrMatrix | None:
-    """An array as the rows of a call, an array of float64 in C order without a copy of its values; None for what is
-    better as sparse rows.
+    """An array as the rows of a call, an array of float64 or float32 in C order without a copy of its values; None for
+    what is better as sparse rows. Numbers that are all a float32, as of small whole types, are kept as that.
 
     For nothing that outlives the call: a model has copies of its vectors. Where most values are 0, or all are 0 or 1,
     sparse rows are smaller, and are worked on faster. Raises DataError for values that are not finite.
@@ -77,7 +77,7 @@ def borrowed(X: Any) -> CsrMatrix | None:
     if int(np.sum(counts)) < SHARE_OF_VALUES * X.size or is_of_ones(X):
         return None
     indptr, indices = np.arange(n + 1, dtype=np.int64) * columns, np.arange(1, columns + 1, dtype=np.int32)
-    values = packed(X, np.float64).reshape(-1)
+    values = packed(X, np.float32 if np.can_cast(X.dtype, np.float32) else np.float64).reshape(-1)
     return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns, regular=True)
 
 
@@ -285,7 +285,7 @@ def gamma_of(name: str, X: Any) -> float:
     """
     if name not in ("auto", "scale"):
         raise ParameterError(f"gamma must be a number, 'scale' or 'auto', not {name!r}")
-    matrix = as_matrix(X)
+    matrix = borrowed(X) or as_matrix(X)
     if not matrix.nnz:
         raise DataError(f"gamma={name!r} needs values, and X has none")
     columns = matrix.n_columns
@@ -294,16 +294,41 @@ def gamma_of(name: str, X: Any) -> float:
     if hasattr(X, "tocsr") or not is_table(X):
         return scaled_gamma(matrix.tocsr())
     del matrix
-    return scaled_gamma(packed(numbers_of(X, "X")))
+    table = real_array(X, "X")
+    return scaled_gamma(packed(table, np.float32 if table.dtype == np.float32 else np.float64))
 
 
 def scaled_gamma(X: Any) -> float:
     """1 / (columns * variance of X), 1 where nothing varies, with each sum as scikit-learn has it, for its bits.
 
-    X is an ndarray of float64 or a compressed matrix of SciPy, whose variance may be rounded to less than 0.
+    X is an ndarray of float64 or float32 in C order, or a compressed matrix of SciPy, whose variance may be rounded to
+    less than 0.
     """
-    variance = float(X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "tocsr") else X.var())
+    if hasattr(X, "tocsr"):
+        variance = float(X.multiply(X).mean() - X.mean() ** 2)
+    else:
+        variance = variance_in_double(X) if X.dtype == np.float32 else float(X.var())
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+
+
+def variance_in_double(X: Any) -> float:
+    """``X.astype(np.float64).var()`` of an array in C order, some values at a time."""
+    values = X.reshape(-1)
+    mean = pairwise_sum(lambda begin, end: values[begin:end].astype(np.float64), 0, len(values)) / len(values)
+
+    def squares(begin: int, end: int) -> FloatArray:
+        apart: FloatArray = values[begin:end].astype(np.float64) - mean
+        return apart * apart
+
+    return float(pairwise_sum(squares, 0, len(values)) / len(values))
+
+
+def pairwise_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
+    """The sum of terms(begin, end), from halves that are added as NumPy adds them, so that it has NumPy's bits."""
+    if end - begin <= VALUES_OF_BLOCK:
+        return terms(begin, end).sum()
+    middle = begin + (end - begin) // 16 * 8
+    return pairwise_sum(terms, begin, middle) + pairwise_sum(terms, middle, end)
 
 
 def seed_of(random_state: int | None) -> int:

@@ -283,7 +283,7 @@ cdef int put_vectors(CsrMatrix vectors, svmx_c_model *out) except -1:
     for i in range(vectors.n_rows):
         out.SV[i], feature = node, vectors.features(i)
         for k in range(vectors.ptr[i + 1] - vectors.ptr[i]):
-            node.index, node.value = feature[k], vectors.value[vectors.ptr[i] + k]
+            node.index, node.value = feature[k], vectors.at(vectors.ptr[i] + k)
             node += 1
         node.index = -1
         node += 1

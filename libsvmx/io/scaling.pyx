@@ -58,7 +58,7 @@ def feature_ranges(CsrMatrix matrix):
     for i in range(matrix.n_rows):
         at, own = 0, matrix.features(i) - matrix.ptr[i]
         for k in range(matrix.ptr[i], matrix.ptr[i + 1]):
-            v = matrix.value[k]
+            v = matrix.at(k)
             if not isfinite(v):
                 raise DataError(f"the value of feature {own[k]} is not finite: {v}", i)
             at = first_at_least(index, own[k], at)
@@ -232,7 +232,7 @@ cdef class RowScaler:
             if self._index[at] != own[k]:
                 continue
             out += self._put_zeros(out, done, at)
-            out += self._put_entry(out, at, matrix.value[k], i)
+            out += self._put_entry(out, at, matrix.at(k), i)
             at += 1
             done = at
         out += self._put_zeros(out, done, n_features)

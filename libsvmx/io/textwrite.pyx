@@ -191,7 +191,7 @@ def vectors_text(CsrMatrix vectors, coef, bint precomputed):
             for e in range(vectors.ptr[i], vectors.ptr[i + 1]):
                 text.integer(feature[e])
                 text.put(c":")
-                text.general(vectors.value[e], 8)
+                text.general(vectors.at(e), 8)
                 text.put(c" ")
         text.put(c"\n")
     return text.done()
@@ -211,7 +211,7 @@ def data_text(CsrMatrix matrix, targets):
             text.put(c" ")
             text.integer(feature[e])
             text.put(c":")
-            text.general(matrix.value[e], 17)
+            text.general(matrix.at(e), 17)
         text.put(c"\n")
     return text.done()
 

@@ -308,12 +308,22 @@ static int64_t draw_ascending(int32_t *at, int below)
     return n;
 }
 
+/* D[k] as it is, or from F[k], to which its numbers are rounded first. */
+static svmx_numbers numbers(int k, int in_float)
+{
+    for (int j = 0; in_float && j < MOST * 16; ++j)
+        D[k][j] = F[k][j] = (float)D[k][j];
+    return in_float ? (svmx_numbers){NULL, F[k]} : (svmx_numbers){D[k], NULL};
+}
+
 TRY(panel_dots)
 {
     UNUSED;
     const int64_t nnz = draw_ascending(I[0], FEATURES), panels = n / 32;
-    t->panel_dots(panels, FEATURES, D[0], nnz, I[0], D[1], D[2]);
-    add_doubles(D[2], panels * SVMX_PANEL + 1);
+    for (int kind = 0; kind < 3; ++kind) { /* panels and row in double, the row in float, both */
+        t->panel_dots(panels, FEATURES, numbers(0, kind == 2), nnz, I[0], numbers(1, kind > 0), D[2]);
+        add_doubles(D[2], panels * SVMX_PANEL + 1);
+    }
 }
 
 TRY(panel_row_distances)
@@ -361,8 +371,10 @@ TRY(stream_dots)
 TRY(panel_block)
 {
     UNUSED;
-    t->panel_block(n / 8, D[0], D[1], SVMX_PANEL + 3, D[2]);
-    add_doubles(D[2], (SVMX_PANEL + 3) * SVMX_SOURCES);
+    for (int in_float = 0; in_float < 2; ++in_float) {
+        t->panel_block(n / 8, numbers(0, in_float), SVMX_PANEL * 3, D[1], SVMX_PANEL + 3, D[2]);
+        add_doubles(D[2], (SVMX_PANEL + 3) * SVMX_SOURCES);
+    }
 }
 
 TRY(by_source)
@@ -657,8 +669,9 @@ static float exact(int s, int64_t j, double gamma)
 
 static double largest;
 
-static svmx_targets drawn_targets(double gamma)
+static svmx_targets drawn_targets(double gamma, int in_float)
 {
+    const svmx_numbers panels = numbers(1, in_float);
     largest = 0;
     for (int64_t j = 0; j < PLACES; ++j) {
         D[2][j] = 0;
@@ -668,7 +681,7 @@ static svmx_targets drawn_targets(double gamma)
         }
         largest = D[2][j] > largest ? D[2][j] : largest;
     }
-    return svmx_rbf_targets(FEATURES, D[1], D[2], gamma);
+    return svmx_rbf_targets(FEATURES, panels, D[2], gamma);
 }
 
 static svmx_source drawn_source(const svmx_targets *targets, int s)
@@ -687,19 +700,22 @@ TRY(rbf_one)
     UNUSED;
 #if defined(__GNUC__)
     const int64_t m = n < SVMX_RBF_TILE ? n : SVMX_RBF_TILE;
-    for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
-        const svmx_targets targets = drawn_targets(gamma);
-        for (int f = 0; f < FEATURES; ++f) {
-            I[0][f] = f;
-            D[3][f] = D[0][f * SVMX_SOURCES + 2];
+    for (int kind = 0; kind < 3; ++kind) /* panels and row in double, the row in float, both */
+        for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
+            numbers(0, kind > 0);
+            const svmx_targets targets = drawn_targets(gamma, kind == 2);
+            for (int f = 0; f < FEATURES; ++f) {
+                I[0][f] = f;
+                D[3][f] = D[0][f * SVMX_SOURCES + 2];
+            }
+            const int64_t begin = 3 * SVMX_PANEL;
+            const svmx_numbers row = numbers(3, kind > 0);
+            const int64_t doubtful =
+                m == 0 ? 0 : t->rbf_one(&targets, begin, m, FEATURES, I[0], row, drawn_source(&targets, 2), F[0], I[1]);
+            for (int64_t k = 0; k < doubtful; ++k)
+                F[0][I[1][k]] = exact(2, begin + I[1][k], gamma);
+            add_floats(F[0], m);
         }
-        const int64_t begin = 3 * SVMX_PANEL;
-        const int64_t doubtful =
-            m == 0 ? 0 : t->rbf_one(&targets, begin, m, FEATURES, I[0], D[3], drawn_source(&targets, 2), F[0], I[1]);
-        for (int64_t k = 0; k < doubtful; ++k)
-            F[0][I[1][k]] = exact(2, begin + I[1][k], gamma);
-        add_floats(F[0], m);
-    }
 #endif
 }
 
@@ -710,22 +726,24 @@ TRY(rbf_block)
     static int32_t doubtful[SVMX_SOURCES * SVMX_RBF_TILE];
     const int64_t m = n < SVMX_RBF_TILE ? n : SVMX_RBF_TILE, begin = 2 * SVMX_PANEL;
     const int count = (int)(n % SVMX_SOURCES) + 1;
-    for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
-        const svmx_targets targets = drawn_targets(gamma);
-        svmx_source sources[SVMX_SOURCES];
-        int64_t n_doubtful[SVMX_SOURCES];
-        float *out[SVMX_SOURCES];
-        for (int s = 0; s < count; ++s) {
-            sources[s] = drawn_source(&targets, s);
-            out[s] = F[0] + s * MOST;
+    for (int in_float = 0; in_float < 2; ++in_float)
+        for (double gamma = 1e-3; gamma < 30; gamma *= 30) {
+            const svmx_targets targets = drawn_targets(gamma, in_float);
+            svmx_source sources[SVMX_SOURCES];
+            int64_t n_doubtful[SVMX_SOURCES];
+            float *out[SVMX_SOURCES];
+            for (int s = 0; s < count; ++s) {
+                sources[s] = drawn_source(&targets, s);
+                out[s] = F[0] + s * MOST;
+            }
+            t->rbf_block(&targets, begin, m, count, D[0], sources, out, n_doubtful, doubtful);
+            for (int s = 0; s < count; ++s) {
+                for (int64_t k = 0; k < n_doubtful[s]; ++k)
+                    out[s][begin + doubtful[s * SVMX_RBF_TILE + k]] =
+                        exact(s, begin + doubtful[s * SVMX_RBF_TILE + k], gamma);
+                add_floats(out[s] + begin, m);
+            }
         }
-        t->rbf_block(&targets, begin, m, count, D[0], sources, out, n_doubtful, doubtful);
-        for (int s = 0; s < count; ++s) {
-            for (int64_t k = 0; k < n_doubtful[s]; ++k)
-                out[s][begin + doubtful[s * SVMX_RBF_TILE + k]] = exact(s, begin + doubtful[s * SVMX_RBF_TILE + k], gamma);
-            add_floats(out[s] + begin, m);
-        }
-    }
 #endif
 }
 

@@ -3,26 +3,43 @@
 
 /* ---- dot products of one row with many ---------------------------------------------- */
 
-/* dots[p*16+r] = sum over k of value[k] * panel_p[index[k]][r], in the order of k.
- * panels: n_panels blocks of n_features x 16 doubles. Zeros in the panel add +-0: no change. */
-void SVMX_LOOP(panel_dots)(int64_t n_panels, int64_t n_features, const double *SVMX_RESTRICT panels,
-                           int64_t nnz, const int32_t *index, const double *value,
-                           double *SVMX_RESTRICT dots)
+#define SVMX_PANEL_PARTS (SVMX_PANEL / SVMX_WIDTH)
+
+SVMX_INLINE void svmx_dots_with_panels(int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz,
+                                       const int32_t *index, svmx_numbers value, double *SVMX_RESTRICT dots,
+                                       const int panels_in_float, const int row_in_float)
 {
     for (int64_t p = 0; p < n_panels; ++p) {
-        const double *panel = panels + p * n_features * SVMX_PANEL;
-        double sum[SVMX_PANEL];
-        for (int r = 0; r < SVMX_PANEL; ++r)
-            sum[r] = 0.0;
+        const int64_t panel = p * n_features * SVMX_PANEL;
+        svmx_doubles sum[SVMX_PANEL_PARTS];
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PANEL_PARTS; ++r)
+            sum[r] = (svmx_doubles){0};
         for (int64_t k = 0; k < nnz; ++k) {
-            const double *lane = panel + (int64_t)index[k] * SVMX_PANEL;
-            const double v = value[k];
-            for (int r = 0; r < SVMX_PANEL; ++r)
-                sum[r] += v * lane[r];
+            const int64_t lanes = panel + (int64_t)index[k] * SVMX_PANEL;
+            const double v = svmx_number(value, k, row_in_float);
+            SVMX_UNROLL
+            for (int r = 0; r < SVMX_PANEL_PARTS; ++r)
+                sum[r] += svmx_lanes(panels, lanes + r * SVMX_WIDTH, panels_in_float) * v;
         }
-        for (int r = 0; r < SVMX_PANEL; ++r)
-            dots[p * SVMX_PANEL + r] = sum[r];
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PANEL_PARTS; ++r)
+            SVMX_STORE(dots + p * SVMX_PANEL + r * SVMX_WIDTH, sum[r]);
     }
+}
+
+/* dots[p*16+r] = sum over k of value[k] * panel_p[index[k]][r], in the order of k.
+ * panels: n_panels blocks of n_features x 16 numbers; where they are in float the row is, too. Zeros in the panel add +-0:
+ * no change. */
+void SVMX_LOOP(panel_dots)(int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz, const int32_t *index,
+                           svmx_numbers value, double *dots)
+{
+    if (panels.in_float)
+        svmx_dots_with_panels(n_panels, n_features, panels, nnz, index, value, dots, 1, 1);
+    else if (value.in_float)
+        svmx_dots_with_panels(n_panels, n_features, panels, nnz, index, value, dots, 0, 1);
+    else
+        svmx_dots_with_panels(n_panels, n_features, panels, nnz, index, value, dots, 0, 0);
 }
 
 /* ---- squared distances of one row from many ------------------------------------------- */
@@ -138,17 +155,22 @@ void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, 
 
 /* Sources whose sums, two vectors each, fit the registers. */
 #define SVMX_GROUP (SVMX_BYTES == 64 ? 8 : 4)
+/* Features that are widened at a time where they are floats: 8 kB, which stay in L1 for all groups of sources. */
+#define SVMX_AT_A_TIME 64
 
-/* The same for one panel of dense targets (see panel_dots): dots[s * stride + r], r < SVMX_PANEL. */
-void SVMX_LOOP(panel_block)(int64_t n_features, const double *SVMX_RESTRICT panel, const double *SVMX_RESTRICT sources,
-                            int64_t stride, double *SVMX_RESTRICT dots)
+/* dots[s * stride + r], r < SVMX_PANEL, by some features of a panel; if these are not the ``first_ones``, they are added. */
+SVMX_INLINE void svmx_block_of_features(int64_t n_features, int first_ones, const double *SVMX_RESTRICT panel,
+                                        const double *SVMX_RESTRICT sources, int64_t stride, double *SVMX_RESTRICT dots)
 {
     for (int first = 0; first < SVMX_SOURCES; first += SVMX_GROUP)
         for (int lane = 0; lane < SVMX_PANEL; lane += 2 * SVMX_WIDTH) {
             svmx_doubles sum[2 * SVMX_GROUP];
             SVMX_UNROLL
-            for (int s = 0; s < 2 * SVMX_GROUP; ++s)
-                sum[s] = (svmx_doubles){0};
+            for (int s = 0; s < SVMX_GROUP; ++s) {
+                const double *so_far = dots + (first + s) * stride + lane;
+                sum[2 * s] = first_ones ? (svmx_doubles){0} : SVMX_DOUBLES(so_far);
+                sum[2 * s + 1] = first_ones ? (svmx_doubles){0} : SVMX_DOUBLES(so_far + SVMX_WIDTH);
+            }
             for (int64_t f = 0; f < n_features; ++f) {
                 const double *at = panel + f * SVMX_PANEL + lane, *v = sources + f * SVMX_SOURCES + first;
                 const svmx_doubles x = SVMX_DOUBLES(at), y = SVMX_DOUBLES(at + SVMX_WIDTH);
@@ -164,6 +186,23 @@ void SVMX_LOOP(panel_block)(int64_t n_features, const double *SVMX_RESTRICT pane
                 SVMX_STORE(dots + (first + s) * stride + lane + SVMX_WIDTH, sum[2 * s + 1]);
             }
         }
+}
+
+/* The same as stream_dots for one panel of dense targets (see panel_dots), which begins at number ``begin``. */
+void SVMX_LOOP(panel_block)(int64_t n_features, svmx_numbers panels, int64_t begin, const double *sources, int64_t stride,
+                            double *dots)
+{
+    double widened[SVMX_AT_A_TIME * SVMX_PANEL];
+    if (panels.in_double) {
+        svmx_block_of_features(n_features, 1, panels.in_double + begin, sources, stride, dots);
+        return;
+    }
+    for (int64_t f = 0; f < n_features; f += SVMX_AT_A_TIME) {
+        const int64_t size = n_features - f < SVMX_AT_A_TIME ? n_features - f : SVMX_AT_A_TIME;
+        for (int64_t k = 0; k < size * SVMX_PANEL; k += SVMX_WIDTH)
+            SVMX_STORE(widened + k, svmx_lanes(panels, begin + f * SVMX_PANEL + k, 1));
+        svmx_block_of_features(size, f == 0, widened, sources + f * SVMX_SOURCES, stride, dots);
+    }
 }
 
 /* out[s * stride + k] = dots[k * SVMX_SOURCES + s]. */

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "numbers.h"
+
 /* Rows of a dense panel: one AVX-512 pair of registers of doubles. */
 #define SVMX_PANEL 16
 /* Rows of a block: as many as a solver may have computed at once. */
@@ -18,8 +20,8 @@
 
 #define SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                      \
     LOOP(void, panel_dots,                                                                                                \
-         (int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz, const int32_t *index,                  \
-          const double *value, double *dots))                                                                             \
+         (int64_t n_panels, int64_t n_features, svmx_numbers panels, int64_t nnz, const int32_t *index,                   \
+          svmx_numbers value, double *dots))                                                                              \
     LOOP(void, panel_row_distances,                                                                                       \
          (int64_t n_panels, int64_t n_features, const double *panels, int64_t nnz, const int32_t *place,                  \
           const double *value, double *distances))                                                                        \
@@ -30,7 +32,7 @@
          (int64_t n, const int32_t *rows, const int64_t *ptr, const int32_t *index, const double *value,                  \
           const double *sources, double *dots))                                                                           \
     LOOP(void, panel_block,                                                                                               \
-         (int64_t n_features, const double *panel, const double *sources, int64_t stride, double *dots))                  \
+         (int64_t n_features, svmx_numbers panels, int64_t begin, const double *sources, int64_t stride, double *dots))   \
     LOOP(void, by_source, (int64_t n, const double *dots, int64_t stride, double *out))
 
 /* dots[place] += v * x for all (place, x) of one feature's postings. In one place each, so no vectors: inline. */

@@ -9,7 +9,6 @@
 #include "simd.h"
 
 #ifdef __AVX512F__
-#include <immintrin.h>
 /* p 2^k, 0 where that is too small for a double: no exponent needs to be cut off before. */
 #define SVMX_SCALED(p, k) ((svmx_doubles)_mm512_scalef_pd((__m512d)(p), (__m512d)(k)))
 #endif
@@ -32,7 +31,6 @@
 
 #if defined(__GNUC__)
 typedef int64_t svmx_words __attribute__((vector_size(SVMX_BYTES)));
-typedef float svmx_floats __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));
 
 #define SVMX_MOST_GROUP (SVMX_BYTES == 64 ? 8 : 4)
 
@@ -59,8 +57,8 @@ SVMX_INLINE void svmx_bracket(svmx_doubles t, double ratio, float *below, float 
 #else
     const svmx_doubles e = (svmx_doubles)((svmx_words)p + ((svmx_words)shifted << 52));
 #endif
-    *(svmx_floats *)below = __builtin_convertvector(e, svmx_floats);
-    *(svmx_floats *)above = __builtin_convertvector(e * ratio, svmx_floats);
+    *(svmx_half_floats *)below = __builtin_convertvector(e, svmx_half_floats);
+    *(svmx_half_floats *)above = __builtin_convertvector(e * ratio, svmx_half_floats);
 }
 
 /* From LIBSVM's dot products; n is a multiple of SVMX_PANEL. */
@@ -78,39 +76,54 @@ static void svmx_from_dots(int64_t n, const double *dots, const double *squares,
     }
 }
 
-/* Panels with one row, given by its nonzeros. */
-static void svmx_from_row(int64_t n_panels, const svmx_targets *targets, int64_t nnz, const int32_t *index,
-                          const double *value, svmx_source source, float *below, float *above)
+/* Panels from target ``begin`` on with one row, given by its nonzeros. */
+SVMX_INLINE void svmx_row(int64_t begin, int64_t n_panels, const svmx_targets *targets, int64_t nnz, const int32_t *index,
+                          svmx_numbers value, svmx_source source, float *below, float *above, const int panels_in_float,
+                          const int row_in_float)
 {
     for (int64_t p = 0; p < n_panels; ++p) {
-        const double *panel = targets->panels + p * targets->n_features * SVMX_PANEL;
+        const int64_t panel = (begin + p * SVMX_PANEL) * targets->n_features;
         svmx_doubles dots[SVMX_PANEL / SVMX_WIDTH] = {{0}};
         for (int64_t k = 0; k < nnz; ++k) {
-            const double *lanes = panel + (int64_t)index[k] * SVMX_PANEL;
+            const int64_t lanes = panel + (int64_t)index[k] * SVMX_PANEL;
+            const double x = svmx_number(value, k, row_in_float);
             SVMX_UNROLL
             for (int v = 0; v < SVMX_PANEL / SVMX_WIDTH; ++v)
-                dots[v] += SVMX_DOUBLES(lanes + v * SVMX_WIDTH) * value[k];
+                dots[v] += svmx_lanes(targets->panels, lanes + v * SVMX_WIDTH, panels_in_float) * x;
         }
         SVMX_UNROLL
         for (int v = 0; v < SVMX_PANEL / SVMX_WIDTH; ++v) {
             const int64_t at = p * SVMX_PANEL + v * SVMX_WIDTH;
-            const svmx_doubles squares = SVMX_DOUBLES(targets->squares + at) * targets->of_square + source.of_square;
+            const svmx_doubles square = SVMX_DOUBLES(targets->squares + begin + at);
+            const svmx_doubles squares = square * targets->of_square + source.of_square;
             svmx_bracket(dots[v] * targets->of_dot + squares, source.ratio, below + at, above + at);
         }
     }
 }
 
-/* One panel with ``group`` rows from ``first`` on, feature by feature, SVMX_SOURCES values each; two vectors of targets at a
- * time. Of rows beyond ``count`` nothing comes out. */
-SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_targets *targets, const double *panel,
-                            const double *squares, const double *rows, const svmx_source *sources, float *below,
-                            float *above)
+static void svmx_from_row(int64_t begin, int64_t n_panels, const svmx_targets *targets, int64_t nnz, const int32_t *index,
+                          svmx_numbers value, svmx_source source, float *below, float *above)
 {
+    if (targets->panels.in_float)
+        svmx_row(begin, n_panels, targets, nnz, index, value, source, below, above, 1, 1);
+    else if (value.in_float)
+        svmx_row(begin, n_panels, targets, nnz, index, value, source, below, above, 0, 1);
+    else
+        svmx_row(begin, n_panels, targets, nnz, index, value, source, below, above, 0, 0);
+}
+
+/* The panel that begins at target ``begin`` with ``group`` rows from ``first`` on, feature by feature, SVMX_SOURCES values
+ * each; two vectors of targets at a time. Of rows beyond ``count`` nothing comes out. */
+SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_targets *targets, int64_t begin,
+                            const double *rows, const svmx_source *sources, float *below, float *above, const int in_float)
+{
+    const int64_t panel = begin * targets->n_features;
+    const double *squares = targets->squares + begin;
     for (int64_t lane = 0; lane < SVMX_PANEL; lane += 2 * SVMX_WIDTH) {
         svmx_doubles dots[2 * SVMX_MOST_GROUP] = {{0}};
         for (int64_t f = 0; f < targets->n_features; ++f) {
-            const svmx_doubles x = SVMX_DOUBLES(panel + f * SVMX_PANEL + lane);
-            const svmx_doubles y = SVMX_DOUBLES(panel + f * SVMX_PANEL + lane + SVMX_WIDTH);
+            const svmx_doubles x = svmx_lanes(targets->panels, panel + f * SVMX_PANEL + lane, in_float);
+            const svmx_doubles y = svmx_lanes(targets->panels, panel + f * SVMX_PANEL + lane + SVMX_WIDTH, in_float);
             const double *values = rows + f * SVMX_SOURCES + first;
             SVMX_UNROLL
             for (int s = 0; s < group; ++s) {
@@ -134,18 +147,25 @@ SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_ta
 
 /* ``count`` rows with the n targets from ``begin`` on, in groups whose sums, two vectors a row, fit the registers: sixteen of
  * 32 in AVX-512, else eight of 16. Floats of row s come to SVMX_RBF_TILE places from s * SVMX_RBF_TILE on. */
+SVMX_INLINE void svmx_block(int64_t begin, int64_t n, int count, const svmx_targets *targets, const double *rows,
+                            const svmx_source *sources, float *below, float *above, const int in_float)
+{
+    for (int first = 0; first < count; first += SVMX_MOST_GROUP)
+        for (int64_t k = 0; k < n; k += SVMX_PANEL)
+            if (count - first > SVMX_MOST_GROUP / 2)
+                svmx_group(SVMX_MOST_GROUP, first, count, targets, begin + k, rows, sources, below + k, above + k, in_float);
+            else
+                svmx_group(SVMX_MOST_GROUP / 2, first, count, targets, begin + k, rows, sources, below + k, above + k,
+                           in_float);
+}
+
 static void svmx_from_block(int64_t begin, int64_t n, int count, const svmx_targets *targets, const double *rows,
                             const svmx_source *sources, float *below, float *above)
 {
-    for (int first = 0; first < count; first += SVMX_MOST_GROUP) {
-        for (int64_t k = 0; k < n; k += SVMX_PANEL) {
-            const double *panel = targets->panels + (begin + k) * targets->n_features, *squares = targets->squares + begin + k;
-            if (count - first > SVMX_MOST_GROUP / 2)
-                svmx_group(SVMX_MOST_GROUP, first, count, targets, panel, squares, rows, sources, below + k, above + k);
-            else
-                svmx_group(SVMX_MOST_GROUP / 2, first, count, targets, panel, squares, rows, sources, below + k, above + k);
-        }
-    }
+    if (targets->panels.in_float)
+        svmx_block(begin, n, count, targets, rows, sources, below, above, 1);
+    else
+        svmx_block(begin, n, count, targets, rows, sources, below, above, 0);
 }
 #else /* no vectors: libm's exp, and no rows in one pass */
 static void svmx_from_dots(int64_t n, const double *dots, const double *squares, double square, double neg_gamma,
@@ -206,17 +226,14 @@ void SVMX_LOOP(rbf_row)(int64_t n, const double *dots, const double *sq, double 
 
 /* ---- dense rows in one pass --------------------------------------------------------------------------- */
 
-/* Floats of one row, given by its nonzeros, with the n targets from ``begin`` on, a multiple of SVMX_PANEL. Returns how
- * many are in doubt, and their places in ``doubtful``. */
+/* Floats of one row, given by its nonzeros, in float if the panels are, with the n targets from ``begin`` on, a multiple of
+ * SVMX_PANEL. Returns how many are in doubt, and their places in ``doubtful``. */
 int64_t SVMX_LOOP(rbf_one)(const svmx_targets *targets, int64_t begin, int64_t n, int64_t nnz, const int32_t *index,
-                           const double *value, svmx_source source, float *out, int32_t *doubtful)
+                           svmx_numbers value, svmx_source source, float *out, int32_t *doubtful)
 {
     float below[SVMX_RBF_TILE], above[SVMX_RBF_TILE];
     below[0] = above[0] = 0.0f; /* the compiler does not know that n is not 0 */
-    svmx_targets part = *targets;
-    part.panels += begin * targets->n_features;
-    part.squares += begin;
-    svmx_from_row((n + SVMX_PANEL - 1) / SVMX_PANEL, &part, nnz, index, value, source, below, above);
+    svmx_from_row(begin, (n + SVMX_PANEL - 1) / SVMX_PANEL, targets, nnz, index, value, source, below, above);
     return svmx_settle_places(n, below, above, out, doubtful);
 }
 

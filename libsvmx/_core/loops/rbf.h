@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdint.h>
 
+#include "numbers.h"
+
 #define SVMX_LOG2_E 0x1.71547652b82fep+0
 /* Relative error of rbf.c's exponential: the polynomial, the rounding of t, at most 1000, at each of four steps, of e and of
  * libm's exp: (0.86 2^-40 + 4 ln2 1000 2^-53 + 8 2^-53). */
@@ -22,7 +24,8 @@
  * of_square (|u|^2 + |v|^2) + of_dot <u, v>. ``squares`` has a value for each lane of each panel. */
 typedef struct {
     int64_t n_features;
-    const double *panels, *squares;
+    svmx_numbers panels;
+    const double *squares;
     double gamma, of_square, of_dot;
 } svmx_targets;
 
@@ -33,7 +36,7 @@ typedef struct {
     int close;
 } svmx_source;
 
-static inline svmx_targets svmx_rbf_targets(int64_t n_features, const double *panels, const double *squares, double gamma)
+static inline svmx_targets svmx_rbf_targets(int64_t n_features, svmx_numbers panels, const double *squares, double gamma)
 {
     const svmx_targets targets = {n_features, panels, squares, gamma, -gamma * SVMX_LOG2_E, 2 * gamma * SVMX_LOG2_E};
     return targets;
@@ -65,7 +68,7 @@ static inline int svmx_rbf_source(const svmx_targets *targets, double square, do
     LOOP(void, rbf_row,                                                                                                   \
          (int64_t n, const double *dots, const double *sq, double sq_i, double neg_gamma, float *out))                    \
     LOOP(int64_t, rbf_one,                                                                                                \
-         (const svmx_targets *targets, int64_t begin, int64_t n, int64_t nnz, const int32_t *index, const double *value,  \
+         (const svmx_targets *targets, int64_t begin, int64_t n, int64_t nnz, const int32_t *index, svmx_numbers value,   \
           svmx_source source, float *out, int32_t *doubtful))                                                             \
     LOOP(void, rbf_block,                                                                                                 \
          (const svmx_targets *targets, int64_t begin, int64_t n, int count, const double *rows,                           \

@@ -14,6 +14,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
 
 #include "loops.h"
 
@@ -116,5 +119,36 @@ typedef double svmx_doubles;
 #endif
 #define SVMX_DOUBLES(p) (*(const svmx_doubles *)(p))
 #define SVMX_STORE(p, v) (*(svmx_doubles *)(p) = (v))
+
+/* As many floats: half a register. */
+#if defined(__GNUC__)
+typedef float svmx_half_floats __attribute__((vector_size(SVMX_BYTES / 2), aligned(4), may_alias));
+#endif
+
+/* SVMX_WIDTH floats as doubles. GCC 12 makes __builtin_convertvector of halves, or of single floats: rows take up to 1.7
+ * times as long. */
+#if !defined(__GNUC__)
+#define SVMX_WIDENED(p) ((svmx_doubles)*(p))
+#elif defined(__AVX512F__)
+#define SVMX_WIDENED(p) ((svmx_doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p)))
+#elif defined(__AVX__)
+#define SVMX_WIDENED(p) ((svmx_doubles)_mm256_cvtps_pd(_mm_loadu_ps(p)))
+#elif defined(__SSE2__)
+#define SVMX_WIDENED(p) ((svmx_doubles)_mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(p)))))
+#else
+#define SVMX_WIDENED(p) __builtin_convertvector(*(const svmx_half_floats *)(p), svmx_doubles)
+#endif
+
+/* Number ``at`` of svmx_numbers, and SVMX_WIDTH of them from there on, as doubles. ``in_float``, whether they are in float,
+ * is a constant wherever these are called: a loop over both kinds is written once, and compiled for each. */
+SVMX_INLINE double svmx_number(const svmx_numbers numbers, int64_t at, const int in_float)
+{
+    return in_float ? (double)numbers.in_float[at] : numbers.in_double[at];
+}
+
+SVMX_INLINE svmx_doubles svmx_lanes(const svmx_numbers numbers, int64_t at, const int in_float)
+{
+    return in_float ? SVMX_WIDENED(numbers.in_float + at) : SVMX_DOUBLES(numbers.in_double + at);
+}
 
 #endif

@@ -1,0 +1,24 @@
+/* Numbers in double, or in float where each of them is a float: half the memory, and the same once widened. */
+#ifndef SVMX_NUMBERS_H
+#define SVMX_NUMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* One of the two is NULL. */
+typedef struct {
+    const double *in_double;
+    const float *in_float;
+} svmx_numbers;
+
+/* Those from number k on. */
+static inline svmx_numbers svmx_numbers_from(svmx_numbers numbers, int64_t k)
+{
+    if (numbers.in_float != NULL)
+        numbers.in_float += k;
+    else if (numbers.in_double != NULL)
+        numbers.in_double += k;
+    return numbers;
+}
+
+#endif

@@ -1,0 +1,193 @@
+"""Arrays of float32: the same bits as of the same numbers in float64, in half the memory."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+import libsvmx
+from libsvmx._core.matrix import CsrMatrix
+from libsvmx.api.arrays import borrowed, from_dense, scaled_gamma
+from libsvmx.io.modelfile import model_text
+
+SETTINGS = [
+    {},
+    {"kernel_type": "linear"},
+    {"kernel_type": "linear", "solver": "auto"},
+    {"kernel_type": "linear", "solver": "crsvm"},
+    {"kernel_type": "poly", "gamma": 0.3, "coef0": 1.0},
+    {"kernel_type": "sigmoid", "gamma": 0.01},
+    {"gamma": 30.0},
+    {"gamma": "scale"},
+    {"gamma": "auto"},
+    {"svm_type": "nu_svc", "nu": 0.2},
+    {"svm_type": "one_class", "nu": 0.2},
+    {"svm_type": "epsilon_svr"},
+    {"svm_type": "nu_svr"},
+    {"probability": True},
+    {"solver": "chunked"},
+    {"solver": "irwls"},
+    {"shrinking": False, "cache_size": 0.01},
+]
+# Rows, columns and classes. Panels are in double, and, from 2^20 values on, in float; the last rows are too long for
+# blocks.
+SHAPES = [(90, 1, 2), (90, 7, 4), (310, 3500, 2), (250, 4500, 2)]
+
+
+def rows_and_targets(n, columns, classes, share=0.8):
+    """Float32 of any size that is not 0 in such a share, and targets that have to do with them."""
+    rng = np.random.default_rng([n, columns, classes])
+    X = (rng.standard_normal((n, columns)) * (rng.random((n, columns)) < share)).astype(np.float32)
+    X[:4, -1] = [0.1, 1e-40, -1e-45, -0.0]  # rounded, denormal
+    y = (X[:, 0] + 0.5 * rng.standard_normal(n) > 0) + rng.integers(0, classes - 1, n)
+    return X, y.astype(float)
+
+
+def same_models(X, y, **settings):
+    """Whether a training on X gives the model of one on the numbers in double."""
+    found, expected = (libsvmx.train(rows, y, **settings) for rows in (X, X.astype(np.float64)))
+    return model_text(found) == model_text(expected) and found.param == expected.param
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_models_are_those_of_float64(setting, shape):
+    X, y = rows_and_targets(*shape)
+    assert same_models(X, y, **setting)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_all_threads_read_the_same_panels(threads):
+    X, y = rows_and_targets(1100, 1100, 2)
+    assert same_models(X, y, threads=threads, kernel_type="poly", gamma=0.1, C=10.0)
+    assert same_models(X, y, threads=threads, gamma=0.01, C=10.0)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        np.asfortranarray,
+        lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+        lambda X: X[::-1],
+        lambda X: X.astype(">f4"),
+        lambda X: np.frombuffer(b"." + X.tobytes(), np.uint8)[1:].view(np.float32).reshape(X.shape),
+        lambda X: X.astype(np.float16),
+        lambda X: (X * 9).astype(np.int16),
+        lambda X: (X * 9).astype(np.int8),
+        lambda X: np.abs(X * 9).astype(np.uint8),
+        lambda X: (X * 1e8).astype(np.int32),  # not all of them are a float32
+    ],
+)
+@pytest.mark.parametrize("shape", SHAPES[1:3], ids=str)
+def test_other_arrays(form, shape):
+    X, y = rows_and_targets(*shape)
+    assert same_models(form(X), y, gamma=0.01)
+
+
+def test_kernel_rows_in_double():
+    """Those of a path, with the same targets."""
+    X, y = rows_and_targets(*SHAPES[2])
+    for kind in ("linear", "rbf"):
+        states = [libsvmx.train(rows, y, kernel_type=kind, keep_state=True) for rows in (X, X.astype(np.float64))]
+        for state in states:
+            state.remove([3, 8])
+        assert model_text(states[0].model) == model_text(states[1].model)
+        assert not np.shares_memory(np.asarray(states[0].problem.matrix.values), X)
+
+
+def test_predictions_and_validation():
+    X, y = rows_and_targets(*SHAPES[2])
+    wide = X.astype(np.float64)
+    model = libsvmx.train(X, y, gamma=0.01)
+    for ask in (libsvmx.predict, libsvmx.decision_values):
+        assert np.array_equal(ask(model, X), ask(model, wide))
+        assert np.array_equal(ask(model, X[:1]), ask(model, wide[:1]))
+    found, expected = (libsvmx.cross_validate(rows, y, 4, gamma=0.01, seeder="sir") for rows in (X, wide))
+    assert np.array_equal(found.predictions, expected.predictions)
+    assert np.array_equal(found.decision_values, expected.decision_values)
+    models = [libsvmx.fit_many(rows, np.column_stack([y, y[::-1]]), gamma=0.01) for rows in (X, wide)]
+    assert [model_text(one) for one in models[0]] == [model_text(one) for one in models[1]]
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_refused(value):
+    X, y = rows_and_targets(*SHAPES[1])
+    X[4, 1] = value
+    with pytest.raises(libsvmx.DataError, match="row 4: the value of column 1 is not finite"):
+        libsvmx.train(X, y)
+
+
+def peak_of(call, *arguments, **options):
+    tracemalloc.start()
+    try:
+        call(*arguments, **options)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_array_is_borrowed_and_given_back():
+    X, y = rows_and_targets(*SHAPES[2])
+    assert peak_of(borrowed, X) < X.nbytes * 0.6  # two flags for each value
+    model = libsvmx.train(X, y, gamma=0.01)
+    before = model_text(model)
+    X[:] = 7.0
+    assert model_text(model) == before
+
+
+def test_a_training_takes_half_as_much_again_at_most():
+    """Panels of the rows, and little else."""
+    X, y = rows_and_targets(2200, 500, 2)
+    for setting in ({"gamma": 1e-5}, {"gamma": "scale"}, {"kernel_type": "linear"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", libsvmx.ConvergenceWarning)
+            peak = peak_of(libsvmx.train, X, y, max_iter=5, **setting)
+        assert X.nbytes < peak < 1.5 * X.nbytes, setting
+
+
+def test_rows_in_float_behave_as_others():
+    X, y = rows_and_targets(*SHAPES[1])
+    rows, sparse = borrowed(X), from_dense(X)
+    assert np.asarray(rows.values).dtype == np.float64
+    assert rows == borrowed(X.astype(np.float64))
+    assert np.array_equal(rows.toarray(), X)
+    assert np.array_equal(rows.tocsr().toarray(), X)
+    none = CsrMatrix(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), regular=True)
+    assert len(none.values) == none.nnz == 0
+    assert rows.row(2) == [(j + 1, float(v)) for j, v in enumerate(X[2])]
+    for key in (3, slice(1, 7, 2), [5, 0, 5]):
+        assert rows[key] == sparse[key]
+    model = libsvmx.train(rows, y)
+    assert model_text(model) == model_text(libsvmx.train(sparse, y))
+    linear = libsvmx.train(rows, y, kernel_type="linear")
+    for one in (model, linear):
+        assert np.array_equal(libsvmx.decision_values(one, rows), libsvmx.decision_values(one, sparse))
+        assert np.array_equal(libsvmx.decision_values(one, rows[:0]), libsvmx.decision_values(one, sparse[:0]))
+        few = CsrMatrix(rows.indptr[:2], rows.indices[:7], X[0], regular=True)
+        assert np.array_equal(libsvmx.decision_values(one, few), libsvmx.decision_values(one, sparse[:1]))
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "further"),
+    [
+        ([1, 3], np.float32, {"regular": True}),
+        ([0, 1], np.float32, {"regular": True}),
+        ([1, 2], np.float32, {"regular": True, "first_index": 0}),
+        ([1, 2, 1, 2], np.float32, {}),
+        ([1, 2], np.int32, {"regular": True}),
+        ([1, 2], ">f4", {"regular": True}),
+    ],
+)
+@pytest.mark.parametrize("copy", [False, True])
+def test_values_of_another_type(indices, values, further, copy):
+    parts = np.array([0, 2, 4]), np.array(indices, dtype=np.int32), np.ones(4, dtype=values)
+    with pytest.raises(ValueError):
+        CsrMatrix(*parts, copy=copy, **further)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 7), (700, 409), (17, 30011)])
+def test_gamma_has_the_bits_of_float64(shape):
+    rng = np.random.default_rng(shape)
+    X = (rng.standard_normal(shape) * 3 + 1).astype(np.float32)
+    assert scaled_gamma(X) == scaled_gamma(X.astype(np.float64))
