@@ -183,7 +183,8 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         self.shape_fit_ = data.shape
         support = np.asarray(model.row_numbers) - 1
         self.support_ = support if data.chosen is None else data.chosen[support]
-        self._read_off(model, np.empty((0, 0)) if self._is_kernel else data.rows[self.support_])
+        none = np.empty((0, 0))
+        self._read_off(model, none if self._is_kernel else data.rows[self.support_].astype(np.float64, copy=False))
         self._tell_end(model)
         fitted = FittedModel(model, data.training_rows)
         if keep:
@@ -303,7 +304,7 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
         if self.kernel == "precomputed" and sparse.issparse(X):
             raise TypeError("Sparse precomputed kernels are not supported.")
-        X, y = training_data(self, X, y)
+        X, y = training_data(self, X, y, float32=not self._is_kernel)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix."

@@ -12,11 +12,9 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_X_y, validate_data
 
 
-def is_plain(X: Any) -> bool:
-    """Whether X is an array that scikit-learn would take as it is: rows of finite float64, one after the other."""
-    return (
-        type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and X.flags.c_contiguous and has_finite_sum(X)
-    )
+def is_plain(X: Any, kind: Any = np.float64) -> bool:
+    """Whether X is an array that scikit-learn would take as it is: rows of finite numbers, one after the other."""
+    return type(X) is np.ndarray and X.dtype == kind and X.ndim == 2 and X.flags.c_contiguous and has_finite_sum(X)
 
 
 def has_finite_sum(values: Any) -> bool:
@@ -31,15 +29,17 @@ def are_whole(values: Any) -> bool:
         return bool((np.abs(values) < 2**53).all() and (values == np.rint(values)).all())
 
 
-def training_data(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """``validate_data`` of rows and targets. Raises ValueError."""
-    if is_plain(X) and type(y) is np.ndarray and y.shape == X.shape[:1]:
+def training_data(estimator: Any, X: Any, y: Any, float32: bool = False) -> tuple[Any, Any]:
+    """``validate_data`` of rows and targets; an array of finite ``float32`` stays one. Raises ValueError."""
+    stays = float32 and type(X) is np.ndarray and X.dtype == np.float32 and has_finite_sum(X)
+    wanted = np.float32 if stays else np.float64
+    if is_plain(X, wanted) and type(y) is np.ndarray and y.shape == X.shape[:1]:
         kind = y.dtype.kind
         if kind in "iub" or (kind == "f" and has_finite_sum(y)):
             estimator.n_features_in_ = X.shape[1]
             vars(estimator).pop("feature_names_in_", None)
             return X, y
-    X, y = validate_data(estimator, X, y, dtype=np.float64, order="C", accept_sparse="csr")
+    X, y = validate_data(estimator, X, y, dtype=wanted, order="C", accept_sparse="csr")
     return X, y
 
 

@@ -1,0 +1,83 @@
+"""Arrays of float32 are not converted for ``fit``: all that is fitted has the bits of float64."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+import libsvmx
+from libsvmx.io.modelfile import model_text
+
+RANDOM = np.random.default_rng(32)
+X = (RANDOM.standard_normal((310, 3500)) * 1e-2).astype(np.float32)
+Y = (X[:, 0] > 0.003).astype(int) + (X[:, 1] > 0)
+
+
+def fitted(name, rows, y, weights=None, **settings):
+    """All that a fit leaves behind, as bytes, and what it says of rows."""
+    model = getattr(libsvmx, name)(**settings).fit(rows, y, weights)
+    own = vars(model)
+    told = {key: np.asarray(own[key]).tobytes() for key in own if key.endswith("_") and key != "optimality_"}
+    return told, model_text(model._fitted.model), model.predict(rows).tobytes(), model.support_vectors_.dtype
+
+
+@pytest.mark.parametrize("name", ["SVC", "NuSVC", "SVR", "NuSVR", "OneClassSVM"])
+@pytest.mark.parametrize("settings", [{}, {"kernel": "linear"}, {"kernel": "poly", "gamma": "auto"}], ids=str)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_fits_are_those_of_float64(name, settings, order):
+    settings = {"nu": 0.2, **settings} if "Nu" in name or "One" in name else settings
+    for rows, y in ((X, Y), (X[:60, :5], Y[:60])):
+        given = np.asarray(rows, order=order)
+        assert fitted(name, given, y, **settings) == fitted(name, given.astype(np.float64), y, **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"keep_rows": True}, {"warm_start": True}, {"probability": True, "random_state": 5}, {"refine": True}],
+)
+def test_rows_that_are_weighted_kept_or_predicted(settings):
+    rows, y, weights = X[:200, :9], Y[:200], RANDOM.integers(0, 3, 200).astype(float)
+    expected = fitted("SVC", rows.astype(np.float64), y, weights, **settings)
+    assert fitted("SVC", rows, y, weights, **settings) == expected
+
+
+def test_labels_of_any_kind():
+    for labels in (np.array(["no", "yes"]), np.array(["no", "yes"], dtype=object), np.array([False, True])):
+        y = labels[Y[:60] % 2]
+        assert fitted("SVC", X[:60, :5], y) == fitted("SVC", X[:60, :5].astype(np.float64), y)
+
+
+def test_a_warm_start_knows_the_rows_again():
+    found = libsvmx.SVC(warm_start=True).fit(X, Y)
+    assert found.fit(X.astype(np.float64), Y).n_iter_.sum() == 0  # the same rows
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_errors_are_those_of_float64(value):
+    rows = X[:60].copy()
+    rows[3:9, 4] = value
+    messages = []
+    for given in (rows, rows.astype(np.float64)):
+        with pytest.raises(ValueError) as caught:
+            libsvmx.SVC(gamma=1).fit(given, Y[:60])
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+
+
+def test_a_sum_that_is_no_float32():
+    rows = np.full((60, 5), np.finfo(np.float32).max)
+    rows[:, 0] = X[:60, 0]
+    assert fitted("SVC", rows.astype(np.float32), Y[:60]) == fitted("SVC", rows, Y[:60])
+
+
+def test_no_copy_in_double():
+    rows, y = np.tile(X.reshape(-1, 500), (2, 1)), RANDOM.integers(0, 2, 4340)
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            libsvmx.SVC(max_iter=5).fit(rows, y)
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * rows.nbytes
+    finally:
+        tracemalloc.stop()
