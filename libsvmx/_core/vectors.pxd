@@ -4,6 +4,7 @@ cimport libsvmx._core.dispatch  # for svmx_loops
 
 cdef extern from "loops.h" nogil:
     enum: SVMX_TOGETHER
+    double svmx_sum "svmx_loops.sum"(int64_t n, const double *x) noexcept
     double svmx_dot "svmx_loops.dot"(int64_t n, const double *x, const double *y) noexcept
     void svmx_dot_two "svmx_loops.dot_two"(
             int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz) noexcept

@@ -10,6 +10,7 @@ from scipy.linalg import blas
 from libsvmx._core.dense import MOST_MOVED
 from libsvmx._core.matrix import DENSE_SHARE, compacted, distinct_features
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
+from libsvmx._kernels.narrow_rows import NARROW, narrow_gram, narrow_transposed
 from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
 if TYPE_CHECKING:
@@ -55,8 +56,13 @@ class FeatureRows(Protocol):
     def curvature(self, weights: FloatArray, v: FloatArray) -> FloatArray:
         """X' diag(weights) X v, shape (n,)."""
 
-    def gram(self, members: Members, weights: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
-        """sum of weight_i x_i x_i^T, of which only the lower triangle counts, and sum of weight_i x_i."""
+    def gram(
+        self, members: Members | None, weights: FloatArray, asking: Asking = NOBODY
+    ) -> tuple[FloatArray, FloatArray]:
+        """sum of weight_i x_i x_i^T, of which only the lower triangle counts, and sum of weight_i x_i.
+
+        ``members``: rows, ascending; None for all.
+        """
 
     def take(self, members: Members) -> FloatArray:
         """Rows as a dense array, shape (q, n)."""
@@ -93,6 +99,8 @@ class DenseRows:
         if len(vectors) == 1:
             product: FloatArray = vectors @ self.X
             return product
+        if 0 < self.n <= NARROW:
+            return narrow_transposed(np.ascontiguousarray(vectors), self.X)
         total = np.zeros((len(vectors), self.n))
         for begin in range(0, self.m, AT_A_TIME):  # a product of matrices copies X, which then is in cache
             total += vectors[:, begin : begin + AT_A_TIME] @ self.X[begin : begin + AT_A_TIME]
@@ -105,13 +113,18 @@ class DenseRows:
             total += (weights[begin : begin + AT_A_TIME] * (rows @ v)) @ rows
         return total
 
-    def gram(self, members: Members, weights: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
+    def gram(
+        self, members: Members | None, weights: FloatArray, asking: Asking = NOBODY
+    ) -> tuple[FloatArray, FloatArray]:
+        if 0 < self.n <= NARROW:
+            narrow = narrow_gram(self.X, members, weights)
+            asking.ask(len(weights) * self.n**2 // FLOPS)
+            return narrow
         outer, total = np.zeros((self.n, self.n), order="F"), np.zeros(self.n)
         roots = np.sqrt(weights)
-        whole = len(members) == self.m  # members ascend
-        for begin in range(0, len(members) if self.n else 0, AT_A_TIME):
-            end = min(begin + AT_A_TIME, len(members))
-            if whole:
+        for begin in range(0, len(weights) if self.n else 0, AT_A_TIME):
+            end = min(begin + AT_A_TIME, len(weights))
+            if members is None:
                 scaled = self.X[begin:end] * roots[begin:end, None]
             else:
                 scaled = self.X[members[begin:end]]
@@ -164,8 +177,12 @@ class TwiceRows:
     def curvature(self, weights: FloatArray, v: FloatArray) -> FloatArray:
         return self.rows.curvature(weights[::2] + weights[1::2], v)
 
-    def gram(self, members: Members, weights: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, FloatArray]:
-        rows = members // 2  # they ascend
+    def gram(
+        self, members: Members | None, weights: FloatArray, asking: Asking = NOBODY
+    ) -> tuple[FloatArray, FloatArray]:
+        if members is None:
+            return self.rows.gram(None, weights[::2] + weights[1::2], asking)
+        rows = members // 2
         first = np.flatnonzero(np.diff(rows, prepend=-1))
         return self.rows.gram(rows[first], np.add.reduceat(weights, first) if len(first) else weights, asking)
 

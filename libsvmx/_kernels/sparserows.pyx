@@ -147,10 +147,10 @@ cdef class SparseRows:
 
         Parameters
         ----------
-        members : buffer of int64, shape (q,)       rows
+        members : buffer of int64, shape (q,), or None      rows; None for all
         weights : buffer of float64, shape (q,)
         """
-        cdef const int64_t[::1] member = members
+        cdef const int64_t[::1] member = np.arange(self.m) if members is None else members
         cdef const double[::1] weight = weights
         outer_, sum_ = np.zeros((self.n, self.n)), np.zeros(self.n)
         cdef double[:, ::1] outer = outer_

@@ -91,6 +91,12 @@ static void fill(int coarse)
 #define TRY(name) static void try_##name(const svmx_loop_table *t, int64_t n, int coarse)
 #define UNUSED (void)t, (void)n, (void)coarse
 
+TRY(sum)
+{
+    UNUSED;
+    add_double(t->sum(n, D[0] + 1));
+}
+
 TRY(dot)
 {
     UNUSED;
@@ -196,6 +202,27 @@ TRY(interior_move)
     UNUSED;
     t->interior_move(n, 0.3, D[0], D[1] + 1, D[2]);
     add_doubles(D[2], n + 1);
+}
+
+/* Rows of 1 to 64 features; all of them, and some. */
+TRY(narrow_gram)
+{
+    const int64_t width = n % SVMX_NARROW + 1, m = MOST * 16 / width < 201 ? MOST * 16 / width : 201;
+    UNUSED;
+    for (int64_t k = 0; k < m; ++k)
+        L[0][k] = (k * 7) % m;
+    for (int chosen = 0; chosen < 2; ++chosen) {
+        t->narrow_gram(m - chosen, width, D[0] + 1, chosen ? L[0] : NULL, D[1], D[2], D[3] + 1);
+        add_doubles(D[2], width * width + 1), add_doubles(D[3], width + 2);
+    }
+}
+
+TRY(narrow_transposed)
+{
+    const int64_t width = n % SVMX_NARROW + 1;
+    UNUSED;
+    t->narrow_transposed(201, width, D[0] + 1, 3, D[1], D[2]);
+    add_doubles(D[2], 3 * width + 1);
 }
 
 TRY(rotate)

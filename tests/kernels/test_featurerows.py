@@ -10,6 +10,7 @@ from support import data
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import compacted
 from libsvmx._kernels.featurerows import DenseRows, feature_rows, second_order_rows, second_order_size
+from libsvmx._kernels.narrow_rows import NARROW, narrow_gram, narrow_transposed
 from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
 # rows, columns, share of nonzeros
@@ -133,6 +134,36 @@ def test_dense_gram_in_more_than_one_piece():
         of = X[members]
         np.testing.assert_allclose(np.tril(outer), np.tril((of * weights[members][:, None]).T @ of), atol=1e-10)
         np.testing.assert_allclose(total, weights[members] @ of, atol=1e-11)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 16, 19, 63, 64, 65])
+@pytest.mark.parametrize("m", [1, 63, 64, 65, 200])
+def test_dense_products_of_few_features_and_more(m, n):
+    X = matrix(m, n, 1.0)
+    weights, vectors = np.random.default_rng(3).random(m), np.random.default_rng(4).normal(size=(3, m))
+    np.testing.assert_allclose(DenseRows(X).transposed(vectors), vectors @ X, atol=1e-11)
+    for members in (None, np.arange(0, m, 2), np.arange(0)):
+        of, own = (X, weights) if members is None else (X[members], weights[members])
+        outer, total = DenseRows(X).gram(members, own)
+        np.testing.assert_allclose(np.tril(outer), np.tril((of * own[:, None]).T @ of), atol=1e-11)
+        np.testing.assert_allclose(total, own @ of, atol=1e-11)
+
+
+def test_narrow_products_refuse_what_does_not_fit():
+    X = np.ones((6, 3))
+    with pytest.raises(ValueError, match="5 weights for 6 rows"):
+        narrow_gram(X, None, np.ones(5))
+    with pytest.raises(ValueError, match="5 weights for 2 rows"):
+        narrow_gram(X, np.arange(2), np.ones(5))
+    with pytest.raises(IndexError, match="row 6 of 6"):
+        narrow_gram(X, np.array([0, 6]), np.ones(2))
+    with pytest.raises(ValueError, match="vectors of 5 for 6 rows"):
+        narrow_transposed(np.ones((3, 5)), X)
+    for n in (0, NARROW + 1):
+        with pytest.raises(ValueError, match=f"rows of {n} features"):
+            narrow_gram(np.ones((6, n)), None, np.ones(6))
+        with pytest.raises(ValueError, match=f"rows of {n} features"):
+            narrow_transposed(np.ones((3, 6)), np.ones((6, n)))
 
 
 def test_dense_curvature_in_more_than_one_piece():

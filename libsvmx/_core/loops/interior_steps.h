@@ -7,7 +7,7 @@
  *
  * A maximum over numbers of which one is NaN is NaN.
  *
- * Who calls: _solvers/interior_point/row_passes.pyx.
+ * Who calls: _solvers/interior_point/block_steps.pyx.
  */
 #ifndef SVMX_INTERIOR_STEPS_H
 #define SVMX_INTERIOR_STEPS_H

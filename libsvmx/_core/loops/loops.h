@@ -12,6 +12,7 @@
 #include "dot_products.h"
 #include "interior_steps.h"
 #include "kernel_functions.h"
+#include "narrow_rows.h"
 #include "rbf.h"
 #include "shapley.h"
 #include "smo_steps.h"
@@ -25,6 +26,7 @@
     SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                          \
     SVMX_INTERIOR_LOOPS(LOOP)                                                                                             \
     SVMX_KERNEL_LOOPS(LOOP)                                                                                               \
+    SVMX_NARROW_ROW_LOOPS(LOOP)                                                                                           \
     SVMX_RBF_LOOPS(LOOP)                                                                                                  \
     SVMX_SHAPLEY_LOOPS(LOOP)                                                                                              \
     SVMX_SMO_LOOPS(LOOP)                                                                                                  \

@@ -35,6 +35,22 @@ SVMX_INLINE double svmx_folded(const svmx_doubles *sum)
     return lanes[0];
 }
 
+double SVMX_LOOP(sum)(int64_t n, const double *x)
+{
+    svmx_doubles a[SVMX_PARTS];
+    double rest = 0.0;
+    int64_t k = 0;
+    svmx_clear(a);
+    for (; k + SVMX_SUMS <= n; k += SVMX_SUMS) {
+        SVMX_UNROLL
+        for (int r = 0; r < SVMX_PARTS; ++r)
+            a[r] += SVMX_DOUBLES(x + k + r * SVMX_WIDTH);
+    }
+    for (; k < n; ++k)
+        rest += x[k];
+    return rest + svmx_folded(a);
+}
+
 double SVMX_LOOP(dot)(int64_t n, const double *x, const double *y)
 {
     svmx_doubles a[SVMX_PARTS];

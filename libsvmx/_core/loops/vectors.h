@@ -1,9 +1,10 @@
-/* Vectors of doubles: dot products, sums of rows, plane rotations.
+/* Vectors of doubles: sums, dot products, sums of rows, plane rotations.
  *
  * n is the length of each vector, IN but where vectors.c says so; y, z, out, column are IN and OUT. Orders of summation
  * are fixed: equal bits on every CPU.
  *
- * Who calls: cholesky.pyx, _solvers/path, _solvers/smo/double_smo.pyx, _solvers/decomposition/chunked.pyx.
+ * Who calls: cholesky.pyx, _solvers/path, _solvers/smo/double_smo.pyx, _solvers/decomposition/chunked.pyx,
+ * _solvers/interior_point.
  */
 #ifndef SVMX_VECTORS_H
 #define SVMX_VECTORS_H
@@ -14,6 +15,7 @@
 #define SVMX_TOGETHER 8
 
 #define SVMX_VECTOR_LOOPS(LOOP)                                                                                           \
+    LOOP(double, sum, (int64_t n, const double *x))                                                                       \
     LOOP(double, dot, (int64_t n, const double *x, const double *y))                                                      \
     LOOP(void, dot_two, (int64_t n, const double *x, const double *y, const double *z, double *xy, double *xz))           \
     LOOP(void, axpy, (int64_t n, double a, const double *x, double *y))                                                   \

@@ -28,11 +28,11 @@ import numpy as np
 
 from libsvmx._core.stopping import LetSignalsIn, Stopped, Within
 from libsvmx._solvers.interior_point import block_steps
-from libsvmx._solvers.interior_point.block_steps import RatioTest, RightHandSide
 from libsvmx._solvers.interior_point.constraint_reduction import thresholds
 from libsvmx._solvers.interior_point.crossover import SHARP, VertexSolution, cross_over
 from libsvmx._solvers.interior_point.normal_equations import NormalEquations
 from libsvmx._solvers.interior_point.point import point_of
+from libsvmx._solvers.interior_point.replies import RatioTest, RightHandSide, add_data_sums
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ class PredictorCorrector:
         self.blocks, self.settings, self.watch, self.max_iter = blocks, settings, watch, max_iter
         asking = blocks.asking.to
         blocks.asking.to = LetSignalsIn(asking)  # without a start, there would be nothing to return
-        self.data = block_steps.add_data_sums(blocks.run(block_steps.begin))
+        self.data = add_data_sums(blocks.run(block_steps.begin))
         self.point = self.measured_start()
         blocks.asking.to = asking
         self.best = self.blocks.states, self.point

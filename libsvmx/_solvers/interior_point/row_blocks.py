@@ -76,6 +76,7 @@ class LocalRowBlocks(RowBlocks):
         self.blocks = [
             RowBlock(rows.part(own.start, own.stop), y[own], upper[own], linear[own], self.asking) for own in ranges
         ]
+        self.sizes = [block.rows.nnz for block in self.blocks]
         self.states: list[Any] = [None] * len(self.blocks)
         self.pool = Pool(min(threads, len(self.blocks))) if min(threads, len(self.blocks)) > 1 else None
 
@@ -88,13 +89,16 @@ class LocalRowBlocks(RowBlocks):
 
     def run(self, step: Step, *common: Any, each: Each = (), merge: Merge | None = None) -> list[Any]:
         def one(k: int) -> tuple[Any, Any]:
-            with np.errstate(all="ignore"):  # whoever adds up the replies sees what is not finite
-                done = step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
-            self.asking.ask(self.blocks[k].rows.nnz)
+            done = step(self.blocks[k], self.states[k], *common, *(each[k] if each else ()))
+            self.asking.ask(self.sizes[k])
             return done
 
+        def quiet(k: int) -> tuple[Any, Any]:
+            with np.errstate(all="ignore"):  # which is of each thread; whoever adds up sees what is not finite
+                return one(k)
+
         numbers = range(len(self.blocks))
-        done = self.pool.in_order(one, ((k,) for k in numbers), self.asking) if self.pool else map(one, numbers)
+        done = self.pool.in_order(quiet, ((k,) for k in numbers), self.asking) if self.pool else map(one, numbers)
         states: list[Any] = []
         replies: list[Any] = []
         for state, reply in done:

@@ -1,0 +1,6 @@
+from libsvmx._typing import Buffer, FloatArray
+
+NARROW: int
+
+def narrow_gram(X: FloatArray, members: Buffer | None, weights: FloatArray) -> tuple[FloatArray, FloatArray]: ...
+def narrow_transposed(vectors: FloatArray, X: FloatArray) -> FloatArray: ...
