@@ -142,5 +142,5 @@ def blas_threads() -> int:
 
 def threads_that_fit(threads: int) -> int:
     """As many threads of Python as may do products where address space is limited, from 1 to ``threads``."""
-    left = free_addresses()
+    left = free_addresses() if threads > 1 else None
     return threads if left is None else max(1, min(threads, int(left // (2 * THREAD * MEGABYTE))))

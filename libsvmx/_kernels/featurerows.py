@@ -10,7 +10,7 @@ from scipy.linalg import blas
 from libsvmx._core.dense import MOST_MOVED
 from libsvmx._core.matrix import DENSE_SHARE, compacted, distinct_features
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
-from libsvmx._kernels.narrow_rows import NARROW, narrow_gram, narrow_transposed
+from libsvmx._kernels.dense_rows import NARROW, dense_transposed, narrow_gram
 from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
 if TYPE_CHECKING:
@@ -99,12 +99,7 @@ class DenseRows:
         if len(vectors) == 1:
             product: FloatArray = vectors @ self.X
             return product
-        if 0 < self.n <= NARROW:
-            return narrow_transposed(np.ascontiguousarray(vectors), self.X)
-        total = np.zeros((len(vectors), self.n))
-        for begin in range(0, self.m, AT_A_TIME):  # a product of matrices copies X, which then is in cache
-            total += vectors[:, begin : begin + AT_A_TIME] @ self.X[begin : begin + AT_A_TIME]
-        return total
+        return dense_transposed(np.ascontiguousarray(vectors), self.X)
 
     def curvature(self, weights: FloatArray, v: FloatArray) -> FloatArray:
         total = np.zeros(self.n)
@@ -150,7 +145,7 @@ class DenseRows:
     def select(self, members: Members, asking: Asking = NOBODY) -> DenseRows:
         chosen = np.empty((len(members), self.n))
         for begin, end in pieces(0, len(members), TOUCHED * FLOPS * self.n):
-            chosen[begin:end] = self.X[members[begin:end]]
+            np.take(self.X, members[begin:end], axis=0, out=chosen[begin:end], mode="clip")  # without a buffer
             asking.ask(TOUCHED * (end - begin) * self.n)
         return DenseRows(chosen)
 

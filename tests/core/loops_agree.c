@@ -217,11 +217,11 @@ TRY(narrow_gram)
     }
 }
 
-TRY(narrow_transposed)
+TRY(dense_transposed)
 {
     const int64_t width = n % SVMX_NARROW + 1;
     UNUSED;
-    t->narrow_transposed(201, width, D[0] + 1, 3, D[1], D[2]);
+    t->dense_transposed(201, width, D[0] + 1, 3, D[1], D[2]);
     add_doubles(D[2], 3 * width + 1);
 }
 

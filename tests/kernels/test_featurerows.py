@@ -9,8 +9,8 @@ from support import data
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import compacted
+from libsvmx._kernels.dense_rows import NARROW, dense_transposed, narrow_gram
 from libsvmx._kernels.featurerows import DenseRows, feature_rows, second_order_rows, second_order_size
-from libsvmx._kernels.narrow_rows import NARROW, narrow_gram, narrow_transposed
 from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
 # rows, columns, share of nonzeros
@@ -149,7 +149,7 @@ def test_dense_products_of_few_features_and_more(m, n):
         np.testing.assert_allclose(total, own @ of, atol=1e-11)
 
 
-def test_narrow_products_refuse_what_does_not_fit():
+def test_dense_products_refuse_what_does_not_fit():
     X = np.ones((6, 3))
     with pytest.raises(ValueError, match="5 weights for 6 rows"):
         narrow_gram(X, None, np.ones(5))
@@ -158,12 +158,10 @@ def test_narrow_products_refuse_what_does_not_fit():
     with pytest.raises(IndexError, match="row 6 of 6"):
         narrow_gram(X, np.array([0, 6]), np.ones(2))
     with pytest.raises(ValueError, match="vectors of 5 for 6 rows"):
-        narrow_transposed(np.ones((3, 5)), X)
+        dense_transposed(np.ones((3, 5)), X)
     for n in (0, NARROW + 1):
         with pytest.raises(ValueError, match=f"rows of {n} features"):
             narrow_gram(np.ones((6, n)), None, np.ones(6))
-        with pytest.raises(ValueError, match=f"rows of {n} features"):
-            narrow_transposed(np.ones((3, 6)), np.ones((6, n)))
 
 
 def test_dense_curvature_in_more_than_one_piece():

@@ -9,10 +9,10 @@
 
 #include "bits.h"
 #include "breakpoints.h"
+#include "dense_rows.h"
 #include "dot_products.h"
 #include "interior_steps.h"
 #include "kernel_functions.h"
-#include "narrow_rows.h"
 #include "rbf.h"
 #include "shapley.h"
 #include "smo_steps.h"
@@ -23,10 +23,10 @@
 #define SVMX_LOOPS(LOOP)                                                                                                  \
     SVMX_BIT_LOOPS(LOOP)                                                                                                  \
     SVMX_BREAKPOINT_LOOPS(LOOP)                                                                                           \
+    SVMX_DENSE_ROW_LOOPS(LOOP)                                                                                            \
     SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                          \
     SVMX_INTERIOR_LOOPS(LOOP)                                                                                             \
     SVMX_KERNEL_LOOPS(LOOP)                                                                                               \
-    SVMX_NARROW_ROW_LOOPS(LOOP)                                                                                           \
     SVMX_RBF_LOOPS(LOOP)                                                                                                  \
     SVMX_SHAPLEY_LOOPS(LOOP)                                                                                              \
     SVMX_SMO_LOOPS(LOOP)                                                                                                  \

@@ -184,13 +184,17 @@ def begin(RowBlock block, iterate):
 
     The paper's alpha = u = 2 is this for upper = 4 in all rows; with alpha + u = upper, r_u is 0 from the start.
     """
-    half, two = block.upper / 2, np.full(block.m, 2.0)
-    positive = int(np.count_nonzero(block.y > 0))
-    class_sizes = (positive, block.m - positive)
-    return (
-        Iterate(half, half, two, two, np.zeros(block.m)),
-        DataSums(class_sizes, block.rows.squares(), float(block.upper.sum()), block.rows.nnz),
-    )
+    cdef Py_ssize_t m = block.m, positive = 0, k
+    array = np.empty((VALUES, m))
+    array[POINT:] = np.nan
+    cdef double[:, ::1] v = array
+    for k in range(m):
+        positive += block.of_y[k] > 0
+        v[ALPHA, k] = v[U, k] = block.of_upper[k] / 2
+        v[XI, k] = v[S, k] = 2.0
+        v[Z, k] = 0.0
+    sums = DataSums((positive, m - positive), block.rows.squares(), svmx_sum(m, &block.of_upper[0]), block.rows.nnz)
+    return _iterate(array, None, None, None), sums
 
 
 def net(rows, alpha):

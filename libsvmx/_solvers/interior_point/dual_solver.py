@@ -18,6 +18,8 @@ from libsvmx.enums import SolveStatus
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._problem.dual import DualProblem
     from libsvmx._solvers.control import Control
@@ -43,11 +45,10 @@ def solve_dual(
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
+    order: NDArray[np.intp] | slice = slice(None)
     if dual.size > rows.m:
         order = np.argsort(np.asarray(dual.row), kind="stable")  # the two variables of a row side by side
         rows = TwiceRows(rows)
-    else:
-        order = np.arange(dual.size)
     lowest, highest, linear = (np.asarray(of)[order] for of in (dual.lower, dual.upper, dual.linear))
     # beta = y alpha, and alpha lies in [0, upper]
     y = np.where(lowest < 0, -1.0, 1.0)

@@ -52,10 +52,11 @@ MOST_ITERATIONS = 200
 CENTRE = 0.1
 # mu / mean upper is 1 at the start, but 4 in the paper, where all rows are taken until it is below 1.
 START_MU = 4.0
-# Centrality correctors of an iteration, where the factor costs so many times the flops of their two products with X;
-# each is to make the step longer by REACH, and has to gain that share of it.
+# Centrality correctors of an iteration, where the factor costs so many times the flops of their two products with X and
+# their solve; each is to make the step longer by REACH, and has to gain that share of it. Letter of degree 2 (152
+# features, 20,000 rows) takes 43 iterations without, 34 and three quarters of the time with them.
 MOST_CORRECTORS = 2
-CORRECTOR_PAYS = 8.0
+CORRECTOR_PAYS = 2.0
 REACH, GAIN = 0.3, 0.1
 FAR = 0.9
 # Flops of a dense product of matrices cost so many times less. Of sparse rows, one triangle of x x' is summed.
@@ -321,8 +322,8 @@ class PredictorCorrector:
         """Whether a factor of so many rows costs enough for centrality correctors beside it."""
         n, entries = self.blocks.n, self.data.entries
         per_row = entries / self.data.m
-        speed = DENSE_SPEED if per_row == n else 1.0
-        return rows * per_row**2 / speed + n**3 / (3 * DENSE_SPEED) > CORRECTOR_PAYS * 4 * entries
+        speed = DENSE_SPEED if per_row == n else SPARSE_SPEED
+        return rows * per_row**2 / speed + n**3 / (3 * DENSE_SPEED) > CORRECTOR_PAYS * 4 * (entries + n**2)
 
     def lengthened(
         self, equations: NormalEquations, direction: tuple[FloatArray, float], length: float, sigma_mu: float
@@ -359,10 +360,12 @@ class PredictorCorrector:
 
 def total(replies: list[RightHandSide]) -> RightHandSide:
     """The right-hand side over the rows of all blocks."""
+    if len(replies) == 1:
+        return replies[0]
     vector = sum((reply.vector for reply in replies), start=np.zeros(len(replies[0].vector)))
     return RightHandSide(sum(reply.r_omega for reply in replies), vector)
 
 
 def length_of(replies: list[RatioTest]) -> float:
     """The step to the nearest bound, at most 1."""
-    return min(1.0, 1.0 / max(max(reply.ratio for reply in replies), 1e-300))
+    return min(1.0, 1.0 / max([1e-300, *(reply.ratio for reply in replies)]))

@@ -10,28 +10,23 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray
 
 
-class DataSums(NamedTuple):
-    """Sums over rows that do not change: rows of +1 and of -1, |x|^2, upper bounds, stored entries of X."""
+class DataSums:
+    """DataSums(class_sizes, squares, upper, entries): sums over rows that do not change.
 
-    class_sizes: tuple[int, int]
-    squares: float
-    upper: float
-    entries: int
+    Attributes
+    ----------
+    class_sizes, m : (int, int), int       rows of +1 and of -1, and all
+    squares, mean_square : float           the sum of |x|^2, and its mean
+    length : float                         |x|, the root of its mean square; 1 if that is 0
+    upper : float                          the sum of the upper bounds
+    entries : int                          stored, of X
+    """
 
-    @property
-    def m(self) -> int:
-        """Rows."""
-        return sum(self.class_sizes)
-
-    @property
-    def mean_square(self) -> float:
-        """Mean of |x|^2."""
-        return self.squares / self.m
-
-    @property
-    def length(self) -> float:
-        """|x|, the root of its mean square; 1 if that is 0."""
-        return float(np.sqrt(self.mean_square)) or 1.0
+    def __init__(self, class_sizes: tuple[int, int], squares: float, upper: float, entries: int):
+        self.class_sizes, self.squares, self.upper, self.entries = class_sizes, squares, upper, entries
+        self.m = sum(class_sizes)
+        self.mean_square = squares / self.m
+        self.length = float(np.sqrt(self.mean_square)) or 1.0
 
 
 class Residuals(NamedTuple):
@@ -84,9 +79,11 @@ class RatioTest(NamedTuple):
 
 def add_data_sums(replies: list[DataSums]) -> DataSums:
     """The sums over the rows of several blocks."""
-    class_sizes, squares, upper, entries = zip(*replies, strict=True)
-    positive, negative = (sum(sizes) for sizes in zip(*class_sizes, strict=True))
-    return DataSums((positive, negative), sum(squares), sum(upper), sum(entries))
+    positive, negative = (sum(reply.class_sizes[c] for reply in replies) for c in range(2))
+    squares, upper, entries = (
+        sum(getattr(reply, name) for reply in replies) for name in ("squares", "upper", "entries")
+    )
+    return DataSums((positive, negative), squares, upper, entries)
 
 
 def add_normal_sums(replies: list[NormalSums]) -> NormalSums:

@@ -1,7 +1,7 @@
-/* Loops over dense rows of few features; see narrow_rows.h. */
+/* Loops over dense rows; see dense_rows.h. */
 #include "simd.h"
 
-/* Rows at a time, copied to where they stay in the L1 cache, each with zeros up to a multiple of SVMX_SIDE features. */
+/* Rows at a time, which stay in the L1 cache; copied, with zeros up to a multiple of SVMX_SIDE features, if need be. */
 #define SVMX_CHUNK 64
 /* Sums are kept in registers for SVMX_SIDE features, or for pairs of so many with SVMX_HIGH others. */
 #define SVMX_SIDE 8
@@ -17,16 +17,20 @@ SVMX_INLINE int64_t svmx_padded(int64_t n)
     return (n + SVMX_SIDE - 1) / SVMX_SIDE * SVMX_SIDE;
 }
 
-/* ``count`` rows from number ``begin`` on; out (count, padded n), with zeros beyond n already. */
-SVMX_INLINE void svmx_copy_rows(int64_t begin, int64_t count, int64_t n, const double *X, const int64_t *members,
-                                double *SVMX_RESTRICT out)
+/* ``count`` rows from number ``begin`` on, of padded n features: where they are, or copied to ``room``, which has zeros
+ * beyond n already. */
+SVMX_INLINE const double *svmx_padded_rows(int64_t begin, int64_t count, int64_t n, const double *X, const int64_t *members,
+                                           double *SVMX_RESTRICT room)
 {
     const int64_t stride = svmx_padded(n);
+    if (stride == n && !members)
+        return X + begin * n;
     for (int64_t i = 0; i < count; ++i) {
         const double *x = X + (members ? members[begin + i] : begin + i) * n;
         for (int64_t c = 0; c < n; ++c)
-            out[i * stride + c] = x[c];
+            room[i * stride + c] = x[c];
     }
+    return room;
 }
 
 /* out[r][c] += weight x[a + r] x[b + c] over the rows, r < SVMX_HIGH, c < SVMX_SIDE. */
@@ -67,13 +71,13 @@ void SVMX_LOOP(narrow_gram)(int64_t q, int64_t n, const double *X, const int64_t
                             double *outer, double *total)
 {
     const int64_t stride = svmx_padded(n);
-    double rows[SVMX_CHUNK * SVMX_NARROW], sums[SVMX_NARROW * SVMX_NARROW], weighted[SVMX_NARROW];
-    memset(rows, 0, (size_t)(SVMX_CHUNK * stride) * sizeof(double));
+    double room[SVMX_CHUNK * SVMX_NARROW], sums[SVMX_NARROW * SVMX_NARROW], weighted[SVMX_NARROW];
+    memset(room, 0, (size_t)(SVMX_CHUNK * stride) * sizeof(double));
     memset(sums, 0, (size_t)(stride * stride) * sizeof(double));
     memset(weighted, 0, (size_t)stride * sizeof(double));
     for (int64_t begin = 0; begin < q; begin += SVMX_CHUNK) {
         const int64_t count = q - begin < SVMX_CHUNK ? q - begin : SVMX_CHUNK;
-        svmx_copy_rows(begin, count, n, X, members, rows);
+        const double *rows = svmx_padded_rows(begin, count, n, X, members, room);
         for (int64_t a = 0; a < stride; a += SVMX_HIGH)
             for (int64_t b = 0; b < a + SVMX_HIGH; b += SVMX_SIDE)
                 svmx_add_outer(count, stride, rows, weights + begin, a, b, sums + a * stride + b);
@@ -88,32 +92,21 @@ void SVMX_LOOP(narrow_gram)(int64_t q, int64_t n, const double *X, const int64_t
 }
 
 /* vectors X, out (k, n), of vectors (k, m). */
-void SVMX_LOOP(narrow_transposed)(int64_t m, int64_t n, const double *X, int64_t k, const double *vectors, double *out)
+void SVMX_LOOP(dense_transposed)(int64_t m, int64_t n, const double *X, int64_t k, const double *vectors,
+                                  double *SVMX_RESTRICT out)
 {
-    const int64_t stride = svmx_padded(n);
-    double rows[SVMX_CHUNK * SVMX_NARROW];
-    memset(rows, 0, (size_t)(SVMX_CHUNK * stride) * sizeof(double));
+    int64_t i = 0;
     memset(out, 0, (size_t)(k * n) * sizeof(double));
-    for (int64_t begin = 0; begin < m; begin += SVMX_CHUNK) {
-        const int64_t count = m - begin < SVMX_CHUNK ? m - begin : SVMX_CHUNK;
-        svmx_copy_rows(begin, count, n, X, NULL, rows);
+    for (; i + 4 <= m; i += 4) /* each time ``out`` is read and written for four rows */
+        for (int64_t v = 0; v < k; ++v) {
+            const double *x = X + i * n, *a = vectors + v * m + i;
+            double *SVMX_RESTRICT to = out + v * n;
+            const double a0 = a[0], a1 = a[1], a2 = a[2], a3 = a[3];
+            for (int64_t c = 0; c < n; ++c)
+                to[c] = to[c] + a0 * x[c] + a1 * x[n + c] + a2 * x[2 * n + c] + a3 * x[3 * n + c];
+        }
+    for (; i < m; ++i)
         for (int64_t v = 0; v < k; ++v)
-            for (int64_t c = 0; c < stride; c += SVMX_SIDE) {
-                double lanes[SVMX_SIDE] = {0.0};
-                svmx_doubles sum[SVMX_PARTS];
-                memcpy(lanes, out + v * n + c, (size_t)(n - c < SVMX_SIDE ? n - c : SVMX_SIDE) * sizeof(double));
-                SVMX_UNROLL
-                for (int p = 0; p < SVMX_PARTS; ++p)
-                    sum[p] = SVMX_DOUBLES(lanes + p * SVMX_WIDTH);
-                for (int64_t i = 0; i < count; ++i) {
-                    SVMX_UNROLL
-                    for (int p = 0; p < SVMX_PARTS; ++p)
-                        sum[p] += vectors[v * m + begin + i] * SVMX_DOUBLES(rows + i * stride + c + p * SVMX_WIDTH);
-                }
-                SVMX_UNROLL
-                for (int p = 0; p < SVMX_PARTS; ++p)
-                    SVMX_STORE(lanes + p * SVMX_WIDTH, sum[p]);
-                memcpy(out + v * n + c, lanes, (size_t)(n - c < SVMX_SIDE ? n - c : SVMX_SIDE) * sizeof(double));
-            }
-    }
+            for (int64_t c = 0; c < n; ++c)
+                out[v * n + c] += vectors[v * m + i] * X[i * n + c];
 }

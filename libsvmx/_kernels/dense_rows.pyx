@@ -1,4 +1,4 @@
-"""Products with dense rows of few features, for which BLAS is slow; featurerows.py has the rows.
+"""Products with dense rows, many of few features, for which BLAS is slow; featurerows.py has the rows.
 
 All arrays are float64 and C-contiguous.
 """
@@ -7,9 +7,9 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from libsvmx._core.narrow_rows cimport SVMX_NARROW, svmx_narrow_gram, svmx_narrow_transposed
+from libsvmx._core.dense_rows cimport SVMX_NARROW, svmx_narrow_gram, svmx_dense_transposed
 
-# Features at most.
+# Features of narrow rows at most.
 NARROW = SVMX_NARROW
 
 
@@ -47,16 +47,14 @@ def narrow_gram(const double[:, ::1] X, members, const double[::1] weights):
     return outer_, sum_
 
 
-def narrow_transposed(const double[:, ::1] vectors, const double[:, ::1] X):
-    """vectors X, shape (k, n), of ``vectors``, shape (k, m), and X, shape (m, n), n <= NARROW."""
+def dense_transposed(const double[:, ::1] vectors, const double[:, ::1] X):
+    """vectors X, shape (k, n), of ``vectors``, shape (k, m), and X, shape (m, n)."""
     cdef Py_ssize_t k = vectors.shape[0], m = X.shape[0], n = X.shape[1]
-    if not 0 < n <= SVMX_NARROW:
-        raise ValueError(f"rows of {n} features")
     if vectors.shape[1] != m:
         raise ValueError(f"vectors of {vectors.shape[1]} for {m} rows")
     out_ = np.zeros((k, n))
     cdef double[:, ::1] out = out_
-    if k and m:
+    if k and m and n:
         with nogil:
-            svmx_narrow_transposed(m, n, &X[0, 0], k, &vectors[0, 0], &out[0, 0])
+            svmx_dense_transposed(m, n, &X[0, 0], k, &vectors[0, 0], &out[0, 0])
     return out_
