@@ -97,6 +97,35 @@ def test_directions_are_refined_only_where_they_must_be(monkeypatch):
     assert len(products) > iterations
 
 
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_centrality_correctors_take_the_place_of_iterations(C, monkeypatch):
+    case = Case(*clouds(1, 400, 100, 0.2), C)
+    iterations = {}
+    for pays in (2.0, np.inf):
+        monkeypatch.setattr(predictor_corrector, "CORRECTOR_PAYS", pays)
+        solution = case.solve(CRSVM("none"))
+        case.check(solution)
+        iterations[pays] = solution.iterations
+    assert iterations[2.0] < iterations[np.inf]
+
+
+def test_centrality_correctors_pay_where_the_factor_is_expensive():
+    """So they do for many rows of many features; not for few, nor for few features of either kind."""
+    pays = {}
+    for n in (10, 100):
+        X, y = clouds(1, 400, n)
+        for make in (DenseRows, sparse):
+            blocks = row_blocks.LocalRowBlocks(make(X * (make is DenseRows or X > 0.5)), y, np.ones(400), y)
+            method = predictor_corrector.PredictorCorrector(blocks, CRSVM(), lambda line: None, 1)
+            pays[n, make] = [method.correctors_pay(rows) for rows in (400, 200)]
+    assert pays == {
+        (10, DenseRows): [False, False],
+        (10, sparse): [False, False],
+        (100, DenseRows): [True, False],
+        (100, sparse): [True, False],
+    }
+
+
 def test_the_log_of_iterations():
     case = Case(*clouds(5, 400, 6))
     solution = case.solve()

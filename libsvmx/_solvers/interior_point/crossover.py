@@ -8,7 +8,8 @@ fixed there, what violates the KKT conditions becomes free, and the equations ar
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -175,17 +176,23 @@ def solved_vertex(
     solved = solve_free_rows(replies, rho, mean_square, within, blocks.asking)
     if solved is None:
         return None
-    ends = np.cumsum([len(reply.y) for reply in replies])[:-1]
+    counts = [len(reply.y) for reply in replies]
     sides: list[vertex_steps.KktSides] = blocks.run(
-        vertex_steps.set_free_rows, solved.w, each=[(own,) for own in np.split(solved.alpha, ends)]
+        vertex_steps.set_free_rows, solved.w, each=[(own,) for own in parted(solved.alpha, counts)]
     )
     max_up, min_low = max(side.max_up for side in sides), min(side.min_low for side in sides)
     missing = 0.0 if solved.is_balanced else solved.missing
     rho = solved.rho if solved.n_inside else rho_between(max_up, min_low, missing, slack)
     objective = float(solved.w @ solved.w) / 2 - solved.linear
-    blocking = None if solved.blocking is None else np.split(solved.blocking, ends)
+    blocking = None if solved.blocking is None else parted(solved.blocking, counts)
     vertex = VertexSolution(solved.w, rho, max_up - min_low, objective, solved.n_inside)
     return Candidate(vertex, max_up, min_low, solved.is_balanced, blocking, blocks.states)
+
+
+def parted(values: NDArray[Any], counts: list[int]) -> list[NDArray[Any]]:
+    """The values of each block, which are so many."""
+    ends = list(accumulate(counts))
+    return [values[end - count : end] for end, count in zip(ends, counts, strict=True)]
 
 
 def rho_between(max_up: float, min_low: float, missing: float, slack: float) -> float:

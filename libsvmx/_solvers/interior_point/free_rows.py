@@ -73,11 +73,9 @@ def solve_free_rows(
     mean_square : float or None      mean of |x|^2; None: leave the free rows as they are
     within : bool                    stop on the way at the first bound that is met, else cut off what leaves its bounds
     """
-    A = np.concatenate([block.rows for block in blocks])
-    y, linear, alpha, upper = (
-        np.concatenate([getattr(block, name) for block in blocks]) for name in ("y", "linear", "alpha", "upper")
-    )
-    w_fixed, fixed = np.sum([block.w_fixed for block in blocks], axis=0), sum(block.y_alpha_fixed for block in blocks)
+    A, y, linear, alpha, upper = (joined(blocks, name) for name in ("rows", "y", "linear", "alpha", "upper"))
+    w_fixed = blocks[0].w_fixed if len(blocks) == 1 else np.sum([block.w_fixed for block in blocks], axis=0)
+    fixed = sum(block.y_alpha_fixed for block in blocks)
     blocking = None
     if len(A) and mean_square is not None:
         solved = proximal_steps(A, linear, y * alpha, rho, (w_fixed, fixed, float(upper.sum())), mean_square, asking)
@@ -99,6 +97,12 @@ def solve_free_rows(
     beta = y * alpha
     gain = sum(block.linear_fixed for block in blocks) + float(linear @ beta)
     return FreeSolution(w_fixed + A.T @ beta, rho, alpha, missing, total, gain, n_inside, blocking)
+
+
+def joined(blocks: Sequence[FreeRows], name: str) -> FloatArray:
+    """Of the free rows of all blocks."""
+    values: list[FloatArray] = [getattr(block, name) for block in blocks]
+    return values[0] if len(values) == 1 else np.concatenate(values)
 
 
 def step_to_bound(
@@ -151,10 +155,10 @@ def proximal_steps(
     total = A.sum(axis=0)
     if A.shape[1] < len(A):
         matrix = (product(A.T, A, asking) - np.outer(total, total) / len(A)) / epsilon
-        matrix[np.diag_indices_from(matrix)] += 1.0
+        matrix.flat[:: len(matrix) + 1] += 1.0
     else:
         matrix = product(A, A.T, asking)
-        matrix[np.diag_indices_from(matrix)] += epsilon
+        matrix.flat[:: len(matrix) + 1] += epsilon
     factor, info = cholesky(matrix, 1, asking)
     if info:
         return None
