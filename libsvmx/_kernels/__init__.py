@@ -24,5 +24,5 @@ CrossKernel (cross)             test rows with support vectors: LIBSVM's values,
 
 lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings
 Pursuit, Rounding (pursuit)     sums of kernel functions by fewer vectors, and what that changes -> pivoting
-FeatureRows (featurerows) <- DenseRows, SparseRows (sparserows)           rows of explicit features
+FeatureRows (featurerows) <- DenseRows -> dense_rows, SparseRows (sparserows)     rows of explicit features
 """
