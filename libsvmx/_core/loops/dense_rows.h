@@ -1,8 +1,8 @@
 /* Products with dense rows, X of shape (m, n) in C order: sums over the rows, which are many.
  *
  * BLAS is made for matrices that are large both ways. Of 16 features as of 64 its dsyrk takes twice as long as narrow_gram
- * (with AVX-512); three vectors by X take it two to three times as long as one pass over X, of 16 features as of 152. Each sum is over
- * the rows in their order: equal bits on every CPU.
+ * (with AVX-512); three vectors by X take it two to three times as long as one pass over X, of 16 features as of 152. Each
+ * sum is over the rows in their order: equal bits on every CPU.
  *
  * Who calls: _kernels/dense_rows.pyx.
  */

@@ -1,6 +1,6 @@
 /* What an iteration of the interior-point method computes for each row: residuals, Omega^-1, right-hand sides, directions.
  *
- * _solvers/interior_point/block_steps.py has the equations; in its words
+ * _solvers/interior_point/block_steps.pyx has the equations; in its words
  *
  *     r_s = y (z - rho - linear) + xi - s,   r_u = upper - alpha - u,   Omega = s/alpha + xi/u
  *     r_Omega = r_s + s + c_s - (xi/u) (r_u + u + c_u)                                  c_s = c_u = 0 for the predictor

@@ -342,6 +342,9 @@ def recentre(RowBlock block, Iterate iterate, double step, double target):
     A step of length ``step`` would lead to products v = s alpha and xi u, some of them far below or above the others.
     Those are to move to the interval [0.1, 10] target, by no more than 10 target.
     """
+    iterate.check(block, True)
+    if iterate.corrections is None:
+        raise ValueError("an iterate without a correction")
     d_alpha, d_u, d_xi, d_s, _ = iterate.directions
     corrections = np.array(iterate.corrections)
     pairs = ((iterate.s, d_s, iterate.alpha, d_alpha), (iterate.xi, d_xi, iterate.u, d_u))
