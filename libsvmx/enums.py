@@ -31,9 +31,9 @@ class SvmType(IntEnum):
         return self in (SvmType.NU_SVC, SvmType.ONE_CLASS, SvmType.NU_SVR)
 
     @property
-    def has_path(self) -> bool:
-        """Whether rows can join and leave along a path: the nu formulations of two sums fix what changes with them."""
-        return self not in (SvmType.NU_SVC, SvmType.NU_SVR)
+    def groups(self) -> int:
+        """How many sums of coefficients are fixed: in nu-SVC one of each class, in nu-SVR of each side of the tube."""
+        return 2 if self in (SvmType.NU_SVC, SvmType.NU_SVR) else 1
 
 
 class KernelType(IntEnum):

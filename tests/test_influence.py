@@ -271,10 +271,11 @@ def test_what_has_no_influence():
         libsvmx.influence(state, tests, truth, loss="hinge")
 
 
-def test_formulations_without_a_state():
+def test_formulations_of_two_sums():
     for options in ({"svm_type": "NU_SVC"}, {"svm_type": "NU_SVR"}):
-        with pytest.raises(ParameterError, match="a state is kept of C-SVC, epsilon-SVR and one-class"):
-            libsvmx.train(ROWS, LABELS, keep_state=True, **options)
+        state = libsvmx.train(ROWS, LABELS, keep_state=True, **options)
+        with pytest.raises(ParameterError, match=f"influence is not known of {options['svm_type']}"):
+            libsvmx.influence(state, ROWS, LABELS)
 
 
 def test_rows_that_hold_rho():

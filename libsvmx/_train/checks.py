@@ -38,14 +38,19 @@ def check_rows(problem: Problem, param: Parameter) -> None:
 
 def check_targets(problem: Problem, param: Parameter) -> None:
     """And of targets."""
+    check_values(problem, param)
+    if param.svm_type == SvmType.NU_SVC:
+        check_nu(problem, param)
+
+
+def check_values(problem: Problem, param: Parameter) -> None:
+    """Of each target by itself."""
     if param.svm_type.is_classification:
         check_labels(problem.targets)
     elif param.svm_type.is_regression:
         for i, target in enumerate(problem.targets):
             if target - target != 0:
                 raise DataError(f"target {target} is not finite", i)
-    if param.svm_type == SvmType.NU_SVC:
-        check_nu(problem, param)
 
 
 def check_precomputed(problem: Problem) -> None:

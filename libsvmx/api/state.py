@@ -62,7 +62,7 @@ class State(state.State):
         ------
         DataError           a support vector that is not among the rows, other labels, or coefficients that C and
             weights, or nu, do not allow
-        ParameterError      a formulation that has no state, or a kernel that is given and not the model's
+        ParameterError      what has no state, or a kernel that is given and not the model's
         TypeError           no Model, but a State, say
         """
         model_of(model)
@@ -100,7 +100,7 @@ class State(state.State):
 
         Raises
         ------
-        DataError, ParameterError      the state stays as it was
+        DataError, ParameterError      the state stays as it was; nu of nu-SVC may be infeasible for all the rows
         """
         return self.update(add=(X, y), sample_weight=sample_weight, observer=observer)
 
@@ -110,6 +110,7 @@ class State(state.State):
         Raises
         ------
         DataError        an id that is unknown, or given twice, or all ids; the state stays as it was
+        ParameterError   nu-SVC: too few rows of a class would be left for its nu; the state stays as it was
         """
         self.update(remove=ids, observer=observer)
 
@@ -156,6 +157,12 @@ class State(state.State):
             super().set_cost(C, told)
 
     set_cost.__doc__ = state.State.set_cost.__doc__
+
+    def set_nu(self, nu: float, observer: Observer | None = None) -> None:
+        with early_stops_warned(observer) as told:
+            super().set_nu(nu, told)
+
+    set_nu.__doc__ = state.State.set_nu.__doc__
 
     def predict(self, X: Any, *, threads: int = 0) -> FloatArray:
         """As ``libsvmx.predict(state.model, X, threads=threads)``; of a precomputed kernel X has a column for each row

@@ -94,7 +94,7 @@ def train(
     start : Model, or array of float, shape (n,)        where the solver starts: a model of these rows, of another C or
         gamma say, or the coefficients beta = y alpha of the rows, feasible or not; of k > 2 classes, shape (k - 1, n),
         as ``Model.sv_coef`` of all rows. The optimum is the same to ``eps``, the bits are not LIBSVM's
-    keep_state : bool                    C-SVC, epsilon-SVR and one-class: return a ``State``, whose ``model`` is the
+    keep_state : bool                    return a ``State``, whose ``model`` is the
         exact optimum of the kernel in double, not LIBSVM's to ``eps`` of the kernel in float
     seeder, scheme : str                 with ``probability``: how the folds behind probability estimates start, as of
         ``cross_validate``. None or 'none': from nothing, as LIBSVM's. 'auto': from the optimum over all their rows, if

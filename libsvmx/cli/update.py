@@ -46,7 +46,7 @@ usage: svmx-update [options] training_file model_file [new_model_file]
        svmx-update --window N [--step M] [options] stream_file model_file [predictions_file]
 
 Rows join a trained model and leave it. The new model is the one that a training without and with them
-would reach with a very small -e, found along a path from the old one. C-SVC, one-class and epsilon-SVR.
+would reach with a very small -e, found along a path from the old one.
 
 The first form starts from a model of svm-train or svmx-train and the data it was trained on; the new
 model takes the place of model_file, or is new_model_file. The second form starts from what
@@ -60,7 +60,7 @@ changes:
                       Rows of the training file count from 1; those that join get the numbers that follow,
                       which they keep in a state file
   --add-weights FILE  weights of the rows that join, one in a line: 2 is the row twice, 0 the row left out
-  --state FILE        start from a state file; -c C follows the optimum to another C
+  --state FILE        start from a state file; -c C follows the optimum to another C, -n nu to another nu
   --save-state FILE   write a state file, too
   --report FILE       write what was done and what it took, with KKT gaps and a SHA-256 of the rows, as JSON
   --window N          rows that the model is of
@@ -68,7 +68,7 @@ changes:
 
 options, those of svmx-train (only the letter counts, the last of equal options wins). The first form
 needs what a model file does not tell: those of -c, -wL, -W, -p and -n that the model was trained with.
-  -s type     0 C-SVC (default), 2 one-class, 3 epsilon-SVR
+  -s type     0 C-SVC (default), 1 nu-SVC, 2 one-class, 3 epsilon-SVR, 4 nu-SVR
   -t kernel   {kernels}
   -d degree   (3)
   -g gamma    (1 / largest feature index; of the first N rows)
@@ -94,6 +94,7 @@ more:
 LETTERS = "stdgrnmcepwhbW"  # of svmx-train
 # They do not change the optimum, and no more do the settings of a solver.
 OF_A_STATE = ("cache_size", "eps", "time_limit", "threads", "shrinking", "solver")
+FOLLOWED = ("C", "nu")  # to other ones, from a state file
 PARAMETER_FIELDS = frozenset(f.name for f in fields(Parameter))
 
 
@@ -159,7 +160,7 @@ class Job(TrainingJob):
         if len(files) > most:
             raise UsageError(f"{files[most]}: {what} goes with these options")
         if self.state:
-            given = [name for name in self.values if name in PARAMETER_FIELDS.difference(OF_A_STATE, "C")]
+            given = [name for name in self.values if name in PARAMETER_FIELDS.difference(OF_A_STATE, FOLLOWED)]
             if given or self.weights:
                 raise UsageError(f"{(given or ['a weight'])[0]} cannot be given with --state: the state file has it")
             if not files and not self.save_state:
@@ -278,7 +279,7 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     if name is not None and name != STANDARD_INPUT and not os.path.exists(name):
         raise SvmxError(f"--remove: {job.remove!r} is neither a list like 1,3,10-20 nor a file")
     if job.state:
-        changes = {name: value for name, value in job.values.items() if name != "C"}
+        changes = {name: value for name, value in job.values.items() if name not in FOLLOWED}
         state = load_state(job.state, State, observer, **changes)
         what = "rows of the state"
     else:
@@ -291,6 +292,9 @@ def update_once(job: Job, param: Parameter, files: list[str], targets: list[str 
     if "C" in job.values and job.state:
         state.set_cost(param.C, observer)
         remarks.changed(f"C = {param.C:g}", state)
+    if "nu" in job.values and job.state:
+        state.set_nu(param.nu, observer)
+        remarks.changed(f"nu = {param.nu:g}", state)
     if added or gone:
         apply(state, added, weights, gone, observer)
         remarks.changed(f"+{len(added.targets) if added else 0} -{len(gone)}", state)
@@ -403,8 +407,11 @@ def slide(
         scores.add(labels, data.targets[begin : begin + step])
         lines.append(numbers_text(labels, 1, 17))
         fresh, oldest = problem.take(rows), state.ids[: len(rows)].tolist()
-        with located(data, begin):
-            state.change(data.matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
+        try:
+            with located(data, begin):
+                state.change(data.matrix.take(rows), fresh.targets, oldest, observer, fresh.sample_weight)
+        except ParameterError as error:  # of nu-SVC, say
+            raise SvmxError(f"{data.path}: at row {begin + len(rows)}: {error}") from error
         remarks.changed(f"row {begin + len(rows)}: +{len(rows)} -{len(rows)}", state)
         remarks.counted("row", begin + len(rows), n)
     observer.total_sv(state.model.n_sv)

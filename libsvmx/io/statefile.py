@@ -2,7 +2,7 @@
 
 A file is an npz archive of NumPy (a zip archive, nothing compressed), so numpy.load and unzip can read it:
 
-    "libsvmx-state.json"      {"version": 1, "param": …, "next_id": …, "columns": …, "binaries": […]}
+    "libsvmx-state.json"      {"version": …, "param": …, "next_id": …, "columns": …, "binaries": […]}
     "indptr" int64 (n + 1)   "indices" int32   "values" float64      the rows, as a CsrMatrix
     "targets" float64 (n)    "ids" int64 (n)                         label or target, and id, of each
     "path_ids" int64 (m)     "K_beta" float64 (m)                    of all dual problems, one after the other: the row
@@ -14,7 +14,8 @@ Rows of a precomputed kernel have their serial number at index 0 and, at the ser
 at their own, the values with these.
 
 "columns" are [columns of the rows, index of the first]. binaries[k] is dual problem k: {"pair": its two labels or
-null, "rows": how many of the m are its own, "total": sum of beta}.
+null, "rows": how many of the m are its own, "total": sum of beta}. In nu-SVC and nu-SVR "total" is a list of two sums,
+those of beta that can grow from 0 and of beta that can fall from there. Such a file is of version 2, others of 1.
 
 The checksum is for damage. Whoever writes a file can write a right one, too, so nothing in the archive is believed:
 members are those above, stored, and each within the file before memory is taken for it; the head of an array is
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from libsvmx._train.updating.binary_problem import Pair
     from libsvmx._train.updating.state import AnyState, State
 
-VERSION = 1
+VERSION = 2  # of two sums; 1 of one
 DESCRIPTION = "libsvmx-state.json"
 KEYS = {"version", "param", "next_id", "columns", "binaries"}
 TYPES = {
@@ -101,11 +102,14 @@ def state_bytes(state: State) -> bytes:
     if record.problem.sample_weight is not None:
         arrays["sample_weight"] = record.problem.sample_weight
     description = {
-        "version": VERSION,
+        "version": record.param.svm_type.groups,
         "param": flat_fields(record.param),
         "next_id": record.next_id,
         "columns": [matrix.n_columns, matrix.first_index],
-        "binaries": [{"pair": b.pair, "rows": len(b.ids), "total": b.total} for b in binaries],
+        "binaries": [
+            {"pair": b.pair, "rows": len(b.ids), "total": b.totals if len(b.totals) > 1 else b.totals[0]}
+            for b in binaries
+        ],
     }
     file = io.BytesIO()
     with ZipFile(file, "w") as archive:
@@ -215,7 +219,7 @@ def _record(members: list[tuple[str, memoryview]], changes: dict[str, Any]) -> S
     version = description.get("version") if isinstance(description, dict) else None
     if type(version) is int and version > VERSION:
         raise _Defect(f"a state file of version {version}; this libsvmx knows versions up to {VERSION}")
-    if version != VERSION or set(description) != KEYS:
+    if version not in (1, VERSION) or type(version) is not int or set(description) != KEYS:
         raise _Defect("the description lacks a key, or has one too many")
     given, next_id = description["binaries"], description["next_id"]
     keys = {"pair", "rows", "total"}
@@ -233,12 +237,12 @@ def _record(members: list[tuple[str, memoryview]], changes: dict[str, Any]) -> S
     if weights is not None and not (np.isfinite(weights) & (weights >= 0)).all():
         raise _Defect("a weight is not finite and >= 0")
     return StateRecord(
-        _parameter(description["param"], changes), problem, arrays["ids"], next_id, _binaries(given, arrays)
+        _parameter(description["param"], changes), problem, arrays["ids"], next_id, _binaries(given, arrays, version)
     )
 
 
-def _binaries(given: list[dict[str, Any]], arrays: dict[str, Any]) -> list[BinaryRecord]:
-    """The dual problems, each with its part of the arrays."""
+def _binaries(given: list[dict[str, Any]], arrays: dict[str, Any], n_sums: int) -> list[BinaryRecord]:
+    """The dual problems, each with its part of the arrays and so many sums."""
     sizes, m = [binary["rows"] for binary in given], len(arrays["path_ids"])
     if any(type(size) is not int or size < 0 for size in sizes) or sum(sizes) != m:
         raise _Defect("dual problems have too many or too few rows")
@@ -249,7 +253,7 @@ def _binaries(given: list[dict[str, Any]], arrays: dict[str, Any]) -> list[Binar
     for binary, size in zip(given, sizes, strict=True):
         of_rows, of_beta = slice(at, at + size), slice(per_row * at, per_row * (at + size))
         parts = arrays["path_ids"][of_rows], arrays["beta"][of_beta], arrays["K_beta"][of_rows]
-        found.append(BinaryRecord(_pair(binary["pair"]), *parts, _total(binary)))
+        found.append(BinaryRecord(_pair(binary["pair"]), *parts, _totals(binary["total"], n_sums)))
         at += size
     return found
 
@@ -286,10 +290,13 @@ def _pair(labels: object) -> Pair:
     return labels[0], labels[1]
 
 
-def _total(binary: dict[str, Any]) -> float:
-    if type(binary["total"]) not in (int, float) or not isfinite(binary["total"]):
+def _totals(given: object, n_sums: int) -> tuple[float, ...]:
+    totals = given if n_sums > 1 else [given]
+    if not isinstance(totals, list) or len(totals) != n_sums:
+        raise _Defect(f"there are not {n_sums} sums of coefficients")
+    if any(type(total) not in (int, float) or not isfinite(total) for total in totals):
         raise _Defect("a sum of coefficients is not a finite number")
-    return float(binary["total"])
+    return tuple(float(total) for total in totals)
 
 
 def _parameter(given: object, changes: dict[str, Any]) -> Parameter:

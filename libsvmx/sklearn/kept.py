@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from libsvmx._typing import FloatArray, Ids, IntArray
     from libsvmx.sklearn.training import TrainingData
 
-# parameters that a state depends on, beside C, which it can follow
-FIXED = ("kernel", "degree", "gamma", "coef0", "nu", "epsilon", "class_weight")
+# parameters that a state depends on, beside C and nu, which it can follow
+FIXED = ("kernel", "degree", "gamma", "coef0", "epsilon", "class_weight")
 
 
 class KeptRows:

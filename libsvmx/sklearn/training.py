@@ -86,11 +86,6 @@ def ended(model: Model, status: SolveStatus, instead: SolveStatus) -> Model:
 
 def check_exact(param: Parameter, kernel: Any, what: str) -> None:
     """Raise ParameterError unless there is an exact path for these parameters and kernel; ``what`` needs one."""
-    if not param.svm_type.has_path:
-        raise ParameterError(
-            f"{what} needs the exact path, which NuSVC and NuSVR do not have, as they fix a sum for each class: take "
-            "SVC or SVR, with the C or epsilon that nu amounts to"
-        )
     if callable(kernel):
         raise ParameterError(
             f"{what} needs a kernel that libsvmx computes, 'linear', 'poly', 'rbf' or 'sigmoid', or one that is "

@@ -61,18 +61,8 @@ class OfferedIf:
         return MethodType(self.method, found)
 
 
-def has_path(estimator: Any) -> None:
-    """Raise AttributeError for an estimator whose rows cannot join and leave."""
-    if not estimator._svm_type.has_path:
-        raise AttributeError(
-            f"{type(estimator).__name__} fixes a sum for each class, which changes with every row, so rows cannot join "
-            "or leave along a path: take SVC or SVR, with the C or epsilon that nu amounts to, or fit again"
-        )
-
-
 def may_go_on(estimator: Any) -> None:
-    """As ``has_path``, and where there are no rows for others to join."""
-    has_path(estimator)
+    """Raise AttributeError for an estimator that has no rows for others to join."""
     if "_fitted" in vars(estimator) and "_kept" not in vars(estimator):
         raise AttributeError(NO_ROWS)
 
@@ -133,8 +123,8 @@ class Updating:
         """Rows join: the optimum moves along an exact path to that of all rows, of the kernel in double.
 
         The first call trains, and later ones need the rows that it keeps; so does a call after ``fit``, with
-        ``keep_rows=True``. C may be changed by ``set_params`` in between, and is followed first; ``gamma="scale"`` and
-        "auto" stay what they were. A change that raises an error has not been made.
+        ``keep_rows=True``. C and nu may be changed by ``set_params`` in between, and are followed first;
+        ``gamma="scale"`` and "auto" stay what they were. A change that raises an error has not been made.
 
         Parameters
         ----------
@@ -151,12 +141,12 @@ class Updating:
 
         Raises
         ------
-        ValueError          data or parameters that cannot be trained on; ``max_time`` is over
-        AttributeError      NuSVC, NuSVR; after a ``fit`` that has not kept its rows
+        ValueError          data or parameters that cannot be trained on; ``max_time`` is over; nu of NuSVC is
+            infeasible for all rows
+        AttributeError      after a ``fit`` that has not kept its rows
         """
         return self._join(X, y, sample_weight)
 
-    @OfferedIf(has_path)
     def unlearn(self, ids: Any) -> Any:
         """Rows leave: afterwards the model is as if they had never been given, to rounding in double.
 
@@ -170,9 +160,8 @@ class Updating:
 
         Raises
         ------
-        ValueError          an id that is unknown or given twice; no row, or one class only, would be left; rows that
-            were not kept; ``max_time`` is over. The estimator is as it was
-        AttributeError      NuSVC, NuSVR
+        ValueError          an id that is unknown or given twice; no row, or one class only, would be left, or in NuSVC
+            too few rows of a class for nu; rows that were not kept; ``max_time`` is over. The estimator is as it was
         """
         kept = self._kept_rows("unlearn")
         leaving = np.asarray(ids)
@@ -185,15 +174,15 @@ class Updating:
     def loo_decision_function(self) -> Any:
         """Decision values of the training rows, each by a model that was trained on all others.
 
-        SVC, SVR and OneClassSVM follow the exact path, on which each row leaves the optimum of the kernel in double and
-        comes back; NuSVC, NuSVR and kernels that are given are trained again from the optimum, to ``tol``, unless rows
-        have joined or left. Kernel
+        Each row leaves the optimum of the kernel in double along the exact path, and comes back; where kernel values
+        are given, all others are trained again from the optimum, to ``tol``, unless rows have joined or left. Kernel
         parameters and class weights are those of all rows. Rows must have been kept (``keep_rows=True``).
 
         Returns
         -------
         array of float64, shape as of ``decision_function``, for each of ``row_ids_``
-            Of a regression predictions, shape (n_samples,). nan where a row is all of its class.
+            Of a regression predictions, shape (n_samples,). nan where a row is all of its class, or, in NuSVC, where nu
+            is infeasible without the row.
 
         Raises
         ------
@@ -273,11 +262,11 @@ class Updating:
             raise
 
     def _shows(self, kept: KeptRows) -> bool:
-        """Whether attributes and model are those of the rows as they are, and of their C."""
+        """Whether attributes and model are those of the rows as they are, and of their C and nu."""
         if kept.standing is None or "_fitted" not in self.__dict__:
             return kept.standing is None
-        same_cost = kept.standing.param.C == self._fitted.model.param.C
-        return same_cost and np.array_equal(kept.ids, self.__dict__.get("row_ids_", []))
+        now, shown = kept.standing.param, self._fitted.model.param
+        return (now.C, now.nu) == (shown.C, shown.nu) and np.array_equal(kept.ids, self.__dict__.get("row_ids_", []))
 
     def _kept_rows(self, what: str) -> KeptRows:
         """Rows of a fitted estimator. ``what`` changes them. Raises NotFittedError, ValueError."""
@@ -293,12 +282,15 @@ class Updating:
         return kept
 
     def _state(self, kept: KeptRows, observer: Observer) -> State:
-        """The state of the rows at the present C. Raises ParameterError, StoppedEarly."""
+        """The state of the rows at the present C and nu. Raises ParameterError, StoppedEarly."""
         state = kept.state or self._make_state(kept, observer)
-        C = getattr(self, "C", state.param.C)
+        C, nu = (getattr(self, name, getattr(state.param, name)) for name in ("C", "nu"))
         state.param = replace(state.param, time_limit=self.max_time or 0.0)
         if C != state.param.C:
             state.set_cost(C, observer)
+            self._show(kept)
+        if nu != state.param.nu:
+            state.set_nu(nu, observer)
             self._show(kept)
         return state
 
@@ -388,7 +380,7 @@ def check_follows(estimator: Any, what: str) -> None:
 
 def _is_exact(param: Parameter) -> bool:
     """Whether leave-one-out follows the exact path; a given kernel need not be symmetric."""
-    return param.svm_type.has_path and param.kernel_type != KernelType.PRECOMPUTED
+    return param.kernel_type != KernelType.PRECOMPUTED
 
 
 def _same(a: Any, b: Any) -> bool:

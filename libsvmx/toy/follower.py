@@ -121,7 +121,7 @@ class Follower:
 
     def _train_state(self, rows: Mapping[int, Row], param: Parameter, heard: Heard) -> bool:
         self.state = None
-        if not param.svm_type.has_path:
+        if param.svm_type.groups > 1:  # most drags would make nu infeasible
             return False
         state = train_state(problem_of(rows.values(), param.svm_type.is_regression), param, heard, State)
         self.state, self._known = state, dict(rows)

@@ -56,6 +56,8 @@ CASES = [
     ("glass.scale", "-c 5 -w2 3", {"C": 5, "weights": {2: 3}}),
     ("mpg", "-s 3 -c 20 -p 1 -g 1e-4", {"svm_type": 3, "C": 20, "p": 1, "gamma": 1e-4}),
     ("heart_scale", "-s 2 -n 0.3", {"svm_type": 2, "nu": 0.3}),
+    ("iris.scale", "-s 1 -n 0.2", {"svm_type": 1, "nu": 0.2}),
+    ("mpg", "-s 4 -n 0.3 -c 20 -g 1e-4", {"svm_type": 4, "C": 20, "nu": 0.3, "gamma": 1e-4}),
 ]
 
 
@@ -137,6 +139,17 @@ def test_a_state_of_the_command_is_one_of_python(heart, folder):
     assert distance(values("new2", "all"), values("new", "all")) < 1e-12
 
 
+def test_a_state_goes_on_to_another_nu(heart, folder):
+    folder.accepts("svmx-train", "-q", "-s", "1", "-n", "0.3", "train", "model")
+    folder.accepts("svmx-update", "-q", "-n", "0.3", "--save-state", "state", "train", "model", "new")
+    _, out = folder.accepts("svmx-update", "--state", "state", "-n", "0.5", "--add", "more", "new")
+    assert [line.split(":")[0] for line in out.splitlines()[:3]] == ["start", "nu = 0.5", "+20 -0"]
+    expected = fresh("all", svm_type=1, nu=0.5, gamma=load_model("model").param.gamma)
+    assert distance(values("new", "all"), expected.decision_values(read_data("all").matrix)) < 1e-9
+    err, _ = folder.refuses("svmx-update", "--state", "state", "-c", "3", "new2")
+    assert "nu-SVC has no C" in err
+
+
 def test_probability_estimates_are_dropped_with_a_remark(heart, folder):
     folder.accepts("svmx-train", "-q", "-b", "1", "-c", "10", "train", "model")
     err, _ = folder.accepts("svmx-update", "-q", "-c", "10", "--remove", "1", "train", "model")
@@ -173,6 +186,8 @@ STREAMS = [
     ("iris.scale", 150, 60, 10, "-c 2 -g 0.5", {"C": 2, "gamma": 0.5}),
     ("mpg", 100, 50, 8, "-s 3 -p 1 -c 5 -g 1e-4", {"svm_type": 3, "p": 1, "C": 5, "gamma": 1e-4}),
     ("heart_scale", 100, 40, 9, "-s 2 -n 0.2 -g 0.1", {"svm_type": 2, "nu": 0.2, "gamma": 0.1}),
+    ("heart_scale", 150, 60, 7, "-s 1 -n 0.4 -g 0.1", {"svm_type": 1, "nu": 0.4, "gamma": 0.1}),
+    ("mpg", 100, 50, 8, "-s 4 -n 0.3 -c 5 -g 1e-4", {"svm_type": 4, "nu": 0.3, "C": 5, "gamma": 1e-4}),
 ]
 
 
@@ -186,7 +201,7 @@ def test_predictions_of_a_stream_are_those_of_a_training_at_each_step(name, n, w
     assert err == ""
     expected = by_hand(lines, window, step, folder, **same)
     found = [float(line) for line in folder.get("predictions").split()]
-    if same.get("svm_type") == 3:
+    if same.get("svm_type") in (3, 4):
         assert found == pytest.approx(expected, rel=1e-5)
     else:
         assert found == expected
@@ -198,7 +213,7 @@ def test_predictions_of_a_stream_are_those_of_a_training_at_each_step(name, n, w
     # and what is printed of the predictions is what svmx-predict would print of them
     y = read_data("stream").targets[window:]
     last = out.splitlines()[-1]
-    if same.get("svm_type") == 3:
+    if same.get("svm_type") in (3, 4):
         assert last.startswith("Squared correlation coefficient = 0.")
         error = np.mean((np.array(found) - np.array(y)) ** 2)
         assert out.splitlines()[-2] == f"Mean squared error = {error:g} (regression)"
@@ -325,7 +340,8 @@ WRONG = [
     (["--window", "250", "train", "model"], "train: 250 rows are not more than the window of 250: nothing to predict"),
     (["--window", "2", "halves", "model"], "halves:2: class label 0.5 is not an integer"),
     (["--window", "2", "nothing", "model"], "nothing: no data: there is not a single row"),
-    (["--window", "50", "-s", "1", "train", "model"], "a state is kept of C-SVC, epsilon-SVR and one-class"),
+    (["--window", "50", "-s", "1", "-n", "0.9", "train", "model"], "train: at row 53: nu = 0.9 is infeasible: classes"),
+    (["--window", "50", "-s", "1", "-n", "0.99", "train", "model"], "nu = 0.99 is infeasible: classes"),
     (["--window", "50", "-t", "4", "train", "model"], "train:1: precomputed kernel: a row must be 0:serial"),
 ]
 

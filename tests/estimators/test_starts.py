@@ -228,8 +228,6 @@ def test_refined_weights_are_repetitions():
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("NuSVC", {}, "refine=True needs the exact path, which NuSVC and NuSVR do not have"),
-        ("NuSVR", {}, "take SVC or SVR"),
         ("SVC", {"kernel": lambda a, b: a @ b.T}, "not a callable one"),
         ("SVC", {"C": np.inf}, "C must be finite for refine=True"),
         ("SVC", {"solver": libsvmx.CRSVM(), "kernel": "linear"}, "crsvm"),

@@ -15,8 +15,7 @@ from libsvmx.api.state import State
 base = pytest.importorskip("sklearn.base")
 exceptions = pytest.importorskip("sklearn.exceptions")
 
-EXACT = ("SVC", "SVR", "OneClassSVM")
-NAMES = (*EXACT, "NuSVC", "NuSVR")
+NAMES = ("SVC", "SVR", "OneClassSVM", "NuSVC", "NuSVR")
 
 
 def rows_of(name, n=200):
@@ -63,7 +62,7 @@ def assert_same(found, expected, rows, to_row=None):
 
 
 @pytest.mark.parametrize("rows", [X, DENSE], ids=["sparse", "dense"])
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", NAMES)
 def test_batches_end_where_one_fit_does(name, rows):
     y, kind = targets_of(name), getattr(libsvmx, name)
     found = kind(gamma=0.1)
@@ -74,9 +73,9 @@ def test_batches_end_where_one_fit_does(name, rows):
     assert found.shape_fit_ == rows.shape
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_that_leave_have_never_been_there(name):
-    y, kind = MORE_Y if name == "SVC" else MORE_Y + MORE.toarray()[:, 0], getattr(libsvmx, name)
+    y, kind = MORE_Y if name in ("SVC", "NuSVC") else MORE_Y + MORE.toarray()[:, 0], getattr(libsvmx, name)
     found = kind(gamma=0.1, keep_rows=True).fit(X, y[:200])
     found.unlearn([3, 5]).partial_fit(MORE[200:], y[200:]).unlearn(range(100, 120))
     kept = np.array([i for i in range(202) if i not in (3, 5) and not 100 <= i < 120])
@@ -84,10 +83,10 @@ def test_rows_that_leave_have_never_been_there(name):
     assert_same(found, kind(gamma=0.1, refine=True).fit(MORE[kept], y[kept]), X, kept)
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_of_a_precomputed_kernel(name):
     """Columns are of the rows that were ever given; all the rest is as with the same kernel computed."""
-    y, kind = MORE_Y if name == "SVC" else MORE_Y + MORE.toarray()[:, 0], getattr(libsvmx, name)
+    y, kind = MORE_Y if name in ("SVC", "NuSVC") else MORE_Y + MORE.toarray()[:, 0], getattr(libsvmx, name)
     features = MORE.toarray()
     K = np.exp(-0.1 * ((features[:, None] - features[None]) ** 2).sum(axis=2))
     given, own = kind(kernel="precomputed"), kind(gamma=0.1, keep_rows=True)
@@ -102,8 +101,10 @@ def test_rows_of_a_precomputed_kernel(name):
         np.testing.assert_array_equal(given.support_, own.support_)
         np.testing.assert_allclose(values(given, K[:, :end]), values(own, features), atol=1e-9)
     for each in (given, own):
-        if name != "OneClassSVM":
+        if hasattr(each, "C"):
             each.set_params(C=3.0)
+        if hasattr(each, "nu"):
+            each.set_params(nu=0.3)
         each.unlearn([7])
     restored = pickle.loads(pickle.dumps(given))
     for each in (given, restored):
@@ -196,6 +197,14 @@ def test_another_cost_is_followed():
     assert_same(found, libsvmx.SVC(gamma=0.1, C=4.0, refine=True).fit(X, Y), X)
 
 
+@pytest.mark.parametrize("name", ["NuSVC", "NuSVR", "OneClassSVM"])
+def test_another_nu_is_followed(name):
+    y, kind = targets_of(name), getattr(libsvmx, name)
+    found = kind(gamma=0.1, nu=0.3).partial_fit(X[:150], y[:150])
+    found.set_params(nu=0.6).partial_fit(X[150:], y[150:])
+    assert_same(found, kind(gamma=0.1, nu=0.6, refine=True).fit(X, y), X)
+
+
 def test_the_width_of_a_scaled_kernel_stays():
     found = libsvmx.SVC().partial_fit(X[:150], Y[:150])
     gamma = found._gamma
@@ -285,14 +294,30 @@ def test_what_cannot_be_followed(name, parameters, message):
         made.predict(X)
 
 
-@pytest.mark.parametrize("name", ["NuSVC", "NuSVR"])
-def test_the_nu_formulations_say_why_not(name):
-    made = getattr(libsvmx, name)(keep_rows=True).fit(X, Y)
-    for method in ("partial_fit", "unlearn"):
-        assert not hasattr(made, method)
-        with pytest.raises(AttributeError) as caught:
-            getattr(made, method)
-        assert "fixes a sum for each class" in str(caught.value)
+def test_rows_that_nu_does_not_allow():
+    """Nothing is changed, whoever would join or leave."""
+    found = libsvmx.NuSVC(gamma=0.1, nu=0.7).partial_fit(X, Y)
+    before = snapshot(found)
+    for call in (
+        lambda: found.unlearn(np.flatnonzero(Y > 0)[:60]),
+        lambda: found.partial_fit(X[Y < 0], Y[Y < 0]),
+        lambda: found.set_params(nu=0.99).unlearn([3]),
+    ):
+        with pytest.raises(ValueError, match="is infeasible: classes"):
+            call()
+        assert_unchanged(found, before)
+    found.set_params(nu=0.7).unlearn([0])
+    assert_same(found, libsvmx.NuSVC(gamma=0.1, nu=0.7, refine=True).fit(X[1:], Y[1:]), X, np.arange(1, 200))
+
+
+def test_leave_one_out_of_rows_that_nu_needs():
+    """nan, as of a row that is all of its class."""
+    rows = np.r_[np.flatnonzero(Y > 0)[:20], np.flatnonzero(Y < 0)[:20]]
+    found = libsvmx.NuSVC(gamma=0.1, nu=0.96, keep_rows=True).fit(X[rows], Y[rows])
+    assert np.isfinite(found.loo_decision_function()).all()
+    found.unlearn([0])
+    result = found.loo_decision_function()
+    assert np.isnan(result).tolist() == (Y[rows][1:] > 0).tolist()
 
 
 def test_rows_that_were_not_kept():
@@ -378,11 +403,13 @@ def left_out(kind, parameters, rows, y, at, weights=None):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", NAMES)
 def test_leave_one_out_is_exact(name, weighted):
     y, kind = targets_of(name), getattr(libsvmx, name)
     weights = np.arange(200) % 3 / 2.0 if weighted else None
-    found = kind(gamma=0.1, C=2.0, keep_rows=True) if name != "OneClassSVM" else kind(gamma=0.1, keep_rows=True)
+    found = kind(gamma=0.1, keep_rows=True)
+    if hasattr(found, "C"):
+        found.set_params(C=2.0)
     found.fit(X, y, sample_weight=weights)
     before = values(found, X)
     result = found.loo_decision_function()

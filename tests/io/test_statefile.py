@@ -190,7 +190,7 @@ def test_files_of_other_kinds(refused):
 
 def test_a_later_version_is_named(saved, refused):
     description, arrays = opened(saved)
-    refused(closed({**description, "version": 12, "more": 1}, {}), "version 12; this libsvmx knows versions up to 1")
+    refused(closed({**description, "version": 12, "more": 1}, {}), "version 12; this libsvmx knows versions up to 2")
     for version in (0, -1, "1", 1.5, None):
         refused(closed({**description, "version": version}, arrays), "lacks a key")
 
@@ -324,7 +324,8 @@ DESCRIPTIONS = [
     (lambda d: d["param"].update(gamma="x"), "gamma must be a number"),
     (lambda d: d["param"].update(weights=3), "the parameters are wrong"),
     (lambda d: d["param"].update(svm_type=[]), "the parameters are wrong"),
-    (lambda d: d["param"].update(svm_type=1), "a state is kept of C-SVC"),
+    (lambda d: d["param"].update(svm_type=1), "the coefficients of classes 1 and 2 have 2 sums, not 1"),
+    (lambda d: d.update(version=2), "there are not 2 sums of coefficients"),
     (lambda d: d["param"].update(kernel_type=4), "a row must be 0:serial"),
     (lambda d: d["param"].update(C=1e-3), "is not between 0 and 0.001"),
     (lambda d: d["param"].update(gamma=3.0), "scores of .* are not those of the data"),

@@ -25,7 +25,7 @@ def twin_of(seed, name, n, budget_bytes):
     problem = Problems(seed, "classification", 60, 3.0)
     twin = PathTwin(problem.X, KERNELS[name], 1, budget_bytes)
     twin.append(np.arange(n), *problem.boxes(range(n)))
-    twin.path.by_smo(filled("i", []), 0.0, 1e-3, twin.control())
+    twin.path.by_smo(filled("i", []), (0.0,), 1e-3, twin.control())
     return problem, twin
 
 
@@ -53,7 +53,7 @@ def test_rows_and_columns_come_and_go(name, budget_bytes, seed, sizes):
         twin.append(come, *problem.boxes(come))
         check_sums(twin)
         # SMO reads whole rows, kept ones too, and F is the sum of what it read
-        twin.path.by_smo(filled("i", gone), 0.0, 1e-3, twin.control())
+        twin.path.by_smo(filled("i", gone), (0.0,), 1e-3, twin.control())
         check_sums(twin)
         twin.path.state.discard()
         check_sums(twin)
@@ -64,7 +64,7 @@ def test_values_are_not_rounded_to_float():
     X = np.array([[1.0], [1.0 + 1e-9], [0.0]])
     twin = PathTwin(X, KERNELS["linear"])
     twin.append(np.arange(3), [1.0, -1.0, 1.0], [0.0, -1.0, 0.0], [1.0, 0.0, 1.0])
-    twin.path.by_smo(filled("i", []), 0.0, 1e-12, twin.control())
+    twin.path.by_smo(filled("i", []), (0.0,), 1e-12, twin.control())
     F = np.asarray(twin.path.state.K_beta)
     beta = np.asarray(twin.path.state.coefficients)
     assert pytest.approx(twin.K @ beta, rel=1e-15) == F
@@ -77,7 +77,7 @@ def test_a_margin_larger_than_the_budget(budget_bytes):
     problem = Problems(5, "classification", 60, 1e3)
     twin = PathTwin(problem.X, Parameter(kernel_type=2, gamma=3.0), 1, budget_bytes)
     twin.append(np.arange(50), *problem.boxes(range(50)))
-    twin.path.by_smo(filled("i", []), 0.0, 1e-3, twin.control())
+    twin.path.by_smo(filled("i", []), (0.0,), 1e-3, twin.control())
     assert twin.path.state.margin_size > 20
     twin.check()
     for row in range(50, 60):

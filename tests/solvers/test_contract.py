@@ -104,7 +104,7 @@ def along_a_path(case, control, threads):
     near = smo.solve(case.dual, case.kernel, BUDGET, Control(1e-2), threads)
     try:
         path = path_of(case.dual, case.kernel, BUDGET, near.beta, control)
-        return solution_without(path, case.dual, zeros("i", 0), path.state.total, control)
+        return solution_without(path, case.dual, zeros("i", 0), path.state.totals, control)
     except Stopped as error:
         return stopped(case, *error.args)
 
@@ -114,11 +114,11 @@ def double_pairs(case, control, threads):
     per_row = case.judge.linear.size // case.n
     order = np.arange(per_row * case.n).reshape(per_row, case.n).T.ravel()  # variables of a row side by side
     parts = (filled("d", np.asarray(part)[order]) for part in (case.dual.linear, case.dual.lower, case.dual.upper))
-    path, total = Path(per_row, BUDGET), float(case.start.sum())
+    path, totals = Path(per_row, BUDGET, case.dual.groups), tuple(case.judge.sums(case.start))
     path.state.append(case.kernel, filled("q", range(case.n)), *parts)
     try:
-        path.approach(filled("d", case.start[order]), total, control)
-        path.by_smo(zeros("i", 0), total, control.eps, control)
+        path.approach(filled("d", case.start[order]), totals, control)
+        path.by_smo(zeros("i", 0), totals, control.eps, control)
     except Stopped as error:
         return stopped(case, *error.args)
     state, beta, V = path.state, np.empty(order.size), np.empty(order.size)
@@ -127,6 +127,7 @@ def double_pairs(case, control, threads):
         beta=filled("d", beta),
         scores=filled("d", V),
         rho=state.rho,
+        r=state.r,
         objective=state.objective(),
         iterations=path.motion.breakpoints,
         status=SolveStatus.CONVERGED,
@@ -134,7 +135,6 @@ def double_pairs(case, control, threads):
 
 
 ALL = tuple(SvmType)
-ONE_GROUP = (SvmType.C_SVC, SvmType.ONE_CLASS, SvmType.EPSILON_SVR)
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ class Subject:
 SOLVERS = {
     "smo": Subject(pairs),
     "warm smo": Subject(warm_pairs),
-    "double smo": Subject(double_pairs, ONE_GROUP, counts=False, double=True),
+    "double smo": Subject(double_pairs, ALL, counts=False, double=True),
     "chunked": Subject(partial(decomposition, Chunked(working_set=16))),
     "irwls": Subject(partial(decomposition, IRWLS(working_set=16))),
     "crsvm": Subject(interior_point, (SvmType.C_SVC, SvmType.EPSILON_SVR), double=True),
     "auto": Subject(partial(decomposition, Auto())),
-    "path": Subject(along_a_path, ONE_GROUP, counts=False, double=True),
+    "path": Subject(along_a_path, ALL, counts=False, double=True),
 }
 EACH = pytest.mark.parametrize(
     ("name", "kind"),

@@ -35,36 +35,41 @@ def load(*arguments):
 
 
 class Judged(Judge):
-    """One dual problem and its answer, beta and rho; ``reached``: its objective."""
+    """One dual problem and its answer, beta and the level of each group; ``reached``: its objective."""
 
-    def __init__(self, K, linear, lower, upper, total, beta, rho):
-        super().__init__(K, linear, lower, upper, width=SHARP)
-        self.total, self.beta, self.level = total, beta, -rho
+    def __init__(self, K, linear, lower, upper, totals, beta, levels, group=None):
+        super().__init__(K, linear, lower, upper, group, width=SHARP)
+        self.totals, self.beta, self.levels = totals, beta, levels
         self.F, self.V, self.reached = K @ beta, self.scores(beta), self.objective(beta)
         # rounding of V, here and there
         self.noise = 64 * ULP * (max(np.abs(K).max(), 1.0) * (np.abs(beta).sum() + 1) + np.abs(linear).max())
         # as large as V of one-class may be
-        self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise)
+        self.scale = np.abs(linear).max() if linear.any() else max(np.abs(K).max(), self.noise, *np.abs(levels))
 
     def check(self, relative=1e-9):
-        """Feasible, optimal, and rho where LIBSVM has it."""
+        """Feasible, optimal, and levels where LIBSVM has them."""
         box = np.maximum(np.abs(self.lower), np.abs(self.upper))
         self.check_feasible(self.beta, self.beta, share=SHARP)
-        assert abs(self.beta.sum() - self.total) <= 1e-11 * (np.abs(self.beta).sum() + box.max())
         allowed = relative * self.scale + 16 * self.noise
         gap = self.gap(self.beta)
         assert gap <= allowed, (gap, allowed)
-        ((top, bottom),) = self.intervals(self.beta)
-        if bottom - top > 4 * allowed and np.isfinite(bottom - top):
-            assert abs(self.level - (top + bottom) / 2) <= allowed, (self.level, top, bottom)
-        elif np.isfinite([top, bottom]).any():
-            assert top - 4 * allowed <= self.level <= bottom + 4 * allowed, (self.level, top, bottom)
-        left = self.duality_gap(self.beta, self.level)
+        left = 0.0
+        for own, (top, bottom) in zip(self.groups, self.intervals(self.beta), strict=True):
+            total, level = (given[self.group[own][0]] for given in (self.totals, self.levels))
+            assert abs(self.beta[own].sum() - total) <= 1e-11 * (np.abs(self.beta).sum() + box.max())
+            if bottom - top > 4 * allowed and np.isfinite(bottom - top):
+                assert abs(level - (top + bottom) / 2) <= allowed, (level, top, bottom)
+            elif np.isfinite([top, bottom]).any():
+                assert top - 4 * allowed <= level <= bottom + 4 * allowed, (level, top, bottom)
+            left += self.slack(self.beta, own, level)
         assert left <= allowed * (box.sum() + np.abs(self.beta).sum()), left
 
 
-def judge(model, X, y):
-    """The dual problems of a model of rows X, y: list of Judged."""
+def judge(model, X, y, both=None):
+    """The dual problems of a model of rows X, y: list of Judged.
+
+    ``both``: of nu-SVR the variables of the rows, first those >= 0, of which a model has sums alone.
+    """
     param = model.param
     rows = np.asarray(model.sv_indices) - 1
     n = len(y)
@@ -77,13 +82,26 @@ def judge(model, X, y):
     if param.svm_type == SvmType.ONE_CLASS:
         K = kernel_values(param, X, X)
         one = np.ones(n)
-        return [Judged(K, 0 * one, 0 * one, one, param.nu * n, spread(model.sv_coef[0]), model.rho[0])]
+        return [Judged(K, 0 * one, 0 * one, one, (param.nu * n,), spread(model.sv_coef[0]), (-model.rho[0],))]
     if param.svm_type == SvmType.EPSILON_SVR:
         K = np.tile(kernel_values(param, X, X), (2, 2))
         beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
         linear = np.concatenate([y - param.p, y + param.p])
         both = np.concatenate([np.maximum(beta, 0), np.minimum(beta, 0)])
-        return [Judged(K, linear, np.concatenate([none, -C]), np.concatenate([C, none]), 0.0, both, model.rho[0])]
+        box, level = (np.concatenate([none, -C]), np.concatenate([C, none])), -model.rho[0]
+        return [Judged(K, linear, *box, (0.0,), both, (level,))]
+    if param.svm_type == SvmType.NU_SVR:
+        K = np.tile(kernel_values(param, X, X), (2, 2))
+        beta, none, C = spread(model.sv_coef[0]), np.zeros(n), np.full(n, param.C)
+        np.testing.assert_allclose(both[:n] + both[n:], beta, rtol=0, atol=1e-12 * param.C)
+        group, total = np.repeat([0, 1], n), param.C * param.nu * n / 2
+        # how far the levels are apart is not in the model, but what lies between them is
+        box = np.concatenate([none, -C]), np.concatenate([C, none])
+        asked = Judge(K, np.concatenate([y, y]), *box, group, width=SHARP)
+        free, V = asked.free(both) & (group == 1), asked.scores(both)
+        level = V[free].mean() if free.any() else np.mean(asked.intervals(both)[1])
+        levels = -2 * model.rho[0] - level, level
+        return [Judged(K, asked.linear, *box, (total, -total), both, levels, group)]
     labels, weights, found = list(model.labels), dict(param.weights), []
     assert sorted(labels) == sorted(set(y.astype(int)))
     owner = y[rows]
@@ -93,8 +111,15 @@ def judge(model, X, y):
         sign = np.where(y[own] == labels[i], 1.0, -1.0)
         C = np.array([param.C * weights.get(int(label), 1.0) for label in y[own]])
         K = kernel_values(param, X[own], X[own])
+        if param.svm_type == SvmType.NU_SVC:
+            total = param.nu * own.sum() / 2
+            r, one = total / np.maximum(beta[own], 0).sum(), np.ones(len(sign))
+            levels = -r * (model.rho[function] + 1), -r * (model.rho[function] - 1)
+            box, group = (np.minimum(sign, 0), np.maximum(sign, 0)), (sign < 0).astype(int)
+            found.append(Judged(K, 0 * one, *box, (total, -total), r * beta[own], levels, group))
+            continue
         low, high = np.where(sign > 0, 0, -C), np.where(sign > 0, C, 0)
-        found.append(Judged(K, sign, low, high, 0.0, beta[own], model.rho[function]))
+        found.append(Judged(K, sign, low, high, (0.0,), beta[own], (-model.rho[function],)))
     return found
 
 
@@ -125,7 +150,11 @@ class Twin:
         self.options["C"] = C
 
     def judged(self):
-        return judge(self.state.model, self.X, self.y)
+        both = None
+        if self.state.param.svm_type == SvmType.NU_SVR:
+            (binary,) = self.state.binaries.values()
+            both = np.asarray(binary.state.coefficients).reshape(-1, 2)[np.argsort(binary.ids)].T.ravel()
+        return judge(self.state.model, self.X, self.y, both)
 
     def check(self, relative=1e-9):
         """The state has these rows, and their optimum."""
@@ -163,10 +192,11 @@ class Twin:
 
 def fingerprint(state):
     """All that an error must leave as it was."""
-    binaries = {
-        pair: (bytes(at.coefficients), bytes(at.K_beta), at.rho, at.margin_size, at.inexact, bytes(at.tags), iterations)
-        for pair, at, iterations in ((pair, binary.state, binary.iterations) for pair, binary in state.binaries.items())
-    }
+    binaries = {}
+    for pair, binary in state.binaries.items():
+        at = binary.state
+        numbers = at.rho, at.r, at.totals, at.margin_size, at.inexact, binary.iterations
+        binaries[pair] = bytes(at.coefficients), bytes(at.K_beta), bytes(at.tags), *numbers
     model = state.model
     coefficients = bytes(model.coef), bytes(model.offsets), model.class_labels, bytes(model.vectors.values)
     return binaries, coefficients, state.ids.tolist(), state.targets.tolist(), state.param, state.report, state.gap
@@ -185,13 +215,13 @@ def unchanged(state, error, call, match=None):
 class PathTwin:
     """A Path over rows of X, with any linear term and bounds, beside what NumPy has of it."""
 
-    def __init__(self, X, param, per_row=1, budget_bytes=1e8, total=0.0):
-        self.X, self.param, self.per_row, self.total = np.asarray(X, dtype=float), param, per_row, total
+    def __init__(self, X, param, per_row=1, budget_bytes=1e8, groups=1):
+        self.X, self.param, self.per_row, self.totals = np.asarray(X, dtype=float), param, per_row, (0.0,) * groups
         rows = [[(j + 1, v) for j, v in enumerate(row) if v] for row in self.X.tolist()]
         kind = param.kernel_type, param.degree, param.gamma, param.coef0
         self.kernel = Kernel(data.from_rows(rows), filled("i", range(len(rows))), *kind)
         self.K = kernel_values(param, self.X, self.X)
-        self.path = Path(per_row, budget_bytes)
+        self.path = Path(per_row, budget_bytes, groups)
         self.row_of_tag = np.zeros(0, dtype=int)
         self.boxes_of_tag = np.zeros((3, 0, per_row))
 
@@ -217,11 +247,11 @@ class PathTwin:
         self.boxes_of_tag = np.concatenate([self.boxes_of_tag, boxes], axis=1)
         self.path.state.append(kernel, filled("q", tags), *(filled("d", b.ravel()) for b in boxes))
 
-    def update(self, rows=(), boxes=((), (), ()), gone=(), total=None):
+    def update(self, rows=(), boxes=((), (), ()), gone=(), totals=None):
         """One path; ``gone`` are positions."""
-        self.total = self.total if total is None else total
+        self.totals = self.totals if totals is None else totals
         self.append(np.asarray(rows, dtype=int), *boxes)
-        self.path.update(len(rows), filled("i", gone), self.total, self.control())
+        self.path.update(len(rows), filled("i", gone), self.totals, self.control())
         self.path.state.discard()
 
     def bind(self):
@@ -231,6 +261,7 @@ class PathTwin:
     def rescale(self, ratio):
         self.bind()
         self.boxes_of_tag[1:] *= ratio
+        self.totals = tuple(ratio * total for total in self.totals)
         low, high = (filled("d", b.ravel()) for b in self.boxes[1:])
         self.path.rescale(low, high, ratio, self.control())
 
@@ -239,7 +270,10 @@ class PathTwin:
         over = np.repeat(self.rows, self.per_row)
         linear, low, high = self.boxes.reshape(3, -1)
         beta = np.asarray(self.path.state.coefficients)
-        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.total, beta, self.path.state.rho)
+        state = self.path.state
+        levels = (-state.rho,) if len(self.totals) == 1 else (-state.rho - state.r, -state.rho + state.r)
+        group = (low < 0).astype(int) if len(self.totals) > 1 else None
+        return Judged(self.K[np.ix_(over, over)], linear, low, high, self.totals, beta, levels, group)
 
     def check(self, relative=1e-9):
         judged = self.judged
@@ -252,11 +286,20 @@ class PathTwin:
     def snapshot(self):
         """All that a rollback has to bring back."""
         state = self.path.state
-        return bytes(state.coefficients), bytes(state.K_beta), state.rho, state.total, state.n, state.margin_size
+        return (
+            bytes(state.coefficients),
+            bytes(state.K_beta),
+            state.rho,
+            state.r,
+            state.totals,
+            state.n,
+            state.margin_size,
+        )
 
 
 class Problems:
-    """Random linear terms and bounds: of C-SVC, of regression, of one-class, or none of these."""
+    """Random linear terms and bounds: of C-SVC, of regression, of one-class, of nu-SVR (tube), or none of these, with
+    one sum or two."""
 
     def __init__(self, seed, kind, n, C=1.0, source="normal"):
         rng = self.rng = np.random.default_rng(seed)
@@ -269,7 +312,9 @@ class Problems:
         elif source == "same":
             X[:] = X[0]
         self.X, self.kind, self.n, self.C = X, kind, n, C
-        self.per_row = 2 if kind == "regression" else 1
+        self.per_row = 2 if kind in ("regression", "tube") else 1
+        self.groups = 2 if kind in ("tube", "two sums") else 1
+        self.shares = (0.37,) if self.groups == 1 else rng.choice([0.0, 0.1, 0.4, 0.9, 1.0], 2)
         sign = np.where(rng.random(n) < 0.5, 1.0, -1.0)
         z = (X.sum(axis=1) + rng.normal(size=n)).round(1)
         none = np.zeros(n)
@@ -284,15 +329,22 @@ class Problems:
             )
         elif kind == "one-class":
             self.all = none, none, none + 1
+        elif kind == "tube":
+            self.all = np.stack([z, z], axis=1), np.stack([none, none - C], axis=1), np.stack([none + C, none], axis=1)
         else:
             width = C * rng.choice([0.125, 1.0, 3.0], size=n)
-            self.all = z, np.minimum(sign, 0) * width, np.maximum(sign, 0) * width
+            linear = z * rng.integers(2) if kind == "two sums" else z
+            self.all = linear, np.minimum(sign, 0) * width, np.maximum(sign, 0) * width
 
     def boxes(self, rows):
         return tuple(values[np.asarray(rows, dtype=int)] for values in self.all)
 
-    def total(self, n_rows):
-        return 0.37 * n_rows if self.kind == "one-class" else 0.0
+    def totals(self, rows):
+        """Sums that these rows can have: of one-class, and of two groups, shares of all that they can have."""
+        _, low, high = self.boxes(rows)
+        if self.groups > 1:
+            return self.shares[0] * high.sum(), self.shares[1] * low.sum()
+        return (self.shares[0] * len(rows) if self.kind == "one-class" else 0.0,)
 
 
 def blobs(seed, n, k=2, d=3):

@@ -36,6 +36,9 @@ CASES = [
     (GLASS, {}, "-c 100 -g 0.5 -w2 3", {"C": 100, "weights": {2: 3}}),
     (MPG, {"factor": 0.01}, "-s 3 -c 20 -p 1 -g 0.1", {"C": 20, "p": 1}),
     (HEART, {}, "-s 2 -n 0.3", {"nu": 0.3}),
+    (HEART, {"relabel": FLIPPED[0]}, "-s 1 -n 0.3", {"nu": 0.3}),
+    (IRIS, {}, "-s 1 -n 0.2 -g 0.5", {"nu": 0.2}),
+    (MPG, {"factor": 0.01}, "-s 4 -n 0.4 -c 20 -g 0.1", {"C": 20, "nu": 0.4}),
 ]
 
 
@@ -215,10 +218,3 @@ def test_a_row_more_often_in_the_model_than_in_the_data():
     assert model.n_sv == 4
     with pytest.raises(DataError, match="support vector 2 is more often in the model than among the rows"):
         State.from_model([*rows[1:], [2.0]], [*targets[1:], 1], model)
-
-
-@pytest.mark.parametrize("text", ["-s 1 -n 0.3", "-s 4 -n 0.3"])
-def test_formulations_without_a_state(text, tmp_path):
-    matrix, targets = data.load(HEART)
-    with pytest.raises(ParameterError, match="a state is kept of C-SVC"):
-        State.from_model(matrix, targets, libsvm_model(tmp_path, matrix, targets, text))

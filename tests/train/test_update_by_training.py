@@ -205,7 +205,7 @@ def test_of_a_large_margin_dependent_rows_are_exchanged(factored):
     y = np.concatenate([y, y[:100]])
     assert (beta * y > 0).all()
     twin.append(np.arange(400), y, np.minimum(0, 10 * y), np.maximum(0, 10 * y))
-    twin.path.start(filled("d", beta.tolist()), 0.0, twin.control())
+    twin.path.start(filled("d", beta.tolist()), (0.0,), twin.control())
     assert factored[:2] == [400, 300]
     assert twin.path.motion.exchanges >= 100
     assert twin.path.state.margin_size == 300

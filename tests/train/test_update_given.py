@@ -493,12 +493,6 @@ def test_matrices_of_which_there_is_no_state(matrix, message):
         libsvmx.train(matrix, Y, kernel_type=GIVEN, keep_state=True)
 
 
-def test_the_nu_formulations_stay_refused():
-    for kind in (SvmType.NU_SVC, SvmType.NU_SVR):
-        with pytest.raises(ParameterError, match="nu formulations"):
-            libsvmx.train(K, Y, svm_type=kind, kernel_type=GIVEN, keep_state=True)
-
-
 def test_a_change_that_is_stopped():
     class Stopping(Observer):
         def should_stop(self):

@@ -16,7 +16,6 @@ from libsvmx.exceptions import DataError, FormatError, ParameterError
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.statefile import state_bytes
 
-KEPT = [(kind, classes) for kind, classes in KINDS if kind not in (SvmType.NU_SVC, SvmType.NU_SVR)]
 NEAR = 1e-6
 
 
@@ -36,7 +35,7 @@ def same_optimum(state, X, y, w, tests, **options):
     assert (w[support] > 0).all()
 
 
-@pytest.mark.parametrize(("kind", "classes"), KEPT)
+@pytest.mark.parametrize(("kind", "classes"), KINDS)
 def test_rows_join_and_leave_with_their_weights(kind, classes):
     X, labels, values, w = random_rows(31, 120, classes)
     y, options = targets_of(kind, labels, values), options_of(kind)
@@ -50,16 +49,19 @@ def test_rows_join_and_leave_with_their_weights(kind, classes):
     state.update(add=(X[110:], y[110:]), remove=state.ids[:5], sample_weight=w[110:])
     rows = np.concatenate([rows[5:], np.arange(110, 120)])
     same_optimum(state, X[rows], y[rows], w[rows], X, **options)
-    if kind != SvmType.ONE_CLASS:
+    if kind.has_cost:
         state.set_cost(7.0)
         same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": 7.0})
         state.set_cost(0.5)
         same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": 0.5})
+    if kind.has_nu:
+        state.set_nu(0.15)
+        same_optimum(state, X[rows], y[rows], w[rows], X, **options | {"C": state.param.C, "nu": 0.15})
     assert state.report.retrained == 0
     assert state.check() < 1e-6
 
 
-@pytest.mark.parametrize(("kind", "classes"), KEPT)
+@pytest.mark.parametrize(("kind", "classes"), KINDS)
 def test_weights_may_come_with_the_rows_that_join_or_not(kind, classes):
     X, labels, values, w = random_rows(32, 90, classes)
     y, options = targets_of(kind, labels, values), options_of(kind)
@@ -72,7 +74,7 @@ def test_weights_may_come_with_the_rows_that_join_or_not(kind, classes):
     same_optimum(state, X, y, then, X, **options)
 
 
-@pytest.mark.parametrize(("kind", "classes"), KEPT)
+@pytest.mark.parametrize(("kind", "classes"), KINDS)
 def test_a_row_of_weight_2_is_the_row_twice(kind, classes):
     X, labels, values, w = random_rows(33, 90, classes)
     y, options = targets_of(kind, labels, values), options_of(kind)
@@ -90,13 +92,14 @@ def test_a_row_of_weight_2_is_the_row_twice(kind, classes):
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.integers(0, 10**6), st.sampled_from(KEPT), st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=5)
+    st.integers(0, 10**6), st.sampled_from(KINDS), st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=5)
 )
 def test_any_changes_end_where_a_training_does(seed, kind, changes):
     kind, classes = kind
     X, labels, values, w = random_rows(seed, 70, classes)
     w[:classes] = 1.0
-    y, options = targets_of(kind, labels, values), options_of(kind)
+    # a nu that any rows allow
+    y, options = targets_of(kind, labels, values), options_of(kind, **({"nu": 0.02} if kind == SvmType.NU_SVC else {}))
     state = train(X[:30], y[:30], sample_weight=w[:30], keep_state=True, **options)
     rng, end = np.random.default_rng(seed), 30
     for joining, leaving in changes:
@@ -136,7 +139,7 @@ def test_a_class_without_weight_is_gone_until_a_row_of_weight_joins():
     assert len(state) == 60
 
 
-@pytest.mark.parametrize(("kind", "classes"), KEPT)
+@pytest.mark.parametrize(("kind", "classes"), KINDS)
 def test_a_file_keeps_the_weights(tmp_path, kind, classes):
     X, labels, values, w = random_rows(36, 80, classes)
     y, options = targets_of(kind, labels, values), options_of(kind)
@@ -173,7 +176,7 @@ def test_weights_that_no_state_has_are_refused(tmp_path):
             State.load(str(path))
 
 
-@pytest.mark.parametrize(("kind", "classes"), KEPT)
+@pytest.mark.parametrize(("kind", "classes"), KINDS)
 def test_a_state_of_a_model_and_its_weights(tmp_path, kind, classes):
     X, labels, values, w = random_rows(39, 90, classes)
     X[1::9], w[1::9] = X[0::9], 0.0  # rows of weight 0 with the features of others
@@ -184,7 +187,11 @@ def test_a_state_of_a_model_and_its_weights(tmp_path, kind, classes):
     options.pop("solver")
     state = State.from_model(X, y, libsvmx.load_model(path), sample_weight=w, **options)
     same_optimum(state, X, y, w, X, **options)
-    with pytest.raises(DataError, match=r"exceeds C|add up|is a class of|is not among"):
+    if kind == SvmType.NU_SVC:  # half of all weights is half of all coefficients, and of r
+        half = State.from_model(X, y, libsvmx.load_model(path), sample_weight=w / 2, **options)
+        np.testing.assert_allclose(half.decision_values(X), state.decision_values(X), rtol=0, atol=NEAR)
+        w, options = 2 * w, options | {"nu": 1.1 * options["nu"]}
+    with pytest.raises(DataError, match=r"exceeds C|add up|is a class of|is not among|do not allow nu"):
         State.from_model(X, y, libsvmx.load_model(path), sample_weight=w / 2, **options)
 
 

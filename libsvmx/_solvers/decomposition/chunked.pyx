@@ -101,7 +101,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
 
     try:
         path = path_of(problem, kernel, budget_bytes, found.beta, control)
-        exact = solution_without(path, problem, zeros("i", 0), path.state.total, control)
+        exact = solution_without(path, problem, zeros("i", 0), path.state.totals, control)
     except (PathLost, Stopped):
         return found
     return DualSolution(

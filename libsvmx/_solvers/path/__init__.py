@@ -1,7 +1,8 @@
 """Exact optima that follow their data: rows join and leave, C changes, and the optimum moves along a path.
 
 Karasuyama & Takeuchi, Multiple incremental decremental learning of support vector machines (NIPS 2009), whose
-equations are cited by number; one row at a time: Cauwenberghs & Poggio (NIPS 2000).
+equations are cited by number; one row at a time: Cauwenberghs & Poggio (NIPS 2000). The paper has C-SVC, with one sum
+of beta and one bias; here there is a sum and a level for each group, two in the nu formulations.
 
     Path  ──holds──>  PathState      the optimum: rows, boxes, beta, F = K beta, margin and its Cholesky factor
           ──holds──>  Motion         per unit of eta: what moves, how the margin answers (``direction``), ``advance``
@@ -11,7 +12,8 @@ equations are cited by number; one row at a time: Cauwenberghs & Poggio (NIPS 20
         margin_factor   border_margin, append_to_margin, remove_from_margin: the Cholesky factor of K_MM
     functions over a Motion, each file using those above it:
         margin          breakpoint_event, enter_margin, exchange along a null direction, gather_margin
-        empty_margin    rho has an interval: fill_margin, centre_rho
+        next_breakpoint what ends a straight line, and where
+        empty_margin    the level of a group has an interval: fill_margin, centre_levels
         shrinking       rows that a path goes on without: shrink_if_many, unshrink
         following       follow: direction, next_breakpoint, advance, breakpoint_event, until eta = 1
         refinement      from near the optimum to it: refine, repair after a path

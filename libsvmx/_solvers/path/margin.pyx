@@ -1,8 +1,9 @@
 """Who is in the margin: what happens at a breakpoint, and exchanges where columns depend on each other.
 
-Where the column of a variable whose V meets -rho depends on those of M (duplicate rows, a linear kernel with |M| > d),
-there is a null direction, K u = 0 and sum u = 0: beta moves along it at no cost, V stays, until a member of M meets a
-bound and makes way, or the variable itself does (``exchange``). So no ridge is added to K.
+Where the column of a variable whose V meets its level depends on those of M (duplicate rows, a linear kernel with more
+members than it has rank), there is a null direction, K u = 0 and sum u = 0 in each group: beta moves along it at no cost,
+V stays, until a member of M meets a bound and makes way, or the variable itself does (``exchange``). So no ridge is added
+to K.
 """
 
 from libc.math cimport fabs
@@ -37,7 +38,7 @@ cdef int breakpoint_event(Motion motion, PathState s, Py_ssize_t v) except -1 no
         upper = s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v]
         remove_from_margin(s, v)
         return motion.fix_at_bound(v, upper)
-    rate = motion.dlinear[v] - motion.dF[v // s.per_row] + motion.drho
+    rate = motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]]
     if s.where[v] == JOINING:
         motion.stop_moving(v)
         if not s.is_inside(v):
@@ -48,7 +49,7 @@ cdef int breakpoint_event(Motion motion, PathState s, Py_ssize_t v) except -1 no
 
 
 cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) except -1 nogil:
-    """A variable with V = -rho, whose V would move away from there at ``rate``, joins the margin."""
+    """A variable with V at its level, whose V would move away from there at ``rate``, joins the margin."""
     cdef double schur = border_margin(s, v)
     if motion.velocity[v] != 0.0:
         motion.stop_moving(v)
@@ -82,7 +83,7 @@ cdef int exchange(Motion motion, Py_ssize_t v, double sign) except -1:
     """Move along the null direction u_v = 1, u_M = -null, until ``v`` or a member meets a bound.
 
     V cannot tell members and ``v`` apart by more than u, sum u_j V_j: after the exchange the member that makes
-    way moves to the side of -rho that its bound asks for, as ``v`` would have.
+    way moves to the side of the level that its bound asks for, as ``v`` would have.
     """
     cdef PathState s = motion.state
     cdef Py_ssize_t w, blocking
@@ -213,7 +214,7 @@ cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
     for k in range(n_wanted):
         K = s.row(<int32_t>(wanted[k] // s.per_row))
         for q in range(n_wanted):
-            values[q, k] = K[wanted[q] // s.per_row] + s.shift
+            values[q, k] = K[wanted[q] // s.per_row] + (s.shift if s.group[wanted[q]] == s.group[wanted[k]] else 0.0)
         motion.tick(n_wanted)
     with one_blas_thread():
         factor, inverse_norm = factor_and_inverse_norm(part(matrix, None, motion.control), motion.control)

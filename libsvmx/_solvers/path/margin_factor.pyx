@@ -1,9 +1,10 @@
 """The matrix of the margin: which variables are its rows, and its Cholesky factor.
 
-Members of the margin M, V = -rho, move together. Their matrix is K_MM bordered by the sum. Adding one number to every
-kernel value changes V of all variables alike, since the sum of beta is fixed, so the border can be had by
+Members of the margin M, whose V are at the level of their group, move together. Their matrix is K_MM bordered by the sum
+of each group. Adding one number to every kernel value within a group changes V of all its variables alike, since the sum
+of their beta is fixed, so the border can be had by
 
-    K'_MM = K_MM + shift 11',      x'K'x = x'Kx + shift (1'x)^2
+    K'_MM = K_MM + shift sum_g e_g e_g',      x'K'x = x'Kx + shift sum_g (e_g'x)^2,      e_g = 1 in group g, else 0
 
 which is positive definite whenever the bordered matrix is nonsingular and K positive semidefinite: one Cholesky factor,
 also where K_MM itself is singular (a linear kernel with |M| = d + 1).
@@ -31,7 +32,7 @@ cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil:
             s.make_room_in_margin()
     K = s.row(<int32_t>(v // s.per_row))
     for k in range(s.factor.size):
-        s.column[k] = K[s.member[k] // s.per_row] + s.shift
+        s.column[k] = K[s.member[k] // s.per_row] + (s.shift if s.group[s.member[k]] == s.group[v] else 0.0)
     return s.factor.border(&s.column[0], K[v // s.per_row] + s.shift)
 
 

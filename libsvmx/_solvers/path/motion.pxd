@@ -18,9 +18,9 @@ cdef class Motion:
     cdef double most_work                   # that the path may take, to judge by its beginning; inf: whatever it takes
     # per unit of eta
     cdef double eta
-    cdef double wanted                      # of the sum of beta
-    cdef double sum_residual                # the same without what moves: to come from the margin
-    cdef double drho
+    cdef double wanted[2]                   # of the sum of beta over each group
+    cdef double sum_residual[2]             # the same without what moves: to come from the margin
+    cdef double dlevel[2]
     cdef double speed_outside               # sum |velocity|
     cdef double speed                       # the same with d beta_M
     cdef bint bounds_move
@@ -31,23 +31,28 @@ cdef class Motion:
     cdef double[::1] W                      # sum of velocity K, by row
     cdef double blur                        # bound on the rounding errors of W
     cdef double[::1] dF
+    cdef double[::1] levelled               # of two groups: linear and dlinear without the levels
+    cdef double[::1] dlevelled
     cdef double[::1] final_linear           # the linear term to come to, if it changes; else None
     cdef double[::1] start_beta             # when rows were shrunk
     # scales
     cdef double mass                        # sum |beta|, and of what moved at first
     cdef double typical                     # the largest |beta| within its bounds
+    cdef double rounded                     # of a sum of beta, which one variable may have to take
     cdef double scale                       # of V
     cdef double sharpness                   # V is compared to within it
     cdef double slowest                     # speeds of V below it are rounding
     cdef int reset(self) except -1
     cdef int tick(self, int64_t amount) except -1 nogil
-    cdef int needs(self, double amount) except -1 nogil
+    cdef int need_sums(self) except -1 nogil
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1 nogil
     cdef int stop_moving(self, Py_ssize_t v) except -1 nogil
     cdef int sum_anew_if_stale(self) except -1 nogil
     cdef int fix_at_bound(self, Py_ssize_t v, bint upper) except -1 nogil
     cdef void round_to(self, Py_ssize_t v, double beta) noexcept nogil
     cdef int direction(self) except -1 nogil
+    cdef void answer_to_sum(self) noexcept nogil
+    cdef void answer_to_sums(self) noexcept nogil
     cdef void advance(self, double step) noexcept nogil
     cdef double near_bound(self, Py_ssize_t v) noexcept nogil
     cdef bint is_free(self, Py_ssize_t v) noexcept nogil

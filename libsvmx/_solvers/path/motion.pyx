@@ -3,12 +3,14 @@
 Something moves with eta from 0 to 1: beta of some variables outside the margin M (the moving set: those of A and R, and
 those on bounds that move), the linear term, or the bounds. With
 
-    W = sum over the moving set of d beta_j K_j,      sum_residual = what the sum needs besides
+    W = sum over the moving set of d beta_j K_j,      sum_residual = what the sum of each group needs besides
 
-M, rho and V answer, per unit of eta, such that everything else stays optimal:
+M, levels and V answer, per unit of eta, such that everything else stays optimal:
 
-    K_MM d beta_M - d rho = d linear_M - W_M,   sum d beta_M = sum_residual      (Karasuyama & Takeuchi 2009, 7, 10)
+    K_MM d beta_M + d level = d linear_M - W_M,   sum d beta_M = sum_residual    (Karasuyama & Takeuchi 2009, 7, 10)
     dF = W + K_:M d beta_M,   dV = d linear - dF                                                               (11)
+
+With two groups each has its sum and its level, so the system has two borders, and one for what members it has.
 """
 
 from libc.math cimport INFINITY, fabs
@@ -28,6 +30,9 @@ cdef double ULP = 2.0 ** -52
 cdef double SHARP = 1e-12
 # The gap that a path has to end with, relative to the scale of V.
 cdef double NO_GAP = 1e-10
+# Roundings of a sum of beta that may be left with a variable, of two groups: where all others are on wide bounds, it is
+# the only one within them, and no measure for itself.
+cdef double LEFT_OF_SUM = 8.0
 # W is summed anew once its rounding errors may be so many times those of what still moves.
 cdef double STALE = 64.0
 
@@ -59,15 +64,22 @@ cdef class Motion:
         """Nothing moves; scales of what there is."""
         cdef PathState s = self.state
         cdef Py_ssize_t v, m = s.per_row * s.n
+        cdef int g
         cdef double largest = 0.0
         if self.velocity.shape[0] < s.linear.shape[0]:
             # velocity, which tells that there is room, comes last
             self.W, self.dF = zeros("d", s.F.shape[0]), zeros("d", s.F.shape[0])
             self.dlinear, self.dlower, self.dupper = (zeros("d", s.linear.shape[0]) for _ in range(3))
+            if s.groups > 1:
+                self.levelled, self.dlevelled = (zeros("d", s.linear.shape[0]) for _ in range(2))
             self.velocity = zeros("d", s.linear.shape[0])
         s.make_room_in_margin()
         self.eta = self.mass = self.speed_outside = self.typical = self.blur = 0.0
-        self.needs(0.0)
+        self.rounded = 0.0
+        for g in range(2):
+            self.wanted[g] = self.sum_residual[g] = self.dlevel[g] = 0.0
+            if s.groups > 1:
+                self.rounded = max(self.rounded, LEFT_OF_SUM * ULP * fabs(s.total[g]))
         self.bounds_move, s.active = False, s.n
         for v in range(m):
             self.velocity[v] = self.dlinear[v] = self.dlower[v] = self.dupper[v] = 0.0
@@ -77,7 +89,7 @@ cdef class Motion:
                 self.typical = max(self.typical, fabs(s.beta[v]))
         for v in range(s.n):
             self.W[v] = 0.0
-        self.scale = largest if largest > 0 else max(fabs(s.rho), s.largest)
+        self.scale = largest if largest > 0 else max(s.largest_level(), s.largest)
         self.sharpness = max(SHARP * self.scale, ULP * s.largest * self.mass)
         return 0
 
@@ -88,9 +100,11 @@ cdef class Motion:
 
     # ---- the moving set ------------------------------------------------------------------------
 
-    cdef int needs(self, double amount) except -1 nogil:
-        """The sum of beta is to change by so much; nothing moves yet."""
-        self.wanted = self.sum_residual = amount
+    cdef int need_sums(self) except -1 nogil:
+        """Each sum of beta is to become what it has to be; nothing moves yet."""
+        cdef int g
+        for g in range(self.state.groups):
+            self.wanted[g] = self.sum_residual[g] = self.state.sum_residual(g)
         return 0
 
     cdef int start_moving(self, Py_ssize_t v, double velocity) except -1 nogil:
@@ -99,7 +113,7 @@ cdef class Motion:
         self.speed_outside += fabs(velocity)
         if velocity != 0.0:
             svmx_axpy(self.state.active, velocity, self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
-            self.sum_residual -= velocity
+            self.sum_residual[self.state.group[v]] -= velocity
             self.blur += ULP * self.state.largest * fabs(velocity)
         return 0
 
@@ -111,21 +125,24 @@ cdef class Motion:
             self.speed_outside -= fabs(velocity)
             self.blur += ULP * self.state.largest * fabs(velocity)
             svmx_axpy(self.state.active, -velocity, self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
-            self.sum_residual += velocity
+            self.sum_residual[self.state.group[v]] += velocity
             self.sum_anew_if_stale()
         return 0
 
     cdef int sum_anew_if_stale(self) except -1 nogil:
         """Sums over what moves, from nothing, if the rounding errors of what was far larger are left in them."""
         cdef Py_ssize_t v
+        cdef int g
         if self.blur <= STALE * ULP * self.state.largest * self.speed_outside:
             return 0
-        self.sum_residual, self.speed_outside = self.wanted, 0.0
+        for g in range(2):
+            self.sum_residual[g] = self.wanted[g]
+        self.speed_outside = 0.0
         memset(&self.W[0], 0, self.state.active * sizeof(double))
         for v in range(self.state.per_row * self.state.active):
             if self.velocity[v] != 0.0:
                 svmx_axpy(self.state.active, self.velocity[v], self.state.row(<int32_t>(v // self.state.per_row)), &self.W[0])
-                self.sum_residual -= self.velocity[v]
+                self.sum_residual[self.state.group[v]] -= self.velocity[v]
                 self.speed_outside += fabs(self.velocity[v])
         self.blur = ULP * self.state.largest * self.speed_outside
         return 0
@@ -146,34 +163,96 @@ cdef class Motion:
     # ---- the straight line ---------------------------------------------------------------------
 
     cdef int direction(self) except -1 nogil:
-        """How the margin, rho and F answer to what moves: ``dbeta`` of the state, ``drho``, ``dF``. (7, 10, 11)"""
+        """How the margin, levels and F answer to what moves: ``dbeta`` of the state, ``dlevel``, ``dF``. (7, 10, 11)
+
+        The level of a group without a member is free, and stays.
+        """
         cdef Py_ssize_t k, m = self.state.factor.size
-        cdef double sum_x = 0.0, sum_ones = 0.0, t, largest = 0.0
+        cdef double t, largest = 0.0
         cdef double *x = &self.state.dbeta[0]
-        cdef double *ones = &self.state.ones[0]
         self.speed, self.typical = self.speed_outside, 0.0
         for k in range(m):
             x[k] = self.dlinear[self.state.member[k]] - self.W[self.state.member[k] // self.state.per_row]
-            ones[k] = 1.0
             largest = max(largest, fabs(x[k]))
-        self.state.factor.solve_two(x, ones)
+        if self.state.groups == 1:
+            self.answer_to_sum()
+        else:
+            self.answer_to_sums()
         for k in range(m):
-            sum_x += x[k]
-            sum_ones += ones[k]
-        # d beta_M = K'^-1 (right side - t 1), with t such that the sum is sum_residual; K_MM = K' - shift 11'
-        t = (sum_x - self.sum_residual) / sum_ones
-        self.drho = -(t + self.state.shift * self.sum_residual)
-        for k in range(m):
-            x[k] -= t * ones[k]
             self.speed += fabs(x[k])
             self.typical = max(self.typical, fabs(self.state.beta[self.state.member[k]]))
         memcpy(&self.dF[0], &self.W[0], self.state.active * sizeof(double))
         add_margin_rows(self.state, x, self.state.active, &self.dF[0])
         self.slowest = 16 * ULP * (self.state.largest * self.speed + largest)
-        for k in range(m):  # V of the margin should stay at -rho: what it does otherwise is rounding
-            t = self.dlinear[self.state.member[k]] - self.dF[self.state.member[k] // self.state.per_row] + self.drho
+        for k in range(m):  # V of the margin should stay at its level: what it does otherwise is rounding
+            t = (self.dlinear[self.state.member[k]] - self.dF[self.state.member[k] // self.state.per_row]
+                 - self.dlevel[self.state.group[self.state.member[k]]])
             self.slowest = max(self.slowest, 4 * fabs(t))
         return 0
+
+    cdef void answer_to_sum(self) noexcept nogil:
+        """``dbeta`` and ``dlevel`` of one group, from the right side in ``dbeta``:
+
+            d beta_M = K'^-1 (right side - t 1), with t such that the sum is sum_residual;   K_MM = K' - shift 11'
+        """
+        cdef Py_ssize_t k, m = self.state.factor.size
+        cdef double sum_x = 0.0, sum_ones = 0.0, t
+        cdef double *x = &self.state.dbeta[0]
+        cdef double *ones = &self.state.ones[0]
+        for k in range(m):
+            ones[k] = 1.0
+        self.state.factor.solve_two(x, ones)
+        for k in range(m):
+            sum_x += x[k]
+            sum_ones += ones[k]
+        t = (sum_x - self.sum_residual[0]) / sum_ones
+        self.dlevel[0] = t + self.state.shift * self.sum_residual[0]
+        for k in range(m):
+            x[k] -= t * ones[k]
+
+    cdef void answer_to_sums(self) noexcept nogil:
+        """The same of two groups, e_g being 1 in group g:
+
+            d beta_M = K'^-1 (right side - t_0 e_0 - t_1 e_1),   e_g'd beta_M = sum_residual_g
+
+        with t of two equations, S t = s; S_gh = e_g'K'^-1 e_h is positive definite where both groups have members, and t_g
+        is 0 where one has none.
+        """
+        cdef Py_ssize_t k, m = self.state.factor.size
+        cdef int g, h
+        cdef double *x = &self.state.dbeta[0]
+        cdef double *ones[2]
+        cdef double S[2][2]
+        cdef double s[2]
+        cdef double t[2]
+        cdef double determinant
+        ones[0], ones[1] = &self.state.ones[0], &self.state.ones_of_other[0]
+        for k in range(m):
+            g = self.state.group[self.state.member[k]]
+            ones[g][k], ones[1 - g][k] = 1.0, 0.0
+        self.state.factor.solve_two(x, ones[0])
+        self.state.factor.forward(ones[1])
+        self.state.factor.backward(ones[1])
+        for g in range(2):
+            s[g] = t[g] = S[g][0] = S[g][1] = self.dlevel[g] = 0.0
+        for k in range(m):
+            g = self.state.group[self.state.member[k]]
+            s[g] += x[k]
+            for h in range(2):
+                S[g][h] += ones[h][k]
+        for g in range(2):
+            s[g] -= self.sum_residual[g]
+        determinant = S[0][0] * S[1][1] - S[0][1] * S[1][0]
+        for g in range(2):
+            h = 1 - g
+            if S[h][h] == 0.0:
+                t[g] = s[g] / S[g][g] if S[g][g] != 0.0 else 0.0
+            elif S[g][g] != 0.0:
+                t[g] = (s[g] * S[h][h] - s[h] * S[g][h]) / determinant
+            if S[g][g] != 0.0:
+                self.dlevel[g] = t[g] + self.state.shift * self.sum_residual[g]
+        for k in range(m):
+            x[k] -= t[0] * ones[0][k] + t[1] * ones[1][k]
 
     cdef void advance(self, double step) noexcept nogil:
         """Everything moves on by ``step`` in eta."""
@@ -188,7 +267,8 @@ cdef class Motion:
             svmx_axpy(m, step, &self.dlower[0], &self.state.lower[0])
             svmx_axpy(m, step, &self.dupper[0], &self.state.upper[0])
         svmx_axpy(self.state.active, step, &self.dF[0], &self.state.F[0])
-        self.state.rho += step * self.drho
+        for k in range(self.state.groups):
+            self.state.level[k] = self.state.level[k] + step * self.dlevel[k]
         self.eta += step
         self.state.drift += step * (ULP * self.state.largest * self.speed + self.blur)
 
@@ -199,7 +279,7 @@ cdef class Motion:
         ever is, to the size of beta."""
         cdef double width = self.state.upper[v] - self.state.lower[v]
         cdef double K = self.state.diagonal[v // self.state.per_row]
-        return SHARP * min(width, max(self.typical, self.scale / K if K > 0 else width))
+        return max(self.rounded, SHARP * min(width, max(self.typical, self.scale / K if K > 0 else width)))
 
     cdef bint is_free(self, Py_ssize_t v) noexcept nogil:
         """Whether a variable is at no bound, nor near one."""

@@ -9,6 +9,6 @@ cdef class Path:
     cdef int begin(self, Control control) except -1
     cdef int set_joining(self, Py_ssize_t n_fresh) except -1
     cdef int move_with_bounds(self, double ratio) except -1
-    cdef int restore_sum_at(self, double total) except -1
+    cdef int restore_sums_at(self, totals) except -1
     cdef int let_go(self) except -1
     cdef bint is_near(self, double eps) except -1

@@ -4,6 +4,7 @@ What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
 
 * ``update``: from the optimum, rows that join (A) grow towards their bounds, and those that leave (R) shrink to 0, all
   together: d beta_A = bound_A - beta_A, d beta_R = -beta_R                                          (eqs. 3, 4)
+  With no row on its way, the sums of beta alone move, as they do where nu changes.
 * ``rescale``: bounds move, and take along the beta that rest on them.
 * ``start``, ``check``: from near the optimum, by a path in the linear term (refinement.pyx).
 * ``near``: the same from a start that a training has found, where a path would take longer.
@@ -11,7 +12,7 @@ What can be asked of a path (Karasuyama & Takeuchi 2009), with eta from 0 to 1:
 """
 
 from libc.math cimport INFINITY, fabs, isfinite
-from libc.stdint cimport int32_t
+from libc.stdint cimport int8_t, int32_t
 
 from libsvmx._core.buffers import zeros
 from libsvmx._core.vectors cimport svmx_axpy
@@ -21,9 +22,9 @@ from libsvmx._solvers.path.following cimport follow
 from libsvmx._solvers.path.margin_factor cimport add_margin_rows, clear_margin, remove_from_margin, rescale_shift
 from libsvmx._solvers.path.motion cimport Motion
 from libsvmx._solvers.path.path_state cimport AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState
-from libsvmx._solvers.path.refinement cimport recompute_F, refine, repair, row_if_free, set_rho_of_free
+from libsvmx._solvers.path.refinement cimport recompute_F, refine, repair, row_if_free, set_levels_of_free
 from libsvmx._solvers.path.trace cimport Trace
-from libsvmx._solvers.smo.double_smo cimport smo_in_double, restore_sum
+from libsvmx._solvers.smo.double_smo cimport smo_in_double, restore_sums
 
 from libsvmx._solvers.path.path_state import PathLong, PathLost
 
@@ -34,7 +35,9 @@ cdef double NEARLY = 4.0
 
 
 cdef class Path:
-    """Path(per_row, budget_bytes): the optimum of no rows, and how it moves.
+    """Path(per_row, budget_bytes, groups=1): the optimum of no rows, and how it moves.
+
+    ``totals`` of its methods is what the sum of beta over each group has to be, a tuple of float.
 
     Attributes
     ----------
@@ -43,28 +46,28 @@ cdef class Path:
     motion : Motion        its counts tell what the last call took
     """
 
-    def __cinit__(self, int per_row, double budget_bytes):
-        self.state = PathState(per_row, budget_bytes)
+    def __cinit__(self, int per_row, double budget_bytes, int groups=1):
+        self.state = PathState(per_row, budget_bytes, groups)
         self.motion = Motion(self.state)
 
-    def start(self, beta, double total, Control control):
+    def start(self, beta, totals, Control control):
         """The optimum from ``beta`` near it (buffer of float64, shape (per_row * n,)), within bounds and with
-        sum ``total``.
+        sums ``totals``.
 
         Raises
         ------
         PathLost; Stopped; KeyboardInterrupt or what else a signal handler raises; MemoryError
         """
-        self.approach(beta, total, control)
+        self.approach(beta, totals, control)
         self.finish()
 
-    def approach(self, beta, double total, Control control):
+    def approach(self, beta, totals, Control control):
         """``beta``, cut to its bounds, and K beta of it; ``finish`` must follow. Raises as ``start``, but PathLost."""
         cdef PathState s = self.state
         cdef const double[::1] given = beta
         cdef Py_ssize_t v
         check_length(given.shape[0], s.per_row * s.n)
-        s.total = total
+        s.set_totals(totals)
         for v in range(s.per_row * s.n):
             s.beta[v] = min(max(given[v], s.lower[v]), s.upper[v])
         self.motion.begin(control)
@@ -77,14 +80,14 @@ cdef class Path:
 
     def copy(self, budget_bytes=None):
         """A path of its own, without the kernel rows that are kept; ``budget_bytes`` for its own, None: as many."""
-        cdef Path other = Path.__new__(Path, self.state.per_row, 0.0)
+        cdef Path other = Path.__new__(Path, self.state.per_row, 0.0, self.state.groups)
         other.state = self.state.copy(budget_bytes)
         other.motion = Motion(other.state)
         return other
 
-    def update(self, Py_ssize_t n_fresh, gone, double total, Control control, double most_work=INFINITY):
+    def update(self, Py_ssize_t n_fresh, gone, totals, Control control, double most_work=INFINITY):
         """The optimum with the last ``n_fresh`` rows and without the rows ``gone`` (buffer of int32), which stay, with
-        beta = 0, until ``state.discard``; the sum of beta is to be ``total``.
+        beta = 0, until ``state.discard``; the sums of beta are to be ``totals``.
 
         Raises PathLong where it would take more than ``most_work`` (``motion.work``); else as ``start``.
         """
@@ -108,8 +111,8 @@ cdef class Path:
                     remove_from_margin(s, v)
                 s.assign(v, LEAVING)
         self.set_joining(n_fresh)
-        s.total = total
-        motion.needs(s.sum_residual())
+        s.set_totals(totals)
+        motion.need_sums()
         for v in range(s.per_row * s.n):
             if s.where[v] == LEAVING:
                 motion.start_moving(v, -s.beta[v])
@@ -142,19 +145,21 @@ cdef class Path:
         cdef int h
         linear_, lower_, upper_, beta_, scores_ = (zeros("d", m) for _ in range(5))
         cdef double[::1] linear = linear_, lower = lower_, upper = upper_, beta = beta_, scores = scores_
-        row_ = zeros("i", m)
+        row_, group_ = zeros("i", m), zeros("b", m)
         cdef int32_t[::1] row = row_
+        cdef int8_t[::1] group = group_
         for p in range(n):
             for h in range(s.per_row):
                 v, d = s.per_row * p + h, h * n + p
                 row[d], linear[d], beta[d], scores[d] = <int32_t>p, s.linear[v], s.beta[v], s.score(v)
+                group[d] = s.group[v]
                 if s.where[v] != LEAVING:
                     lower[d], upper[d] = s.lower[v], s.upper[v]
-        return DualProblem(linear_, lower_, upper_, zeros("b", m), row_, beta_, scores_)
+        return DualProblem(linear_, lower_, upper_, group_, row_, beta_, scores_)
 
-    def near(self, beta, double total, Control control):
+    def near(self, beta, totals, Control control):
         """The optimum without LEAVING rows from ``beta`` near it (buffer of float64, in the order of ``dual``), within
-        bounds and with sum ``total``. What has kernel rows to do is what differs. Raises as ``start``."""
+        bounds and with sums ``totals``. What has kernel rows to do is what differs. Raises as ``start``."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef const double[::1] given = beta
@@ -179,7 +184,7 @@ cdef class Path:
                 motion.tick(n)
                 moved += fabs(change)
         s.drift += ULP * s.largest * moved
-        s.total = total
+        s.set_totals(totals)
         refine(motion, False)
 
     cdef int begin(self, Control control) except -1:
@@ -198,7 +203,7 @@ cdef class Path:
         for v in range(s.per_row * (s.n - n_fresh), s.per_row * s.n):
             if s.where[v] == LEAVING:
                 continue
-            excess = s.score(v) + s.rho
+            excess = s.excess(v)
             if (s.lower[v] < 0 and excess < 0) or (s.upper[v] > 0 and excess > 0):
                 s.assign(v, JOINING)
         return 0
@@ -206,7 +211,7 @@ cdef class Path:
     def rescale(self, lower, upper, double ratio, Control control, Trace trace=None, double first=1.0,
                 double last=1.0):
         """The optimum with the bounds ``lower`` and ``upper`` (buffers of float64, shape (per_row * n,)), which are
-        those there are times ``ratio`` > 0 but for rounding, and the sum as it is, 0. Raises as ``start``.
+        those there are times ``ratio`` > 0 but for rounding, as are the sums. Raises as ``start``.
 
         ``trace`` writes down the lines of the way, as those from C ``first`` to ``last``.
         """
@@ -241,20 +246,23 @@ cdef class Path:
         motion.reset()
         s.dbeta[:s.factor.size], motion.dF[:s.n] = 0.0, 0.0
         trace.begin(s, C, C)
-        trace.line(s, &motion.velocity[0], &motion.dF[0], 0.0, 0.0, 0.0, s.rho, 0.0, False)
+        trace.line(s, &motion.velocity[0], &motion.dF[0], 0.0, 0.0, 0.0, -s.level[0], 0.0, False)
 
     cdef int move_with_bounds(self, double ratio) except -1:
         """The moving set are all variables at bounds but 0."""
         cdef PathState s = self.state
         cdef Motion motion = self.motion
         cdef Py_ssize_t v, p
+        cdef int g
         cdef double reach
         motion.bounds_move = True
-        motion.needs(s.sum_residual())  # of rounding: the sum is 0
+        for g in range(s.groups):
+            s.total[g] *= ratio
+        motion.need_sums()
         for v in range(s.per_row * s.n):
             if s.where[v] != MARGIN and s.beta[v] != 0.0:
                 motion.velocity[v] = (ratio - 1.0) * s.beta[v]
-                motion.sum_residual -= motion.velocity[v]
+                motion.sum_residual[s.group[v]] -= motion.velocity[v]
                 motion.speed_outside += fabs(motion.velocity[v])
         # sum over the bounded of beta K = F - sum over M: no kernel row is needed
         for p in range(s.factor.size):
@@ -271,7 +279,7 @@ cdef class Path:
             raise PathLost("the change is beyond double precision")
         return motion.sum_anew_if_stale()
 
-    def by_smo(self, gone, double total, double eps, Control control, lower=None, upper=None):
+    def by_smo(self, gone, totals, double eps, Control control, lower=None, upper=None):
         """As ``update``, or as ``rescale`` to bounds ``lower`` and ``upper``, to a gap of ``eps``, by SMO from beta as
         it is: where no path leads on. Raises as ``start``."""
         cdef PathState s = self.state
@@ -291,23 +299,23 @@ cdef class Path:
             memoryview(s.upper)[:m] = upper
         for v in range(m):
             s.beta[v] = min(max(s.beta[v], s.lower[v]), s.upper[v])
-        self.restore_sum_at(total)
+        self.restore_sums_at(totals)
         smo_in_double(s, max(eps, motion.tolerance()), control)
         recompute_F(motion, True)
         try:
             refine(motion, True)
         except PathLost:
             self.let_go()
-            self.restore_sum_at(total)
+            self.restore_sums_at(totals)
             smo_in_double(s, max(eps, motion.tolerance()), control)
             recompute_F(motion, True)
             if not self.is_near(eps):
                 raise
 
-    def accept(self, beta, double total, double eps, Control control):
+    def accept(self, beta, totals, double eps, Control control):
         """``beta`` as it is, where no path leads on from there, if it is as near the optimum as any path or SMO to
         ``eps`` has left it; returns whether it is. Raises as ``start``, but PathLost."""
-        self.approach(beta, total, control)
+        self.approach(beta, totals, control)
         self.let_go()
         return self.is_near(eps)
 
@@ -327,14 +335,14 @@ cdef class Path:
         cdef PathState s = self.state
         s.inexact = True
         self.motion.reset()
-        set_rho_of_free(self.motion)
+        set_levels_of_free(self.motion)
         self.motion.reset()  # rho may be its scale
         return s.kkt_gap() <= eps + NEARLY * self.motion.tolerance()
 
-    cdef int restore_sum_at(self, double total) except -1:
-        """beta with the sum ``total``, and F of it."""
-        self.state.total = total
-        if not restore_sum(self.state):
+    cdef int restore_sums_at(self, totals) except -1:
+        """beta with the sums ``totals``, and F of it."""
+        self.state.set_totals(totals)
+        if not restore_sums(self.state):
             raise PathLost("no variable can make up for the sum")
         return recompute_F(self.motion, True)
 

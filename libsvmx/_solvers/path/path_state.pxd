@@ -7,9 +7,9 @@ from libsvmx._solvers.control cimport Control
 
 
 cdef enum:          # where a variable is
-    AT_LOWER        # beta = lower, and V at -rho or below
-    AT_UPPER        # beta = upper, and V at -rho or above
-    MARGIN          # V at -rho
+    AT_LOWER        # beta = lower, and V at the level of its group or below
+    AT_UPPER        # beta = upper, and V at that level or above
+    MARGIN          # V at that level
     JOINING         # of A: on its way to the bound that is not 0, which its V asks for
     LEAVING         # of R: on its way to 0, whatever its V
 
@@ -18,8 +18,9 @@ cdef class PathState:
     cdef readonly Py_ssize_t n          # rows
     cdef Py_ssize_t active              # rows [0, active) have their F up to date; all but on a path
     cdef readonly int per_row           # variables of a row: v = per_row * row + 0 or 1
-    cdef readonly double rho            # V of the margin is -rho
-    cdef readonly double total          # what the sum of beta has to be
+    cdef readonly int groups            # 1 or 2: how many sums of beta are fixed, each with a level of its own
+    cdef double level[2]                # V of the margin, of each group
+    cdef double total[2]                # what the sum of beta over each group has to be
     cdef readonly double drift          # bound on what rounding has done to F since it was last computed
     cdef readonly bint inexact          # left by SMO: no exact optimum, no path from here
     cdef DoubleRows rows
@@ -34,27 +35,34 @@ cdef class PathState:
     cdef double[::1] upper
     cdef double[::1] beta
     cdef int8_t[::1] where
-    cdef double[::1] side               # 1: V is to stay below -rho, or comes from there; -1: above; 0: neither
+    cdef double[::1] side               # 1: V is to stay below the level, or comes from there; -1: above; 0: neither
+    cdef int8_t[::1] group              # whose sum and level are its own
     cdef int32_t[::1] place             # in ``member``, -1 outside the margin
     # the margin
-    cdef Cholesky factor                # of K_MM + shift
+    cdef Cholesky factor                # of K'_MM: K_MM + shift within each group
     cdef int32_t[::1] member            # variable of each row of the factor
-    cdef double shift                   # added to every kernel value
+    cdef double shift                   # added to the kernel values of each group
     cdef double largest                 # K_ii
     cdef double[::1] column             # of a variable that may join: K'_Mv, then L^-1 K'_Mv
     cdef double[::1] null               # K'_MM^-1 of that column
     cdef double[::1] dbeta              # by place in the margin
     cdef double[::1] ones
+    cdef double[::1] ones_of_other      # of group 1, where there are two
     cdef const double **margin_rows     # scratch for svmx_add_rows
     cdef double[::1] computed           # scratch for rows that are not kept
     cdef int32_t[::1] moves             # scratch for ``discard``, which must not fail
     cdef list swapped                   # since ``mark``
     cdef object before                  # the state that ``rollback`` returns to
     cdef double kkt_gap(self) noexcept nogil
-    cdef Certificate certificate(self) noexcept nogil
+    cdef Certificate certificate(self, int g) noexcept nogil
     cdef double score(self, Py_ssize_t v) noexcept nogil
     cdef bint is_inside(self, Py_ssize_t v) noexcept nogil
-    cdef double sum_residual(self) noexcept nogil
+    cdef double sum_residual(self, int g) noexcept nogil
+    cdef double excess(self, Py_ssize_t v) noexcept nogil
+    cdef double largest_level(self) noexcept nogil
+    cdef bint is_empty(self, int g) noexcept nogil
+    cdef bint has_empty_group(self) noexcept nogil
+    cdef int set_totals(self, totals) except -1
     cdef void assign(self, Py_ssize_t v, int where) noexcept nogil
     cdef void assign_bound(self, Py_ssize_t v) noexcept nogil
     cdef const double *row(self, int32_t p) except NULL nogil

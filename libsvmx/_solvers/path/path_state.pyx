@@ -1,15 +1,16 @@
 """The state of an exact optimum that rows can join and leave, all or nothing.
 
-The dual problem of one group (_problem/dual.pyx), its optimum in double:
+The dual problem of one or two groups (_problem/dual.pyx), its optimum in double:
 
-    min  1/2 beta'K beta - linear'beta     s.t.  sum beta = total,   lower <= beta <= upper
-    V = linear - F,  F = K beta;   optimal  <=>  there is a rho with
-    V_v <= -rho where beta_v = lower,   V_v >= -rho where beta_v = upper,   V_v = -rho between
+    min  1/2 beta'K beta - linear'beta     s.t.  sum of beta over group g = total_g,   lower <= beta <= upper
+    V = linear - F,  F = K beta;   optimal  <=>  each group has a level, such that for its variables
+    V_v <= level where beta_v = lower,   V_v >= level where beta_v = upper,   V_v = level between
 
-A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F.
+A row of data has one variable, or two in regression (y = +1 and y = -1), which share K and F. With one group the level is
+-rho. The nu formulations have two groups: those that can only grow from 0, and those that can only fall from there.
 """
 
-from libc.math cimport fabs
+from libc.math cimport HUGE_VAL, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free, realloc
 
@@ -41,37 +42,51 @@ class PathLong(PathLost):
 
 
 cdef class PathState:
-    """PathState(per_row, budget_bytes): of no rows; rows join by ``append`` and leave by ``discard``.
+    """PathState(per_row, budget_bytes, groups=1): of no rows; rows join by ``append`` and leave by ``discard``.
 
     Parameters
     ----------
     per_row : int           variables of a row, 1 or 2
     budget_bytes : float    for kernel rows that are kept
+    groups : int            1, or 2: variables with lower < 0 are of group 1 then
 
     Attributes
     ----------
     n : int                 rows
-    rho : float             V of the margin is -rho
-    total : float           sum of all beta
     drift : float           bound on the rounding errors of V since they were last computed from nothing
     inexact : bool          left by SMO: optimal to a tolerance, and no path leads on
     """
 
-    def __cinit__(self, int per_row, double budget_bytes):
-        self.per_row, self.rows = per_row, DoubleRows(budget_bytes)
+    def __cinit__(self, int per_row, double budget_bytes, int groups=1):
+        self.per_row, self.rows, self.groups = per_row, DoubleRows(budget_bytes), groups
         self.factor = Cholesky()
         self.F, self.diagonal = zeros("d", 0), zeros("d", 0)
         self.linear, self.lower, self.upper, self.beta, self.side = (zeros("d", 0) for _ in range(5))
-        self.where, self.place, self.tag = zeros("b", 0), zeros("i", 0), zeros("q", 0)
+        self.where, self.group, self.place, self.tag = zeros("b", 0), zeros("b", 0), zeros("i", 0), zeros("q", 0)
         self.moves = zeros("i", 2)
         self.member = zeros("i", 0)
         self.computed = zeros("d", 0)
-        self.column, self.null, self.dbeta, self.ones = (zeros("d", 0) for _ in range(4))
+        self.column, self.null, self.dbeta, self.ones, self.ones_of_other = (zeros("d", 0) for _ in range(5))
 
     def __dealloc__(self):
         free(self.margin_rows)
 
     # ---- what others see -----------------------------------------------------------------------
+
+    @property
+    def rho(self):
+        """Minus the level, or the mean of both levels: decision values are F - rho."""
+        return -self.level[0] if self.groups == 1 else -(self.level[0] + self.level[1]) / 2
+
+    @property
+    def r(self):
+        """Half of what the levels of two groups are apart, as of a DualSolution; 0 with one."""
+        return 0.0 if self.groups == 1 else (self.level[1] - self.level[0]) / 2
+
+    @property
+    def totals(self):
+        """What the sum of beta over each group has to be: tuple of float."""
+        return tuple([self.total[g] for g in range(self.groups)])
 
     @property
     def coefficients(self):
@@ -111,14 +126,14 @@ cdef class PathState:
         return value
 
     def gap(self):
-        """The KKT gap (_problem/certificate.pyx); -inf if no two variables can move."""
+        """The KKT gap (_problem/certificate.pyx), the larger one of two groups; -inf if no two variables can move."""
         return self.kkt_gap()
 
     @property
     def holds_rho(self):
         """Which rows hold rho where nothing is free, each by ending alone the interval that it is the middle of: buffer
-        of int8, shape (n,); none where something is free."""
-        cdef Certificate found = self.certificate()
+        of int8, shape (n,); none where something is free. Of one group."""
+        cdef Certificate found = self.certificate(0)
         cdef Py_ssize_t v, above = 0, below = 0, top = -1, bottom = -1
         cdef double V
         out_ = zeros("b", self.n)
@@ -139,27 +154,68 @@ cdef class PathState:
 
     def support_counts(self):
         """Rows that have a beta, and those of them whose beta is at a bound: (int, int)."""
-        cdef Py_ssize_t v, n_sv = 0, n_bsv = 0
-        for v in range(self.per_row * self.n):  # of two variables of a row at most one is not 0
-            if self.beta[v] > 0 or self.beta[v] < 0:
+        cdef Py_ssize_t p, v, n_sv = 0, n_bsv = 0
+        cdef double beta
+        cdef bint inside
+        for p in range(self.n):
+            beta, inside = 0.0, False
+            for v in range(self.per_row * p, self.per_row * (p + 1)):
+                beta += self.beta[v]
+                inside = inside or self.is_inside(v)
+            if beta > 0 or beta < 0:
                 n_sv += 1
-                n_bsv += not self.is_inside(v)
+                n_bsv += not inside
         return n_sv, n_bsv
 
     cdef double kkt_gap(self) noexcept nogil:
-        cdef Certificate found = self.certificate()
-        return gap_of(&found)
+        cdef Certificate found
+        cdef double gap = -HUGE_VAL
+        cdef int g
+        for g in range(self.groups):
+            found = self.certificate(g)
+            gap = max(gap, gap_of(&found))
+        return gap
 
-    cdef Certificate certificate(self) noexcept nogil:
+    cdef Certificate certificate(self, int g) noexcept nogil:
+        """Of the variables of one group."""
         cdef Certificate found
         cdef Py_ssize_t v
         begin(&found)
         for v in range(self.per_row * self.n):
-            add_variable(&found, v, self.score(v), self.beta[v] < self.upper[v], self.beta[v] > self.lower[v], False)
+            if self.group[v] == g:
+                add_variable(&found, v, self.score(v), self.beta[v] < self.upper[v], self.beta[v] > self.lower[v], False)
         return found
 
     cdef double score(self, Py_ssize_t v) noexcept nogil:
         return self.linear[v] - self.F[v // self.per_row]
+
+    cdef double excess(self, Py_ssize_t v) noexcept nogil:
+        """V above the level of its group."""
+        return self.score(v) - self.level[self.group[v]]
+
+    cdef double largest_level(self) noexcept nogil:
+        return max(fabs(self.level[0]), fabs(self.level[1])) if self.groups > 1 else fabs(self.level[0])
+
+    cdef bint is_empty(self, int g) noexcept nogil:
+        """Whether a group has no member in the margin."""
+        cdef Py_ssize_t k
+        if self.groups == 1:
+            return self.factor.size == 0
+        for k in range(self.factor.size):
+            if self.group[self.member[k]] == g:
+                return False
+        return True
+
+    cdef bint has_empty_group(self) noexcept nogil:
+        return self.is_empty(0) or (self.groups > 1 and self.is_empty(1))
+
+    cdef int set_totals(self, totals) except -1:
+        """What the sums have to be. Raises ValueError for as many as there are not groups."""
+        if len(totals) != self.groups:
+            raise ValueError(f"{len(totals)} sums of {self.groups} groups")
+        for g in range(self.groups):
+            self.total[g] = totals[g]
+        return 0
 
     cdef void assign(self, Py_ssize_t v, int where) noexcept nogil:
         """A variable changes sets; those of A aim at the bound that is not 0."""
@@ -176,12 +232,13 @@ cdef class PathState:
     cdef bint is_inside(self, Py_ssize_t v) noexcept nogil:
         return self.lower[v] < self.beta[v] < self.upper[v]
 
-    cdef double sum_residual(self) noexcept nogil:
-        """What the sum of beta misses of ``total``."""
+    cdef double sum_residual(self, int g) noexcept nogil:
+        """What the sum of beta over a group misses of its ``total``."""
         cdef Py_ssize_t v
-        cdef double missing = self.total
+        cdef double missing = self.total[g]
         for v in range(self.per_row * self.n):
-            missing -= self.beta[v]
+            if self.group[v] == g:
+                missing -= self.beta[v]
         return missing
 
     cdef int set_beta(self, Py_ssize_t v, double beta) except -1:
@@ -207,10 +264,11 @@ cdef class PathState:
         room *= self.per_row
         lower, upper = longer(self.lower, "d", room), longer(self.upper, "d", room)
         beta, side = longer(self.beta, "d", room), longer(self.side, "d", room)
-        where, place = longer(self.where, "b", room), longer(self.place, "i", room)
+        where, place, group = longer(self.where, "b", room), longer(self.place, "i", room), longer(self.group, "b", room)
         # linear, which tells that there is room, comes last
         linear = longer(self.linear, "d", room)
         self.lower, self.upper, self.beta, self.side, self.where, self.place = lower, upper, beta, side, where, place
+        self.group = group
         self.linear = linear
         return 0
 
@@ -246,7 +304,7 @@ cdef class PathState:
         for k in range(new_linear.shape[0]):
             v = m + k
             self.linear[v], self.lower[v], self.upper[v] = new_linear[k], new_lower[k], new_upper[k]
-            self.beta[v], self.place[v] = 0.0, -1
+            self.beta[v], self.place[v], self.group[v] = 0.0, -1, self.groups > 1 and self.lower[v] < 0
             self.assign(v, AT_LOWER if self.lower[v] == 0 else AT_UPPER)
         for k in range(tag.shape[0]):
             self.tag[n + k], self.diagonal[n + k] = tag[k], kernel.diagonal[n + k]
@@ -285,7 +343,7 @@ cdef class PathState:
                 w = self.per_row * last + h
                 self.linear[v], self.lower[v], self.upper[v] = self.linear[w], self.lower[w], self.upper[w]
                 self.beta[v], self.where[v], self.place[v] = self.beta[w], self.where[w], self.place[w]
-                self.side[v] = self.side[w]
+                self.side[v], self.group[v] = self.side[w], self.group[w]
                 if self.place[v] >= 0:
                     self.member[self.place[v]] = <int32_t>v
             self.F[to], self.tag[to], self.diagonal[to] = self.F[last], self.tag[last], self.diagonal[last]
@@ -317,6 +375,8 @@ cdef class PathState:
                 swap_values(self.side, v, w)
                 held = self.where[v]
                 self.where[v], self.where[w] = self.where[w], <int8_t>held
+                held = self.group[v]
+                self.group[v], self.group[w] = self.group[w], <int8_t>held
                 held = self.place[v]
                 self.place[v], self.place[w] = self.place[w], held
                 if self.place[v] >= 0:
@@ -339,7 +399,7 @@ cdef class PathState:
         lists = [copied(each, m) for each in self.lists()]
         self.swapped = []
         row_lists = [copied(each, self.n) for each in self.row_lists()]
-        self.before = (self.n, self.rho, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists,
+        self.before = (self.n, self.level, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists,
                        lists, self.factor.copy(), copied(self.member, self.factor.size))
 
     def rollback(self):
@@ -348,8 +408,10 @@ cdef class PathState:
         cdef int32_t[::1] pairs
         if self.before is None:
             return
-        (n, self.rho, self.total, self.drift, self.inexact, self.largest, self.shift, row_lists, lists, self.factor,
+        (n, levels, totals, self.drift, self.inexact, self.largest, self.shift, row_lists, lists, self.factor,
          member) = self.before
+        for k in range(2):
+            self.level[k], self.total[k] = levels[k], totals[k]
         while self.swapped:  # a signal handler may raise within ``filled``: what is undone is not undone again
             pairs = filled("i", self.swapped[len(self.swapped) - 1])
             self.rows.swap(&pairs[0], pairs.shape[0] // 2)
@@ -371,7 +433,7 @@ cdef class PathState:
     def lists(self):
         """What there is for each variable."""
         return [memoryview(self.linear), memoryview(self.lower), memoryview(self.upper), memoryview(self.beta),
-                memoryview(self.where), memoryview(self.place), memoryview(self.side)]
+                memoryview(self.where), memoryview(self.place), memoryview(self.side), memoryview(self.group)]
 
     def row_lists(self):
         """What there is for each row."""
@@ -388,12 +450,13 @@ cdef class PathState:
 
     def copy(self, budget_bytes=None):
         """A state of its own, without the kernel rows that are kept and the way back."""
-        cdef PathState other = PathState(self.per_row, self.rows.budget_bytes if budget_bytes is None else budget_bytes)
+        cdef PathState other = PathState(
+            self.per_row, self.rows.budget_bytes if budget_bytes is None else budget_bytes, self.groups)
         cdef Py_ssize_t k
         other.make_room(self.n)
         other.rows.make_room(self.n)
         other.n = other.active = self.n
-        other.rho, other.total, other.drift, other.inexact = self.rho, self.total, self.drift, self.inexact
+        other.level, other.total, other.drift, other.inexact = self.level, self.total, self.drift, self.inexact
         other.shift, other.largest = self.shift, self.largest
         for mine, own in zip(self.row_lists(), other.row_lists()):
             own[:self.n] = mine[:self.n]
@@ -420,6 +483,8 @@ cdef class PathState:
                 raise MemoryError("rows of the margin")
             self.margin_rows = <const double **>grown
             self.dbeta, self.ones = longer(self.dbeta, "d", room), longer(self.ones, "d", room)
+            if self.groups > 1:
+                self.ones_of_other = longer(self.ones_of_other, "d", room)
             self.null, self.column = longer(self.null, "d", room), longer(self.column, "d", room)
             self.member = longer(self.member, "i", room)  # which tells that there is room, comes last
         return 0

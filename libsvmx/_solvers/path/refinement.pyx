@@ -1,6 +1,6 @@
 """From near an optimum to it, by paths in the linear term.
 
-What is optimal but for small errors is exactly optimal for another linear term: V_v is set to -rho where it is on the
+What is optimal but for small errors is exactly optimal for another linear term: V_v is set to its level where it is on the
 wrong side. The path leads from that term back to the given one (``refine_once``).
 
     refine    a solver by itself: from beta near the optimum, with its margin gathered anew
@@ -14,7 +14,7 @@ from libc.string cimport memset
 from libsvmx._core.buffers import zeros
 from libsvmx._core.vectors cimport svmx_axpy, svmx_dot
 from libsvmx._problem.certificate cimport Certificate, add_variable, begin, level_of
-from libsvmx._solvers.path.empty_margin cimport centre_rho, empty_margin_if_all_bound
+from libsvmx._solvers.path.empty_margin cimport centre_levels, empty_margin_if_all_bound
 from libsvmx._solvers.path.following cimport follow
 from libsvmx._solvers.path.margin cimport gather_margin
 from libsvmx._solvers.path.motion cimport Motion
@@ -73,7 +73,7 @@ cdef int refine(Motion motion, bint anew) except -1:
             gather_margin(motion)
             motion.reset()  # exchanges may have brought beta from large bounds to nothing, and scales with it
         recompute_F(motion, s.drift > motion.tolerance())
-        set_rho_of_margin(motion)
+        set_levels_of_margin(motion)
         if is_optimal(motion):
             return empty_margin_if_all_bound(motion)
         gap = s.kkt_gap()
@@ -91,9 +91,9 @@ cdef int refine_once(Motion motion) except -1:
     cdef double excess
     motion.final_linear = zeros("d", m)
     motion.final_linear[:] = s.linear[:m]
-    motion.needs(s.sum_residual())
+    motion.need_sums()
     for v in range(m):
-        excess = s.score(v) + s.rho
+        excess = s.excess(v)
         if s.where[v] == LEAVING or (s.where[v] == AT_LOWER and excess < 0) or (s.where[v] == AT_UPPER and excess > 0):
             continue
         motion.dlinear[v] = excess
@@ -110,8 +110,11 @@ cdef int refine_once(Motion motion) except -1:
 cdef bint is_optimal(Motion motion) noexcept:
     """Whether the conditions of the optimum hold, to the scales that ``reset`` has found."""
     cdef PathState s = motion.state
-    return (fabs(s.sum_residual()) <= SAME_SUM * (motion.mass + fabs(s.total))
-            and s.kkt_gap() <= motion.tolerance())
+    cdef int g
+    for g in range(s.groups):
+        if not fabs(s.sum_residual(g)) <= SAME_SUM * (motion.mass + fabs(s.total[g])):
+            return False
+    return s.kkt_gap() <= motion.tolerance()
 
 
 cdef int clip(Motion motion, Py_ssize_t v) except -1:
@@ -157,26 +160,33 @@ cdef const double *row_if_free(PathState s, int32_t p) except NULL:
     return s.rows.glance(p)
 
 
-cdef int set_rho_of_margin(Motion motion) except -1:
-    """The rho that the members agree on best."""
+cdef int set_levels_of_margin(Motion motion) except -1:
+    """The level that the members of each group agree on best."""
     cdef PathState s = motion.state
-    cdef Py_ssize_t k
-    cdef double total = 0.0
-    if s.factor.size == 0:
-        centre_rho(motion)
-        return 0
-    for k in range(s.factor.size):
-        total += s.score(s.member[k])
-    s.rho = -total / s.factor.size
+    cdef Py_ssize_t k, n_members
+    cdef double total
+    cdef int g
+    for g in range(s.groups):
+        total, n_members = 0.0, 0
+        for k in range(s.factor.size):
+            if s.group[s.member[k]] == g:
+                total += s.score(s.member[k])
+                n_members += 1
+        if n_members:
+            s.level[g] = total / n_members
+    centre_levels(motion)
     return 0
 
 
-cdef void set_rho_of_free(Motion motion) noexcept:
-    """rho without a margin: minus the mean of V over free variables, or the middle of its interval."""
+cdef void set_levels_of_free(Motion motion) noexcept:
+    """Levels without a margin: the mean of V over free variables, or the middle of its interval."""
     cdef PathState s = motion.state
     cdef Certificate found
     cdef Py_ssize_t v
-    begin(&found)
-    for v in range(s.per_row * s.n):
-        add_variable(&found, v, s.score(v), s.beta[v] < s.upper[v], s.beta[v] > s.lower[v], motion.is_free(v))
-    s.rho = -level_of(&found)
+    cdef int g
+    for g in range(s.groups):
+        begin(&found)
+        for v in range(s.per_row * s.n):
+            if s.group[v] == g:
+                add_variable(&found, v, s.score(v), s.beta[v] < s.upper[v], s.beta[v] > s.lower[v], motion.is_free(v))
+        s.level[g] = level_of(&found)

@@ -6,5 +6,5 @@ from libsvmx._typing import Buffer
 
 def path_of(problem: DualProblem, kernel: Kernel, budget_bytes: float, beta: Buffer, control: Control) -> Path: ...
 def solution_without(
-    path: Path, problem: DualProblem, rows: Buffer, total: float, control: Control
+    path: Path, problem: DualProblem, rows: Buffer, totals: tuple[float, ...], control: Control
 ) -> DualSolution: ...

@@ -20,7 +20,7 @@ from libsvmx.enums import SolveStatus
 
 
 def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Control control):
-    """The Path at the optimum of ``problem``, of one group. Its rows are tagged 0, 1, …
+    """The Path at the optimum of ``problem``. Its rows are tagged 0, 1, …
 
     Parameters
     ----------
@@ -34,20 +34,20 @@ def path_of(DualProblem problem, Kernel kernel, double budget_bytes, beta, Contr
     """
     cdef Py_ssize_t n = kernel.n, v
     cdef int per_row = <int>(problem.size // n)
-    cdef double total = 0.0
-    cdef Path path = Path(per_row, budget_bytes)
+    cdef Path path = Path(per_row, budget_bytes, problem.groups)
     start = interleaved(beta, n)
-    cdef const double[::1] values = start
+    cdef const double[::1] values = start, lower = interleaved(problem.lower, n)
+    totals = [0.0] * problem.groups
     for v in range(problem.size):
-        total += values[v]
+        totals[problem.groups > 1 and lower[v] < 0] += values[v]
     path.state.append(kernel, filled("q", range(n)), interleaved(problem.linear, n), interleaved(problem.lower, n),
                       interleaved(problem.upper, n), control)
-    path.start(start, total, control)
+    path.start(start, totals, control)
     return path
 
 
-def solution_without(Path path, DualProblem problem, rows, double total, Control control):
-    """The optimum of the rows of ``path`` but ``rows`` (tags, a buffer of int32), with sum of beta ``total``, as a
+def solution_without(Path path, DualProblem problem, rows, totals, Control control):
+    """The optimum of the rows of ``path`` but ``rows`` (tags, a buffer of int32), with sums of beta ``totals``, as a
     DualSolution of ``problem``; its iterations are breakpoints. The path is left as it was. Raises as ``path_of``."""
     cdef PathState s = path.state
     cdef Py_ssize_t n = s.n, p, v, d
@@ -60,14 +60,14 @@ def solution_without(Path path, DualProblem problem, rows, double total, Control
     gone = filled("i", [p for p in range(n) if s.tag[p] in leaving])
     s.mark()
     try:
-        path.update(0, gone, total, control)
+        path.update(0, gone, totals, control)
         for p in range(n):
             for h in range(s.per_row):
                 v = s.per_row * p + h
                 d = h * n + s.tag[p]
                 beta[d], scores[d] = s.beta[v], linear[d] - s.F[p]
         return DualSolution(
-            beta=beta_, scores=scores_, rho=s.rho, objective=s.objective(), iterations=path.motion.breakpoints,
+            beta=beta_, scores=scores_, rho=s.rho, r=s.r, objective=s.objective(), iterations=path.motion.breakpoints,
             rows_computed=s.rows.rows_computed - computed, values_computed=s.rows.kernel.values_computed - values,
             status=SolveStatus.CONVERGED)
     finally:

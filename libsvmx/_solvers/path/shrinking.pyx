@@ -1,6 +1,6 @@
 """Rows that a path goes on without.
 
-On large data most variables are far from V = -rho, and stay there. Rows whose variables would not meet it at their
+On large data V of most variables is far from the level, and stays there. Rows whose variables would not meet it at their
 first speed within ``FAR`` times the path are shrunk: rows are permuted so that the others come first, all loops go over
 these, and at the end F of the rest is brought up to date (``unshrink``). What was shrunk wrongly is found by the KKT
 conditions over all rows, and repaired.
@@ -25,10 +25,12 @@ cdef int ENOUGH_REPAIRS = 1
 
 
 cdef int shrink_if_many(Motion motion) except -1:
-    """Go on with the rows whose variables are in the margin, move, or are not far from V = -rho, if that pays."""
+    """Go on with the rows whose variables are in the margin, move, or have their V not far from the level, if that pays."""
     cdef PathState s = motion.state
     cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
     if motion.bounds_move or motion.repairs >= ENOUGH_REPAIRS or s.factor.size * <double>s.n <= MANY_VALUES:
+        return 0
+    if s.has_empty_group():  # whose level may be anywhere
         return 0
     motion.direction()
     near_, pairs_ = bytearray(s.n), zeros("i", 2 * s.n)
@@ -61,9 +63,9 @@ cdef int shrink_if_many(Motion motion) except -1:
 
 
 cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept:
-    """Whether a variable is in the margin, moves, or might meet V = -rho at its first speed."""
-    cdef double speed = s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] + motion.drho)
-    cdef double distance = s.side[v] * (-s.rho - s.score(v))
+    """Whether a variable is in the margin, moves, or might meet the level at its first speed."""
+    cdef double speed = s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]])
+    cdef double distance = s.side[v] * (s.level[s.group[v]] - s.score(v))
     return (s.side[v] == 0.0 or motion.velocity[v] != 0.0 or motion.dlinear[v] != 0.0
             or FAR * speed > distance - motion.sharpness)
 

@@ -5,7 +5,7 @@
     Transaction        one change of all binary problems: done whole, then ``commit``, or, with an error, ``rollback``
            ──holds──>  PairIndex: which rows and which C the binary problems have after the change
 
-    state.py              State: change (rows), set_cost, check, model; train_state
+    state.py              State: change (rows), set_cost, set_nu, check, model; train_state
     transaction.py        Transaction, UpdateReport
     by_training.py        a change by SMO, where its path would be longer
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double

@@ -1,14 +1,17 @@
 """The dual problems that a state is made of: one for regression and one-class, else one for each pair of classes.
 
-    min  1/2 beta'K beta - linear'beta     s.t.  sum beta = total,   lower <= beta <= upper
+    min  1/2 beta'K beta - linear'beta     s.t.  sum of beta over each group = its total,   lower <= beta <= upper
 
-over the rows of the pair; the class that is named first has beta >= 0, the other beta <= 0.
+over the rows of the pair; the class that is named first has beta >= 0, the other beta <= 0. There is one group, or two
+in the nu formulations. In nu-SVC coefficients and rho of the model are those of the dual problem over r (Chang & Lin
+2011, section 2.2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +31,7 @@ from libsvmx._train.observer import Remark
 from libsvmx._train.reports import solve
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._train.training import class_costs
-from libsvmx.enums import SolveStatus
+from libsvmx.enums import SolveStatus, SvmType
 from libsvmx.exceptions import ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
-    from libsvmx._typing import Buffer, Ids
+    from libsvmx._typing import Buffer, FloatArray, Ids
 
 NO_STATE = "there is no state"
 Pair = tuple[int, int] | None  # labels of the positive and the negative class; None: all rows
@@ -51,13 +54,15 @@ class BinaryProblem:
     retrained : bool      solved by SMO since the last report: from nothing, or where no path led on, or a long one
     iterations : int      of SMO that its last training took, at least
     seconds : float       wall time of its training or of its last change; 0 of a state that was loaded
+    over_r : bool         of nu-SVC: what the model has is divided by r
     """
 
-    __slots__ = ("iterations", "path", "retrained", "seconds")
+    __slots__ = ("iterations", "over_r", "path", "retrained", "seconds")
 
     def __init__(self, param: Parameter) -> None:
-        self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_bytes)
+        self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_bytes, param.svm_type.groups)
         self.retrained, self.seconds, self.iterations = False, 0.0, 0
+        self.over_r = param.svm_type == SvmType.NU_SVC
 
     @property
     def state(self) -> PathState:
@@ -71,16 +76,41 @@ class BinaryProblem:
 
     @property
     def coefficients(self) -> Any:
-        """beta of each row, in the order of ``ids``: ndarray of float64, shape (rows,)."""
-        return np.asarray(self.state.coefficients).reshape(len(self.ids), -1).sum(axis=1)
+        """Of each row in the model, in the order of ``ids``: ndarray of float64, shape (rows,)."""
+        return np.asarray(self.state.coefficients).reshape(len(self.ids), -1).sum(axis=1) * self.scale
+
+    @property
+    def scale(self) -> float:
+        """What beta and rho of the dual problem are multiplied by in the model; nan where r is not positive."""
+        if not self.over_r:
+            return 1.0
+        return 1.0 / self.state.r if self.state.r > 0 else nan
+
+    @property
+    def rho(self) -> float:
+        """Of the model."""
+        return self.state.rho * self.scale
+
+    @property
+    def values(self) -> FloatArray:
+        """The decision value of each row, those that are leaving included, in the order of ``ids``."""
+        return (np.asarray(self.state.K_beta) - self.state.rho) * self.scale
+
+    def check_scale(self) -> None:
+        """Raise ParameterError where r of nu-SVC, by which all is divided, is nothing."""
+        if self.over_r and len(self.ids) and not self.state.r > max(self.state.gap(), 0.0):
+            raise ParameterError(
+                "the solution degenerates: the classes of nu-SVC cannot be told apart. Choose a larger nu, other "
+                "kernel parameters, or scale the data"
+            )
 
     def report(self, eps: float) -> SolveReport:
         """Its optimum, and what the last path took. ``eps``: a gap above it means an iteration limit."""
         gap, (n_sv, n_bsv) = self.state.gap(), self.state.support_counts()
         return SolveReport(
             iterations=self.path.motion.steps,
-            objective=self.state.objective(),
-            rho=self.state.rho + 0.0,  # not -0.0
+            objective=self.state.objective() * self.scale**2,
+            rho=self.rho + 0.0,  # not -0.0
             n_sv=n_sv,
             n_bsv=n_bsv,
             status=SolveStatus.CONVERGED if gap <= eps else SolveStatus.ITERATION_LIMIT,
@@ -98,7 +128,7 @@ class BinaryProblem:
     def copy(self) -> BinaryProblem:
         other = object.__new__(BinaryProblem)
         other.path, other.retrained, other.seconds = self.path.copy(), False, self.seconds
-        other.iterations = self.iterations
+        other.iterations, other.over_r = self.iterations, self.over_r
         return other
 
 
@@ -191,13 +221,13 @@ def train_binary(
 
     Raises
     ------
-    ParameterError      a kernel for which there is no path, nor an end of SMO
+    ParameterError      a kernel for which there is no path, nor an end of SMO; nu-SVC that degenerates
     StoppedEarly
     """
     members = index.members[pair]
     problem = index.problem.take(members)
     bounds = index.bounded(pair, problem)
-    (total,) = coefficient_sums(param, problem.weight)
+    totals = coefficient_sums(param, problem.weight)
     binary = BinaryProblem(param)
     with errors_of_a_path(NO_STATE), binary.timed():
         if beta is None:
@@ -206,9 +236,10 @@ def train_binary(
         binary.retrained = True
         binary.state.append(kernel, ids[np.asarray(members)].data, *bounds, control_of(param, observer))
         try:
-            binary.path.start(beta, total, control_of(param, observer))
+            binary.path.start(beta, totals, control_of(param, observer))
         except PathLost:
-            binary.path.by_smo(filled("i", []), total, param.eps, control_of(param, observer))
+            binary.path.by_smo(filled("i", []), totals, param.eps, control_of(param, observer))
+    binary.check_scale()
     binary.state.release()
     return binary
 

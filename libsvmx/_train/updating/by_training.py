@@ -60,13 +60,15 @@ def most_iterations(state: PathState, work: float) -> int:
     return 1 + int(work / (WORK_OF_VARIABLE * state.n))
 
 
-def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, control: Control, max_iter: int) -> int:
+def train_near(
+    param: Parameter, path: Path, kernel: Kernel, totals: tuple[float, ...], control: Control, max_iter: int
+) -> int:
     """Bring a path to the optimum without its LEAVING rows. Returns the iterations of SMO.
 
     Parameters
     ----------
     kernel : Kernel             of the rows of the path, in their order
-    total : float               the sum of beta
+    totals : tuple of float     the sum of beta over each group
     max_iter : int              of SMO
 
     Raises
@@ -77,7 +79,7 @@ def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, contr
     dual, nobody = path.dual(), filled("i", [])
     leaving = np.flatnonzero((np.asarray(dual.lower) == np.asarray(dual.upper)) & (np.asarray(dual.beta) != 0))
     gone = filled("i", leaving.tolist())
-    change = FoldChange(kernel, dual, (total,), dual.beta, dual.scores, gone, nobody, control)
+    change = FoldChange(kernel, dual, totals, dual.beta, dual.scores, gone, nobody, control)
     start = near.seed(change)
     if not adjust(change, start):
         raise PathLost("no variable can make up for the sum")
@@ -89,5 +91,5 @@ def train_near(param: Parameter, path: Path, kernel: Kernel, total: float, contr
         raise Stopped(solving.stopped)
     if solution.status != SolveStatus.CONVERGED:
         raise PathLost("SMO needs too many iterations")
-    path.near(solution.beta, total, control)
+    path.near(solution.beta, totals, control)
     return solution.iterations

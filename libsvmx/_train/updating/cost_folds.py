@@ -101,7 +101,7 @@ def trace_without(ways: Ways, pair: Pair, tests: IntArray, observer: Observer, t
         kernel = ways.kernel.part(np.concatenate([own, others]).astype(np.int32).data)
         path.state.append(kernel, others.astype(np.int64).data, nothing, nothing, nothing, ways.control(observer))
     gone = np.flatnonzero(np.isin(np.asarray(path.state.tags), tests)).astype(np.int32)
-    path.update(0, gone.data, 0.0, ways.control(observer))
+    path.update(0, gone.data, (0.0,), ways.control(observer))
     lower, upper = (bound.copy() for bound in ways.bounds[pair])
     lower[tests] = upper[tests] = 0.0
     trace = Trace(len(ways.state.problem), tests=filled("i", tests.tolist()), targets=targets)

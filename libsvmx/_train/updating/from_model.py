@@ -4,6 +4,9 @@ A model knows beta of its support vectors, but neither their rows nor C. Pair (i
 coefficients of class i in row j - 1 of sv_coef, >= 0, and those of class j in row i, <= 0. Rows are found again by
 their features: a file shows them with eight digits (%.8g), so where they do not match as they are, they do rounded.
 Either way beta is near the optimum of the kernel in double, and a path leads there (``Path.start``).
+
+In nu-SVC a model has beta / r, and r is known from the sum of beta. In nu-SVR it has the sum of both variables of a
+row, of which one is 0 but where the tube has no width.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, PairIndex, errors_of_a_path, train_binary
 from libsvmx._train.updating.given import check_rows, kept_rows
 from libsvmx._train.updating.restore import BEYOND, UNBALANCED, feasible
-from libsvmx._train.updating.state import AnyState, check_kept
+from libsvmx._train.updating.state import AnyState, check_feasible, check_kept
 from libsvmx._train.updating.transaction import report_of
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
@@ -87,6 +90,7 @@ def state_of_model(
     observer = limited(observer, param.time_limit)
     check_kept(param)
     check_rows(problem, param)
+    check_feasible(problem, param)
     if model.has_probability:
         observer.remark(Remark.PROBABILITY_DROPPED)
     rows = rows_of_state(problem, param)
@@ -95,7 +99,8 @@ def state_of_model(
     if param.svm_type.is_classification:
         tell_dropped(problem, part, observer)
         check_classes(part, model)
-    return state_at(problem, param, model, rows[matched_rows(part, model)], observer, kind)
+    believed = bool(model.statuses) and (model.param.C, model.param.nu) == (param.C, param.nu)
+    return state_at(problem, param, model, rows[matched_rows(part, model)], observer, kind, believed)
 
 
 def state_of_training(problem: Problem, model: Model, observer: Observer, kind: type[AnyState]) -> AnyState:
@@ -108,20 +113,32 @@ def state_of_training(problem: Problem, model: Model, observer: Observer, kind: 
 
 
 def state_at(
-    problem: Problem, param: Parameter, model: Model, row_of: Any, observer: Observer, kind: type[AnyState]
+    problem: Problem,
+    param: Parameter,
+    model: Model,
+    row_of: Any,
+    observer: Observer,
+    kind: type[AnyState],
+    believed: bool = True,
 ) -> AnyState:
-    """The state of a model whose support vectors are known to be the rows ``row_of``, ndarray of int, shape (n_sv,)."""
+    """The state of a model whose support vectors are known to be the rows ``row_of``, ndarray of int, shape (n_sv,).
+
+    ``believed``: the model is known to have been trained with ``param``.
+    """
     with errors_of_a_path(NO_STATE):
         problem, table = kept_rows(problem, param, observer)
     ids = np.arange(len(problem), dtype=np.int64)
     state = kind(param, problem, ids, len(problem), table)
     index = PairIndex(param, problem, observer)
     betas = coefficients_of(index, model, row_of)
+    if believed and param.svm_type == SvmType.NU_SVR and not has_sum_of_nu(index, betas[None]):
+        betas = {}  # of a tube of no width: both variables of some rows are not 0
     check_costs(index, betas)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
-    for pair, beta in betas.items():
-        state.binaries[pair] = train_binary(param, index, pair, ids, observer, beta.data)
+    for pair in index.members:
+        beta = betas[pair].data if pair in betas else None
+        state.binaries[pair] = train_binary(param, index, pair, ids, observer, beta)
         state.binaries[pair].retrained = False
     state.report = report_of(state.binaries.values(), state.binaries)
     return state
@@ -237,7 +254,20 @@ def coefficients_of(index: PairIndex, model: Model, row_of: Any) -> dict[Pair, F
             columns = slice(first[own], first[own + 1])
             by_row[row_of[columns]] = sign * table[other - (own < other), columns]
         betas[pair] = by_row[np.asarray(members)]
+        if index.param.svm_type == SvmType.NU_SVC:
+            total, found = sum_of_nu(index, pair), np.maximum(betas[pair], 0.0).sum()
+            betas[pair] *= total / found if found > 0 else 0.0  # r
     return betas
+
+
+def sum_of_nu(index: PairIndex, pair: Pair) -> float:
+    """What the coefficients of a pair that are not negative are to add up to, in the nu formulations of two sums."""
+    return coefficient_sums(index.param, index.problem.take(index.members[pair]).weight)[0]
+
+
+def has_sum_of_nu(index: PairIndex, beta: FloatArray) -> bool:
+    """Whether the coefficients of nu-SVR have the sums that they need."""
+    return isclose(float(np.maximum(beta, 0.0).sum()), sum_of_nu(index, None), rel_tol=UNBALANCED)
 
 
 def check_costs(index: PairIndex, betas: dict[Pair, FloatArray]) -> None:
@@ -258,12 +288,23 @@ def check_costs(index: PairIndex, betas: dict[Pair, FloatArray]) -> None:
             f"coefficient {worst:g} exceeds C = {bound:g}: give the C and weights it was trained with "
             f"(at least C = {param.C * needed:g})"
         )
+    if needed and param.svm_type == SvmType.NU_SVC:
+        raise DataError(
+            f"the coefficients do not allow nu = {param.nu:g}: give the nu it was trained with, at most "
+            f"{param.nu / needed:.8g}"
+        )
     for pair, beta in betas.items():
         weight = index.problem.take(index.members[pair]).weight
-        (total,) = coefficient_sums(param, weight)
-        if param.svm_type == SvmType.ONE_CLASS and not isclose(beta.sum(), total, rel_tol=UNBALANCED):
+        totals = coefficient_sums(param, weight)
+        if param.svm_type == SvmType.ONE_CLASS and not isclose(beta.sum(), totals[0], rel_tol=UNBALANCED):
             raise DataError(
-                f"the coefficients add up to {beta.sum():g}, but nu = {param.nu:g} and {n} rows to {total:g}: "
+                f"the coefficients add up to {beta.sum():g}, but nu = {param.nu:g} and {n} rows to {totals[0]:g}: "
                 f"give the nu it was trained with, {beta.sum() / weight:.8g}"
             )
-        feasible(pair, beta, *bounds[pair], total)
+        if param.svm_type == SvmType.NU_SVR and not has_sum_of_nu(index, beta):
+            raise DataError(
+                f"the coefficients that are not negative add up to {np.maximum(beta, 0.0).sum():g}, but "
+                f"C = {param.C:g}, nu = {param.nu:g} and {n} rows to {totals[0]:g}: give the C and nu it was trained "
+                "with, or train again"
+            )
+        feasible(pair, beta, *bounds[pair], totals)

@@ -20,7 +20,8 @@ import numpy as np
 
 from libsvmx._core import memory
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._train.checks import PRECOMPUTED_HELP, check_problem, check_targets
+from libsvmx._train.checks import PRECOMPUTED_HELP, check_values
+from libsvmx._train.checks import check_rows as check_features
 from libsvmx._train.limits import ask
 from libsvmx._train.problem import Problem
 from libsvmx._train.rowchecks import first_not_finite, precomputed_row_length
@@ -93,16 +94,18 @@ def serials_of(problem: Problem) -> Ids:
 
 
 def check_rows(problem: Problem, param: Parameter, contiguous: bool = True) -> None:
-    """As ``check_problem``, of rows that a state is to have: of a precomputed kernel they may be of different lengths.
+    """As ``check_problem``, of rows that a state is to have: of a precomputed kernel they may be of different lengths,
+    and whether nu is feasible is not for them to tell.
 
     ``contiguous`` as of ``GivenRows``.
     """
     if param.kernel_type != KernelType.PRECOMPUTED:
-        return check_problem(problem, param)
+        check_features(problem, param)
+        return check_values(problem, param)
     if not len(problem):
         raise DataError("no data: there is not a single row")
     GivenRows(problem, contiguous)
-    return check_targets(problem, param)
+    return check_values(problem, param)
 
 
 class GivenRows:

@@ -30,6 +30,7 @@ from libsvmx._train.side_by_side import side_by_side
 from libsvmx._train.updating.binary_problem import errors_of_a_path
 from libsvmx._train.updating.left_out import alone, prepare, stand_without, value_of, without
 from libsvmx._train.updating.transaction import Transaction
+from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -75,6 +76,10 @@ def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, w
     ParameterError, StoppedEarly      as ``changes_without``
     TooLittleMemory                   ``changes`` are 8 s tests n_functions bytes
     """
+    if state.param.svm_type.groups > 1:
+        raise ParameterError(
+            f"{what} is not known of {state.param.svm_type.name}, where each row has its part in the sums of all"
+        )
     model, ids, moving = state.model, state.ids, rows_of_influence(state)
     rows, width = np.searchsorted(ids, np.unique(np.concatenate(list(moving.values())))), len(model.offsets)
     need = 8.0 * len(rows) * (tests.n_rows * width + 1)
@@ -84,7 +89,7 @@ def left_out(state: State, tests: CsrMatrix, threads: int, observer: Observer, w
     for pair, leaving in moving.items():
         place, sign = pair_place(pair, model.class_labels or ()) if pair else (0, 1.0)
         binary = state.binaries[pair]
-        values = np.asarray(binary.state.K_beta) - binary.state.rho
+        values = np.asarray(binary.values)
         own[np.searchsorted(ids, binary.ids), place] = sign * values
         found = changes_without(state, pair, leaving, tests, threads, observer, what)
         for row, one in zip(np.searchsorted(ids, leaving).tolist(), found, strict=True):

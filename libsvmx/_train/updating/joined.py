@@ -75,15 +75,15 @@ class Joiner:
         ask(transaction.observer)
         bounds = self.index.bounded(pair, transaction.rows_of(new).with_targets(filled("d", [target])))
         kernel = transaction.kernel_of(np.concatenate([binary.ids, new]))
-        (total,) = coefficient_sums(self.param, kernel.n)
+        totals = coefficient_sums(self.param, kernel.n)
 
         def follow(nobody: Buffer) -> None:
             binary.state.append(kernel, new.data, *bounds, transaction.control())
-            binary.path.update(1, nobody, total, transaction.control())
+            binary.path.update(1, nobody, totals, transaction.control())
 
         def solve(nobody: Buffer) -> None:
             binary.state.append(kernel, new.data, *bounds, transaction.control())
-            binary.path.by_smo(nobody, total, self.param.eps, transaction.control())
+            binary.path.by_smo(nobody, totals, self.param.eps, transaction.control())
 
         def read() -> Joined:
             order = np.argsort(binary.ids)

@@ -1,8 +1,8 @@
 """Exact leave-one-out: the decision value of each row of a state at the optimum without it.
 
-Each row leaves along its path and comes back. A row without a coefficient leaves the optimum where it is, if the sum of
-beta does not depend on the rows: in C-SVC and regression, not in one-class. But where nothing is free, rho is in the
-middle of an interval, which such a row may end.
+Each row leaves along its path and comes back. A row without a coefficient leaves the optimum where it is, if sums of
+beta do not depend on the rows: not where there is a nu. But where nothing is free, rho is in the middle of an interval,
+which such a row may end.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from libsvmx._solvers.path.path import PathLost
 from libsvmx._train.formulation import coefficient_sums
 from libsvmx._train.limits import ask, limited
 from libsvmx._train.updating.binary_problem import errors_of_a_path
+from libsvmx._train.updating.state import weights_of
 from libsvmx._train.updating.transaction import Transaction
 from libsvmx.enums import SvmType
 
@@ -36,8 +37,8 @@ Found = TypeVar("Found")
 def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, FloatArray]]:
     """Of each pair of classes the ids of its rows and the decision value of each by the optimum without it.
 
-    Values are positive for the class that is named first, and nan for a row that is all of its class. The state stays
-    as it is. Rows of weight 0 are in no pair.
+    Values are positive for the class that is named first, and nan for a row that is all of its class, or without which
+    nu is infeasible. The state stays as it is. Rows of weight 0 are in no pair.
 
     Raises
     ------
@@ -52,7 +53,7 @@ def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, F
         with errors_of_a_path("leave-one-out has no result; the state is as it was"):
             for pair, binary in state.binaries.items():
                 prepare(transaction, binary)
-                ids, own = binary.ids, np.asarray(binary.state.K_beta) - binary.state.rho
+                ids, own = binary.ids, np.asarray(binary.values)
                 lonely = alone(transaction, pair, ids)
                 stands = stand_without(state.param, binary)
                 for at, row in enumerate(ids.tolist()):
@@ -70,7 +71,7 @@ def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, F
 def stand_without(param: Parameter, binary: BinaryProblem) -> Any:
     """Whether the optimum without each row is the optimum with it: ndarray of bool, in the order of ``binary.ids``."""
     rests_on = (binary.coefficients != 0) | (np.asarray(binary.state.holds_rho) != 0)
-    return ~rests_on & (param.svm_type != SvmType.ONE_CLASS)
+    return ~rests_on & (not param.svm_type.has_nu)
 
 
 def prepare(transaction: Transaction, binary: BinaryProblem) -> None:
@@ -85,23 +86,29 @@ def prepare(transaction: Transaction, binary: BinaryProblem) -> None:
 
 
 def alone(transaction: Transaction, pair: Pair, ids: Ids) -> list[bool]:
-    """Whether each row is the only one: of its class, or, without classes, of all."""
+    """Whether each row is the only one: of its class, or, without classes, of all; or nu is infeasible without it."""
     if pair is None:
         return [len(ids) == 1] * len(ids)
-    targets = np.asarray(transaction.rows_of(ids).targets)
-    first = int((targets == pair[0]).sum())
-    return [(first if target == pair[0] else len(ids) - first) == 1 for target in targets.tolist()]
+    rows = transaction.rows_of(ids)
+    is_first, weights = np.asarray(rows.targets) == pair[0], weights_of(rows)
+    if transaction.param.svm_type == SvmType.NU_SVC:
+        sums = np.array([weights[is_first].sum(), weights[~is_first].sum()])
+        others = np.minimum(np.where(is_first, sums[0], sums[1]) - weights, np.where(is_first, sums[1], sums[0]))
+        infeasible: list[bool] = (transaction.param.nu * (sums.sum() - weights) / 2 > others).tolist()
+        return infeasible
+    first = int(is_first.sum())
+    return [(first if own else len(ids) - first) == 1 for own in is_first.tolist()]
 
 
 def without(transaction: Transaction, binary: BinaryProblem, row: int, read: Callable[[], Found]) -> Found:
     """What ``read`` finds when the row with id ``row`` has left; it comes back. Raises PathLost, Stopped."""
     param, path = transaction.param, binary.path
     others = binary.ids[binary.ids != row]
-    (total,) = coefficient_sums(param, transaction.rows_of(others).weight if is_weighted(transaction) else len(others))
+    totals = coefficient_sums(param, transaction.rows_of(others).weight if is_weighted(transaction) else len(others))
     try:
-        return read_after(binary, row, lambda gone: path.update(0, gone, total, transaction.control()), read)
+        return read_after(binary, row, lambda gone: path.update(0, gone, totals, transaction.control()), read)
     except PathLost:
-        return read_after(binary, row, lambda gone: path.by_smo(gone, total, param.eps, transaction.control()), read)
+        return read_after(binary, row, lambda gone: path.by_smo(gone, totals, param.eps, transaction.control()), read)
 
 
 def read_after(binary: BinaryProblem, row: int, leave: Callable[[Buffer], object], read: Callable[[], Found]) -> Found:
@@ -118,7 +125,7 @@ def read_after(binary: BinaryProblem, row: int, leave: Callable[[Buffer], object
 def value_of(binary: BinaryProblem, row: int) -> float:
     """The decision value of the row with id ``row``, that may be leaving."""
     position = int(np.flatnonzero(binary.ids == row)[0])  # rows change places on a path
-    return float(binary.state.K_beta[position] - binary.state.rho)
+    return float(binary.values[position])
 
 
 def is_weighted(transaction: Transaction) -> bool:

@@ -15,7 +15,7 @@ from libsvmx._train.limits import limited
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.binary_problem import NO_STATE, BinaryProblem, PairIndex, errors_of_a_path
 from libsvmx._train.updating.given import check_rows, kept_rows, rows_of_file
-from libsvmx._train.updating.state import AnyState, State, check_kept
+from libsvmx._train.updating.state import AnyState, State, check_feasible, check_kept
 from libsvmx._train.updating.transaction import Transaction, report_of
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
@@ -44,14 +44,15 @@ class BinaryRecord:
     ----------
     pair : Pair
     ids, K_beta : ndarrays of int64 and float64, shape (n,)       by position of the path
-    beta : ndarray of float64, shape (n,) or (2 n,)               by variable, of sum ``total``
+    beta : ndarray of float64, shape (n,) or (2 n,)               by variable
+    totals : tuple of float                                       the sum of beta over each group
     """
 
     pair: Pair
     ids: Ids
     beta: FloatArray
     K_beta: FloatArray
-    total: float
+    totals: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +76,7 @@ def record_of(state: State) -> StateRecord:
         for pair, binary in state.binaries.items():
             at = binary.state
             beta, K_beta = np.asarray(at.coefficients), np.asarray(at.K_beta)
-            binaries.append(BinaryRecord(pair, binary.ids.copy(), beta, K_beta, at.total))
+            binaries.append(BinaryRecord(pair, binary.ids.copy(), beta, K_beta, at.totals))
         problem = state.problem
         if state._table is not None:
             problem = Problem(rows_of_file(problem), problem.targets, sample_weight=problem.sample_weight)
@@ -94,6 +95,7 @@ def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> A
     param, problem, ids = record.param, record.problem, record.ids
     check_kept(param)
     check_rows(problem, param, contiguous=False)
+    check_feasible(problem, param)
     if ids.shape != (len(problem),) or ids[0] < 0 or (np.diff(ids) <= 0).any():
         raise DataError("the ids of the rows do not ascend")
     if record.next_id <= ids[-1]:
@@ -128,10 +130,13 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
     linear, lower, upper = index.bounded(record.pair, rows)
     if record.beta.shape != np.asarray(lower).shape or record.K_beta.shape != ids.shape:
         raise DataError(f"the numbers of {name} are too many or too few")
-    (total,) = coefficient_sums(param, rows.weight)
-    if not isclose(record.total, total, rel_tol=UNBALANCED, abs_tol=UNBALANCED):
-        raise DataError(f"the coefficients of {name} are to add up to {total:g}, not {record.total:g}")
-    beta = feasible(record.pair, record.beta, np.asarray(lower), np.asarray(upper), total)
+    totals = coefficient_sums(param, rows.weight)
+    if len(record.totals) != len(totals):
+        raise DataError(f"the coefficients of {name} have {len(totals)} sums, not {len(record.totals)}")
+    for given, total in zip(record.totals, totals, strict=True):
+        if not isclose(given, total, rel_tol=UNBALANCED, abs_tol=UNBALANCED):
+            raise DataError(f"the coefficients of {name} are to add up to {total:g}, not {given:g}")
+    beta = feasible(record.pair, record.beta, np.asarray(lower), np.asarray(upper), totals)
     if not np.isfinite(record.K_beta).all():
         raise DataError(f"a score of {name} is not finite")
     binary = BinaryProblem(param)
@@ -141,7 +146,7 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
         path.state.append(kernel, ids.data, linear, lower, upper, transaction.control())
         try:
             # K beta from nothing: no drift is taken over, and the scores in the file show that these are the rows
-            path.approach(beta.data, total, transaction.control())
+            path.approach(beta.data, totals, transaction.control())
             largest = float(np.abs(record.K_beta).max(initial=np.finfo(float).tiny))
             most = len(beta) * float(np.abs(beta).max(initial=0.0)) * float(np.abs(kernel.diagonal).max(initial=0.0))
             apart = float(np.abs(np.asarray(path.state.K_beta) - record.K_beta).max(initial=0.0))
@@ -149,19 +154,25 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
                 raise DataError(f"the scores of {name} are not those of the data")
             path.finish()
         except PathLost:
-            if not path.accept(beta.data, total, param.eps, transaction.control()):
+            if not path.accept(beta.data, totals, param.eps, transaction.control()):
                 binary.retrained = True
-                path.by_smo(filled("i", []), total, param.eps, transaction.control())
+                path.by_smo(filled("i", []), totals, param.eps, transaction.control())
+    binary.check_scale()
     path.state.release()
     return binary
 
 
-def feasible(pair: Pair, beta: FloatArray, lower: FloatArray, upper: FloatArray, total: float) -> FloatArray:
-    """beta within its bounds (ndarrays of float64, shape (variables,)). Raises DataError where it is not even near."""
+def feasible(
+    pair: Pair, beta: FloatArray, lower: FloatArray, upper: FloatArray, totals: tuple[float, ...]
+) -> FloatArray:
+    """beta within its bounds (ndarrays of float64, shape (variables,)). Raises DataError where it is not even near.
+
+    ``totals``: the sum over each group, the second being that of variables with lower < 0.
+    """
     if not np.isfinite(beta).all():
         raise DataError(f"a coefficient of {called(pair)} is not finite")
     # in units of the largest of them: sums of what is near the largest double would not be finite
-    unit = max(float(np.abs(array).max(initial=abs(total))) for array in (beta, lower, upper)) or 1.0
+    unit = max(float(np.abs(array).max(initial=max(map(abs, totals)))) for array in (beta, lower, upper)) or 1.0
     scaled, least, most = beta / unit, lower / unit, upper / unit
     excess = np.maximum(least - scaled, scaled - most) - BEYOND * (most - least)
     worst = int(excess.argmax())
@@ -169,10 +180,12 @@ def feasible(pair: Pair, beta: FloatArray, lower: FloatArray, upper: FloatArray,
         raise DataError(
             f"coefficient {beta[worst]:.17g} of {called(pair)} is not between {lower[worst]:g} and {upper[worst]:g}"
         )
-    if abs(scaled.sum() - total / unit) > UNBALANCED * (np.abs(scaled).sum() + abs(total / unit)):
-        raise DataError(
-            f"the coefficients of {called(pair)} add up to {float(scaled.sum()) * unit:g}, not to {total:g}"
-        )
+    for group, total in enumerate(totals):
+        part = scaled[(lower < 0) == bool(group)] if len(totals) > 1 else scaled
+        if abs(part.sum() - total / unit) > UNBALANCED * (np.abs(part).sum() + abs(total / unit)):
+            raise DataError(
+                f"the coefficients of {called(pair)} add up to {float(part.sum()) * unit:g}, not to {total:g}"
+            )
     clipped: FloatArray = np.clip(beta, lower, upper)
     return clipped
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.records import replace
+from libsvmx._train.checks import check_nu
 from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
@@ -161,7 +162,8 @@ class State:
         Raises
         ------
         DataError, ParameterError, StoppedEarly   the state stays as it was, as with any other error; a row at fault
-                                                  is counted among the new ones
+                                                  is counted among the new ones; nu-SVC: its nu may be too much for
+                                                  the rows that would be left
         """
         with self._change():
             gone = self._rows_of(remove)
@@ -182,6 +184,7 @@ class State:
             rest = both.take(kept.data)
             if table is None:
                 rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
+            check_feasible(rest, self.param)
             transaction = Transaction(self.param, both, ids, observer, stays, len(targets))
             after, next_id = ids[kept], self._next_id + len(targets)
             try:
@@ -202,18 +205,40 @@ class State:
 
         Raises
         ------
-        ParameterError      a C that is not positive, or one-class, which has none; the state stays as it was, as with
-            any other error
+        ParameterError      a C that is not positive, or one-class or nu-SVC, which have none; the state stays as it
+            was, as with any other error
         StoppedEarly
         """
         with self._change():
-            if self.param.svm_type == SvmType.ONE_CLASS:
-                raise ParameterError("one-class has no C")
+            if not self.param.svm_type.has_cost:
+                kind = "one-class" if self.param.svm_type == SvmType.ONE_CLASS else "nu-SVC"
+                raise ParameterError(f"{kind} has no C")
             param, observer = replace(self.param, C=C), limited(observer or Observer(), self.param.time_limit)
             param.require_finite_cost("a state")
             transaction = Transaction(param, self.problem, self._ids, observer)
             index = PairIndex(param, self.problem, observer)
             report = transaction.rescale(self.binaries, index, param.C / self.param.C)
+            self._model = None
+            transaction.commit()
+            self.param, self.report = param, report
+
+    def set_nu(self, nu: float, observer: Observer | None = None) -> None:
+        """Follow the optimum to another nu: of one-class, nu-SVC and nu-SVR.
+
+        Raises
+        ------
+        ParameterError      a nu that is not in (0, 1], or infeasible, or a formulation that has none; the state stays
+            as it was, as with any other error
+        StoppedEarly
+        """
+        with self._change():
+            if not self.param.svm_type.has_nu:
+                kind = "C-SVC" if self.param.svm_type == SvmType.C_SVC else "epsilon-SVR"
+                raise ParameterError(f"{kind} has no nu")
+            param, observer = replace(self.param, nu=nu), limited(observer or Observer(), self.param.time_limit)
+            check_feasible(self.problem, param)
+            transaction = Transaction(param, self.problem, self._ids, observer)
+            report = transaction.set_sums(self.binaries)
             self._model = None
             transaction.commit()
             self.param, self.report = param, report
@@ -314,6 +339,7 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     observer = limited(observer, param.time_limit)
     check_kept(param)
     check_rows(problem, param)
+    check_feasible(problem, param)
     with errors_of_a_path(NO_STATE):
         problem, table = kept_rows(problem, param, observer)
     ids = np.arange(len(problem), dtype=np.int64)
@@ -334,13 +360,14 @@ def check_kept(param: Parameter) -> None:
     """Raise ParameterError for a training whose state cannot be kept."""
     param.solver.require("has_state")
     param.require_finite_cost("a state")
-    if not param.svm_type.has_path:
-        raise ParameterError(
-            "a state is kept of C-SVC, epsilon-SVR and one-class: the nu formulations fix sums that change with "
-            "every row and class; train again, or choose the C or epsilon that nu amounts to"
-        )
     if param.probability:
         raise ParameterError("a state has no probability estimates: they come from cross-validation")
+
+
+def check_feasible(problem: Problem, param: Parameter) -> None:
+    """Raise ParameterError where nu is too much for the rows that a state has, or is to have."""
+    if param.svm_type == SvmType.NU_SVC:
+        check_nu(problem, param)
 
 
 def stacked(a: CsrMatrix, b: CsrMatrix) -> CsrMatrix:

@@ -191,16 +191,19 @@ class Transaction:
         weight = float(len(ids) - len(gone))
         if self.problem.sample_weight is not None:
             weight = self.rows_of(np.delete(ids, gone)).weight
-        (total,) = coefficient_sums(self.param, weight)
+        totals = coefficient_sums(self.param, weight)
         kernel = self.kernel_of(ids)
         bounds = index.bounded(pair, self.rows_of(fresh))
         self.touched.append(binary)
         binary.retrained = False
         with errors_of_a_path(UNCHANGED), binary.timed():
             ask(self.observer)
-            self.change(binary, kernel, (fresh.data, *bounds), gone.data, total)
+            self.change(binary, kernel, (fresh.data, *bounds), gone.data, totals)
+        binary.check_scale()
 
-    def change(self, binary: BinaryProblem, kernel: Kernel, joining: Joining, gone: Buffer, total: float) -> None:
+    def change(
+        self, binary: BinaryProblem, kernel: Kernel, joining: Joining, gone: Buffer, totals: tuple[float, ...]
+    ) -> None:
         """Along the path; by training, if that is less work or no path leads on; else by SMO in double."""
         path, state, n_fresh = binary.path, binary.state, len(joining[0])
 
@@ -213,7 +216,7 @@ class Transaction:
         work = work_of_training(state, n_fresh + len(gone), binary.iterations)
         max_iter, lost = most_iterations(state, work), False
         try:
-            return path.update(n_fresh, gone, total, self.control(), work)
+            return path.update(n_fresh, gone, totals, self.control(), work)
         except PathLong:
             pass
         except PathLost:
@@ -224,7 +227,7 @@ class Transaction:
         if not state.inexact:
             try:
                 kernel_of_rows = self.kernel_of(binary.ids)  # which a path may have put into another order
-                iterations = train_near(self.param, path, kernel_of_rows, total, self.control(), max_iter)
+                iterations = train_near(self.param, path, kernel_of_rows, totals, self.control(), max_iter)
                 binary.iterations = max(iterations, binary.iterations // 2)
                 return None
             except PathLost:
@@ -232,10 +235,10 @@ class Transaction:
         if not lost:
             binary.iterations = MORE * max(binary.iterations, max_iter)
             try:
-                return path.update(n_fresh, gone, total, self.control())
+                return path.update(n_fresh, gone, totals, self.control())
             except PathLost:
                 begin_again()
-        return path.by_smo(gone, total, self.param.eps, self.control())
+        return path.by_smo(gone, totals, self.param.eps, self.control())
 
     # ---- the rows stay -------------------------------------------------------------------------
 
@@ -265,6 +268,7 @@ class Transaction:
                         self.bind(binary)
                         binary.retrained = True
                         otherwise(pair, binary)
+                binary.check_scale()
             return report_of(self.touched, binaries, gap_before)
         except BaseException as error:
             self.rollback()
@@ -279,11 +283,24 @@ class Transaction:
         binary.state.append(self.kernel_of(binary.ids), filled("q", []), *no_bounds(), self.control())
 
     def rescale(self, binaries: dict[Pair, BinaryProblem], index: PairIndex, ratio: float) -> UpdateReport:
-        """All bounds become those of ``index``, ``ratio`` times what they were; ``commit`` must follow."""
+        """Bounds become those of ``index``, ``ratio`` times what they were, and so do sums; ``commit`` must follow."""
         bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
         nobody = filled("i", [])
         return self.for_each(
             binaries,
             lambda pair, b: b.path.rescale(*bounds[pair], ratio, self.control()),
-            lambda pair, b: b.path.by_smo(nobody, 0.0, self.param.eps, self.control(), *bounds[pair]),
+            lambda pair, b: b.path.by_smo(nobody, self.totals_of(b), self.param.eps, self.control(), *bounds[pair]),
         )
+
+    def set_sums(self, binaries: dict[Pair, BinaryProblem]) -> UpdateReport:
+        """All sums become those of ``param``, whose nu is another; ``commit`` must follow."""
+        nobody = filled("i", [])
+        return self.for_each(
+            binaries,
+            lambda _, b: b.path.update(0, nobody, self.totals_of(b), self.control()),
+            lambda _, b: b.path.by_smo(nobody, self.totals_of(b), self.param.eps, self.control()),
+        )
+
+    def totals_of(self, binary: BinaryProblem) -> tuple[float, ...]:
+        """What the sums of its coefficients have to be."""
+        return coefficient_sums(self.param, self.rows_of(binary.ids).weight)

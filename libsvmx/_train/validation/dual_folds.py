@@ -240,7 +240,7 @@ class DualFolds:
         if self.removal.path is None:
             return None
         effort.seeded()
-        solution = self.removal.solution_without(left_out, sums[0])
+        solution = self.removal.solution_without(left_out, sums)
         return None if solution is None else self._solved(fold, solution, left_out, "path", effort)
 
     def _start(

@@ -69,8 +69,8 @@ class RemovalPath:
         except PathLost:
             return None
 
-    def solution_without(self, left_out: Buffer, total: float) -> DualSolution | None:
-        """The optimum without the rows ``left_out``, whose sum of beta is ``total``; None if the path is lost.
+    def solution_without(self, left_out: Buffer, totals: tuple[float, ...]) -> DualSolution | None:
+        """The optimum without the rows ``left_out``, whose sums of beta are ``totals``; None if the path is lost.
 
         Raises
         ------
@@ -82,6 +82,6 @@ class RemovalPath:
         from libsvmx._solvers.path.removal import solution_without
 
         try:
-            return solution_without(self.path, self.problem, left_out, total, self.control())
+            return solution_without(self.path, self.problem, left_out, totals, self.control())
         except PathLost:  # the solver goes on
             return None

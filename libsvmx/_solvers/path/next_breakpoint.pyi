@@ -1,0 +1,1 @@
+# functions for other Cython modules only

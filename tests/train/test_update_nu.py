@@ -1,0 +1,409 @@
+"""States of nu-SVC and nu-SVR, whose coefficients have two sums that rows change by joining and leaving."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.data import load as rows_of_file
+from support.exact import Twin, blobs, come_and_go, fingerprint, load, shaped, unchanged
+from support.examples import examples
+from support.oracle import Oracle
+from support.statefiles import opened
+
+import libsvmx
+from libsvmx import KernelType, ParameterError, State, SvmType
+from libsvmx._core.buffers import filled
+from libsvmx._solvers.path.path import Path, PathLost
+from libsvmx._train.observer import Observer
+from libsvmx._train.updating import binary_problem, transaction
+from libsvmx._train.updating.left_out import values_left_out
+from libsvmx.io.statefile import state_bytes
+
+LINEAR, POLY, RBF = KernelType.LINEAR, KernelType.POLY, KernelType.RBF
+NU_SVC, NU_SVR = SvmType.NU_SVC, SvmType.NU_SVR
+
+# A set of data/ and how many of its rows; LIBSVM's options; the same ones.
+CASES = {
+    "heart": (("heart_scale",), "-s 1 -n 0.3 -g 0.1", {"nu": 0.3, "gamma": 0.1}),
+    "heart, large nu": (("heart_scale",), "-s 1 -n 0.7 -g 0.05", {"nu": 0.7, "gamma": 0.05}),
+    "heart, linear": (("heart_scale",), "-s 1 -n 0.5 -t 0", {"nu": 0.5, "kernel_type": LINEAR}),
+    "iris": (("iris.scale",), "-s 1 -n 0.2 -g 0.5", {"nu": 0.2, "gamma": 0.5}),
+    "iris, poly": (
+        ("iris.scale",),
+        "-s 1 -n 0.3 -t 1 -g 0.5 -r 1",
+        {"nu": 0.3, "kernel_type": POLY, "gamma": 0.5, "coef0": 1.0},
+    ),
+    "glass": (("glass.scale",), "-s 1 -n 0.08 -g 0.5", {"nu": 0.08, "gamma": 0.5}),
+    "a1a": (("a1a.xz", 300), "-s 1 -n 0.2 -g 0.05 -m 0.01", {"nu": 0.2, "gamma": 0.05, "cache_size": 0.01}),
+    "pyrim": (("pyrim",), "-s 4 -n 0.4 -c 10 -g 0.1", {"svm_type": NU_SVR, "nu": 0.4, "C": 10.0, "gamma": 0.1}),
+    "pyrim, large nu": (("pyrim",), "-s 4 -n 1 -g 0.2", {"svm_type": NU_SVR, "nu": 1.0, "gamma": 0.2}),
+    "mpg": (("mpg", 250), "-s 4 -n 0.1 -g 0.001 -c 5", {"svm_type": NU_SVR, "nu": 0.1, "gamma": 1e-3, "C": 5.0}),
+}
+
+
+def without_paths(patch):
+    """Every path that has a breakpoint is too long: all is trained."""
+    patch.setattr(transaction, "work_of_training", lambda *_: 0.0)
+
+
+def options_of(options):
+    return {"svm_type": NU_SVC, **options}
+
+
+@pytest.mark.parametrize("paths", [True, False], ids=["paths", "trainings"])
+@pytest.mark.parametrize("name", CASES)
+def test_rows_come_and_go(name, paths, monkeypatch):
+    """After each change the model is that of a training, to 1e-8; labels are LIBSVM's, but near 0."""
+    if not paths:
+        without_paths(monkeypatch)
+    arguments, asked, options = CASES[name]
+    X, y = load(*arguments)
+    rng = np.random.default_rng(3)
+    order = rng.permutation(len(y))
+    n = len(y) // 2
+    twin, waiting, breakpoints, trained = Twin(X[order[:n]], y[order[:n]], **options_of(options)), order[n:], 0, 0
+    kept = order[:n]
+    for count, gone in ((1, 0), (0, 1), (20, 10), (0, n // 4), (n // 3, 5)):
+        come, waiting = waiting[:count], waiting[count:]
+        leaving = rng.permutation(len(kept))[:gone]
+        twin.update(X[come], y[come], twin.ids[leaving])
+        kept = np.concatenate([np.delete(kept, leaving), come])
+        twin.check()
+        report = twin.state.report
+        breakpoints, trained = breakpoints + report.breakpoints, trained + report.retrained
+        assert report.gap_before < 1e-9
+    assert twin.state.check() < 1e-9
+    twin.check_against_fresh(1e-9)
+    assert trained == 0 if paths else trained > 0
+    assert breakpoints > 30 or not paths
+    matrix, targets = rows_of_file(*arguments)
+    theirs = Oracle(matrix.take(kept.astype(np.int32)), np.array(targets)[kept].tolist(), asked + " -e 1e-8").train()
+    expected, values = (np.array(part) for part in theirs.predict(matrix))
+    ours = twin.state.decision_values(matrix)
+    np.testing.assert_allclose(ours, values.reshape(ours.shape), rtol=0, atol=2e-3 * max(1, np.abs(values).max()))
+    if options_of(options)["svm_type"] == NU_SVC:
+        sure = np.abs(ours).min(axis=1) > 1e-2
+        assert sure.mean() > 0.9
+        np.testing.assert_array_equal(twin.state.predict(matrix)[sure], expected[sure])
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from([NU_SVC, NU_SVR]),
+    k=st.sampled_from([2, 3]),
+    source=st.sampled_from(["blobs", "grid", "thrice", "same"]),
+    kernel_type=st.sampled_from([LINEAR, POLY, RBF]),
+    nu=st.sampled_from([0.02, 0.3, 0.6]),
+    paths=st.booleans(),
+    sizes=st.lists(st.tuples(st.integers(0, 60), st.floats(0, 1)), min_size=1, max_size=4),
+)
+@examples(80)
+def test_any_rows(seed, kind, k, source, kernel_type, nu, paths, sizes):
+    """The optimum, or, where nu is too much or too little for the rows, an error and the state as it was."""
+    X, y = blobs(seed, 120, k)
+    rng = np.random.default_rng(seed)
+    X = shaped(X, source, rng)
+    options = {"svm_type": kind, "nu": nu, "kernel_type": kernel_type, "gamma": 0.3, "coef0": 1.0, "degree": 2}
+    if kind == NU_SVR:
+        y = y + X[:, 0].round(1)
+    with pytest.MonkeyPatch.context() as patch:  # a fixture would be one for all the examples
+        if not paths:
+            without_paths(patch)
+        try:
+            twin = Twin(X[:40], y[:40], **options)
+        except ParameterError as error:
+            assert "infeasible" in str(error) or "cannot be told apart" in str(error)
+            return
+        for size in sizes:
+            before = fingerprint(twin.state)
+            try:
+                come_and_go(twin, X, y, [size], rng)
+            except ParameterError as error:
+                assert "infeasible" in str(error) or "cannot be told apart" in str(error)
+                twin.state._model = None
+                assert fingerprint(twin.state) == before
+
+
+# ---- what is refused ------------------------------------------------------------------------------
+
+
+def test_rows_that_nu_does_not_allow():
+    """By either side, and by all at once; the same change with fewer of them is made."""
+    X, y = blobs(3, 140)
+    few, many = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+    first = np.concatenate([few[:28], many[:40]])
+    twin = Twin(X[first], y[first], svm_type=NU_SVC, nu=0.8, gamma=0.3)
+    message = "nu = 0.8 is infeasible: classes 1 and -1 have"
+    unchanged(twin.state, ParameterError, lambda: twin.state.remove(range(4)), message)
+    unchanged(twin.state, ParameterError, lambda: twin.state.add(X[many[40:]], y[many[40:]]), message)
+    swap = lambda: twin.state.update(add=(X[many[40:50]], y[many[40:50]]), remove=range(10))  # noqa: E731
+    unchanged(twin.state, ParameterError, swap, message)
+    unchanged(twin.state, ParameterError, lambda: twin.state.set_nu(0.9), "nu = 0.9 is infeasible")
+    twin.update(X[few[28:40]], y[few[28:40]], range(4))
+    twin.check()
+    twin.update(remove=range(60, 66))
+    twin.check()
+    twin.check_against_fresh()
+
+
+def test_rows_of_one_class_may_join_by_themselves():
+    """Whether nu is feasible is for all rows to tell."""
+    X, y = blobs(3, 140)
+    order = np.argsort(y, kind="stable")
+    twin = Twin(X[order[40:100]], y[order[40:100]], svm_type=NU_SVC, nu=0.5, gamma=0.3)
+    twin.update(X[order[:5]], y[order[:5]])
+    twin.check()
+
+
+def test_nu_at_its_limit():
+    """All rows of a class are on their bound, so nobody of it can move; paths lead there, and on from there."""
+    X, y = blobs(5, 80)
+    few, many = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+    first = np.concatenate([few[:20], many[:30]])
+    twin = Twin(X[first], y[first], svm_type=NU_SVC, nu=0.8, gamma=0.3)
+    twin.check()
+    unchanged(twin.state, ParameterError, lambda: twin.state.remove([0]), "is infeasible")
+    for come, gone in ((many[:0], [49]), (many[30:31], []), (few[20:22], [20]), (few[:0], [0, 1]), (many[31:32], [])):
+        twin.update(X[come], y[come], gone)
+        assert twin.state.report.retrained == 0
+        twin.check()
+    twin.check_against_fresh()
+    balanced = np.concatenate([few[:20], many[:20]])
+    twin = Twin(X[balanced], y[balanced], svm_type=NU_SVC, nu=0.9, gamma=0.3)
+    for nu in (1.0, 0.5):
+        twin.state.set_nu(nu)
+        twin.options["nu"] = nu
+        assert twin.state.report.retrained == 0
+        twin.check()
+    twin.check_against_fresh()
+
+
+def test_classes_that_cannot_be_told_apart():
+    """Rows of both classes at the same places: r is 0, and there is no model."""
+    X, y = blobs(7, 60)
+    twin = Twin(X, y, svm_type=NU_SVC, nu=0.5, gamma=0.3)
+    unchanged(twin.state, ParameterError, lambda: twin.state.add(X, -y), "cannot be told apart")
+    with pytest.raises(ParameterError, match="cannot be told apart"):
+        libsvmx.train(np.tile(X, (2, 1)), np.concatenate([y, -y]), svm_type=NU_SVC, keep_state=True)
+    twin.check()
+
+
+def test_what_is_asked_of_the_wrong_formulation():
+    X, y = blobs(6, 40)
+    state = libsvmx.train(X, y, svm_type=NU_SVC, keep_state=True)
+    unchanged(state, ParameterError, lambda: state.set_cost(2.0), "nu-SVC has no C")
+    for nu in (0.0, -1.0, 1.5, np.nan, "x"):
+        unchanged(state, ParameterError, lambda nu=nu: state.set_nu(nu), "nu must be")
+    other = libsvmx.train(X, y, keep_state=True)
+    unchanged(other, ParameterError, lambda: other.set_nu(0.5), "C-SVC has no nu")
+    with pytest.raises(ParameterError, match="influence is not known of NU_SVC"):
+        libsvmx.influence(state, X, y)
+
+
+# ---- classes, nu, C -------------------------------------------------------------------------------
+
+
+def test_classes_come_and_go():
+    X, y = blobs(4, 120, 3)
+    two = y < 3
+    twin = Twin(X[two][:50], y[two][:50], svm_type=NU_SVC, nu=0.3, gamma=0.4)
+    twin.update(X[~two][:20], y[~two][:20])
+    assert twin.state.report.retrained == 2
+    twin.check()
+    twin.update(X[two][50:], y[two][50:], twin.ids[twin.y == 1])
+    twin.check()
+    twin.check_against_fresh()
+    twin.update(remove=twin.ids[twin.y == 3])
+    assert twin.state.model.labels is None or len(twin.state.model.labels) in (1, 2)
+    twin.check()
+
+
+@pytest.mark.parametrize("kind", [NU_SVC, NU_SVR, SvmType.ONE_CLASS])
+def test_another_nu_is_followed(kind):
+    X, y = blobs(2, 90)
+    twin = Twin(X, y if kind == NU_SVC else y + X[:, 0], svm_type=kind, nu=0.5, gamma=0.4)
+    for nu in (0.2, 0.21, 0.9):
+        twin.state.set_nu(nu)
+        twin.options["nu"] = nu
+        assert twin.state.report.retrained == 0
+        assert twin.state.report.breakpoints > 0
+        assert twin.state.param.nu == nu
+        twin.check()
+        twin.check_against_fresh()
+    twin.update(X[:5], twin.y[:5], range(5))
+    twin.check()
+
+
+def test_another_cost_is_followed():
+    """Bounds and sums of nu-SVR grow with C."""
+    X, y = blobs(2, 90)
+    twin = Twin(X, y + X[:, 0], svm_type=NU_SVR, nu=0.4, gamma=0.4, C=1.0)
+    for C in (3.0, 0.1, 200.0):
+        twin.set_cost(C)
+        assert twin.state.report.retrained == 0
+        twin.check()
+        twin.check_against_fresh()
+
+
+# ---- where no path leads on -----------------------------------------------------------------------
+
+
+class LostPath(Path):
+    def update(self, *arguments):
+        super().update(*arguments)
+        raise PathLost("lost")
+
+    def rescale(self, *arguments):
+        super().rescale(*arguments)
+        raise PathLost("lost")
+
+
+class FarPath(LostPath):
+    def near(self, *arguments):
+        raise PathLost("far")
+
+
+@pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
+@pytest.mark.parametrize("path", [LostPath, FarPath])
+def test_where_paths_are_lost(path, kind, monkeypatch):
+    """Training goes on, and where that is lost, too, SMO in double; paths go on from there."""
+    monkeypatch.setattr(binary_problem, "Path", path)
+    X, y = blobs(4, 90, 2)
+    y = y if kind == NU_SVC else y + X[:, 0]
+    twin = Twin(X[:60], y[:60], svm_type=kind, nu=0.4, gamma=0.4)
+    for begin in (60, 75):
+        twin.update(X[begin : begin + 15], y[begin : begin + 15], twin.ids[:7])
+        assert twin.state.certificate()["retrained"] == 1
+        twin.check()
+    twin.state.set_nu(0.3)
+    twin.options["nu"] = 0.3
+    assert twin.state.report.retrained == 1
+    twin.check()
+    if kind == NU_SVR:
+        twin.set_cost(2.0)
+        assert twin.state.report.retrained == 1
+        twin.check()
+    twin.check_against_fresh()
+
+
+@pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
+def test_a_large_margin(kind):
+    """Its members, of two groups, are factored at once."""
+    X, y = blobs(2, 420)
+    y = y if kind == NU_SVC else y + X[:, 0]
+    twin = Twin(10 * X[:400], y[:400], svm_type=kind, nu=0.3, C=10.0, gamma=2.0)
+    (binary,) = twin.state.binaries.values()
+    assert binary.state.margin_size > 200
+    assert not binary.state.inexact
+    twin.check()
+    twin.update(10 * X[400:], y[400:], range(5))
+    twin.check()
+
+
+# ---- copies, files, kernel values -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "k"), [(NU_SVC, 2), (NU_SVC, 3), (NU_SVR, 2)])
+def test_a_state_from_a_file_goes_on_as_it_was(kind, k, tmp_path):
+    X, y = blobs(8, 120, k)
+    y = y if kind == NU_SVC else y + X[:, 0]
+    state = libsvmx.train(X[:80], y[:80], svm_type=kind, nu=0.3, gamma=0.4, keep_state=True)
+    state.update(add=(X[80:100], y[80:100]), remove=range(15))
+    content = state_bytes(state)
+    description, _ = opened(content)
+    assert description["version"] == 2
+    assert all(len(b["total"]) == 2 for b in description["binaries"])
+    path = tmp_path / "state"
+    state.save(path)
+    again = State.load(path)
+    assert again.report.retrained == 0
+    other = state.copy()
+    for each in (state, again, other):
+        each.update(add=(X[100:], y[100:]), remove=range(20, 30))
+    for each in (again, other):
+        np.testing.assert_allclose(each.decision_values(X), state.decision_values(X), rtol=0, atol=1e-9)
+        assert each.certificate()["sha256"] == state.certificate()["sha256"]
+
+
+@pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
+def test_kernel_values_that_are_given(kind):
+    X, y = blobs(9, 90, 3 if kind == NU_SVC else 2)
+    y = y if kind == NU_SVC else y + X[:, 0]
+    K = np.exp(-0.4 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    options = {"svm_type": kind, "nu": 0.3, "keep_state": True}
+    given = libsvmx.train(K[:60, :60], y[:60], kernel_type="precomputed", **options)
+    own = libsvmx.train(X[:60], y[:60], gamma=0.4, **options)
+    for begin, end, gone in ((60, 61, []), (61, 80, range(10)), (80, 90, [12, 60])):
+        given.update(add=(K[begin:end, :end], y[begin:end]), remove=gone)
+        own.update(add=(X[begin:end], y[begin:end]), remove=gone)
+        np.testing.assert_allclose(given.decision_values(K[:, :end]), own.decision_values(X), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("kind", "k", "nu"), [(NU_SVC, 2, 0.4), (NU_SVC, 3, 0.2), (NU_SVR, 2, 0.4), (NU_SVC, 2, 0.97)])
+def test_leave_one_out(kind, k, nu):
+    """The value of each row by the state that it has left; nan where it cannot leave."""
+    X, y = blobs(10, 41, k)
+    y = y if kind == NU_SVC else y + X[:, 0]
+    state = libsvmx.train(X, y, svm_type=kind, nu=nu, gamma=0.4, keep_state=True)
+    before = fingerprint(state)
+    found = values_left_out(state, Observer())
+    state._model = None
+    assert fingerprint(state) == before
+    cannot = 0
+    for pair, (ids, values) in found.items():
+        for row in range(0, 41, 3):
+            if row not in ids:
+                continue
+            value, other = values[ids == row][0], state.copy()
+            try:
+                other.remove([row])
+            except ParameterError:
+                assert np.isnan(value)
+                cannot += 1
+                continue
+            binary = other.binaries[pair]
+            point = libsvmx.decision_values(other.model, X[row : row + 1])[0]
+            place = list(other.binaries).index(pair)
+            sign = 1.0 if pair is None or pair[0] == y[0] or k > 2 else -1.0
+            assert value == pytest.approx(sign * point[place], abs=1e-8)
+            assert binary.state.gap() < 1e-9
+    assert (cannot > 0) == (nu == 0.97)
+
+
+# ---- from a model of LIBSVM -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name != "pyrim, large nu"])
+def test_from_a_model_of_libsvm(name, tmp_path):
+    arguments, asked, options = CASES[name]
+    matrix, targets = rows_of_file(*arguments)
+    path = tmp_path / "model"
+    path.write_bytes(Oracle(matrix, targets, asked).train().model_bytes(tmp_path))
+    given = {key: value for key, value in options.items() if key in ("nu", "C")}
+    state = State.from_model(matrix, targets, libsvmx.load_model(str(path)), **given)
+    fresh = libsvmx.train(matrix, targets, keep_state=True, **options_of(options))
+    assert state.gap < 1e-9
+    np.testing.assert_allclose(state.decision_values(matrix), fresh.decision_values(matrix), rtol=0, atol=1e-8 * 40)
+    if options.get("nu", 0) < 0.6:
+        with pytest.raises(libsvmx.DataError, match=r"give the C and nu|do not allow nu"):
+            State.from_model(matrix, targets, libsvmx.load_model(str(path)), **given | {"nu": 1.2 * options["nu"]})
+
+
+def test_a_model_of_a_tube_without_width(tmp_path):
+    """Both variables of a row are not 0 then, and the model has their sums alone: whose nu it was, it cannot tell."""
+    X, y = load("pyrim")
+    model = libsvmx.train(X, y, svm_type=NU_SVR, nu=1.0, gamma=0.2)
+    known = State.from_model(X, y, model)
+    libsvmx.save_model(str(tmp_path / "model"), model)
+    with pytest.raises(libsvmx.DataError, match="give the C and nu it was trained with, or train again"):
+        State.from_model(X, y, libsvmx.load_model(str(tmp_path / "model")), nu=1.0)
+    refined = pytest.importorskip("libsvmx.sklearn").NuSVR(nu=1.0, gamma=0.2, C=1.0, refine=True).fit(X, y)
+    exact = libsvmx.train(X, y, svm_type=NU_SVR, nu=1.0, gamma=0.2, keep_state=True)
+    for found in (known, refined):
+        np.testing.assert_allclose(found.predict(X), exact.predict(X), rtol=0, atol=1e-9)
+
+
+def test_a_path_has_a_sum_for_each_group():
+    path = Path(1, 1e6, 2)
+    with pytest.raises(ValueError, match="1 sums of 2 groups"):
+        path.update(0, filled("i", []), (0.0,), None)
