@@ -11,6 +11,7 @@ cdef class DualProblem:
     cdef readonly object row
     cdef readonly object beta
     cdef readonly object scores
+    cdef readonly bint rounded
 
 
 cdef class DualSolution:

@@ -11,6 +11,7 @@ class DualProblem:
     row: Buffer
     beta: Buffer
     scores: Buffer | None
+    rounded: bool
     def __init__(
         self,
         linear: Buffer,
@@ -20,6 +21,7 @@ class DualProblem:
         row: Buffer,
         beta: Buffer,
         scores: Buffer | None = None,
+        rounded: bool = False,
     ) -> None: ...
     def changed(
         self,
@@ -28,6 +30,7 @@ class DualProblem:
         upper: Buffer | None = None,
         beta: Buffer | None = None,
         scores: Buffer | None = None,
+        rounded: bool = False,
     ) -> DualProblem: ...
     def is_of_hinges(self) -> bool: ...
 

@@ -20,7 +20,8 @@ cdef double ROUNDING = 1e-9  # of the sum of beta, against that of |beta|
 
 
 cdef class DualProblem:
-    """DualProblem(linear, lower, upper, group, row, beta, scores=None); buffers, shape (m,), none of them modified.
+    """DualProblem(linear, lower, upper, group, row, beta, scores=None, rounded=False); buffers, shape (m,), none of them
+    modified.
 
     Parameters
     ----------
@@ -31,6 +32,7 @@ cdef class DualProblem:
     beta : float64            feasible start
     scores : float64          V at ``beta``, if it is known: the solver goes on from there, and variables that take no
                               part have their V followed
+    rounded : bool            ``scores`` are of kernel values in float, all of K beta
 
     Attributes
     ----------
@@ -38,9 +40,9 @@ cdef class DualProblem:
     groups : int              1 or 2
     """
 
-    def __cinit__(self, linear, lower, upper, group, row, beta, scores=None):
+    def __cinit__(self, linear, lower, upper, group, row, beta, scores=None, bint rounded=False):
         self.linear, self.lower, self.upper, self.group, self.row, self.beta = linear, lower, upper, group, row, beta
-        self.scores = scores
+        self.scores, self.rounded = scores, rounded
         self.size = len(linear)
         for other in (lower, upper, group, row, beta, beta if scores is None else scores):
             if len(other) != self.size:
@@ -53,10 +55,10 @@ cdef class DualProblem:
                 self.groups = 2
                 break
 
-    def changed(self, *, lower=None, upper=None, beta=None, scores=None):
+    def changed(self, *, lower=None, upper=None, beta=None, scores=None, bint rounded=False):
         """The same problem with another box or another start; its scores are not known unless they are given."""
         return DualProblem(self.linear, self.lower if lower is None else lower, self.upper if upper is None else upper,
-                           self.group, self.row, self.beta if beta is None else beta, scores)
+                           self.group, self.row, self.beta if beta is None else beta, scores, rounded)
 
     def is_of_hinges(self):
         """Whether it is that of a sum of hinges, as of C-SVC and epsilon-SVR: beta may go from 0 to either side, each variable

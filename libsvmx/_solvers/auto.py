@@ -1,11 +1,11 @@
 """Solver auto: LIBSVM's steps while they make progress, and then another solver.
 
 A step of SMO changes two variables and is cheap, so SMO is soonest wherever some dozens of steps for each variable
-will do. Large C on rows that lie close together takes thousands for each. That shows early: after a few the KKT gap is
-larger than at the start, or after some twenty it has not fallen fast enough to come to the end soon. Working sets that
-are solved as a whole, by least squares, are many times sooner then; or by pair steps in cache, where too many variables
-are free for a factor. With a linear kernel of few features an interior point takes about as long whatever C is, so SMO
-has as many steps as take that long, its kernel rows included.
+will do. Large C on rows that lie close together takes thousands for each. That shows early: after one or two the KKT
+gap is larger than at the start, or after four or twenty it has not fallen fast enough to come to the end soon. Working
+sets that are solved as a whole, by least squares, are many times sooner then; or by pair steps in cache, where too many
+variables are free for a factor. With a linear kernel of few features an interior point takes about as long whatever C
+is, so SMO has as many steps as take that long, its kernel rows included.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ if TYPE_CHECKING:
 
     Attempt = Callable[[Control], DualSolution]
 
-# Steps of SMO for each variable after which its gap is looked at first, and then again, and those after which another
-# solver goes on; and in all, since what the others need takes a while to load.
-FIRST_GLIMPSE = 4
-GLIMPSE = 20
-PATIENCE = 200
-LEAST = 10_000
-# It does not get on if at first the gap is so many times that of the start, or then more than so many more steps for
-# each variable, and in all, would be needed if the gap went on falling as it has.
-WORSE = 1.5
-SOON = 40
+# SMO is looked at after so many steps for each variable, and for each of so many variables at least, since what the
+# others need takes a while to load. It does not get on if its gap is more than so many times that of the start.
+LOOKS = ((0.5, 3.0), (1, 3.0), (2, 1.5))
+FEWEST = 2500
+# Then after so many, if the gap would need more than so many more steps for each variable, and in all, should it go on
+# falling as it has. After the last ones another solver goes on in any case.
+LATER_LOOKS = (4, 20)
+SOON = 24
 SOON_IN_ALL = 30_000
+PATIENCE = 200
 # Up to this product of the largest bound and the largest kernel value SMO is not looked at: it gets on.
 SMO_GETS_ON = 100.0
-# IRWLS factors matrices of the free variables, the others do not.
-MOST_FREE = 2048
+# IRWLS factors matrices of the free variables. Where more are free, the gap must be so many times that of the start for
+# it to be sooner than SMO, and Chunked goes on after the last look.
+MOST_FREE = 2500
+MUCH_WORSE = 5.0
 # Where crsvm is taken: so many features at most, and rows for each.
 MOST_FEATURES = 1000
 ROWS_FOR_FEATURE = 2
@@ -74,28 +75,16 @@ class Auto(Solver):
         from libsvmx._solvers.smo.settings import SMO
 
         nonzeros, features = features_of(dual, kernel)
-        glimpse = max(LEAST, GLIMPSE * dual.size)
-        if features:
-            steps = steps_for_features(kernel.n, dual.size, nonzeros / kernel.matrix.n_rows, features, kernel.binary)
-            glimpse = min(glimpse, steps)
         gets_on_anyway = not features and largest_product(dual, kernel) <= self.queued_up_to(KernelType(kernel.kind))
-        if 0 < control.max_iter <= glimpse or inf in dual.upper or gets_on_anyway:
+        if inf in dual.upper or gets_on_anyway:
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
-        first = glimpse if features else min(glimpse, max(LEAST, FIRST_GLIMPSE * dual.size))
-        early = control.part(control.eps, first, control.tell)
+        early = control.part(control.eps, 0, control.tell)
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
-        solution = smo.run()
-        for limit in () if features else (glimpse, max(LEAST, PATIENCE * dual.size)):
-            if solution.status != SolveStatus.ITERATION_LIMIT:
-                break
-            if not gets_on(dual, solution, control.eps, strictly=limit > glimpse):
-                break
-            if limit > first:
-                solution = smo.go_on(min(limit, control.max_iter) if control.max_iter else limit)
+        found, is_hard = run(smo, looks(dual, kernel, nonzeros, features), dual, early, control.max_iter)
+        solution = chosen(found, SMO.name)
         early.read_out()
         del smo  # and its kernel rows
-        solution = chosen(solution, SMO.name)
-        for name, attempt in attempts(dual, solution, features, kernel, budget_bytes, threads):
+        for name, attempt in attempts(dual, solution, is_hard, features, kernel, budget_bytes, threads):
             left = control.max_iter - solution.iterations if control.max_iter else inf
             if left <= 0 or solution.status not in (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING):
                 break
@@ -104,6 +93,52 @@ class Auto(Solver):
             part.read_out()
             solution = after(solution, found, name)
         return solution
+
+
+def looks(dual: DualProblem, kernel: Kernel, nonzeros: int, features: int) -> Iterator[tuple[float, float]]:
+    """Steps in all after which SMO is looked at, with how many times the first gap its gap may be, 1 where it must also
+    fall fast enough, and 0 where it is over."""
+    unit = max(dual.size, FEWEST)
+    if features:
+        steps = steps_for_features(kernel.n, dual.size, nonzeros / kernel.matrix.n_rows, features, kernel.binary)
+        yield min(steps, LATER_LOOKS[-1] * unit), 0.0
+        return
+    yield from ((count * unit, most) for count, most in LOOKS)
+    yield from ((count * unit, 1.0) for count in LATER_LOOKS)
+    yield PATIENCE * unit, 0.0
+
+
+def run(
+    smo: Smo, looks: Iterator[tuple[float, float]], dual: DualProblem, control: Control, max_iter: int
+) -> tuple[DualSolution, bool]:
+    """SMO to the optimum, or to where a look says that it does not get on; and whether one has.
+
+    The looks change no step.
+    """
+    from libsvmx._problem.certificate import kkt_gap
+
+    first = inf  # of another start, that of the nu formulations or a seed, the first gap is not known
+    if not any(dual.beta):
+        first = kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
+    converged = False
+    for steps, most in looks:
+        limit = int(min(steps, max_iter or inf))
+        converged = smo.advance(limit)
+        if converged or control.stopped or limit < steps or most == 0:
+            break
+        if first < inf:
+            factor = most if smo.n_free <= MOST_FREE else MUCH_WORSE
+            if not gets_on(first, smo.gap, limit, factor, dual.size, control.eps):
+                return smo.finish(converged), True
+    return smo.finish(converged), False
+
+
+def gets_on(first: float, gap: float, steps: int, most: float, size: int, eps: float) -> bool:
+    """Whether the gap after so many steps is below ``most`` times the first; where that is 1, whether it falls so fast
+    that it comes to ``eps`` soon."""
+    if gap >= most * first:
+        return False
+    return most > 1 or steps * log(gap / eps) < max(SOON_IN_ALL, SOON * size) * log(first / gap)
 
 
 def largest_product(dual: DualProblem, kernel: Kernel) -> float:
@@ -166,24 +201,14 @@ def smo_of(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Cont
     return WarmSmo(dual, kernel, budget_bytes, control, threads)
 
 
-def gets_on(dual: DualProblem, solution: DualSolution, eps: float, strictly: bool) -> bool:
-    """Whether the gap has not grown since beta was 0 and the scores the linear term; ``strictly``: whether it falls as
-    fast as to come to ``eps`` soon. Of another start, that of the nu formulations or a seed, the first gap is not
-    known: it has patience."""
-    from libsvmx._problem.certificate import kkt_gap
-
-    if any(dual.beta):
-        return True
-    first = kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
-    gap = kkt_gap(solution.beta, solution.scores, dual.lower, dual.upper, dual.group)
-    if not strictly:
-        return gap < WORSE * first
-    most = max(SOON_IN_ALL, SOON * dual.size)
-    return gap < first and solution.iterations * log(gap / eps) < most * log(first / gap)
-
-
 def attempts(
-    dual: DualProblem, solution: DualSolution, n_features: int, kernel: Kernel, budget_bytes: float, threads: int
+    dual: DualProblem,
+    solution: DualSolution,
+    is_hard: bool,
+    n_features: int,
+    kernel: Kernel,
+    budget_bytes: float,
+    threads: int,
 ) -> Iterator[tuple[str, Attempt]]:
     """What goes on where SMO has come to a limit, one after the other: the names of solvers, and what solves."""
     from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
@@ -191,8 +216,8 @@ def attempts(
     if n_features:
         yield "crsvm", lambda control: by_features(dual, kernel, control, threads)
     n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
-    other = IRWLS() if n_free <= MOST_FREE else Chunked()
-    start = dual.changed(beta=solution.beta, scores=solution.scores)
+    other = IRWLS() if is_hard or n_free <= MOST_FREE else Chunked()
+    start = dual.changed(beta=solution.beta, scores=solution.scores, rounded=True)
     yield other.name, lambda control: other.solve(start, kernel, budget_bytes, control, threads)
     if dual.scores is None:  # where rounding leads astray from the one start it may not from the other
         yield other.name, lambda control: other.solve(dual, kernel, budget_bytes, control, threads)

@@ -20,7 +20,7 @@ from libsvmx._core.matrix import distinct_features
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
-from libsvmx._solvers.auto import GLIMPSE, SMO_GETS_ON, are_few
+from libsvmx._solvers.auto import SMO_GETS_ON, are_few
 from libsvmx._train.checks import check_problem
 from libsvmx._train.counting import counting_part
 from libsvmx._train.kernel_provider import KernelProvider
@@ -182,7 +182,7 @@ def solver_of(problem: Problem, param: Parameter) -> tuple[str, str, float]:
         return name, "auto begins with smo; with a linear kernel of few features crsvm goes on", product
     if product <= SMO_GETS_ON:
         return "smo", f"auto takes it where C times the largest kernel value is {SMO_GETS_ON:g} or less", product
-    return name, f"it begins with smo, and after {GLIMPSE} steps for each row looks whether irwls or chunked", product
+    return name, "it begins with smo, and looks early whether irwls or chunked is sooner", product
 
 
 # ---- what is odd ---------------------------------------------------------------------------------

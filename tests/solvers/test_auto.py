@@ -19,9 +19,7 @@ KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
 @pytest.fixture
 def soon(monkeypatch):
     """SMO has twenty steps in all, and then is said not to get on."""
-    monkeypatch.setattr(auto, "LEAST", 20)
-    monkeypatch.setattr(auto, "GLIMPSE", 0)
-    monkeypatch.setattr(auto, "PATIENCE", 0)
+    monkeypatch.setattr(auto, "looks", lambda *_: iter([(20, 0.0)]))
     monkeypatch.setattr(auto, "SMO_GETS_ON", 0)
 
 
@@ -55,10 +53,21 @@ def test_another_goes_on(kind, most_free, name, soon, monkeypatch):
     same(model, libsvmx.train(HEART, LABELS, **options))
 
 
+def test_looks_change_no_step(monkeypatch):
+    """SMO shrinks and comes to its end between them: the bytes are those of SMO alone."""
+    monkeypatch.setattr(auto, "looks", lambda *_: iter([(steps, 1e9) for steps in range(7, 100_000, 13)]))
+    for options in ({"C": 1000}, {"C": 1000, "svm_type": "epsilon_svr"}, {"C": 1000, "shrinking": False}):
+        model, smo = (libsvmx.train(HEART, LABELS, solver=solver, **options) for solver in ("auto", "smo"))
+        assert smo.reports[0].iterations > 3 * len(LABELS)
+        assert chosen(model) == ["smo"]
+        assert bytes(model.coef) == bytes(smo.coef)
+        assert model.reports[0].iterations == smo.reports[0].iterations
+
+
 def test_a_gap_that_does_not_fall(monkeypatch):
-    """Only the glimpse says so here: there is patience for all of it."""
-    monkeypatch.setattr(auto, "LEAST", 0)
-    monkeypatch.setattr(auto, "GLIMPSE", 1)
+    """Only one look says so here: there is patience for all of it."""
+    for name, value in [("FEWEST", 0), ("LOOKS", ()), ("LATER_LOOKS", (1,))]:
+        monkeypatch.setattr(auto, name, value)
     options = {"C": 1e5, "gamma": 0.001, "eps": 1e-5}
     hard = libsvmx.train(HEART, LABELS, solver="auto", **options)
     assert chosen(hard) == ["smo, irwls"]
@@ -66,10 +75,15 @@ def test_a_gap_that_does_not_fall(monkeypatch):
     assert chosen(easy) == ["smo"]
 
 
-@pytest.mark.parametrize(("worse", "names"), [(1.5, "smo, irwls"), (1e9, "smo")])
-def test_a_gap_that_has_grown_at_the_first_glimpse(worse, names, monkeypatch):
-    """The second glimpse would come after the end."""
-    for name, value in [("LEAST", 0), ("FIRST_GLIMPSE", 1), ("GLIMPSE", 10_000), ("WORSE", worse)]:
+@pytest.mark.parametrize(
+    ("most", "free", "much", "names"),
+    [(1.5, 2500, 1.5, "smo, irwls"), (1e9, 2500, 1.5, "smo"), (1.5, 1, 1e9, "smo"), (1e9, 1, 1.5, "smo, irwls")],
+)
+def test_a_gap_that_has_grown_at_the_first_look(most, free, much, names, monkeypatch):
+    """The later ones would come after the end; with many free variables it must have grown by another factor."""
+    changes = {"FEWEST": 0, "LOOKS": ((1, most),), "LATER_LOOKS": (10_000,), "PATIENCE": 10_000, "MOST_FREE": free}
+    changes["MUCH_WORSE"] = much
+    for name, value in changes.items():
         monkeypatch.setattr(auto, name, value)
     model = libsvmx.train(HEART, LABELS, solver="auto", C=1e5, gamma=0.01, eps=1e-2)
     assert chosen(model) == [names]
@@ -77,7 +91,8 @@ def test_a_gap_that_has_grown_at_the_first_glimpse(worse, names, monkeypatch):
 
 @pytest.mark.parametrize(("soon_enough", "names"), [(40, "smo"), (0.01, "smo, irwls")])
 def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names, monkeypatch):
-    for name, value in [("LEAST", 0), ("GLIMPSE", 4), ("SMO_GETS_ON", 0), ("SOON_IN_ALL", 0), ("SOON", soon_enough)]:
+    changes = {"FEWEST": 0, "LOOKS": (), "LATER_LOOKS": (4,), "SMO_GETS_ON": 0, "SOON_IN_ALL": 0, "SOON": soon_enough}
+    for name, value in changes.items():
         monkeypatch.setattr(auto, name, value)
     model = libsvmx.train(HEART, LABELS, solver="auto", C=10, gamma=0.1, eps=1e-6)
     assert chosen(model) == [names]
@@ -251,8 +266,7 @@ def test_large_bounds_by_weights_are_no_queue(weights):
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
 def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type, monkeypatch):
     """With so few steps any problem that may be handed over is."""
-    for name, steps in [("LEAST", 5), ("GLIMPSE", 0), ("PATIENCE", 0)]:
-        monkeypatch.setattr(auto, name, steps)
+    monkeypatch.setattr(auto, "looks", lambda *_: iter([(5, 0.0)]))
     options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
     found = set()
     for C in (0.1, 20.0, 1000.0):

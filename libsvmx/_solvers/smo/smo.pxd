@@ -21,6 +21,7 @@ cdef class Smo(Positions):
     cdef bint unshrunk_once
     cdef bint scores_known      # V is that of the alpha that were put
     cdef int64_t iterations
+    cdef int64_t countdown      # to the next shrinking
     cdef double reach           # the largest share of its bound that an alpha was moved to; 1 of a start that is not 0
     cdef Py_ssize_t max_violator    # i of group 0 after the last step, -2 if the variables have moved since
     cdef double max_score           # its V
@@ -35,6 +36,9 @@ cdef class Smo(Positions):
     cdef object starting_order(self, DualProblem problem)
     cdef int optimize(self) except -1 nogil
     cdef int iterate(self, int64_t limit) except -1 nogil
+    cdef int make_steps(self, int64_t limit) except -1 nogil
+    cdef int bring_back(self) except -1 nogil
+    cdef int64_t first_countdown(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
     cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil
     cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil

@@ -91,7 +91,7 @@ cdef class Smo(Positions):
     cdef void begin(self, Py_ssize_t m, Py_ssize_t n_rows, int groups) noexcept nogil:
         """A problem of m variables, over so many rows of a kernel; ``put`` says what stands at each position."""
         self.clear(m, groups)
-        self.n_rows, self.iterations, self.reach, self.max_violator = n_rows, 0, 0.0, -2
+        self.n_rows, self.iterations, self.countdown, self.reach, self.max_violator = n_rows, 0, 0, 0.0, -2
         self.unshrunk_once = self.scores_known = False
 
     cdef object starting_order(self, DualProblem problem):
@@ -113,12 +113,37 @@ cdef class Smo(Positions):
             converged = self.optimize()
         return self.ended(converged)
 
-    def go_on(self, int64_t limit):
-        """After ``run`` has made ``control.max_iter`` steps: up to so many in all, with the kernel rows that it has."""
+    def advance(self, int64_t limit):
+        """The steps of ``run``, up to so many since the first call; whether they have come to the optimum."""
         cdef bint converged
+        if not self.size:
+            return True
         with nogil:
-            converged = self.iterate(limit)
+            if self.countdown == 0:
+                self.countdown = self.first_countdown()
+                self.control.poll()
+                self.add_start()
+            converged = self.make_steps(limit)
+        return bool(converged)
+
+    def finish(self, bint converged):
+        """The DualSolution that ``advance`` has led to."""
+        with nogil:
+            self.bring_back()
         return self.ended(converged)
+
+    @property
+    def gap(self):
+        """The KKT gap of the active variables before the last step."""
+        return self.control.gap
+
+    @property
+    def n_free(self):
+        """Variables within their bounds."""
+        cdef Py_ssize_t p, n = 0
+        for p in range(self.active_size):
+            n += self.is_free(p)
+        return n
 
     cdef object ended(self, bint converged):
         return self.solution(SolveStatus.CONVERGED if converged else self.control.stopped or self.unfinished())
@@ -131,12 +156,22 @@ cdef class Smo(Positions):
 
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
+        self.countdown = self.first_countdown()
+        if self.make_steps(limit):
+            return 1
+        self.bring_back()
+        return 0
+
+    cdef int64_t first_countdown(self) noexcept nogil:
+        return min(self.size, SHRINK_EVERY) + 1
+
+    cdef int make_steps(self, int64_t limit) except -1 nogil:
+        """The same, but then what is shrunk stays so."""
         cdef Py_ssize_t i = 0, j = 0
-        cdef int64_t counter = min(self.size, SHRINK_EVERY) + 1
         while self.iterations < limit and not self.control.expired:
-            counter -= 1
-            if counter == 0:
-                counter = min(self.size, SHRINK_EVERY)
+            self.countdown -= 1
+            if self.countdown == 0:
+                self.countdown = min(self.size, SHRINK_EVERY)
                 if self.control.shrinking:
                     self.shrink()
                 self.control.mark(MARK_STEP)
@@ -145,9 +180,13 @@ cdef class Smo(Positions):
                 self.control.mark(MARK_UNSHRINK)
                 if not self.select_working_set(&i, &j):
                     return 1
-                counter = 1  # shrink in the next iteration
+                self.countdown = 1  # shrink in the next iteration
             self.iterations += 1
             self.step(i, j)
+        return 0
+
+    cdef int bring_back(self) except -1 nogil:
+        """All variables are active again, and that is told."""
         if self.active_size < self.size:
             self.unshrink()
             self.control.mark(MARK_UNSHRINK)
