@@ -24,7 +24,7 @@ from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
 from libsvmx._kernels.rowstore cimport RowStore
 from libsvmx._problem.certificate cimport FREE, Certificate, bound_state
 from libsvmx._problem.dual cimport DualProblem, DualSolution
-from libsvmx._solvers.control cimport MARK_STEP, MARK_UNSHRINK, Control
+from libsvmx._solvers.control cimport MARK_STEP, Control
 from libsvmx._solvers.decomposition.score_updates cimport ScoreUpdates, kernel_rows
 from libsvmx._solvers.decomposition.subproblem cimport Subproblem
 from libsvmx._solvers.decomposition.working_set cimport Selection
@@ -61,8 +61,14 @@ cdef int64_t PATIENCE_IN_DOUBLE = 15
 cdef double LEAST_FACTOR = 1 << 25
 # Of eps, what rounding of kernel values may hide.
 cdef double SHARE_OF_EPS = 0.1
-# Bytes of each pair of variables: the subproblem's matrix, in double IRWLS's, which becomes its factor, and columns beside it.
-cdef double LEAST_SQUARES = 16
+# IRWLS goes on by least squares in double where rounding may hide so much of the gap, and a working set in float has left
+# more than so much of it, if so many are free: each factor takes their cube.
+cdef double SHARE_OF_GAP = 0.1
+cdef double STUCK = 0.5
+cdef Py_ssize_t FEW_FREE = 1024
+# Bytes of each pair of variables: the subproblem's matrix in float and in double, IRWLS's, which becomes its factor, and
+# columns beside it.
+cdef double LEAST_SQUARES = 24
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
@@ -112,6 +118,7 @@ cdef object finished(DualProblem problem, Kernel kernel, double budget_bytes, Co
 
 cdef class ChunkedSmo(WarmSmo):
     cdef bint cold                          # the scores at the start are not known
+    cdef bint rounded                       # they are not, or they are of kernel values in float, all of K beta
     cdef const double[::1] first_beta       # where the scores of variables that take no part are right
     cdef const double[::1] first_scores
     cdef object settings                    # Chunked or IRWLS
@@ -120,6 +127,8 @@ cdef class ChunkedSmo(WarmSmo):
     cdef ScoreUpdates updates
     cdef Py_ssize_t least_size              # of a working set
     cdef Py_ssize_t most_size
+    cdef bint least_squares                 # take part in solving working sets
+    cdef bint by_newton                     # they alone do, in double
     cdef bint begins_by_pairs               # with LIBSVM's steps; so many were made
     cdef int64_t first_steps
     cdef int64_t rounds
@@ -132,7 +141,8 @@ cdef class ChunkedSmo(WarmSmo):
 
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
         cdef double fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes / sizeof(float))
-        self.cold = problem.scores is None
+        self.cold = problem.scores is None or (problem.rounded and settings.precision == "double")
+        self.rounded = self.cold or problem.rounded
         if self.cold:
             problem = problem.changed(scores=problem.linear)
         self.last, self.rounds = zeros("i", problem.size), 1
@@ -142,6 +152,7 @@ cdef class ChunkedSmo(WarmSmo):
         self.most_size = min(settings.working_set or max(SMALLEST_SIZE, <Py_ssize_t>fitting), self.size)
         self.least_size = min(settings.working_set or USUAL_SIZE, self.most_size)
         self.selection = Selection(self.total, settings.working_set_rule, settings.keep_share, settings.random_state)
+        self.least_squares, self.by_newton = settings.least_squares, False
         self.settings, self.begins_by_pairs = settings, settings.least_squares and not settings.working_set and self.cold
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.may_go_on_in_double = settings.precision != "float"
@@ -191,7 +202,7 @@ cdef class ChunkedSmo(WarmSmo):
 
     cdef int iterate(self, int64_t limit) except -1 nogil:
         """1 when optimal, 0 when a limit ended it."""
-        cdef double gap, best = HUGE_VAL, gained = 0.0
+        cdef double gap, before = HUGE_VAL, best = HUGE_VAL, gained = 0.0
         cdef Certificate found[2]
         cdef Py_ssize_t n
         cdef int64_t since = 0          # rounds without a smaller gap
@@ -210,12 +221,13 @@ cdef class ChunkedSmo(WarmSmo):
                 since, gained = 0, self.gained()
             if gap < self.aim() or not going:
                 if self.active_size < self.size:
-                    self.unshrink()
-                    self.control.mark(MARK_UNSHRINK)
+                    self.bring_back()
                 elif self.may_be_off():
                     self.go_on_in_double()
                 elif gap < self.aim():
                     return 1
+                elif self.least_squares and self.updates.in_double and not self.by_newton:
+                    self.by_newton = True
                 elif self.updates.in_double:
                     self.stalled = True
                     return 0
@@ -226,6 +238,13 @@ cdef class ChunkedSmo(WarmSmo):
             if self.subproblem is None:
                 with gil:
                     self.make_subproblem()
+            if self.is_stuck_in_float(gap, before):
+                self.by_newton = True
+                if not self.updates.in_double:
+                    self.bring_back()
+                    self.go_on_in_double()
+                    continue
+            before = gap
             self.rounds += 1
             n = self.choose()
             self.load(n)
@@ -238,9 +257,7 @@ cdef class ChunkedSmo(WarmSmo):
             self.control.poll()
             if self.control.shrinking and not self.updates.in_double and self.rounds % SHRINK_EVERY == 0:
                 self.shrink()
-        if self.active_size < self.size:
-            self.unshrink()
-            self.control.mark(MARK_UNSHRINK)
+        self.bring_back()
         return 0
 
     cdef bint begin_by_pairs(self, int64_t limit) except -1 nogil:
@@ -292,12 +309,19 @@ cdef class ChunkedSmo(WarmSmo):
             return False
         return self.updates.rounding(self.squares()) > SHARE_OF_EPS * self.control.eps
 
+    cdef bint is_stuck_in_float(self, double gap, double before) noexcept nogil:
+        """Whether least squares should have the kernel in double from now on; the last working set has brought the gap from
+        ``before`` to ``gap``."""
+        return (self.least_squares and not self.by_newton and self.may_go_on_in_double and gap > STUCK * before and
+                self.updates.rounding(self.squares()) > SHARE_OF_GAP * gap and
+                self.count_free() <= min(FEW_FREE, self.most_size / OF_FREE))
+
     cdef double squares(self) noexcept nogil:
-        """The sum of squares of what beta differs from that of the scores at the start."""
+        """The sum of squares of what beta differs from that of the scores known without rounding."""
         cdef Py_ssize_t p
         cdef double difference, total = 0.0
         for p in range(self.size):
-            difference = self.y[p] * self.alpha[p] - (0.0 if self.cold else self.first_beta[self.variable[p]])
+            difference = self.y[p] * self.alpha[p] - (0.0 if self.rounded else self.first_beta[self.variable[p]])
             total += difference * difference
         return total
 
@@ -332,12 +356,15 @@ cdef class ChunkedSmo(WarmSmo):
 
     cdef Py_ssize_t choose(self) noexcept nogil:
         """Fill ``working``; returns how many there are."""
-        cdef Py_ssize_t p, size, n_free = 0
-        for p in range(self.active_size):
-            n_free += self.is_free(p)
-        size = min(self.most_size, max(self.least_size, <Py_ssize_t>(OF_FREE * n_free)))
+        cdef Py_ssize_t size = min(self.most_size, max(self.least_size, <Py_ssize_t>(OF_FREE * self.count_free())))
         return self.selection.choose(self.active_size, self.groups, &self.V[0], &self.up[0, 0], &self.low[0, 0], self.total,
                                      &self.last[0], <int32_t>self.rounds, size, &self.working[0])
+
+    cdef Py_ssize_t count_free(self) noexcept nogil:
+        cdef Py_ssize_t p, n_free = 0
+        for p in range(self.active_size):
+            n_free += self.is_free(p)
+        return n_free
 
     cdef int load(self, Py_ssize_t n) except -1 nogil:
         """The first n of ``working`` become the subproblem; not all of it where it is time to stop."""
@@ -346,14 +373,18 @@ cdef class ChunkedSmo(WarmSmo):
         cdef Py_ssize_t k, p
         cdef int s, count
         cdef bint positive
-        with gil:
-            self.within = self.store.kernel.targets(kernel_rows(<RowStore>self.store, &self.working[0], n))
         self.subproblem.begin(n)
         for k in range(n):
             p = self.working[k]
             positive = self.y[p] > 0
             self.subproblem.put(k, self.V[p], self.y[p] * self.alpha[p], 0.0 if positive else -self.C[p],
                                 self.C[p] if positive else 0.0, self.QD[p], 0 if self.groups == 1 or positive else 1)
+        with gil:
+            places = kernel_rows(<RowStore>self.store, &self.working[0], n)
+            if self.by_newton:
+                self.subproblem.lay_doubles(self.store.kernel.double_targets(places), places)
+                return 0
+            self.within = self.store.kernel.targets(places)
         k = 0
         while k < n:
             count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - k)

@@ -28,6 +28,9 @@ A round begins with pair steps, as many as take about as long as its least squar
 far down. Easy working sets need no more, and with the bounds that they find S1 is soon what it is at the optimum, where
 one round is Newton's step. Where rounds do not bring the gap down, which is what a cycle looks like now, the next
 begins with many: pair steps converge from any feasible point (``Subproblem.fallbacks`` counts how often).
+
+At very large C the optimum depends on eigenvalues of K that rounding to float hides. There K is in double, and rounds
+have no pair steps (``in_double``): those on a bound that have the wrong sign come to S1 by themselves, a few at a time.
 """
 
 from __future__ import annotations
@@ -44,15 +47,19 @@ from libsvmx._core.stopping import FLOPS, Stopped, pieces
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from libsvmx._core.stopping import Asking
     from libsvmx._solvers.decomposition.subproblem import Subproblem
     from libsvmx._typing import FloatArray
 
     Places = NDArray[np.intp]
 
 DAMPING = 0.3
-# delta at least, relative to the mean of the diagonal of K_S1: K is float, so that much of its eigenvalues is rounding.
+# delta at least, relative to the mean of the diagonal of K_S1: so much of its eigenvalues is rounding, in float and in
+# double.
 PROXIMAL = 1e-7
+PROXIMAL_IN_DOUBLE = 1e-13
+# In double, of those that have the wrong sign so many come to S1 in a round, and for each of S1 so many.
+JOINING = 20
+JOINING_FOR_FREE = 0.25
 # Pair steps at the beginning of a round: at least so many, and so many for each variable of the working set.
 STEPS = 50
 STEPS_PER_VARIABLE = 0.5
@@ -84,6 +91,8 @@ class LeastSquares:
     @one_blas_thread()  # of more threads, sums would depend on how many there are
     def __call__(self, subproblem: Subproblem, eps: float, limit: int) -> None:
         """Bring the gap of ``subproblem`` below ``eps``, or make about ``limit`` pair steps."""
+        if subproblem.in_double:
+            return in_double(subproblem, eps)
         last = subproblem.steps + limit
         best, waited, fallbacks = np.inf, 0, 0
         least = STEPS + int(STEPS_PER_VARIABLE * subproblem.size)
@@ -119,6 +128,22 @@ class LeastSquares:
                 goal = max(goal, subproblem.steps + FALLBACK_STEPS * subproblem.size)
 
 
+def in_double(subproblem: Subproblem, eps: float) -> None:
+    """As LeastSquares, without pair steps, which go by kernel values in float."""
+    best, waited = np.inf, 0
+    try:
+        while waited <= PATIENCE:
+            gap = subproblem.kkt_gap()
+            if gap < eps or subproblem.told_to_stop():
+                return
+            waited = 0 if gap <= 0.5 * best else waited + 1
+            best = gap if waited == 0 else best
+            if not least_squares(subproblem)[0]:
+                return
+    except Stopped:
+        return
+
+
 def of_factor(n: int) -> float:
     """Flops of gathering a matrix and factoring it, or what takes as long."""
     return n**3 / 3 + OF_GATHERED * n**2 / 2
@@ -130,7 +155,6 @@ def least_squares(subproblem: Subproblem) -> tuple[bool, float]:
 
     Raises Stopped, and the subproblem is as it was.
     """
-    asking = subproblem.asking
     K, V, beta, lower, upper, group = (np.asarray(view) for view in subproblem.views())
     K = K[:, : subproblem.size]
     found, flops = beta.copy(), 0.0
@@ -143,7 +167,7 @@ def least_squares(subproblem: Subproblem) -> tuple[bool, float]:
     if not slope > 0:  # also nan
         return False, flops
     changed = np.flatnonzero(direction)
-    along = rows_times(K, changed, direction[changed], asking)
+    along = rows_times(subproblem, K, changed, direction[changed])
     curvature = float(along @ direction)
     step = min(1.0, slope / curvature) if curvature > 0 else 1.0
     subproblem.replace(found if step == 1.0 else np.clip(beta + step * direction, lower, upper), V - step * along)
@@ -163,6 +187,8 @@ def face_optimum(
     feasible; ``V`` is that of the beta that comes in. Returns about how many flops that took."""
     own_lower, own_upper, now = lower[members], upper[members], beta[members]
     S1 = members[(now > own_lower) & (now < own_upper)]
+    if subproblem.in_double:
+        S1 = np.sort(np.append(S1, joining(S1, members, V, now, own_lower, own_upper)))
     total, flops, right = float(now.sum()), 0.0, V.copy()
     damping = DAMPING * float(np.ptp(V[S1])) / float((own_upper - own_lower).max()) if len(S1) else 0.0
     face = None
@@ -186,12 +212,27 @@ def face_optimum(
         stays = np.ones(len(S1), dtype=bool)
         stays[face.held] = stays[out] = False
         gone = S1[~stays]
-        right -= rows_times(K, gone, clipped[~stays] - beta[gone], subproblem.asking)
+        right -= rows_times(subproblem, K, gone, clipped[~stays] - beta[gone])
         beta[gone] = clipped[~stays]
         S1, flops, face = S1[stays], flops + face.flops, None
     flops += face.flops if face else 0.0
     beta[members] = feasible(beta[members], total, own_lower, own_upper)
     return flops
+
+
+def joining(
+    S1: Places, members: Places, V: FloatArray, beta: FloatArray, lower: FloatArray, upper: FloatArray
+) -> Places:
+    """Of ``members``, whose beta and bounds are given, those on a bound whose error has the wrong sign most."""
+    up, low, own = beta < upper, beta > lower, V[members]
+    if not (up.any() and low.any()):
+        return S1[:0]
+    level = V[S1].mean() if len(S1) else (own[up].max() + own[low].min()) / 2
+    error = np.where(up, own - level, level - own)
+    error[up & low] = 0.0
+    worst = np.argsort(-error, kind="stable")[: max(JOINING, int(JOINING_FOR_FREE * len(S1)))]
+    found: Places = members[worst[error[worst] > 0]]
+    return found
 
 
 class Face:
@@ -226,7 +267,8 @@ class Face:
         self.asking.ask(n * n)
         diagonal = A.diagonal().copy()
         base = V[S1] + blas.dsymv(1.0, A, now, lower=1)
-        delta = max(damping, PROXIMAL * float(np.abs(diagonal).mean()), 1e-300)
+        least = PROXIMAL_IN_DOUBLE if subproblem.in_double else PROXIMAL
+        delta = max(damping, least * float(np.abs(diagonal).mean()), 1e-300)
         while True:
             np.fill_diagonal(A, diagonal + delta)
             self.L, info = cholesky(A, 1, self.asking, overwrite=True)
@@ -283,14 +325,15 @@ class Face:
         self.held, self.values = np.append(self.held, places), np.append(self.values, values)
 
 
-def rows_times(K: FloatArray, rows: Places, weights: FloatArray, asking: Asking) -> FloatArray:
+def rows_times(subproblem: Subproblem, K: FloatArray, rows: Places, weights: FloatArray) -> FloatArray:
     """The sum of some rows of K, each with its weight, in double."""
     total = np.zeros(K.shape[1])
+    subproblem.prepare(rows.astype(np.int64))
     size = max(1, MOST_MOVED // max(K.shape[1], 1))
     for begin in range(0, len(rows), size):
         some = slice(begin, begin + size)
-        total += weights[some] @ K[rows[some]].astype(np.float64)
-        asking.ask(2 * len(rows[some]) * K.shape[1])
+        total += weights[some] @ K[rows[some]].astype(np.float64, copy=False)
+        subproblem.asking.ask(2 * len(rows[some]) * K.shape[1])
     return total
 
 

@@ -1,5 +1,6 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from libsvmx._kernels.kernel cimport Targets
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.decomposition.working_set cimport Selection
 
@@ -20,6 +21,10 @@ cdef class Subproblem:
     cdef Selection selection
     cdef Control control
     cdef float[::1] K
+    cdef double[::1] exact          # K in double, shape (size * size,), by rows
+    cdef int8_t[::1] filled         # which of them are there
+    cdef const int32_t[::1] sources # their kernel rows
+    cdef Targets targets            # what fills them; None: K in float is what engines work on
     cdef float[::1] inverse
     cdef float[::1] nearby
     cdef double[::1] V
@@ -50,3 +55,6 @@ cdef class Subproblem:
     cdef int pair_steps(self, double eps, int64_t limit) except -1 nogil
     cdef void load(self, Subproblem full, Py_ssize_t n) noexcept nogil
     cdef bint absorb(self) noexcept nogil
+    cdef int lay_doubles(self, Targets targets, const int32_t[::1] sources) except -1
+    cdef int fill_doubles(self, const int64_t[::1] places) except -1 nogil
+    cdef int check(self, const int64_t[::1] places) except -1

@@ -17,6 +17,7 @@ from libsvmx._core.subproblem_steps cimport (SVMX_LEAF_PAD, svmx_add_float_rows,
                                             svmx_leaf_partner, svmx_leaf_partner_of)
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_gather
 from libsvmx._problem.certificate cimport Certificate, certify, gap_of, level_of
+from libsvmx._kernels.kernel cimport Targets
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.decomposition.working_set cimport Selection
 
@@ -37,7 +38,12 @@ cdef Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
     return (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
 
 
-cdef void gather_doubles(Py_ssize_t n, const float *row, const int64_t *places, double *out) noexcept nogil:
+ctypedef fused real:
+    float
+    double
+
+
+cdef void gather_doubles(Py_ssize_t n, const real *row, const int64_t *places, double *out) noexcept nogil:
     """out[k] = row[places[k]]."""
     cdef Py_ssize_t k
     for k in range(n):
@@ -60,6 +66,7 @@ cdef class Subproblem:
     steps, subproblems : int      pair steps, and working sets solved, here and below
     gained : float           by how much the objective has fallen, if K is what it is taken for
     fallbacks : int          times that the engine left a subproblem to pair steps
+    in_double : bool         the engine has the kernel matrix in double, and pair steps have none
     """
 
     def __cinit__(self, Py_ssize_t room, int groups, Py_ssize_t leaf=0, engine=None, selection=("random", 0.0, 1),
@@ -323,11 +330,39 @@ cdef class Subproblem:
 
     # ---- for engines ---------------------------------------------------------------------------
 
+    cdef int lay_doubles(self, Targets targets, const int32_t[::1] sources) except -1:
+        """The engine has K in double, of this problem and until the next call: row v is row ``sources[v]`` of ``targets``, and
+        is filled when it is asked for."""
+        cdef Py_ssize_t n = self.size
+        if self.targets is None or self.exact.shape[0] < n * n:
+            self.exact = zeros("d", n * n)
+        self.targets, self.sources, self.filled = targets, sources, zeros("b", n)
+        return 0
+
+    cdef int fill_doubles(self, const int64_t[::1] places) except -1 nogil:
+        cdef Py_ssize_t k, v, n = self.size
+        for k in range(places.shape[0]):
+            v = places[k]
+            if not self.filled[v]:
+                self.targets.fill_doubles(self.sources[v], 0, n, &self.exact[v * n])
+                self.targets.kernel.values_computed += n
+                self.filled[v] = True
+                self.control.worked(4 * n)
+        return 0
+
+    @property
+    def in_double(self):
+        return self.targets is not None
+
     def views(self):
-        """What an engine works on, without a copy: K, float32 of shape (size, >= size), and V, beta, lower, upper, float64, and
-        group, int8, of shape (size,). ``replace`` takes its results."""
+        """What an engine works on, without a copy: K, float32 or, in double, float64, of shape (size, >= size), and V, beta,
+        lower, upper, float64, and group, int8, of shape (size,). Of K in double only what ``prepare`` was told of is there.
+        ``replace`` takes the results."""
         n = self.size
-        K = memoryview(self.K)[:n * self.stride].cast("B").cast("f", [n, self.stride])
+        if self.targets is None:
+            K = memoryview(self.K)[:n * self.stride].cast("B").cast("f", [n, self.stride])
+        else:
+            K = memoryview(self.exact)[:n * n].cast("B").cast("d", [n, n])
         return (K, memoryview(self.V)[:n], memoryview(self.beta)[:n], memoryview(self.lower)[:n],
                 memoryview(self.upper)[:n], memoryview(self.group)[:n])
 
@@ -338,14 +373,31 @@ cdef class Subproblem:
             self.solve_by_pairs(eps, limit)
         return self.steps - before
 
+    def prepare(self, const int64_t[::1] places):
+        """The rows of K of those places, ascending, are needed."""
+        self.check(places)
+        if self.targets is not None:
+            with nogil:
+                self.fill_doubles(places)
+
     def lower_triangle(self, const int64_t[::1] places, double[::1, :] out):
         """Of the kernel matrix of those places, ascending: into ``out``, shape (n, n), in Fortran order."""
         cdef Py_ssize_t j, n = places.shape[0]
-        if out.shape[0] != n or out.shape[1] != n or (n and not 0 <= places[0] <= places[n - 1] < self.size):
-            raise IndexError(f"{n} places of {self.size}")
+        if out.shape[0] != n or out.shape[1] != n:
+            raise IndexError(f"{n} places, and a matrix of {out.shape[0]} rows")
+        self.prepare(places)
         with nogil:
             for j in range(n):
-                gather_doubles(n - j, &self.K[places[j] * self.stride], &places[j], &out[j, j])
+                if self.targets is None:
+                    gather_doubles(n - j, &self.K[places[j] * self.stride], &places[j], &out[j, j])
+                else:
+                    gather_doubles(n - j, &self.exact[places[j] * self.size], &places[j], &out[j, j])
+
+    cdef int check(self, const int64_t[::1] places) except -1:
+        cdef Py_ssize_t n = places.shape[0]
+        if n and not 0 <= places[0] <= places[n - 1] < self.size:
+            raise IndexError(f"{n} places of {self.size}")
+        return 0
 
     def replace(self, beta, V):
         """Take feasible coefficients and their scores, buffers of float64, shape (size,)."""
