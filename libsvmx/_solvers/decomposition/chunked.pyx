@@ -127,8 +127,8 @@ cdef class ChunkedSmo(WarmSmo):
     cdef ScoreUpdates updates
     cdef Py_ssize_t least_size              # of a working set
     cdef Py_ssize_t most_size
-    cdef bint least_squares                 # take part in solving working sets
-    cdef bint by_newton                     # they alone do, in double
+    cdef bint may_newton                    # least squares may solve working sets alone, in double; and do
+    cdef bint by_newton
     cdef bint begins_by_pairs               # with LIBSVM's steps; so many were made
     cdef int64_t first_steps
     cdef int64_t rounds
@@ -152,7 +152,8 @@ cdef class ChunkedSmo(WarmSmo):
         self.most_size = min(settings.working_set or max(SMALLEST_SIZE, <Py_ssize_t>fitting), self.size)
         self.least_size = min(settings.working_set or USUAL_SIZE, self.most_size)
         self.selection = Selection(self.total, settings.working_set_rule, settings.keep_share, settings.random_state)
-        self.least_squares, self.by_newton = settings.least_squares, False
+        # of one group, where a path goes on if that stalls, too
+        self.may_newton, self.by_newton = settings.least_squares and self.groups == 1, False
         self.settings, self.begins_by_pairs = settings, settings.least_squares and not settings.working_set and self.cold
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
         self.may_go_on_in_double = settings.precision != "float"
@@ -226,7 +227,7 @@ cdef class ChunkedSmo(WarmSmo):
                     self.go_on_in_double()
                 elif gap < self.aim():
                     return 1
-                elif self.least_squares and self.updates.in_double and not self.by_newton:
+                elif self.may_newton and self.updates.in_double and not self.by_newton:
                     self.by_newton = True
                 elif self.updates.in_double:
                     self.stalled = True
@@ -312,7 +313,7 @@ cdef class ChunkedSmo(WarmSmo):
     cdef bint is_stuck_in_float(self, double gap, double before) noexcept nogil:
         """Whether least squares should have the kernel in double from now on; the last working set has brought the gap from
         ``before`` to ``gap``."""
-        return (self.least_squares and not self.by_newton and self.may_go_on_in_double and gap > STUCK * before and
+        return (self.may_newton and not self.by_newton and self.may_go_on_in_double and gap > STUCK * before and
                 self.updates.rounding(self.squares()) > SHARE_OF_GAP * gap and
                 self.count_free() <= min(FEW_FREE, self.most_size / OF_FREE))
 
