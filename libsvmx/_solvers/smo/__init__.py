@@ -4,7 +4,7 @@ Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; the choice of pairs: F
 
     SMO (settings.py)  ──solves by──>  Smo, or WarmSmo where the scores at the start are known
     Smo (smo.pyx)                 the loop: select_working_set, step, shrink, reconstruct_gradient, calculate_rho
-        ──inherits──>  Positions           the variables by position (positions.pyx)
+        ──inherits──>  PositionsWithRows   the variables by position, and their kernel rows (positions.pyx)
         ──made from──>  AlphaForm          the dual problem in LIBSVM's alpha, y and C (there, too)
         ──holds──>  KernelRows             a RowStore, or GramRows where one Smo solves many (libsvmx/_kernels)
         ──holds──>  Scans                  the passes over all active variables, cut up for threads (there, too)

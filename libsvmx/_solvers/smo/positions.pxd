@@ -2,6 +2,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.smo_steps cimport svmx_pairing
 from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._kernels.rows cimport KernelRows
 
 
 cdef class AlphaForm:
@@ -32,6 +33,14 @@ cdef class Positions:
     cdef void update_status(self, Py_ssize_t p) noexcept nogil
     cdef bint is_free(self, Py_ssize_t p) noexcept nogil
     cdef void exchange(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+
+
+cdef class PositionsWithRows(Positions):
+    cdef KernelRows store
+    cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil
+    cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil
+    cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil
+    cdef int fetch_next(self, Py_ssize_t p) except -1 nogil
 
 
 cdef struct Part:

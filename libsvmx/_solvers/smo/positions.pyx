@@ -10,7 +10,7 @@ lose no bit: a product with y changes a sign. A zero has the sign of LIBSVM: +0 
 what a model file shows of it).
 
     AlphaForm    the problem in these variables
-    Positions    what the iteration reads of each, by position
+    Positions    what the iteration reads of each, by position; PositionsWithRows: and kernel rows of them
     Scans        the two passes over all active ones that an iteration makes
 """
 
@@ -19,8 +19,10 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 from libsvmx._core.buffers import table, zeros
-from libsvmx._core.smo_steps cimport SVMX_SPAN, svmx_pairing, svmx_partner, svmx_update_max_violator
+from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.smo_steps cimport SVMX_SPAN, SVMX_TAU, svmx_pairing, svmx_partner, svmx_update_max_violator
 from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._kernels.rows cimport KernelRows
 from libsvmx._problem.dual cimport DualProblem
 
 # A part has about so many positions at least: half a microsecond of work, a few times a handing over.
@@ -101,6 +103,64 @@ cdef class Positions:
         for g in range(self.groups):
             self.up[g, a], self.up[g, b] = self.up[g, b], self.up[g, a]
             self.low[g, a], self.low[g, b] = self.low[g, b], self.low[g, a]
+
+
+cdef class PositionsWithRows(Positions):
+    """Positions whose kernel rows are in ``store``. Where blocks pay, one that is missing is computed with others: those that
+    are most likely to be asked for next, or will be."""
+
+    cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil:
+        """K of the violator i of group g with the active part; if it has to be computed, maybe with those of the next ones."""
+        if self.store.to_compute(self.store.index[i]) and self.store.together(False) > 1:
+            self.fetch_likely(i, g, -1, NULL)
+        return self.store.row(i)
+
+    cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil:
+        """The same of the partner j of i, whose row is ``K_i``; maybe with those of the next best partners."""
+        if self.store.to_compute(self.store.index[j]) and self.store.together(False) > 1:
+            self.fetch_likely(j, g, i, K_i)
+        return self.store.row(j)
+
+    cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil:
+        """Compute the row of p and those that are most likely to be asked for next, of group g: without ``K_i`` rows of I_up
+        that violate optimality most, else rows of I_low that would gain most with i."""
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef double values[SVMX_SOURCES]
+        cdef double v, curvature, least = -HUGE_VAL
+        cdef Py_ssize_t q
+        cdef int n = 1, at
+        chosen[0] = self.store.index[p]
+        for q in range(self.active_size - 1, -1, -1):  # the last first among equals, as the selection has it
+            if K_i == NULL:
+                v = self.V[q] + self.up[g, q]
+            else:
+                v = self.V[i] - self.V[q] - self.low[g, q]
+                if v <= 0:
+                    continue
+                curvature = self.QD[i] + self.QD[q] - 2 * K_i[q]
+                v = v * v / (curvature if curvature > 0 else SVMX_TAU)
+            if v > least and q != p and self.store.to_compute(self.store.index[q]):
+                at = n if n < SVMX_SOURCES else SVMX_SOURCES - 1
+                while at > 1 and v > values[at - 1]:
+                    values[at], chosen[at] = values[at - 1], chosen[at - 1]
+                    at -= 1
+                values[at], chosen[at] = v, self.store.index[q]
+                if n < SVMX_SOURCES:
+                    n += 1
+                if n == SVMX_SOURCES:
+                    least = values[SVMX_SOURCES - 1]
+        return self.store.take(chosen, n, False)
+
+    cdef int fetch_next(self, Py_ssize_t p) except -1 nogil:
+        """Compute the rows of p and the next positions that are not 0."""
+        cdef int32_t chosen[SVMX_SOURCES]
+        cdef int n = 0
+        while p < self.size and n < self.store.together(True):
+            if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.to_compute(self.store.index[p]):
+                chosen[n] = self.store.index[p]
+                n += 1
+            p += 1
+        return self.store.take(chosen, n, True)
 
 
 cdef class Scans:

@@ -5,7 +5,7 @@ from libsvmx._problem.certificate cimport Certificate
 from libsvmx._problem.dual cimport DualProblem
 from libsvmx._solvers.control cimport Control
 from libsvmx._solvers.smo.deferred cimport DeferredUpdates, GBar
-from libsvmx._solvers.smo.positions cimport Positions, Scans
+from libsvmx._solvers.smo.positions cimport PositionsWithRows, Scans
 
 
 cdef struct Optimum:
@@ -14,8 +14,7 @@ cdef struct Optimum:
     double objective
 
 
-cdef class Smo(Positions):
-    cdef KernelRows store
+cdef class Smo(PositionsWithRows):
     cdef Py_ssize_t n_rows      # of the kernel, that positions stand for
     cdef Control control
     cdef bint unshrunk_once
@@ -40,13 +39,9 @@ cdef class Smo(Positions):
     cdef int bring_back(self) except -1 nogil
     cdef int64_t first_countdown(self) noexcept nogil
     cdef int select_working_set(self, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
-    cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil
-    cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil
-    cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int update_G_bar(self, Py_ssize_t p, bint was_upper) except -1 nogil
     cdef int add_start(self) except -1 nogil
-    cdef int fetch_next(self, Py_ssize_t p) except -1 nogil
     cdef int shrink(self) except -1 nogil
     cdef double certify(self, Certificate *found) noexcept nogil
     cdef bint be_shrunk(self, Py_ssize_t p, const Certificate *found) noexcept nogil

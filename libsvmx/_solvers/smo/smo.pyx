@@ -21,7 +21,6 @@ from libc.stdint cimport int32_t, int64_t
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rows cimport KernelRows
@@ -30,7 +29,7 @@ from libsvmx._problem.certificate cimport Certificate, certify, gap_of
 from libsvmx._problem.dual cimport DualProblem, DualSolution
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
 from libsvmx._solvers.smo.deferred cimport GBar, DeferredUpdates
-from libsvmx._solvers.smo.positions cimport AlphaForm, Positions, Scans
+from libsvmx._solvers.smo.positions cimport AlphaForm, PositionsWithRows, Scans
 
 from libsvmx.enums import SolveStatus
 
@@ -51,7 +50,7 @@ def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control contr
     return Smo(problem, kernel, budget_bytes, control, n_threads).run()
 
 
-cdef class Smo(Positions):
+cdef class Smo(PositionsWithRows):
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads=1):
         cdef Py_ssize_t p, v, m = problem.size
         cdef const int32_t[::1] kernel_row = problem.row
@@ -219,48 +218,6 @@ cdef class Smo(Positions):
         j[0] = partner
         return 1
 
-    cdef const float *violator_row(self, Py_ssize_t i, int g) except NULL nogil:
-        """K of the violator i of group g with the active part; if it has to be computed, maybe with those of the next ones."""
-        if self.store.to_compute(self.store.index[i]) and self.store.together(False) > 1:
-            self.fetch_likely(i, g, -1, NULL)
-        return self.store.row(i)
-
-    cdef const float *partner_row(self, Py_ssize_t j, int g, Py_ssize_t i, const float *K_i) except NULL nogil:
-        """The same of the partner j of i, whose row is ``K_i``; maybe with those of the next best partners."""
-        if self.store.to_compute(self.store.index[j]) and self.store.together(False) > 1:
-            self.fetch_likely(j, g, i, K_i)
-        return self.store.row(j)
-
-    cdef int fetch_likely(self, Py_ssize_t p, int g, Py_ssize_t i, const float *K_i) except -1 nogil:
-        """Compute the row of p and those that are most likely to be asked for next, of group g: without ``K_i`` rows of I_up
-        that violate optimality most, else rows of I_low that would gain most with i."""
-        cdef int32_t chosen[SVMX_SOURCES]
-        cdef double values[SVMX_SOURCES]
-        cdef double v, curvature, least = -HUGE_VAL
-        cdef Py_ssize_t q
-        cdef int n = 1, at
-        chosen[0] = self.store.index[p]
-        for q in range(self.active_size - 1, -1, -1):  # the last first among equals, as the selection has it
-            if K_i == NULL:
-                v = self.V[q] + self.up[g, q]
-            else:
-                v = self.V[i] - self.V[q] - self.low[g, q]
-                if v <= 0:
-                    continue
-                curvature = self.QD[i] + self.QD[q] - 2 * K_i[q]
-                v = v * v / (curvature if curvature > 0 else SVMX_TAU)
-            if v > least and q != p and self.store.to_compute(self.store.index[q]):
-                at = n if n < SVMX_SOURCES else SVMX_SOURCES - 1
-                while at > 1 and v > values[at - 1]:
-                    values[at], chosen[at] = values[at - 1], chosen[at - 1]
-                    at -= 1
-                values[at], chosen[at] = v, self.store.index[q]
-                if n < SVMX_SOURCES:
-                    n += 1
-                if n == SVMX_SOURCES:
-                    least = values[SVMX_SOURCES - 1]
-        return self.store.take(chosen, n, False)
-
     cdef int step(self, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Minimise over alpha_i and alpha_j, clip to the box in LIBSVM's order, move V."""
         cdef int64_t values_before = self.store.kernel.values_computed
@@ -344,17 +301,6 @@ cdef class Smo(Positions):
                     self.update_G_bar(p, False)
                 self.control.worked(5 * self.size)
         return 0
-
-    cdef int fetch_next(self, Py_ssize_t p) except -1 nogil:
-        """Compute the rows of p and the next positions that are not 0."""
-        cdef int32_t chosen[SVMX_SOURCES]
-        cdef int n = 0
-        while p < self.size and n < self.store.together(True):
-            if (self.alpha[p] > 0 or self.alpha[p] >= self.C[p]) and self.store.to_compute(self.store.index[p]):
-                chosen[n] = self.store.index[p]
-                n += 1
-            p += 1
-        return self.store.take(chosen, n, True)
 
     # ---- shrinking -----------------------------------------------------------------------
 
