@@ -305,6 +305,26 @@ def test_bounds_after_set_cost_are_those_of_C():
         assert np.abs(twin.state.model.sv_coef).max() == C
 
 
+@pytest.mark.parametrize("kind", [SvmType.C_SVC, SVR, SvmType.NU_SVR])
+def test_what_rounding_leaves_of_a_large_cost_is_nothing_free(kind):
+    """From a large C to one at which all are on bounds: rho is the middle of its interval, whatever is left."""
+    off = 0
+    for seed in range(250):
+        rng = np.random.default_rng(seed)
+        n = 2 * rng.integers(3, 16)
+        X = rng.normal(size=(n, 2)).round(rng.integers(0, 3))
+        y = (X.sum(axis=1) + rng.normal(size=n)).round(1)
+        if kind == SvmType.C_SVC:
+            y = rng.permutation(np.arange(n) % 2)
+        twin = Twin(X, y, svm_type=kind, C=100.0, nu=1.0, p=0.01, gamma=1.0)
+        for C in (50.0, (0.01, 1e-4)[seed % 2]):
+            twin.set_cost(C)
+        twin.check()
+        (binary,) = twin.state.binaries.values()
+        off += binary.state.margin_size == 0
+    assert off > 20
+
+
 @pytest.mark.parametrize("cache_size", [100, 0.005])
 def test_a_path_has_the_same_bits_whatever_paths_went_before(cache_size):
     """Which kernel rows are kept differs, and in a copy none are."""

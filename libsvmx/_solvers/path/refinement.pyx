@@ -37,10 +37,12 @@ cdef int64_t WORK_OF_ROW = 8
 cdef int repair(Motion motion) except -1:
     """After a path: V of the margin from nothing, and repair of what has drifted or was shrunk wrongly."""
     cdef PathState s = motion.state
-    cdef int k
+    cdef int g, k
     cdef Py_ssize_t v
     for v in range(s.factor.size):
         clip(motion, s.member[v])
+    for g in range(s.groups):
+        settle_sum(s, g)
     for k in range(MOST_REPAIRS + 1):
         motion.reset()
         recompute_F(motion, s.drift > motion.tolerance())
@@ -124,6 +126,22 @@ cdef int clip(Motion motion, Py_ssize_t v) except -1:
     if fabs(clipped - s.beta[v]) > FAR_BEYOND * motion.near_bound(v):
         raise PathLost("a coefficient has left its bounds")
     return s.set_beta(v, clipped)
+
+
+cdef int settle_sum(PathState s, int g) except -1:
+    """What rounding has left of the sum of a group goes to its members, to each as far as it has room.
+
+    Roundings of a large C are much to a small one: a member that all others leave on a bound would seem to be free.
+    """
+    cdef Py_ssize_t k, v
+    cdef double left = s.sum_residual(g), before
+    for k in range(s.factor.size):
+        v = s.member[k]
+        if s.group[v] == g and left != 0.0:
+            before = s.beta[v]
+            s.set_beta(v, min(max(before + left, s.lower[v]), s.upper[v]))
+            left -= s.beta[v] - before
+    return 0
 
 
 cdef int recompute_F(Motion motion, bint everywhere) except -1:
