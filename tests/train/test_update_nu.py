@@ -188,6 +188,16 @@ def test_classes_that_cannot_be_told_apart():
     twin.check()
 
 
+def test_r_that_is_rounding_is_none():
+    """Rows of both classes at nearly the same places: r is not 0, but below what counts as no gap."""
+    X, y = blobs(7, 60)
+    near = X + 3e-4 * np.random.default_rng(1).normal(size=X.shape)
+    twin = Twin(X, y, svm_type=NU_SVC, nu=0.5, gamma=0.3)
+    unchanged(twin.state, ParameterError, lambda: twin.state.add(near, -y), "cannot be told apart")
+    with pytest.raises(ParameterError, match="cannot be told apart"):
+        libsvmx.train(np.concatenate([X, near]), np.concatenate([y, -y]), svm_type=NU_SVC, gamma=0.3, keep_state=True)
+
+
 def test_what_is_asked_of_the_wrong_formulation():
     X, y = blobs(6, 40)
     state = libsvmx.train(X, y, svm_type=NU_SVC, keep_state=True)

@@ -60,6 +60,11 @@ cdef class Motion:
         self.breakpoints = self.steps = self.exchanges = self.repairs = 0
         self.work, self.most_work = 0.0, INFINITY
 
+    @property
+    def no_gap(self):
+        """The gap that is none, to the scales of the optimum that was found last."""
+        return self.tolerance()
+
     cdef int reset(self) except -1:
         """Nothing moves; scales of what there is."""
         cdef PathState s = self.state

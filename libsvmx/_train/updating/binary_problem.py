@@ -97,8 +97,8 @@ class BinaryProblem:
         return (np.asarray(self.state.K_beta) - self.state.rho) * self.scale
 
     def check_scale(self) -> None:
-        """Raise ParameterError where r of nu-SVC, by which all is divided, is nothing."""
-        if self.over_r and len(self.ids) and not self.state.r > max(self.state.gap(), 0.0):
+        """Raise ParameterError where r of nu-SVC, which all is divided by, is no more than a gap that is none."""
+        if self.over_r and len(self.ids) and not self.state.r > max(self.state.gap(), self.path.motion.no_gap):
             raise ParameterError(
                 "the solution degenerates: the classes of nu-SVC cannot be told apart. Choose a larger nu, other "
                 "kernel parameters, or scale the data"
