@@ -240,6 +240,9 @@ def test_what_is_no_state(name):
     one_class = libsvmx.train(X, y, svm_type="ONE_CLASS", keep_state=True)
     with pytest.raises(ParameterError, match="one-class predicts neither"):
         call(one_class, new)
+    for nu_kind in ("NU_SVC", "NU_SVR"):
+        with pytest.raises(ParameterError, match="changes the sums that all others have a part in"):
+            call(libsvmx.train(X, y, svm_type=nu_kind, nu=0.3, keep_state=True), new)
     with pytest.raises(DataError, match="a state of one class"):
         call(state_of(options, X, np.ones(len(X))), new)
     weighted = libsvmx.train(X, y, sample_weight=np.r_[2.0, np.ones(len(y) - 1)], keep_state=True)

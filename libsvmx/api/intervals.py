@@ -308,6 +308,11 @@ def own_copy(state: Any) -> State:
     if not isinstance(state, State):
         raise TypeError(f"a State is needed, train(..., keep_state=True), not a {type(state).__name__}")
     check_kind(state.param)
+    if state.param.svm_type.groups > 1:
+        raise ParameterError(
+            "in nu-SVC and nu-SVR a row that joins or leaves changes the sums that all others have a part in: "
+            "states of these formulations have no intervals and no p-values"
+        )
     own: State = state.copy()
     if (own.sample_weight != 1).any() or len(rows_of_state(own.problem, own.param)) < len(own):
         raise ParameterError(

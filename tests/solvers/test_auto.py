@@ -44,7 +44,7 @@ def test_smo_alone_where_it_gets_on():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("most_free", "name"), [(2048, "irwls"), (-1, "chunked")])
+@pytest.mark.parametrize(("most_free", "name"), [(auto.MOST_FREE, "irwls"), (-1, "chunked")])
 def test_another_goes_on(kind, most_free, name, soon, monkeypatch):
     monkeypatch.setattr(auto, "MOST_FREE", most_free)
     options = {"svm_type": kind, "eps": 1e-7, "gamma": 0.1}

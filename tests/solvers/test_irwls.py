@@ -5,10 +5,11 @@ import pytest
 from support.posed import classes, posed
 
 from libsvmx._core.stopping import NOBODY
+from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import irwls
 from libsvmx._solvers.decomposition.irwls import JOINING, Face, feasible, joining
 from libsvmx._solvers.decomposition.settings import IRWLS
-from libsvmx.enums import SvmType
+from libsvmx.enums import SolveStatus, SvmType
 
 
 class Matrix:
@@ -114,13 +115,33 @@ def test_those_of_the_wrong_sign_join_the_worst_first():
 
 
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.EPSILON_SVR])
-def test_where_rounding_hides_what_the_optimum_depends_on(kind):
+def test_where_rounding_hides_what_the_optimum_depends_on(kind, monkeypatch):
     """With working sets in float alone epsilon-SVR ends at a gap of 1.8, and C-SVC takes 1,500,000 steps and a path."""
+    rounds = []
+    monkeypatch.setattr(irwls, "in_double", lambda *given, known=irwls.in_double: rounds.append(known(*given)))
     X, y = classes(3, 600, 2)
     case = posed(kind, X, y, C=1e6, gamma=0.5)
     solution = case.solve(engine=IRWLS)
     case.check(solution, 1e-3)
     assert solution.iterations < 1_000_000
+    assert rounds
+
+
+def test_a_limit_of_steps_ends_rounds_in_double(monkeypatch):
+    limits = []
+    monkeypatch.setattr(
+        irwls, "in_double", lambda *given, known=irwls.in_double: limits.append(given[2]) or known(*given)
+    )
+    X, y = classes(3, 600, 2)
+    case = posed(SvmType.EPSILON_SVR, X, y, C=1e6, gamma=0.5)
+    whole = case.solve(1e-6, engine=IRWLS)
+    n_rounds = len(limits)
+    first = whole.iterations - case.dual.size  # the last round in double, at least, is beyond it
+    limits.clear()
+    part = case.solve(control=Control(1e-6, True, first), engine=IRWLS)
+    assert part.status == SolveStatus.ITERATION_LIMIT
+    assert part.iterations <= first + case.dual.size
+    assert 0 < len(limits) <= n_rounds
 
 
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.EPSILON_SVR])

@@ -66,9 +66,10 @@ cdef double SHARE_OF_EPS = 0.1
 cdef double SHARE_OF_GAP = 0.1
 cdef double STUCK = 0.5
 cdef Py_ssize_t FEW_FREE = 1024
-# Bytes of each pair of variables: the subproblem's matrix in float and in double, IRWLS's, which becomes its factor, and
-# columns beside it.
-cdef double LEAST_SQUARES = 24
+# Bytes of each pair of variables: the subproblem's matrix, in double IRWLS's, which becomes its factor, and columns beside it;
+# and what the subproblem's matrix takes in double.
+cdef double LEAST_SQUARES = 16
+cdef double IN_DOUBLE = 8
 
 
 def solve(DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
@@ -127,8 +128,8 @@ cdef class ChunkedSmo(WarmSmo):
     cdef ScoreUpdates updates
     cdef Py_ssize_t least_size              # of a working set
     cdef Py_ssize_t most_size
-    cdef bint may_newton                    # least squares may solve working sets alone, in double; and do
-    cdef bint by_newton
+    cdef bint may_have_doubles              # least squares may solve working sets alone, in double; and do
+    cdef bint has_doubles
     cdef bint begins_by_pairs               # with LIBSVM's steps; so many were made
     cdef int64_t first_steps
     cdef int64_t rounds
@@ -140,23 +141,25 @@ cdef class ChunkedSmo(WarmSmo):
     cdef bint stalled
 
     def __init__(self, DualProblem problem, Kernel kernel, double budget_bytes, Control control, int n_threads, settings):
-        cdef double fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes / sizeof(float))
+        cdef double fitting
         self.cold = problem.scores is None or (problem.rounded and settings.precision == "double")
         self.rounded = self.cold or problem.rounded
         if self.cold:
             problem = problem.changed(scores=problem.linear)
         self.last, self.rounds = zeros("i", problem.size), 1
         WarmSmo.__init__(self, problem, kernel, (1.0 - SHARE_OF_SUBPROBLEM) * budget_bytes, control, n_threads)
+        self.may_go_on_in_double = settings.precision != "float"
+        # of one group, where a path goes on if that stalls, too
+        self.may_have_doubles = settings.least_squares and self.may_go_on_in_double and self.groups == 1
+        self.has_doubles = False
+        fitting = sqrt(SHARE_OF_SUBPROBLEM * budget_bytes / (sizeof(float) + (IN_DOUBLE if self.may_have_doubles else 0)))
         if settings.least_squares:
             fitting = min(fitting, MOST_FACTORED)
         self.most_size = min(settings.working_set or max(SMALLEST_SIZE, <Py_ssize_t>fitting), self.size)
         self.least_size = min(settings.working_set or USUAL_SIZE, self.most_size)
         self.selection = Selection(self.total, settings.working_set_rule, settings.keep_share, settings.random_state)
-        # of one group, where a path goes on if that stalls, too
-        self.may_newton, self.by_newton = settings.least_squares and self.groups == 1, False
         self.settings, self.begins_by_pairs = settings, settings.least_squares and not settings.working_set and self.cold
         self.working, self.coef = zeros("i", max(self.most_size, 1)), zeros("d", max(self.most_size, 1))
-        self.may_go_on_in_double = settings.precision != "float"
         self.updates = ScoreUpdates(<RowStore>self.store, self.size, settings.precision == "double", control)
 
     cdef int make_subproblem(self) except -1:
@@ -167,7 +170,7 @@ cdef class ChunkedSmo(WarmSmo):
             from libsvmx._solvers.decomposition.irwls import LeastSquares  # SciPy takes its time to load
 
             engine = LeastSquares()
-            require(LEAST_SQUARES * self.most_size ** 2, f"a working set of {self.most_size} variables",
+            require((LEAST_SQUARES + (IN_DOUBLE if self.may_have_doubles else 0)) * self.most_size ** 2, f"a working set of {self.most_size} variables",
                     "; a smaller --working-set needs less")
         selection = settings.working_set_rule, settings.keep_share, settings.random_state
         self.subproblem = Subproblem(self.most_size, self.groups, 0, engine, selection, self.control)
@@ -227,8 +230,8 @@ cdef class ChunkedSmo(WarmSmo):
                     self.go_on_in_double()
                 elif gap < self.aim():
                     return 1
-                elif self.may_newton and self.updates.in_double and not self.by_newton:
-                    self.by_newton = True
+                elif self.may_have_doubles and self.updates.in_double and not self.has_doubles:
+                    self.has_doubles = True
                 elif self.updates.in_double:
                     self.stalled = True
                     return 0
@@ -240,7 +243,7 @@ cdef class ChunkedSmo(WarmSmo):
                 with gil:
                     self.make_subproblem()
             if self.is_stuck_in_float(gap, before):
-                self.by_newton = True
+                self.has_doubles = True
                 if not self.updates.in_double:
                     self.bring_back()
                     self.go_on_in_double()
@@ -311,9 +314,9 @@ cdef class ChunkedSmo(WarmSmo):
         return self.updates.rounding(self.squares()) > SHARE_OF_EPS * self.control.eps
 
     cdef bint is_stuck_in_float(self, double gap, double before) noexcept nogil:
-        """Whether least squares should have the kernel in double from now on; the last working set has brought the gap from
-        ``before`` to ``gap``."""
-        return (self.may_newton and not self.by_newton and self.may_go_on_in_double and gap > STUCK * before and
+        """Whether least squares should have the kernel in double from now on. ``before`` is the gap before the last working set,
+        ``gap`` that of now, over all variables where they have come back since."""
+        return (self.may_have_doubles and not self.has_doubles and gap > STUCK * before and
                 self.updates.rounding(self.squares()) > SHARE_OF_GAP * gap and
                 self.count_free() <= min(FEW_FREE, self.most_size / OF_FREE))
 
@@ -382,7 +385,7 @@ cdef class ChunkedSmo(WarmSmo):
                                 self.C[p] if positive else 0.0, self.QD[p], 0 if self.groups == 1 or positive else 1)
         with gil:
             places = kernel_rows(<RowStore>self.store, &self.working[0], n)
-            if self.by_newton:
+            if self.has_doubles:
                 self.subproblem.lay_doubles(self.store.kernel.double_targets(places), places)
                 return 0
             self.within = self.store.kernel.targets(places)

@@ -92,7 +92,7 @@ class LeastSquares:
     def __call__(self, subproblem: Subproblem, eps: float, limit: int) -> None:
         """Bring the gap of ``subproblem`` below ``eps``, or make about ``limit`` pair steps."""
         if subproblem.in_double:
-            return in_double(subproblem, eps)
+            return in_double(subproblem, eps, limit)
         last = subproblem.steps + limit
         best, waited, fallbacks = np.inf, 0, 0
         least = STEPS + int(STEPS_PER_VARIABLE * subproblem.size)
@@ -128,11 +128,11 @@ class LeastSquares:
                 goal = max(goal, subproblem.steps + FALLBACK_STEPS * subproblem.size)
 
 
-def in_double(subproblem: Subproblem, eps: float) -> None:
-    """As LeastSquares, without pair steps, which go by kernel values in float."""
-    best, waited = np.inf, 0
+def in_double(subproblem: Subproblem, eps: float, limit: int) -> None:
+    """As LeastSquares without pair steps, which go by kernel values in float. A round counts as ``size`` steps."""
+    best, waited, last = np.inf, 0, subproblem.steps + limit
     try:
-        while waited <= PATIENCE:
+        while waited <= PATIENCE and subproblem.steps < last:
             gap = subproblem.kkt_gap()
             if gap < eps or subproblem.told_to_stop():
                 return
@@ -140,6 +140,7 @@ def in_double(subproblem: Subproblem, eps: float) -> None:
             best = gap if waited == 0 else best
             if not least_squares(subproblem)[0]:
                 return
+            subproblem.count(subproblem.size)
     except Stopped:
         return
 

@@ -38,6 +38,9 @@ cdef Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
     return (n + SVMX_LEAF_PAD - 1) // SVMX_LEAF_PAD * SVMX_LEAF_PAD
 
 
+# Work of a kernel value that is computed alone, in double.
+cdef int64_t WORK_OF_A_VALUE = 40
+
 ctypedef fused real:
     float
     double
@@ -335,6 +338,7 @@ cdef class Subproblem:
         is filled when it is asked for."""
         cdef Py_ssize_t n = self.size
         if self.targets is None or self.exact.shape[0] < n * n:
+            self.exact = None
             self.exact = zeros("d", n * n)
         self.targets, self.sources, self.filled = targets, sources, zeros("b", n)
         return 0
@@ -347,7 +351,7 @@ cdef class Subproblem:
                 self.targets.fill_doubles(self.sources[v], 0, n, &self.exact[v * n])
                 self.targets.kernel.values_computed += n
                 self.filled[v] = True
-                self.control.worked(4 * n)
+                self.control.asked(WORK_OF_A_VALUE * n)
         return 0
 
     @property
@@ -365,6 +369,10 @@ cdef class Subproblem:
             K = memoryview(self.exact)[:n * n].cast("B").cast("d", [n, n])
         return (K, memoryview(self.V)[:n], memoryview(self.beta)[:n], memoryview(self.lower)[:n],
                 memoryview(self.upper)[:n], memoryview(self.group)[:n])
+
+    def count(self, int64_t steps):
+        """What was done besides pair steps took as long as so many."""
+        self.steps += steps
 
     def sweep(self, double eps, int64_t limit):
         """Pair steps until the gap is below ``eps`` or ``limit`` are made; returns how many were."""

@@ -271,6 +271,7 @@ cdef int empty_margin_if_all_bound(Motion motion) except -1:
             continue
         for k in range(s.factor.size - 1, -1, -1):
             if s.group[s.member[k]] == g:
+                motion.tick(s.factor.size * s.factor.size)
                 remove_from_margin(s, s.member[k])
     centre_levels(motion)
     return 0
