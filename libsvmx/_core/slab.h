@@ -31,7 +31,7 @@ static void *svmx_allocate(size_t bytes)
 
 /* ---- slabs -------------------------------------------------------------------------------- */
 
-/* Slabs are all of this size, but for larger ones, which are not kept, and for such as small pages serve. */
+/* Slabs from SVMX_LEAST_SLAB on are rounded up to this size, so that they can be kept; smaller and larger ones are not kept. */
 #define SVMX_SLAB ((size_t)4 << 20)
 #define SVMX_LEAST_SLAB ((size_t)1 << 19)
 

@@ -138,7 +138,7 @@ cdef class GramRows(KernelRows):
             self.n_slots += 1
             self.rows_computed += 1
         values = self.slots + self.slot_of[i] * self.stride
-        if self.synced[i] < 0 and self.n_runs * LEAST_RUN <= self.n_rows:
+        if self.synced[i] < 0 and self.n_runs * LEAST_RUN <= self.n_rows and self.n_swaps * SWAP_NS <= self.size * GATHER_NS:
             self.copy(self.values.at(self.member[i]), values)
             self.synced[i] = 0
         if self.synced[i] != self.n_swaps and not self.sync(i, values):

@@ -19,7 +19,7 @@ cdef class KernelRows:
     cdef bint to_compute(self, int32_t i) except -1 nogil
     cdef int together(self, bint sure) noexcept nogil
     cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil
-    cdef void let_go(self, const int32_t *rows, int count) noexcept nogil
+    cdef void let_go(self, int32_t i) noexcept nogil
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
     cdef void resize(self, Py_ssize_t active) noexcept nogil
 

@@ -62,8 +62,8 @@ cdef class KernelRows:
         """Take in rows of the kernel that are missing; the first was asked for, the others are a guess, or ``sure``."""
         return 0
 
-    cdef void let_go(self, const int32_t *rows, int count) noexcept nogil:
-        """These rows of the kernel make room first."""
+    cdef void let_go(self, int32_t i) noexcept nogil:
+        """Row i of the kernel is the first to be replaced."""
 
     cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
         """Exchange the variables at two positions; ``resize`` must follow before the next row."""

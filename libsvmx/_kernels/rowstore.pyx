@@ -397,16 +397,13 @@ cdef class RowStore(KernelRows):
         """Slots that the budget allows."""
         return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
 
-    cdef void let_go(self, const int32_t *rows, int count) noexcept nogil:
-        cdef int k
-        cdef int32_t s
-        for k in range(count):
-            s = self.slot_of[rows[k]]
-            if s >= 0:
-                self.unlink(s)
-                self.newer[s], self.older[s] = self.newer[self.head], self.head
-                self.older[self.newer[s]] = s
-                self.newer[self.head] = s
+    cdef void let_go(self, int32_t i) noexcept nogil:
+        cdef int32_t s = self.slot_of[i]
+        if s >= 0:
+            self.unlink(s)
+            self.newer[s], self.older[s] = self.newer[self.head], self.head
+            self.older[self.newer[s]] = s
+            self.newer[self.head] = s
 
     cdef float *slot(self, Py_ssize_t s) noexcept nogil:
         return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride

@@ -211,15 +211,12 @@ class KernelProvider:
                 room, of_pair, threads = SHARED * self.budget_bytes, bytes_of_pair(starts), thread_count(param.threads)
                 if 2 * of_pair > room:
                     return None
-                self.classes = ClassValues(self.whole or self.make_whole(), starts)
-                own = self.classes.own_bytes
-                if (
-                    self.classes.for_threads
-                    and len(starts) > PAIRS_OF_CLASS + 1
-                    and own + 2.0 * threads * of_pair <= room
-                ):
-                    self.classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
+                classes = ClassValues(self.whole or self.make_whole(), starts)
+                own = classes.own_bytes
+                if classes.for_threads and len(starts) > PAIRS_OF_CLASS + 1 and own + 2.0 * threads * of_pair <= room:
+                    classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
                     self.budget_bytes -= own
+                self.classes = classes  # complete, whatever ends the call before
         return self.classes if self.classes.for_threads else None
 
     def members(self, problem: Problem) -> Buffer:

@@ -154,8 +154,8 @@ def test_a_signal_at_any_time_leaves_no_lock_taken():
     try:
         for _ in range(300):
             fired.clear()
-            signal.setitimer(signal.ITIMER_REAL, 1e-5 + 0.004 * moments.random())
             try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-5 + 0.004 * moments.random())
                 while not fired:
                     assert list(in_order(sum, [(range(2000),)] * 8, 2)) == [1999000] * 8
             except KeyboardInterrupt:

@@ -1,9 +1,11 @@
 """How much work a path of ATO is worth.
 
-In a chain, the first fold that is seeded starts as SIR has it, which costs next to nothing: what the solver takes from there is what a
-path must beat. After a path that did not, one fold, then two, four … start as SIR has it before the next one is tried. So
-the paths that do not pay are few, and ATO takes little more than SIR where its path is long.
+In a chain, the first fold that is seeded starts as SIR has it, which costs next to nothing: what the solver takes from
+there is what a path must beat. After a path that did not, one fold, then two, four … start as SIR has it before the next
+one is tried. So the paths that do not pay are few, and ATO takes little more than SIR where its path is long.
 """
+
+from libc.math cimport HUGE_VAL
 
 # Of the work of a solve without it, what a path may take.
 cdef double PATH_SHARE = 0.8
@@ -34,12 +36,12 @@ cpdef double most_in_star(double from_nothing) noexcept nogil:
 cdef double most_of_auto(double from_nothing, double steps, double m, double margin, double leaving) noexcept nogil:
     """The same where auto may try one; 0: it had better not.
 
-    A solve from nothing takes ``steps`` for each of the m variables; ``margin`` of them are within their bounds, and
+    A solve from nothing takes ``steps`` for each of the m variables, if it is known (else HUGE_VAL); ``margin`` of them are within their bounds, and
     ``leaving`` rows with a coefficient leave.
     """
     cdef double a_line = margin * (margin + NEAR_SHARE * m)
     cdef double expected = margin ** 3 / 6 + (LINES_BESIDES + LINES_OF_A_ROW * leaving) * a_line
-    if steps < MANY_STEPS or COST_OF_A_VALUE * expected > EXPECTED_SHARE * from_nothing:
+    if from_nothing == HUGE_VAL or steps < MANY_STEPS or COST_OF_A_VALUE * expected > EXPECTED_SHARE * from_nothing:
         return 0.0
     return most_in_star(from_nothing)
 

@@ -86,28 +86,35 @@ cdef class DeferredUpdates:
 
     cdef int apply_rows(self, int64_t first, KernelRows store, const int32_t *positions, Py_ssize_t n, double *scores,
                         Control control) except -1 nogil:
-        """A kept row at a time. Those that are not kept are computed by the block, and soon make room again: if they took
-        the places of kept ones, which later updates ask for, these would have to be computed as well."""
+        """A kept row at a time. Those that are not kept are computed by the block, and are the first to be replaced once they
+        were used: if they took the places of kept ones, which later updates ask for, these would have to be computed, too."""
         cdef int32_t fetched[SVMX_SOURCES]
-        cdef int n_fetched = 0
+        cdef int k, n_fetched = 0
         cdef int64_t e, values_before = store.kernel.values_computed
         for e in range(first, self.n):
             if store.to_compute(self.source[e]) and store.together(True) > 1:
-                store.let_go(fetched, n_fetched)
                 n_fetched = self.missing_from(e, store, fetched)
                 store.take(fetched, n_fetched, True)
             svmx_axpy_at(n, self.coef[e], store.row_of(self.source[e]), positions, scores)
+            for k in range(n_fetched):
+                if fetched[k] == self.source[e]:
+                    store.let_go(fetched[k])
+                    break
             control.worked(n + 4 * (store.kernel.values_computed - values_before))
             values_before = store.kernel.values_computed
         return 0
 
     cdef int missing_from(self, int64_t e, KernelRows store, int32_t *rows) except -1 nogil:
-        """The sources of update e and of those after it that are not in ``store``, up to a block of them; how many."""
-        cdef int n = 0, most = store.together(True)
+        """The sources of update e and of those after it that are not in ``store``, each once, up to a block; how many."""
+        cdef int k, n = 0, most = store.together(True)
         while e < self.n and n < most:
             if store.to_compute(self.source[e]):
-                rows[n] = self.source[e]
-                n += 1
+                for k in range(n):
+                    if rows[k] == self.source[e]:
+                        break
+                else:
+                    rows[n] = self.source[e]
+                    n += 1
             e += 1
         return n
 
