@@ -12,6 +12,7 @@ from support.commands import process
 
 ROWS, COLUMNS = 24, 80
 STEP = re.compile(r"\x1b\[(\d*)([A-Za-z])")
+END = b"\x03"  # of what a command has written: a terminal whose last writer is gone may drop what nobody has read yet
 AT_ONCE = "from libsvmx.cli import progress; progress.WAIT = progress.BETWEEN = 0"  # tells of all, however short
 
 
@@ -30,16 +31,21 @@ def on_terminal(command, *args, streams=("stdout", "stderr"), before=AT_ONCE, co
             if not part:
                 return
             seen.append(part)
+            if part.endswith(END):
+                return
 
     reader = threading.Thread(target=read)
     reader.start()
     env = {**os.environ, "TERM": "xterm", "NO_COLOR": "1", **(env or {})}
     env.pop("COLUMNS", None)
-    done = process(command, *args, before=before, env=env, **dict.fromkeys(streams, child))
-    os.close(child)
-    reader.join()
-    os.close(main)
-    return done, b"".join(seen).decode()
+    try:
+        done = process(command, *args, before=before, env=env, **dict.fromkeys(streams, child))
+    finally:
+        os.write(child, END)
+        reader.join()
+        os.close(child)
+        os.close(main)
+    return done, b"".join(seen).decode().removesuffix(END.decode())
 
 
 class Screen:
