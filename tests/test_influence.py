@@ -1,12 +1,11 @@
 """influence(): what leaving a row out does to validation rows equals a training without it."""
 
-import signal
 from math import isnan
-from threading import Timer
 
 import numpy as np
 import pytest
 from support.data import load
+from support.interrupts import ctrl_c
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
@@ -223,9 +222,7 @@ def test_a_time_limit_of_the_whole_call():
 def test_ctrl_c(threads):
     X, y = load("a1a.xz")
     state = libsvmx.train(X, y, gamma=0.05, keep_state=True)
-    timer = Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    with pytest.raises(KeyboardInterrupt):
-        timer.start()
+    with ctrl_c():
         while True:
             libsvmx.influence(state, X, y, threads=threads)
 

@@ -1,13 +1,12 @@
 """jackknife_plus(), cv_plus() and full_conformal(): coverage, threads, states, stops and bad input."""
 
-import signal
 from math import inf
-from threading import Timer
 
 import numpy as np
 import pytest
 from support.conformal import CLASSES, FLOWERS, LABELS, REGRESSIONS, ROWS, SPECIES, all_but, state_of
 from support.data import load
+from support.interrupts import ctrl_c
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
@@ -184,9 +183,7 @@ def test_a_time_limit_of_the_whole_call(name):
 def test_ctrl_c(name, threads):
     X, y = load("splice.xz")
     state = libsvmx.train(X, y, keep_state=True)
-    timer = Timer(0.2, signal.raise_signal, [signal.SIGINT])
-    with pytest.raises(KeyboardInterrupt):
-        timer.start()
+    with ctrl_c():
         while True:
             CALLS[name](state, X, y, X, threads=threads)
 

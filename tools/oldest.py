@@ -38,8 +38,9 @@ def main(arguments):
     if shutil.which(python) is None:
         sys.exit(f"oldest.py: there is no {python}")
     print(python, *pins, flush=True)
-    setup = [argument for argument in arguments if argument.startswith("-C")]
-    rest = [argument for argument in arguments if argument not in setup]
+    given = [argument for argument in arguments if argument.startswith("-C")]
+    setup = [f"--config-settings={argument[2:]}" for argument in given]  # pip before 23.1 has no -C
+    rest = [argument for argument in arguments if argument not in given]
     with tempfile.TemporaryDirectory() as folder:
         programs = os.path.join(folder, "Scripts" if os.name == "nt" else "bin")
         env = {**os.environ, "PATH": programs + os.pathsep + os.environ["PATH"]}

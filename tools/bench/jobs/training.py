@@ -46,8 +46,12 @@ DEFAULTS = (
     *(Case(name, name) for name in ("svmguide1", "svmguide1.t", "vowel.scale", "w7a.t", "w8a", "waveform-noise")),
     *(Case(name, name, "-s 3") for name in ("abalone_scale", "housing", "space_ga")),
 )
-# other formulations, kernels and probability estimates
+# other formulations, kernels and probability estimates; less memory and more
 SETTINGS = (
+    Case("letter-b1", "letter.scale", "-c 16 -g 2 -b 1"),
+    Case("satimage-b1", "satimage.scale", "-c 4 -g 0.5 -b 1"),
+    *(Case(f"mnist-parity-m{m}", "mnist.scale", f"-g {1 / 780} -m {m}", rows=10_000, parity=True) for m in (100, 2000)),
+    Case("w7a-m4000", "w7a", "-c 64 -g 7.8125 -m 4000"),
     Case("mushrooms-b1", "mushrooms", "-b 1"),
     Case("satimage-nu-b1", "satimage.scale", "-s 1 -n 0.1 -b 1"),
     Case("german-poly", "german.numer_scale", "-c 10 -t 1 -g 0.1 -r 1"),
@@ -103,7 +107,7 @@ data and coefficients; iterations are each solver's own. +MB: peak while trainin
     parts: ClassVar = {
         "main": "Main cases",
         "defaults": "Every other set of at least 500 rows, with defaults",
-        "settings": "Other formulations, kernels and probability estimates",
+        "settings": "Other formulations, kernels, probability estimates and limits of memory",
         "quick": "Seconds in all, on sets that stand in the repository",
     }
     usual = ("main",)
