@@ -3,14 +3,10 @@
 # Usage: bash tools/sanitize.sh [pytest arguments]      needs GCC, and the build and test requirements installed
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=$(realpath -m "${SVMX_SANITIZE_BUILD:-build/sanitize}")
-prefix=$build/prefix
-[ -f "$build/build.ninja" ] || meson setup "$build" . -Db_sanitize=address,undefined -Db_lundef=false -Dbuildtype=debugoptimized \
-    -Dbounds_checks=true --prefix="$prefix" >/dev/null
-meson install -C "$build" >/dev/null
-site=$(dirname "$(find "$prefix" -path '*/libsvmx/__init__.py' | head -n 1)")/..
+. tools/instrumented.sh
+build_instrumented "$(realpath -m "${SVMX_SANITIZE_BUILD:-build/sanitize}")" -Db_sanitize=address,undefined -Dbounds_checks=true
 # Tests with a memory limit are left out: the sanitizer needs its shadow.
 # CPython is not instrumented, so the runtime must come first, and its leaks are not ours.
 LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
     ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 PYTHONMALLOC=malloc \
-    PYTHONPATH="$site" python -m pytest -s -q -k "not memory" "$@"
+    "$python" -m pytest -s -q -k "not memory" "$@"

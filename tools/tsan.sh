@@ -10,10 +10,7 @@ mkdir -p "$build"
 setarch -R "$build/pool_races"
 # The extensions. CPython, NumPy and OpenBLAS are not instrumented: what they share under the GIL is not seen, and
 # OpenBLAS stays on one thread.
-prefix=$build/prefix
-[ -f "$build/build.ninja" ] || meson setup "$build" . -Db_sanitize=thread -Db_lundef=false -Dbuildtype=debugoptimized \
-    --prefix="$prefix" >/dev/null
-meson install -C "$build" >/dev/null
-site=$(dirname "$(find "$prefix" -path '*/libsvmx/__init__.py' | head -n 1)")/..
-LD_PRELOAD="$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 \
-    OPENBLAS_NUM_THREADS=1 PYTHONSAFEPATH=1 PYTHONPATH="$site" setarch -R python tools/trainings_on_threads.py
+. tools/instrumented.sh
+build_instrumented "$build" -Db_sanitize=thread
+LD_PRELOAD="$(gcc -print-file-name=libtsan.so)" TSAN_OPTIONS=exitcode=66 OPENBLAS_NUM_THREADS=1 \
+    setarch -R "$python" tools/trainings_on_threads.py
