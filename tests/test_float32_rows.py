@@ -131,7 +131,7 @@ def peak_of(call, *arguments, **options):
         tracemalloc.stop()
 
 
-def test_the_array_is_borrowed_and_given_back():
+def test_the_array_is_borrowed_in_little_memory_and_given_back():
     X, y = rows_and_targets(*SHAPES[2])
     assert peak_of(borrowed, X) < X.nbytes * 0.6  # two flags for each value
     model = libsvmx.train(X, y, gamma=0.01)
