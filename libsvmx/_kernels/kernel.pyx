@@ -163,7 +163,7 @@ cdef class Kernel:
                     self.ones[n] = feature[k]
                     n += 1
         self.n_table = <int>(2 * most + 1)
-        self.table = zeros("f", max(self.n_table, 32))
+        self.table = zeros("f", max(self.n_table, 64))
         if self.of_distance:
             for k in range(self.table.shape[0]):
                 self.table[k] = <float>svmx_kernel_value(&self.formula, k)

@@ -4,6 +4,8 @@
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
 #define SVMX_MASKS /* a lane for each bit of a register of masks */
 #include <immintrin.h>
+#elif defined(__AVX2__)
+#define SVMX_BYTES_OF_BITS /* a byte for each bit of a word */
 #endif
 
 /* Words of 64 targets that are counted together. */
@@ -87,6 +89,156 @@ SVMX_INLINE void svmx_bit_block(const int n_planes, int64_t n, const int32_t *fe
         }
     }
 }
+
+#elif defined(SVMX_BYTES_OF_BITS)
+
+/* Targets of a register of bits. */
+#define SVMX_BITS 256
+
+/* A table by its bytes: byte b of the entries from 16 q on, in both halves of of[q][b]. */
+typedef struct {
+    __m256i of[4][4];
+} svmx_byte_table;
+
+/* Bytes of 16 entries of a table. */
+SVMX_INLINE void svmx_bytes_of_table(const float *table, __m256i *of_byte)
+{
+    const __m128i by_byte = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m128i x[4];
+    for (int k = 0; k < 4; ++k)
+        x[k] = _mm_shuffle_epi8(_mm_castps_si128(_mm_loadu_ps(table + 4 * k)), by_byte);
+    const __m128i low_01 = _mm_unpacklo_epi32(x[0], x[1]), low_23 = _mm_unpacklo_epi32(x[2], x[3]);
+    const __m128i high_01 = _mm_unpackhi_epi32(x[0], x[1]), high_23 = _mm_unpackhi_epi32(x[2], x[3]);
+    of_byte[0] = _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(low_01, low_23));
+    of_byte[1] = _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(low_01, low_23));
+    of_byte[2] = _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(high_01, high_23));
+    of_byte[3] = _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(high_01, high_23));
+}
+
+/* Counts of the targets of a register, in planes. */
+SVMX_INLINE void svmx_count_bits(const int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns,
+                                 int64_t stride, __m256i *plane)
+{
+    for (int p = 0; p < n_planes; ++p)
+        plane[p] = _mm256_setzero_si256();
+    int64_t k = 0;
+    for (; k + 2 <= n; k += 2) { /* a full adder for two columns at a time */
+        const __m256i x = _mm256_loadu_si256((const __m256i *)(columns + feature[k] * stride));
+        const __m256i y = _mm256_loadu_si256((const __m256i *)(columns + feature[k + 1] * stride));
+        const __m256i either = _mm256_xor_si256(x, y);
+        __m256i carry = _mm256_or_si256(_mm256_and_si256(x, y), _mm256_and_si256(either, plane[0]));
+        plane[0] = _mm256_xor_si256(plane[0], either);
+        for (int p = 1; p < n_planes; ++p) {
+            const __m256i both = _mm256_and_si256(plane[p], carry);
+            plane[p] = _mm256_xor_si256(plane[p], carry);
+            carry = both;
+        }
+    }
+    if (k < n) {
+        __m256i carry = _mm256_loadu_si256((const __m256i *)(columns + feature[k] * stride));
+        for (int p = 0; p < n_planes; ++p) {
+            const __m256i both = _mm256_and_si256(plane[p], carry);
+            plane[p] = _mm256_xor_si256(plane[p], carry);
+            carry = both;
+        }
+    }
+}
+
+/* What some planes say of the counts of 32 targets, in bytes: of targets 0-3, 8-11, 16-19, 24-27, then of the others. In this
+ * order packing leaves what 32-bit lanes hold, and unpacking brings it back into theirs. */
+SVMX_INLINE __m256i svmx_counts(const int n_planes, uint32_t (*words)[SVMX_BITS / 32], int w)
+{
+    const __m256i byte = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3));
+    const __m256i bit = _mm256_setr_epi32(0x08040201, 0x08040201, 0x08040201, 0x08040201, (int)0x80402010, (int)0x80402010,
+                                          (int)0x80402010, (int)0x80402010);
+    __m256i counts = _mm256_setzero_si256();
+    for (int p = n_planes - 1; p >= 0; --p) {
+        const __m256i word = _mm256_shuffle_epi8(_mm256_set1_epi32((int)words[p][w]), byte);
+        const __m256i ones = _mm256_cmpeq_epi8(_mm256_and_si256(word, bit), bit); /* -1 each */
+        counts = _mm256_sub_epi8(_mm256_add_epi8(counts, counts), ones);
+    }
+    return counts;
+}
+
+/* Places in the table of 16 targets, as int16 in the order of packing, as their counts are. */
+SVMX_INLINE __m256i svmx_places(const int32_t *offset, __m256i base, __m256i counts)
+{
+    const __m256i offsets = _mm256_packs_epi32(_mm256_loadu_si256((const __m256i *)offset),
+                                               _mm256_loadu_si256((const __m256i *)(offset + 8)));
+    return _mm256_sub_epi16(_mm256_add_epi16(offsets, base), _mm256_add_epi16(counts, counts));
+}
+
+/* The entries ``at`` of a table of 16 ``quarters``, by bytes that are looked up 16 at a time, and put together. */
+SVMX_INLINE void svmx_entries(const int quarters, const svmx_byte_table *table, __m256i at, float *out)
+{
+    const __m256i odd_quarter = _mm256_slli_epi16(at, 3), upper_half = _mm256_slli_epi16(at, 2); /* by signs of bytes */
+    __m256i byte[4];
+    for (int b = 0; b < 4; ++b) {
+        byte[b] = _mm256_blendv_epi8(_mm256_shuffle_epi8(table->of[0][b], at), _mm256_shuffle_epi8(table->of[1][b], at),
+                                     odd_quarter);
+        if (quarters > 2)
+            byte[b] = _mm256_blendv_epi8(byte[b],
+                                         _mm256_blendv_epi8(_mm256_shuffle_epi8(table->of[2][b], at),
+                                                            _mm256_shuffle_epi8(table->of[3][b], at), odd_quarter),
+                                         upper_half);
+    }
+    const __m256i a_01 = _mm256_unpacklo_epi8(byte[0], byte[1]), a_23 = _mm256_unpacklo_epi8(byte[2], byte[3]);
+    const __m256i b_01 = _mm256_unpackhi_epi8(byte[0], byte[1]), b_23 = _mm256_unpackhi_epi8(byte[2], byte[3]);
+    _mm256_storeu_si256((__m256i *)out, _mm256_unpacklo_epi16(a_01, a_23));
+    _mm256_storeu_si256((__m256i *)(out + 8), _mm256_unpackhi_epi16(a_01, a_23));
+    _mm256_storeu_si256((__m256i *)(out + 16), _mm256_unpacklo_epi16(b_01, b_23));
+    _mm256_storeu_si256((__m256i *)(out + 24), _mm256_unpackhi_epi16(b_01, b_23));
+}
+
+/* In registers; the entries of a long table one by one, unless those of 32 targets are all among the first 64. */
+SVMX_INLINE void svmx_bit_block(const int n_planes, int64_t n, const int32_t *feature, const uint64_t *columns,
+                                int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
+                                float *out)
+{
+    const __m256i zero = _mm256_setzero_si256(), first = _mm256_set1_epi16((short)base);
+    const int low_planes = n_planes < 8 ? n_planes : 8; /* counts of eight planes fit a byte */
+    const int quarters = n_table <= 32 ? 2 : 4;
+    svmx_byte_table bytes;
+    for (int q = 0; q < quarters; ++q)
+        svmx_bytes_of_table(table + 16 * q, bytes.of[q]);
+    for (int half = 0; half < SVMX_BIT_BLOCK; half += SVMX_BITS) {
+        __m256i plane[SVMX_PLANES];
+        uint32_t words[SVMX_PLANES][SVMX_BITS / 32];
+        svmx_count_bits(n_planes, n, feature, columns + half / 64, stride, plane);
+        for (int p = 0; p < n_planes; ++p)
+            _mm256_storeu_si256((__m256i *)words[p], plane[p]);
+        for (int w = 0; w < SVMX_BITS / 32; ++w) {
+            const int32_t *own = offset + half + 32 * w;
+            float *to = out + half + 32 * w;
+            const __m256i counts = svmx_counts(low_planes, words, w);
+            __m256i count_a = _mm256_unpacklo_epi8(counts, zero), count_b = _mm256_unpackhi_epi8(counts, zero);
+            if (n_planes > low_planes) {
+                const __m256i above = svmx_counts(n_planes - low_planes, words + low_planes, w);
+                count_a = _mm256_or_si256(count_a, _mm256_unpacklo_epi8(zero, above));
+                count_b = _mm256_or_si256(count_b, _mm256_unpackhi_epi8(zero, above));
+            }
+            const __m256i a = svmx_places(own, first, count_a), b = svmx_places(own + 16, first, count_b);
+            const __m256i at = _mm256_packus_epi16(a, b);
+            if (quarters == 2) /* beyond the table all is as its end */
+                svmx_entries(2, &bytes, _mm256_min_epu8(at, _mm256_set1_epi8(31)), to);
+            else if (_mm256_testz_si256(at, _mm256_set1_epi8((char)0xC0)))
+                svmx_entries(4, &bytes, at, to);
+            else {
+                int32_t single[32];
+                _mm256_storeu_si256((__m256i *)single, _mm256_unpacklo_epi16(a, zero));
+                _mm256_storeu_si256((__m256i *)(single + 8), _mm256_unpackhi_epi16(a, zero));
+                _mm256_storeu_si256((__m256i *)(single + 16), _mm256_unpacklo_epi16(b, zero));
+                _mm256_storeu_si256((__m256i *)(single + 24), _mm256_unpackhi_epi16(b, zero));
+                for (int k = 0; k < 32; ++k)
+                    to[k] = table[single[k]];
+            }
+        }
+    }
+}
+
+#endif
+
+#if defined(SVMX_MASKS) || defined(SVMX_BYTES_OF_BITS)
 
 static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature, const uint64_t *columns,
                             int64_t stride, const int32_t *offset, int32_t base, const float *table, int n_table,
@@ -176,7 +328,8 @@ static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature,
 /* out[t] = table[base + offset[t] - 2 c_t] for t in [0, n_targets), c_t the number of the n features of a row that
  * target t has too.
  * columns: one of ``stride`` words for each feature, offset: an int32 for each target, both up to whole blocks
- * of SVMX_BIT_BLOCK targets; table: padded to 32 entries with its last, if n_table <= 32. */
+ * of SVMX_BIT_BLOCK targets; table: of 64 entries or more. If n_table <= 32, no place is beyond it, or all entries from
+ * the 32nd on are equal. */
 void SVMX_LOOP(bit_row)(int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
                          const int32_t *offset, int32_t base, const float *table, int n_table, float *out)
 {
