@@ -364,6 +364,25 @@ SVMX_INLINE void svmx_column_word(int64_t n, const int32_t *feature, const doubl
     }
     for (int j = 0; j < 8; ++j)
         _mm512_storeu_pd(sum + 8 * j, lanes[j]);
+#elif defined(SVMX_BYTES_OF_BITS)
+    for (int half = 0; half < 64; half += 32, sum += 32) {
+        __m256d lanes[8];
+        __m256i to_sign[8]; /* shifts by which a target's bit becomes the sign of its lane */
+        for (int j = 0; j < 8; ++j) {
+            lanes[j] = _mm256_setzero_pd();
+            to_sign[j] = _mm256_sub_epi64(_mm256_set1_epi64x(63 - half - 4 * j), _mm256_setr_epi64x(0, 1, 2, 3));
+        }
+        for (int64_t k = 0; k < n; ++k) {
+            const __m256i word = _mm256_set1_epi64x((long long)columns[feature[k] * stride]);
+            const __m256d product = _mm256_set1_pd(value[k] * of_feature[feature[k]]);
+            for (int j = 0; j < 8; ++j) {
+                const __m256d has = _mm256_castsi256_pd(_mm256_sllv_epi64(word, to_sign[j]));
+                lanes[j] = _mm256_add_pd(lanes[j], _mm256_blendv_pd(_mm256_setzero_pd(), product, has));
+            }
+        }
+        for (int j = 0; j < 8; ++j)
+            _mm256_storeu_pd(sum + 4 * j, lanes[j]);
+    }
 #else
     for (int t = 0; t < 64; ++t)
         sum[t] = 0.0;
