@@ -7,7 +7,7 @@ from support.posed import classes, posed
 from libsvmx._core.stopping import NOBODY
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import irwls
-from libsvmx._solvers.decomposition.irwls import JOINING, Face, feasible, joining
+from libsvmx._solvers.decomposition.irwls import JOINING, Face, feasible, joining, within_face
 from libsvmx._solvers.decomposition.settings import IRWLS
 from libsvmx.enums import SolveStatus, SvmType
 
@@ -70,6 +70,32 @@ def test_a_face_is_solved_whatever_is_held(rank):
         right = np.concatenate((V[S1] + K_S1 @ beta[S1] + damping * beta[S1], [total], values))
         np.testing.assert_allclose(face.solution(), np.linalg.solve(system, right)[:n], atol=1e-8)
         np.testing.assert_array_equal(face.solution()[held], values)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_within_its_face_a_round_leads_on_however_singular_the_kernel(seed):
+    """Up along the dual objective, in the box, with the same sum; bounds are kept, and one more comes there."""
+    rng = np.random.default_rng(seed)
+    factor, lower, upper = rng.normal(size=(12, 3)), -rng.random(12), rng.random(12)
+    K, V = factor @ factor.T, rng.normal(size=12)
+    beta = lower + rng.random(12) * (upper - lower)
+    beta[:4] = np.where(rng.random(4) < 0.5, lower[:4], upper[:4])
+    found = beta.copy()
+    within_face(Matrix(K), K, V, found, lower, upper, np.arange(12))
+    direction = found - beta
+    assert ((lower <= found) & (found <= upper)).all()
+    assert found.sum() == pytest.approx(beta.sum(), abs=1e-12)
+    np.testing.assert_array_equal(found[:4], beta[:4])
+    assert V @ direction - direction @ K @ direction / 2 > 0
+    assert (
+        (found == lower) | (found == upper)
+    ).sum() == 5  # the solution is far outside in the directions of no curvature
+
+
+def test_a_face_without_two_free_variables_stays():
+    beta = np.array([0.0, 0.5, 1.0])
+    assert within_face(Matrix(np.eye(3)), np.eye(3), np.ones(3), beta, np.zeros(3), np.ones(3), np.arange(3)) == 0.0
+    np.testing.assert_array_equal(beta, [0.0, 0.5, 1.0])
 
 
 def test_one_that_is_held_costs_less_than_a_factor_and_many_more():

@@ -30,7 +30,8 @@ one round is Newton's step. Where rounds do not bring the gap down, which is wha
 begins with many: pair steps converge from any feasible point (``Subproblem.fallbacks`` counts how often).
 
 At very large C the optimum depends on eigenvalues of K that rounding to float hides. There K is in double, and rounds
-have no pair steps (``in_double``): those on a bound that have the wrong sign come to S1 by themselves, a few at a time.
+have no pair steps (``in_double``): those on a bound that have the wrong sign come to S1 by themselves, a few at a time,
+and a round that would lead nowhere goes within its face instead, to the first bound (``within_face``).
 """
 
 from __future__ import annotations
@@ -157,15 +158,18 @@ def least_squares(subproblem: Subproblem) -> tuple[bool, float]:
     Raises Stopped, and the subproblem is as it was.
     """
     K, V, beta, lower, upper, group = (np.asarray(view) for view in subproblem.views())
-    K = K[:, : subproblem.size]
-    found, flops = beta.copy(), 0.0
-    for g in range(subproblem.groups):
-        members = np.flatnonzero((group == g) & (upper > lower))
-        if len(members) > 1:
-            flops += face_optimum(subproblem, K, V, found, lower, upper, members)
-    direction = found - beta
-    slope = float(V @ direction)
-    if not slope > 0:  # also nan
+    K, flops = K[:, : subproblem.size], 0.0
+    for way in (face_optimum, within_face) if subproblem.in_double else (face_optimum,):
+        found = beta.copy()
+        for g in range(subproblem.groups):
+            members = np.flatnonzero((group == g) & (upper > lower))
+            if len(members) > 1:
+                flops += way(subproblem, K, V, found, lower, upper, members)
+        direction = found - beta
+        slope = float(V @ direction)
+        if slope > 0:
+            break
+    else:  # also nan
         return False, flops
     changed = np.flatnonzero(direction)
     along = rows_times(subproblem, K, changed, direction[changed])
@@ -191,7 +195,7 @@ def face_optimum(
     if subproblem.in_double:
         S1 = np.sort(np.append(S1, joining(S1, members, V, now, own_lower, own_upper)))
     total, flops, right = float(now.sum()), 0.0, V.copy()
-    damping = DAMPING * float(np.ptp(V[S1])) / float((own_upper - own_lower).max()) if len(S1) else 0.0
+    damping = damping_of(V[S1], own_upper - own_lower)
     face = None
     for _ in range(MOST_FACES):
         if face is None:
@@ -219,6 +223,43 @@ def face_optimum(
     flops += face.flops if face else 0.0
     beta[members] = feasible(beta[members], total, own_lower, own_upper)
     return flops
+
+
+def within_face(
+    subproblem: Subproblem,
+    K: FloatArray,
+    V: FloatArray,
+    beta: FloatArray,
+    lower: FloatArray,
+    upper: FloatArray,
+    members: Places,
+) -> float:
+    """As ``face_optimum``, but no farther on the way to the solution over the free variables than the first bound.
+
+    That always leads on, if by one variable a round. Where K_S1 is singular the solution may lie far outside, and what
+    is left once it is clipped may be no better than before.
+    """
+    own_lower, own_upper, now = lower[members], upper[members], beta[members]
+    S1 = members[(now > own_lower) & (now < own_upper)]
+    if len(S1) < 2:
+        return 0.0
+    at, free_lower, free_upper = beta[S1], lower[S1], upper[S1]
+    face = Face(subproblem, V, beta, S1, float(at.sum()), damping_of(V[S1], own_upper - own_lower))
+    x = face.solution()
+    if x is not None:
+        way = x - at
+        bound = np.where(way > 0, free_upper, free_lower)
+        with np.errstate(divide="ignore"):  # of what does not move
+            share = np.abs(bound - at) / np.abs(way)
+        step = min(1.0, float(share.min()))
+        beta[S1] = np.where(share <= step, bound, at + step * way)
+        beta[members] = feasible(beta[members], float(now.sum()), own_lower, own_upper)
+    return face.flops
+
+
+def damping_of(V: FloatArray, box: FloatArray) -> float:
+    """delta, by V of S1."""
+    return DAMPING * float(np.ptp(V)) / float(box.max()) if len(V) else 0.0
 
 
 def joining(
