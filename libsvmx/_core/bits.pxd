@@ -5,6 +5,7 @@ cimport libsvmx._core.dispatch  # for svmx_loops
 cdef extern from "loops.h" nogil:
     enum: SVMX_BIT_BLOCK
     enum: SVMX_PLANES
+    enum: SVMX_TABLE
 
     void svmx_bit_row "svmx_loops.bit_row"(
             int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,

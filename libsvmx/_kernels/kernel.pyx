@@ -10,7 +10,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from libsvmx._core.buffers import zeros
-from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, svmx_bit_row
+from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, SVMX_TABLE, svmx_bit_row
 from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
 from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles,
                                              svmx_kernel_function_of, svmx_kernel_row, svmx_kernel_value)
@@ -163,7 +163,7 @@ cdef class Kernel:
                     self.ones[n] = feature[k]
                     n += 1
         self.n_table = <int>(2 * most + 1)
-        self.table = zeros("f", max(self.n_table, 64))
+        self.table = zeros("f", max(self.n_table, SVMX_TABLE))
         if self.of_distance:
             for k in range(self.table.shape[0]):
                 self.table[k] = <float>svmx_kernel_value(&self.formula, k)

@@ -121,22 +121,14 @@ SVMX_INLINE void svmx_count_bits(const int n_planes, int64_t n, const int32_t *f
 {
     for (int p = 0; p < n_planes; ++p)
         plane[p] = _mm256_setzero_si256();
-    int64_t k = 0;
-    for (; k + 2 <= n; k += 2) { /* a full adder for two columns at a time */
+    for (int64_t k = 0; k < n; k += 2) { /* a full adder for two columns at a time */
         const __m256i x = _mm256_loadu_si256((const __m256i *)(columns + feature[k] * stride));
-        const __m256i y = _mm256_loadu_si256((const __m256i *)(columns + feature[k + 1] * stride));
+        const __m256i y = k + 1 < n ? _mm256_loadu_si256((const __m256i *)(columns + feature[k + 1] * stride))
+                                    : _mm256_setzero_si256();
         const __m256i either = _mm256_xor_si256(x, y);
         __m256i carry = _mm256_or_si256(_mm256_and_si256(x, y), _mm256_and_si256(either, plane[0]));
         plane[0] = _mm256_xor_si256(plane[0], either);
         for (int p = 1; p < n_planes; ++p) {
-            const __m256i both = _mm256_and_si256(plane[p], carry);
-            plane[p] = _mm256_xor_si256(plane[p], carry);
-            carry = both;
-        }
-    }
-    if (k < n) {
-        __m256i carry = _mm256_loadu_si256((const __m256i *)(columns + feature[k] * stride));
-        for (int p = 0; p < n_planes; ++p) {
             const __m256i both = _mm256_and_si256(plane[p], carry);
             plane[p] = _mm256_xor_si256(plane[p], carry);
             carry = both;
@@ -168,7 +160,7 @@ SVMX_INLINE __m256i svmx_places(const int32_t *offset, __m256i base, __m256i cou
     return _mm256_sub_epi16(_mm256_add_epi16(offsets, base), _mm256_add_epi16(counts, counts));
 }
 
-/* The entries ``at`` of a table of 16 ``quarters``, by bytes that are looked up 16 at a time, and put together. */
+/* The entries ``at`` of a table of so many quarters, 16 entries each, whose bytes are looked up and put together. */
 SVMX_INLINE void svmx_entries(const int quarters, const svmx_byte_table *table, __m256i at, float *out)
 {
     const __m256i odd_quarter = _mm256_slli_epi16(at, 3), upper_half = _mm256_slli_epi16(at, 2); /* by signs of bytes */
@@ -328,7 +320,7 @@ static void svmx_bit_blocks(int64_t n_blocks, int64_t n, const int32_t *feature,
 /* out[t] = table[base + offset[t] - 2 c_t] for t in [0, n_targets), c_t the number of the n features of a row that
  * target t has too.
  * columns: one of ``stride`` words for each feature, offset: an int32 for each target, both up to whole blocks
- * of SVMX_BIT_BLOCK targets; table: of 64 entries or more. If n_table <= 32, no place is beyond it, or all entries from
+ * of SVMX_BIT_BLOCK targets; table: of SVMX_TABLE entries or more. If n_table <= 32, no place is beyond it, or all entries from
  * the 32nd on are equal. */
 void SVMX_LOOP(bit_row)(int64_t n_targets, int64_t n, const int32_t *feature, const uint64_t *columns, int64_t stride,
                          const int32_t *offset, int32_t base, const float *table, int n_table, float *out)

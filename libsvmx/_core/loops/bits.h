@@ -16,6 +16,8 @@
 #define SVMX_BIT_BLOCK 512
 /* A row has less than 2^SVMX_PLANES ones. */
 #define SVMX_PLANES 10
+/* Entries that a table has at least. */
+#define SVMX_TABLE 64
 
 #define SVMX_BIT_LOOPS(LOOP)                                                                                              \
     LOOP(void, bit_row,                                                                                                   \
