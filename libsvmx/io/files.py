@@ -198,6 +198,7 @@ def atomic_write(path: str) -> Iterator[IO[bytes]]:
     with _naming(path):
         output = _Output(path)
         try:
+            output.open()
             yield output.file
             output.complete()
             output.put_in_place()
@@ -220,6 +221,7 @@ def write_files(contents: Sequence[tuple[str, bytes]]) -> None:
         for path, content in contents:
             with _naming(path):
                 outputs.append(_Output(path))
+                outputs[-1].open()
                 outputs[-1].file.write(content)
                 outputs[-1].complete()
         for output in outputs:
@@ -244,20 +246,25 @@ def _naming(path: str) -> Iterator[None]:
 class _Output:
     """_Output(path): a file on its way to ``path``: beside the target until it is put in place, or the device itself.
 
-    A temporary file is locked while its process lives. So one that nobody holds is left from a kill, and goes when the
-    same target is written again.
+    There is no file before ``open``, whose caller must be ready to ``discard`` it: a signal may raise as soon as there
+    is one. A temporary file is locked while its process lives. So one that nobody holds is left from a kill, and goes
+    when the same target is written again.
     """
 
     def __init__(self, path: str) -> None:
         self.path = path
         self.temporary: str | None = None
-        direct = _written_directly(path)
+        self.file: IO[bytes]
+
+    def open(self) -> None:
+        """Open ``file``, to write to."""
+        direct = _written_directly(self.path)
         if direct is not None:
             if sys.stdout is not None:
                 sys.stdout.flush()
-            self.file: IO[bytes] = open(direct, "wb")  # noqa: SIM115  discard() closes it
+            self.file = open(direct, "wb")  # noqa: SIM115  discard() closes it
             return
-        self.target = os.path.realpath(path)
+        self.target = os.path.realpath(self.path)
         folder, name = os.path.split(self.target)
         # the name is cut so that a long one, at up to four bytes a character, stays within the file system's limit
         prefix = f".{name[:50]}."
@@ -272,9 +279,7 @@ class _Output:
             except OSError as error:
                 self.temporary = None  # if it is there, it is not ours
                 raise self._named(error) from None
-            except BaseException:  # Ctrl-C, say, between the file and what would remove it
-                self.discard()
-                raise
+        self.temporary = None
         raise FileExistsError(17, "too many temporary files beside it", self.path)
 
     def _named(self, error: OSError) -> OSError:

@@ -99,6 +99,48 @@ def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_pat
     assert sorted(os.listdir(tmp_path)) == ["model", "state"]
 
 
+def write_one(names):
+    with atomic_write(names[0]) as file:
+        file.write(b"new")
+
+
+def write_two(names):
+    write_files([(name, b"new") for name in names])
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file closed by its destructor
+@pytest.mark.parametrize("write", [write_one, write_two])
+def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
+    """An exception comes from nowhere between any two instructions, of which there are more than a signal has."""
+    names = [str(tmp_path / "model"), str(tmp_path / "state")]
+    before = sys.gettrace()
+    raised = n_raised = 0
+    while raised == n_raised:
+        seen, n_raised = 0, n_raised + 1
+
+        def every_instruction(frame, event, argument):
+            nonlocal seen, raised
+            if frame.f_code.co_filename != files.__file__ or frame.f_code.co_name == "discard":
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                seen += 1
+                if seen == n_raised:
+                    raised += 1
+                    raise KeyboardInterrupt
+            return every_instruction
+
+        sys.settrace(every_instruction)
+        try:
+            write(names)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")], n_raised
+    assert n_raised > 300
+
+
 def full(output, path):
     """Stands for the end of writing ``output`` where the disk that ``path`` is on has no room."""
     if output.path == path:
