@@ -314,13 +314,14 @@ def scaled_gamma(X: Any) -> float:
 def variance_in_double(X: Any) -> float:
     """``X.astype(np.float64).var()`` of an array in C order, some values at a time."""
     values = X.reshape(-1)
-    mean = pairwise_sum(lambda begin, end: values[begin:end].astype(np.float64), 0, len(values)) / len(values)
+    added = pairwise_sum if np.lib.NumpyVersion(np.__version__) >= "2.3.0" else buffered_sum
+    mean = added(lambda begin, end: values[begin:end].astype(np.float64), 0, len(values)) / len(values)
 
     def squares(begin: int, end: int) -> FloatArray:
         apart: FloatArray = values[begin:end].astype(np.float64) - mean
         return apart * apart
 
-    return float(pairwise_sum(squares, 0, len(values)) / len(values))
+    return float(added(squares, 0, len(values)) / len(values))
 
 
 def pairwise_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
@@ -329,6 +330,12 @@ def pairwise_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) 
         return terms(begin, end).sum()
     middle = begin + (end - begin) // 16 * 8
     return pairwise_sum(terms, begin, middle) + pairwise_sum(terms, middle, end)
+
+
+def buffered_sum(terms: Callable[[int, int], FloatArray], begin: int, end: int) -> Any:
+    """The same with the bits of NumPy before 2.3, which adds one buffer after another."""
+    size = np.getbufsize()
+    return sum(terms(first, min(first + size, end)).sum() for first in range(begin, end, size))
 
 
 def seed_of(random_state: int | None) -> int:
