@@ -108,37 +108,41 @@ def write_two(names):
     write_files([(name, b"new") for name in names])
 
 
+class Interruption:
+    """A trace function that raises before the n-th instruction of files.py; a signal has fewer moments."""
+
+    def __init__(self, n):
+        self.left = n
+
+    def __call__(self, frame, event, argument):
+        if frame.f_code.co_filename != files.__file__ or frame.f_code.co_name == "discard":
+            return None
+        frame.f_trace_opcodes = True
+        if event == "opcode":
+            self.left -= 1
+            if self.left == 0:
+                raise KeyboardInterrupt
+        return self
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file closed by its destructor
 @pytest.mark.parametrize("write", [write_one, write_two])
 def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
-    """An exception comes from nowhere between any two instructions, of which there are more than a signal has."""
     names = [str(tmp_path / "model"), str(tmp_path / "state")]
-    before = sys.gettrace()
-    raised = n_raised = 0
-    while raised == n_raised:
-        seen, n_raised = 0, n_raised + 1
-
-        def every_instruction(frame, event, argument):
-            nonlocal seen, raised
-            if frame.f_code.co_filename != files.__file__ or frame.f_code.co_name == "discard":
-                return None
-            frame.f_trace_opcodes = True
-            if event == "opcode":
-                seen += 1
-                if seen == n_raised:
-                    raised += 1
-                    raise KeyboardInterrupt
-            return every_instruction
-
-        sys.settrace(every_instruction)
+    before, n = sys.gettrace(), 0
+    while True:
+        n += 1
+        sys.settrace(interruption := Interruption(n))
         try:
             write(names)
         except KeyboardInterrupt:
             pass
         finally:
             sys.settrace(before)
-        assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")], n_raised
-    assert n_raised > 300
+        assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")], n
+        if interruption.left > 0:
+            break
+    assert n > 300
 
 
 def full(output, path):

@@ -320,6 +320,15 @@ def test_any_small_problem(drawn):
     case.check(case.solve(reduction), gap=1e-6)
 
 
+def test_a_step_that_would_end_at_a_bound():
+    """To rounding, a whole step leads an alpha to 0, where it could not be divided by."""
+    X = np.array([[0, 1], [0, 0], [0, 1], [0, 0], [0, 0], [1, 0], [0, 0]])
+    y = np.array([1.0, -1, -1, -1, -1, -1, -1])
+    for reduction in VARIANTS:
+        case = Case(np.concatenate([X, X], axis=1), y, 1e5, (1.0, 1e3))
+        case.check(case.solve(reduction), gap=1e-6)
+
+
 # ---- the same bits -----------------------------------------------------------------------------------
 
 

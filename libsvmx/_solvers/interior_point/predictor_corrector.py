@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     Watch = Callable[["Iteration"], SolveStatus | None]
 
-# Share of the way to the nearest bound.
-STEP = 0.995
+# Share of the way to the nearest bound; a whole step ends before it, by more than rounding.
+STEP, BEYOND = 0.995, 1 + 1e-10
 MOST_ITERATIONS = 200
 # sigma mu against the mu that the tolerance asks for.
 CENTRE = 0.1
@@ -269,7 +269,7 @@ class PredictorCorrector:
             # centrality correctors, which make the step longer
             if self.correctors_pay(equations.rows):
                 direction, length = self.lengthened(equations, direction, length, sigma_mu)
-            self.advance(equations, direction, STEP * length if length < 1 else 1.0)
+            self.advance(equations, direction, 1.0 if length > BEYOND else STEP * length)
 
     def watched(self, tolerance: float) -> tuple[SolveStatus | None, float]:
         """Tell of the iteration; returns what ``watch`` says, and the largest of gap and residuals."""
@@ -309,7 +309,7 @@ class PredictorCorrector:
 
     def centring(self, predictor: list[RatioTest], tolerance: float) -> float:
         """sigma mu with Mehrotra's sigma = (mu_aff / mu)^3."""
-        step, mu, m = length_of(predictor), self.point.mu, self.data.m
+        step, mu, m = min(1.0, length_of(predictor)), self.point.mu, self.data.m
         after = (
             2 * m * mu
             + step * sum(reply.linear for reply in predictor)
@@ -367,5 +367,5 @@ def total(replies: list[RightHandSide]) -> RightHandSide:
 
 
 def length_of(replies: list[RatioTest]) -> float:
-    """The step to the nearest bound, at most 1."""
-    return min(1.0, 1.0 / max([1e-300, *(reply.ratio for reply in replies)]))
+    """The step to the nearest bound."""
+    return 1.0 / max([1e-300, *(reply.ratio for reply in replies)])
