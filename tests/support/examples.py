@@ -1,10 +1,19 @@
-"""How many examples hypothesis draws for a property: all with ``--exhaustive``, else a share."""
+"""Which examples hypothesis draws for a property, and how many: all with ``--exhaustive``, else a share.
+
+They are the same in every run, so that a find belongs to a change, unless LIBSVMX_FUZZ_SEED asks for others; then those
+that failed are tried again first, as hypothesis does.
+"""
+
+import os
 
 from hypothesis import settings
 
 SHARE = 4
 FEWEST = 10
 exhaustive = False  # set by conftest before tests are collected
+
+settings.register_profile("libsvmx", derandomize="LIBSVMX_FUZZ_SEED" not in os.environ)
+settings.load_profile("libsvmx")
 
 
 def examples(n, **options):
