@@ -41,6 +41,8 @@ cdef enum: SAMPLED_ROWS = 5
 cdef Py_ssize_t BLOCK_VALUES = 1 << 15
 # The part of the work on a sparse row that does not depend on its nonzeros, such as exponentials.
 cdef double SAME_WORK = 0.2
+# Features of a panel that are laid out together.
+cdef Py_ssize_t FEATURES_AT_ONCE = 32
 # Largest tile of postings: a target's place in its tile fits 16 bits.
 cdef int64_t LARGEST_TILE = 1 << 16
 
@@ -168,17 +170,26 @@ ctypedef fused number:
 
 
 cdef int lay_panels(PanelProducts products, number[::1] panels) except -1:
-    """Put the targets into ``panels``, which are zeros so far."""
+    """Put the targets into ``panels``, which are zeros so far; some features of a panel at a time, which stay in L1."""
     cdef CsrMatrix matrix = products.matrix
-    cdef Py_ssize_t i, panel, lane
-    cdef int64_t k
-    cdef int32_t row
+    cdef Py_ssize_t panel, lane, count, f
+    cdef int64_t at[SVMX_PANEL]
+    cdef int64_t k, end
     cdef const int32_t *feature
-    for i in range(products.n):
-        panel, lane, row = i // SVMX_PANEL, i % SVMX_PANEL, products.rows[i]
-        feature = matrix.features(row) - matrix.ptr[row]
-        for k in range(matrix.ptr[row], matrix.ptr[row + 1]):
-            panels[(panel * products.width + feature[k]) * SVMX_PANEL + lane] = <number>matrix.at(k)
+    cdef number *to
+    for panel in range((products.n + SVMX_PANEL - 1) // SVMX_PANEL):
+        count = min(<Py_ssize_t>SVMX_PANEL, products.n - panel * SVMX_PANEL)
+        to = &panels[panel * products.width * SVMX_PANEL]
+        for lane in range(count):
+            at[lane] = matrix.ptr[products.rows[panel * SVMX_PANEL + lane]]
+        for f in range(FEATURES_AT_ONCE, products.width + FEATURES_AT_ONCE, FEATURES_AT_ONCE):
+            for lane in range(count):
+                k, end = at[lane], matrix.ptr[products.rows[panel * SVMX_PANEL + lane] + 1]
+                feature = matrix.features(products.rows[panel * SVMX_PANEL + lane]) - matrix.ptr[products.rows[panel * SVMX_PANEL + lane]]
+                while k < end and feature[k] < f:
+                    to[feature[k] * SVMX_PANEL + lane] = <number>matrix.at(k)
+                    k += 1
+                at[lane] = k
     return 0
 
 

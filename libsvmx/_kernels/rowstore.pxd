@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from libsvmx._kernels.rows cimport KernelRows, RowCosts
+from libsvmx._kernels.symmetry cimport Symmetry
 
 
 cdef class RowStore(KernelRows):
@@ -17,6 +18,10 @@ cdef class RowStore(KernelRows):
     cdef int32_t[::1] place         # target of a position
     cdef float[::1] scratch
     cdef double arrange_ns
+    cdef Symmetry symmetry
+    cdef Py_ssize_t n_symmetric     # slots used when it was made, 0 if there is none to be used
+    cdef double lost_ns             # since then, on values that could have been copied
+    cdef bint moved                 # a row has, or was replaced, since targets were arranged
     cdef int64_t rows_before        # rows_taken when the positions last changed
     # slots, and their ring by age: newer[head] is the oldest
     cdef Py_ssize_t stride
@@ -40,6 +45,8 @@ cdef class RowStore(KernelRows):
     cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
     cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
+    cdef bint symmetry_pays(self, int n) noexcept nogil
+    cdef void forgo_symmetry(self) noexcept nogil
     cdef bint missing(self, int32_t i) except -1 nogil
     cdef int settle(self) except -1 nogil
     cdef int arrange(self) except -1

@@ -27,11 +27,14 @@ from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel cimport Kernel
 from libsvmx._kernels.rows cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, KernelRows, RowCosts
+from libsvmx._kernels.symmetry cimport Symmetry
 
 
 # A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
 # gradient is reconstructed.
 cdef double KEPT_SHARE = 4
+# Copying a value of another row, in nanoseconds, and the share of the budget that a second layout of the data may take.
+cdef double COPY_NS = 3.0, LAYOUT_SHARE = 0.5
 # Of rows shorter than the first, one in so many is timed, and the first so many.
 cdef Py_ssize_t LONG_ROW = 2048
 cdef int64_t TIMED_ROWS = 8
@@ -169,6 +172,9 @@ cdef class RowStore(KernelRows):
             self.length[s] = -1
             rows[n], out[n] = i, self.slot(s)
             n += 1
+        if self.symmetry_pays(n):
+            with gil:
+                self.use_symmetry()
         timed = self.timed()
         start = svmx_nanoseconds() if timed else 0
         n_computed = self.compute(rows, n, out) / <double>self.targets.n
@@ -200,23 +206,60 @@ cdef class RowStore(KernelRows):
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil:
         """Rows of the kernel over ``extent`` positions; returns how many values were computed."""
         cdef float *whole[SVMX_SOURCES]
+        cdef float **to = out if self.in_order else whole
         cdef int k
         cdef int64_t computed
         cdef double expected_ns = self.costs.value_ns * count * self.extent
-        if self.in_order:
-            computed = self.targets.fill_rows(rows, count, self.extent, out, self.pool, expected_ns)
+        for k in range(0 if self.in_order else count):
+            whole[k] = &self.scratch[0] + k * self.targets.n
+        if self.n_symmetric:
+            computed = self.symmetry.fill_rows(rows, count, to, self.pool, expected_ns)
         else:
-            for k in range(count):
-                whole[k] = &self.scratch[0] + k * self.targets.n
-            computed = self.targets.fill_rows(rows, count, self.targets.n, whole, self.pool, expected_ns)
-            for k in range(count):
-                if self.twice:
-                    memcpy(out[k], whole[k], self.targets.n * sizeof(float))
-                    memcpy(out[k] + self.targets.n, whole[k], self.targets.n * sizeof(float))
-                else:
-                    svmx_gather(self.extent, whole[k], &self.place[0], out[k])
+            computed = self.targets.fill_rows(rows, count, self.extent if self.in_order else self.targets.n, to, self.pool,
+                                              expected_ns)
+        for k in range(0 if self.in_order else count):
+            if self.twice:
+                memcpy(out[k], whole[k], self.targets.n * sizeof(float))
+                memcpy(out[k] + self.targets.n, whole[k], self.targets.n * sizeof(float))
+            else:
+                svmx_gather(self.extent, whole[k], &self.place[0], out[k])
         self.kernel.values_computed += computed
         return computed
+
+    cdef bint symmetry_pays(self, int n) noexcept nogil:
+        """Whether to leave out the targets of more stored rows, now that n rows are to be computed.
+
+        It is time once as much has been lost without it as it takes.
+        """
+        cdef double left = self.targets.n - self.used
+        if self.moved or self.targets.kept or not self.targets.blocks or left <= 0:
+            return False
+        if 8.0 * self.kernel.matrix.max_index * left > LAYOUT_SHARE * self.budget_bytes:
+            return False
+        self.lost_ns += n * (self.used - self.n_symmetric) * (self.costs.computing_ns - COPY_NS)
+        return self.lost_ns > self.arrange_ns * left / self.targets.n
+
+    def use_symmetry(self):
+        """Leave out, of rows to come, the targets whose rows are stored; returns how many these are.
+
+        As long as rows stay where they are, in the order of the targets: 0 if one has moved or was replaced. And not of a
+        given kernel, which need not be symmetric.
+        """
+        cdef Py_ssize_t s
+        self.n_symmetric = 0
+        if self.moved or self.targets.kept or self.kernel.given:
+            return 0
+        self.symmetry = Symmetry(self.targets, self.index[:self.targets.n])
+        for s in range(self.used):
+            if self.length[s] == self.extent and self.synced[s] == self.n_swaps:
+                self.symmetry.store(self.row_in[s], self.slot(s))
+        self.symmetry.divide()
+        self.n_symmetric, self.lost_ns = self.used, 0
+        return self.symmetry.n_stored
+
+    cdef void forgo_symmetry(self) noexcept nogil:
+        """Rows are no longer where it has seen them."""
+        self.moved, self.n_symmetric = True, 0
 
     # ---- the active part ----------------------------------------------------------------------
 
@@ -227,6 +270,7 @@ cdef class RowStore(KernelRows):
         self.index[a], self.index[b] = self.index[b], self.index[a]
         self.place[a], self.place[b] = self.place[b], self.place[a]
         self.in_order = self.twice = False
+        self.forgo_symmetry()
         if self.used == 0:
             return 0
         if self.n_swaps == self.room_for_swaps:
@@ -244,6 +288,7 @@ cdef class RowStore(KernelRows):
         """The active part is now [0, active), smaller or larger."""
         self.active = active
         self.unsettled = True
+        self.forgo_symmetry()
         if self.whole:
             return
         self.extent = active
@@ -306,6 +351,8 @@ cdef class RowStore(KernelRows):
             self.twice = self.twice and self.place[p] == p and self.place[n + p] == p
         self.targets = self.kernel.targets(members_[:n])
         self.covered, self.distinct = self.extent, n
+        self.symmetry, self.n_symmetric, self.lost_ns = None, 0, 0
+        self.moved = not (self.in_order or self.twice)
         self.scratch = zeros("f", n * (SVMX_SOURCES if self.targets.blocks else 1))
         self.arrange_ns = svmx_nanoseconds() - start
         return 0
@@ -388,6 +435,7 @@ cdef class RowStore(KernelRows):
             s = self.newer[self.head]
             self.unlink(s)
             self.slot_of[self.row_in[s]] = -1
+            self.forgo_symmetry()
         self.slot_of[i], self.row_in[s] = s, i
         self.length[s] = 0
         self.make_newest(s)

@@ -10,6 +10,7 @@ from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
+from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._kernels.rowstore import RowStore
 from libsvmx._kernels.sharedrows import SharedRows
@@ -85,6 +86,7 @@ STEPS = st.lists(
         st.tuples(st.just("shrink"), st.lists(st.tuples(share, share), max_size=30), share),
         st.tuples(st.just("grow"), share),
         st.tuples(st.just("grow and shrink"), st.lists(st.tuples(share, share), max_size=12), share),
+        st.tuples(st.just("symmetry")),
     ),
     min_size=1,
     max_size=40,
@@ -107,6 +109,9 @@ def test_rows_follow_their_positions(name, steps, index, capacity):
             for where in step[1]:
                 follower.check(int(where * size))
             continue
+        if step[0] == "symmetry":
+            follower.store.use_symmetry()
+            continue
         if step[0] != "shrink":
             smallest = follower.active
             larger = size if step[0] == "grow and shrink" else smallest + int(step[1] * (size + 1 - smallest))
@@ -117,6 +122,49 @@ def test_rows_follow_their_positions(name, steps, index, capacity):
             follower.shrink(swaps, 1 + int(step[2] * active))
     follower.check_all()
     follower.shrink([], size)
+    follower.check_all()
+
+
+@pytest.mark.parametrize("name", ["dense", "postings", "blocks", "expensive"])
+@pytest.mark.parametrize("doubled", [False, True], ids=["", "of a regression"])
+def test_what_symmetry_saves(name, doubled):
+    kernel, K = kernel_of(name)
+    follower = Follower(kernel, K, 1e6, [*range(N), *range(N)] if doubled else None)
+    before = kernel.values_computed
+    order = np.random.default_rng(3).permutation(N)
+    for done, position in enumerate(order):
+        assert follower.store.use_symmetry() == done
+        follower.check(position)
+    assert kernel.values_computed - before == N * (N + 1) // 2
+    follower.shrink([(0, 20)], 30)
+    assert follower.store.use_symmetry() == 0  # before the targets are arranged anew
+
+
+def test_symmetry_ends_where_a_row_is_replaced():
+    kernel, K = kernel_of("blocks")
+    follower = Follower(kernel, K, 4.0 * 48 * 5)
+    for position in range(5):
+        follower.check(position)
+    assert follower.store.use_symmetry() == 5
+    follower.check(5)
+    assert follower.store.use_symmetry() == 0
+    follower.check_all()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_symmetry_on_threads(threads):
+    """Ever more values of a row are copied, by all threads."""
+    matrix, _ = data.load("splice.xz", 700)
+    kernel = Kernel(matrix, filled("i", range(700)), RBF, 0, 0.1, 0.0)
+    K = np.array(kernel.targets(filled("i", range(700))).rows(range(700)))
+    follower = Follower(kernel, K, 1e7)
+    store = RowStore(kernel, 1e7, pool=ThreadPool(threads))
+    follower.store = store
+    for position in range(0, 700, 3):
+        follower.check(position)
+        if position % 60 == 0:
+            assert store.use_symmetry() == position // 3 + 1
+    assert kernel.values_computed < 700 * 700 + 234 * 700
     follower.check_all()
 
 

@@ -1,5 +1,6 @@
 """The matrix: formulations x kernels x shrinking x probability x weights on real sets, bytes against bytes."""
 
+import numpy as np
 import pytest
 from support import data
 from support.oracle import Oracle
@@ -208,3 +209,12 @@ def test_model_files_go_both_ways(options, tmp_path):
     expected_labels, expected_values = libsvm.predict(libsvm.load(theirs), matrix)
     assert list(labels) == expected_labels
     assert list(values) == [v for row in expected_values for v in row]
+
+
+@pytest.mark.parametrize("options", ["-s 0 -c 3 -g 0.002", "-s 1 -n 0.4 -t 0", "-s 2 -g 0.01", "-s 3 -p 0.5 -g 0.002"])
+def test_rows_of_many_features(options, tmp_path):
+    """Kernel values cost so much that rows are computed in blocks, and copied from each other."""
+    random = np.random.default_rng(7)
+    X, targets = random.normal(size=(400, 500)).round(4), random.choice([1.0, -1.0], 400)
+    rows = [[(j + 1, float(value)) for j, value in enumerate(row)] for row in X + 0.05 * targets[:, None]]
+    compare_on(data.from_rows(rows), targets.tolist(), options, tmp_path)
