@@ -14,9 +14,10 @@ from libc.string cimport memcpy, memset
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._kernels.gram cimport Slab, fill_square, padded
+from libsvmx._kernels.gram cimport Slab, fill_square
 from libsvmx._kernels.kernel cimport Kernel, Targets
 from libsvmx._kernels.products cimport TILE
+from libsvmx._kernels.rows cimport padded
 
 
 def rows_of_pair(starts):

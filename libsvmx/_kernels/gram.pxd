@@ -48,8 +48,3 @@ cdef class GramRows(KernelRows):
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1
-
-
-cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
-    """Floats of a row of n, so that the next one is aligned as this one is."""
-    return (n + 15) // 16 * 16

@@ -16,6 +16,7 @@ from libsvmx._core.slab cimport svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport LONG_NS, Kernel, Targets
+from libsvmx._kernels.rows cimport padded
 
 # Rows of a part that follow each other among the values are copied as a run; it pays from this mean length on.
 cdef Py_ssize_t LEAST_RUN = 16

@@ -4,6 +4,11 @@ from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.kernel cimport Kernel, Targets
 
 
+cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
+    """Floats of a row of n, so that the next one is aligned as this one is."""
+    return (n + 15) // 16 * 16
+
+
 cdef class KernelRows:
     cdef readonly Kernel kernel
     cdef ThreadPool pool

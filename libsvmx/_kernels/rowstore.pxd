@@ -1,11 +1,11 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._kernels.rows cimport KernelRows, RowCosts
+from libsvmx._kernels.rows cimport RowCosts
+from libsvmx._kernels.slots cimport RowSlots
 from libsvmx._kernels.symmetry cimport Symmetry
 
 
-cdef class RowStore(KernelRows):
-    cdef readonly Py_ssize_t capacity
+cdef class RowStore(RowSlots):
     cdef int64_t rows_taken         # computed or shared; the clock of what was when
     cdef Py_ssize_t extent          # values in a row: of the active positions, or of all if whole
     cdef bint begins_short          # with a part of the positions
@@ -23,19 +23,6 @@ cdef class RowStore(KernelRows):
     cdef double lost_ns             # since then, on values that could have been copied
     cdef bint moved                 # a row has, or was replaced, since targets were arranged
     cdef int64_t rows_before        # rows_taken when the positions last changed
-    # slots, and their ring by age: newer[head] is the oldest
-    cdef Py_ssize_t stride
-    cdef Py_ssize_t slab_bytes
-    cdef Py_ssize_t per_slab
-    cdef Py_ssize_t n_slabs
-    cdef Py_ssize_t used
-    cdef float **slabs
-    cdef double budget_bytes
-    cdef int32_t head
-    cdef int32_t[::1] slot_of
-    cdef int32_t[::1] row_in
-    cdef int32_t[::1] newer
-    cdef int32_t[::1] older
     cdef int32_t[::1] length        # values in the slot
     cdef int64_t[::1] synced        # swaps the slot has seen
     cdef int32_t *swaps             # pairs of positions
@@ -54,11 +41,6 @@ cdef class RowStore(KernelRows):
     cdef int64_t compute(self, const int32_t *rows, int count, float **out) noexcept nogil
     cdef bint sync(self, int32_t s) noexcept nogil
     cdef int32_t slot_for(self, int32_t i) except -1 nogil
-    cdef Py_ssize_t fitting(self) noexcept nogil
     cdef void catch_up(self) noexcept nogil
     cdef void compress(self) noexcept nogil
-    cdef void cut(self, Py_ssize_t length) noexcept nogil
     cdef void forget(self) noexcept nogil
-    cdef float *slot(self, Py_ssize_t s) noexcept nogil
-    cdef void unlink(self, int32_t s) noexcept nogil
-    cdef void make_newest(self, int32_t s) noexcept nogil

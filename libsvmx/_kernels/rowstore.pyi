@@ -2,11 +2,10 @@ from collections.abc import Iterable
 
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.rows import KernelRows
+from libsvmx._kernels.slots import RowSlots
 from libsvmx._typing import Buffer
 
-class RowStore(KernelRows):
-    capacity: int
+class RowStore(RowSlots):
     def __init__(
         self,
         kernel: Kernel,

@@ -8,14 +8,14 @@ lie, without a gather, and get shorter, and cheaper, as the problem shrinks. Whe
 cheaper by the block, the solver may have those it will probably want next computed with a
 missing one, as long as enough of them are used.
 
-How rows are kept stands here: slots in slabs, a ring by age, swaps. What is worth keeping, and
-computing on a guess, is decided by measured cost (RowCosts). Memory is bounded by the budget,
+How rows follow the positions stands here; their memory is RowSlots. What is worth keeping, computing on a guess, and
+copying from other rows (Symmetry) is decided by measured cost (RowCosts). Memory is bounded by the budget,
 but touched for the first time only if that pays. Rows that several solves share (sharedrows.pyx)
 come from there; costs of computing count those alone that were not there yet.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy, memmove, memset
 
 from libsvmx._core.arrays import ramp
@@ -23,10 +23,10 @@ from libsvmx._core.buffers import zeros
 from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.clock cimport svmx_nanoseconds
-from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
 from libsvmx._core.smo_steps cimport svmx_gather
 from libsvmx._kernels.kernel cimport Kernel
-from libsvmx._kernels.rows cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, KernelRows, RowCosts
+from libsvmx._kernels.rows cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, RowCosts, padded
+from libsvmx._kernels.slots cimport RowSlots
 from libsvmx._kernels.symmetry cimport Symmetry
 
 
@@ -40,7 +40,7 @@ cdef Py_ssize_t LONG_ROW = 2048
 cdef int64_t TIMED_ROWS = 8
 
 
-cdef class RowStore(KernelRows):
+cdef class RowStore(RowSlots):
     """RowStore(kernel, budget_bytes, index=None, pool=None, active=None): rows K(index[p], index[0..active)) of position p.
 
     ``row(p)`` is valid until two other rows have been asked for, or the positions change. At least three rows
@@ -78,35 +78,15 @@ cdef class RowStore(KernelRows):
             self.injective &= not self.last_use[given[p]]
             self.last_use[given[p]] = 1
         self.last_use[:] = 0
-        self.slot_of = zeros("i", kernel.n)
-        self.row_in, self.newer, self.older, self.length = (zeros("i", kernel.n + 4) for _ in range(4))
+        self.length = zeros("i", kernel.n + 4)
         self.synced, self.ahead = zeros("q", kernel.n + 4), bytearray(kernel.n + 4)
-        self.head = <int32_t>kernel.n + 3
-
-        # Slabs: no malloc per row, and memory is touched only as rows come in. They are of SVMX_SLAB bytes or of one longer
-        # row, or a smaller one holds all there will be. Laid out for rows of all positions, which may all become active.
-        self.stride = _padded(self.size)
-        self.capacity = self.fitting()
-        self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
-        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * self.stride)
-        if self.capacity < self.per_slab:
-            self.per_slab = self.capacity
-            self.slab_bytes = self.per_slab * 4 * self.stride
-        self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
-        self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
-        if self.slabs == NULL:
-            raise MemoryError("kernel row store")
+        self.lay_slabs(self.size)
         if self.extent < self.size:
             self.cut(self.extent)
         self.forget()
         self.arrange()
 
     def __dealloc__(self):
-        cdef Py_ssize_t s
-        if self.slabs != NULL:
-            for s in range(self.n_slabs):
-                svmx_give_slab(self.slabs[s], self.slab_bytes)
-            free(self.slabs)
         free(self.swaps)
 
     # ---- rows ------------------------------------------------------------------------------
@@ -318,7 +298,7 @@ cdef class RowStore(KernelRows):
                 with gil:
                     self.arrange()
         if self.extent > self.stride:
-            self.stride = _padded(self.size)
+            self.stride = padded(self.size)
             self.per_slab = self.slab_bytes // (4 * self.stride)
             self.capacity = self.fitting()
             self.forget()
@@ -393,19 +373,9 @@ cdef class RowStore(KernelRows):
             self.length[s] = min(self.length[s], <int32_t>self.stride)
             memmove(self.slot(s), values, self.length[s] * sizeof(float))
 
-    cdef void cut(self, Py_ssize_t length) noexcept nogil:
-        """Slots of rows so long from now on."""
-        self.stride = max(_padded(length), 16)
-        self.per_slab = self.slab_bytes // (4 * self.stride)
-        self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
-
     cdef void forget(self) noexcept nogil:
         """No row is kept; the memory stays."""
-        cdef Py_ssize_t i
-        for i in range(self.kernel.n):
-            self.slot_of[i] = -1
-        self.newer[self.head] = self.older[self.head] = self.head
-        self.used = 0
+        self.empty()
         self.n_swaps = 0
 
     # ---- slots -------------------------------------------------------------------------------
@@ -414,13 +384,9 @@ cdef class RowStore(KernelRows):
         """A slot for row i: a new one, or that of the row not asked for for longest."""
         cdef int32_t s = -1
         cdef double start
-        cdef Py_ssize_t slab = self.used // self.per_slab
         if self.used < self.capacity and self.costs.worth_more_memory(self.used, self.stride, self.extent):
-            if self.slabs[slab] == NULL:
-                self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
-            if self.slabs[slab] != NULL:
-                s = <int32_t>self.used
-                self.used += 1
+            s = self.unused()
+            if s >= 0:
                 if self.timed():  # touch the memory now, so that it does not count as the cost of the row
                     start = svmx_nanoseconds()
                     memset(self.slot(s), 0, self.stride * sizeof(float))
@@ -440,31 +406,6 @@ cdef class RowStore(KernelRows):
         self.length[s] = 0
         self.make_newest(s)
         return s
-
-    cdef Py_ssize_t fitting(self) noexcept nogil:
-        """Slots that the budget allows."""
-        return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
-
-    cdef void let_go(self, int32_t i) noexcept nogil:
-        cdef int32_t s = self.slot_of[i]
-        if s >= 0:
-            self.unlink(s)
-            self.newer[s], self.older[s] = self.newer[self.head], self.head
-            self.older[self.newer[s]] = s
-            self.newer[self.head] = s
-
-    cdef float *slot(self, Py_ssize_t s) noexcept nogil:
-        return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride
-
-    cdef void unlink(self, int32_t s) noexcept nogil:
-        self.newer[self.older[s]] = self.newer[s]
-        self.older[self.newer[s]] = self.older[s]
-
-    cdef void make_newest(self, int32_t s) noexcept nogil:
-        self.newer[s] = self.head
-        self.older[s] = self.older[self.head]
-        self.newer[self.older[s]] = s
-        self.older[self.head] = s
 
     def fetch(self, Py_ssize_t position):
         """A copy of the row of ``position`` as a buffer of float32, shape (active,)."""
@@ -489,8 +430,3 @@ cdef class RowStore(KernelRows):
         if not 0 < active <= self.size:
             raise ValueError(f"{active} active positions of {self.size}")
         self.resize(active)
-
-
-cdef Py_ssize_t _padded(Py_ssize_t n) noexcept nogil:
-    """Rows start 64-byte aligned relative to each other."""
-    return (n + 15) // 16 * 16

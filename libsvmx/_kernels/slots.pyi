@@ -1,0 +1,4 @@
+from libsvmx._kernels.rows import KernelRows
+
+class RowSlots(KernelRows):
+    capacity: int
