@@ -22,6 +22,8 @@ from libsvmx._kernels.rows cimport padded
 cdef Py_ssize_t LEAST_RUN = 16
 # Following one swap of positions, in nanoseconds, and gathering a value.
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
+# A square of so many rows is copied across by one thread.
+cdef Py_ssize_t SHORT = 256
 
 
 cdef class Slab:
@@ -85,19 +87,47 @@ cdef class Gram(KernelValues):
 
 
 cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPool pool, asking) except -1:
-    """K(i, j) of the targets with each other, which are the rows of their kernel from ``first`` on, into (n, n) floats."""
+    """K(i, j) of the targets with each other, which are the rows of their kernel from ``first`` on, into (n, n) floats.
+
+    For j <= i they are computed, K(j, i) is a copy; of rows kept as bits, to copy takes longer.
+    """
     cdef float *out[SVMX_SOURCES]
     cdef int32_t rows[SVMX_SOURCES]
     cdef Py_ssize_t i, n = targets.n
     cdef int s, count
+    cdef bint copied = not targets.kernel.binary
+    cdef Square square
     for i in range(0, n, SVMX_SOURCES):
         count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
         for s in range(count):
             rows[s], out[s] = <int32_t>(first + i + s), values + (i + s) * n
         with nogil:
-            targets.kernel.values_computed += targets.fill_rows(rows, count, n, out, pool, LONG_NS)
-        asking.ask(4 * count * n)
+            targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if copied else n, out, pool, LONG_NS)
+        asking.ask(4 * count * (i + count if copied else n))
+    if copied and n > 1:
+        square.values, square.n = values, n
+        with nogil:
+            if pool.n == 1 or n <= SHORT:
+                for i in range((n + SVMX_SOURCES - 1) // SVMX_SOURCES):
+                    _copy_across(&square, i)
+            else:
+                pool.run(_copy_across, &square, (n + SVMX_SOURCES - 1) // SVMX_SOURCES)
     return 0
+
+
+cdef struct Square:
+    float *values
+    Py_ssize_t n
+
+
+cdef void _copy_across(void *context, int64_t part) noexcept nogil:
+    """Some rows of the upper triangle, from the lower."""
+    cdef Square *square = <Square *>context
+    cdef Py_ssize_t i, j, begin = part * SVMX_SOURCES, n = square.n, end = min(begin + SVMX_SOURCES, n)
+    cdef float *values = square.values
+    for j in range(begin + 1, n):
+        for i in range(begin, min(end, j)):
+            values[i * n + j] = values[j * n + i]
 
 
 cdef class GramRows(KernelRows):
