@@ -162,7 +162,7 @@ def test_rows_shared_by_threads(width, entries, n, threads):
         assert [bytes(row) for row in targets.rows(sources, pool)] == [bytes(kernel.row(i)) for i in sources]
 
 
-@pytest.mark.parametrize("width", [1, 2, 7, 40, 300])
+@pytest.mark.parametrize("width", [1, 2, 7, 40, 64, 129, 300])
 @pytest.mark.parametrize("size", [1.0, 100.0, 1e4, 1e6, 1e8, 1e12])
 def test_rows_in_one_pass_change_no_bit(size, width):
     """Rows far from the origin and near each other: what is left of |x|^2 + |z|^2 - 2 <x, z> is roundings."""

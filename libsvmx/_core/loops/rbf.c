@@ -112,16 +112,32 @@ static void svmx_from_row(int64_t begin, int64_t n_panels, const svmx_targets *t
         svmx_row(begin, n_panels, targets, nnz, index, value, source, below, above, 0, 0);
 }
 
-/* The panel that begins at target ``begin`` with ``group`` rows from ``first`` on, feature by feature, SVMX_SOURCES values
- * each; two vectors of targets at a time. Of rows beyond ``count`` nothing comes out. */
-SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_targets *targets, int64_t begin,
-                            const double *rows, const svmx_source *sources, float *below, float *above, const int in_float)
+/* Features that are multiplied together, and sums carried on from one such stretch to the next: those of a panel and of all
+ * rows, 8 KB each, stay in L1 for as long as the groups of rows go by. */
+#define SVMX_FEATURES 64
+
+/* The panel that begins at target ``begin`` with ``group`` rows from ``first`` on, which come feature by feature,
+ * SVMX_SOURCES values each: the stretch of features at ``from``. Two vectors of targets at a time. ``sums`` is what earlier
+ * stretches have left, SVMX_PANEL a row. After the last one, floats of row s are put to s * SVMX_RBF_TILE; of rows beyond
+ * ``count`` nothing comes out. */
+SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_targets *targets, int64_t begin, int64_t from,
+                            const double *rows, const svmx_source *sources, double *sums, float *below, float *above,
+                            const int in_float)
 {
     const int64_t panel = begin * targets->n_features;
-    const double *squares = targets->squares + begin;
+    const int is_last = targets->n_features - from <= SVMX_FEATURES;
+    const int64_t to = is_last ? targets->n_features : from + SVMX_FEATURES;
     for (int64_t lane = 0; lane < SVMX_PANEL; lane += 2 * SVMX_WIDTH) {
+        double *carried = sums + first * SVMX_PANEL + lane;
         svmx_doubles dots[2 * SVMX_MOST_GROUP] = {{0}};
-        for (int64_t f = 0; f < targets->n_features; ++f) {
+        if (from > 0) {
+            SVMX_UNROLL
+            for (int s = 0; s < group; ++s) {
+                dots[2 * s] = SVMX_DOUBLES(carried + s * SVMX_PANEL);
+                dots[2 * s + 1] = SVMX_DOUBLES(carried + s * SVMX_PANEL + SVMX_WIDTH);
+            }
+        }
+        for (int64_t f = from; f < to; ++f) {
             const svmx_doubles x = svmx_lanes(targets->panels, panel + f * SVMX_PANEL + lane, in_float);
             const svmx_doubles y = svmx_lanes(targets->panels, panel + f * SVMX_PANEL + lane + SVMX_WIDTH, in_float);
             const double *values = rows + f * SVMX_SOURCES + first;
@@ -131,8 +147,17 @@ SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_ta
                 dots[2 * s + 1] += y * values[s];
             }
         }
-        const svmx_doubles x = SVMX_DOUBLES(squares + lane) * targets->of_square;
-        const svmx_doubles y = SVMX_DOUBLES(squares + lane + SVMX_WIDTH) * targets->of_square;
+        if (!is_last) {
+            SVMX_UNROLL
+            for (int s = 0; s < group; ++s) {
+                SVMX_STORE(carried + s * SVMX_PANEL, dots[2 * s]);
+                SVMX_STORE(carried + s * SVMX_PANEL + SVMX_WIDTH, dots[2 * s + 1]);
+            }
+            continue;
+        }
+        const double *squares = targets->squares + begin + lane;
+        const svmx_doubles x = SVMX_DOUBLES(squares) * targets->of_square;
+        const svmx_doubles y = SVMX_DOUBLES(squares + SVMX_WIDTH) * targets->of_square;
         SVMX_UNROLL
         for (int s = 0; s < group; ++s)
             if (first + s < count) {
@@ -146,17 +171,24 @@ SVMX_INLINE void svmx_group(const int group, int first, int count, const svmx_ta
 }
 
 /* ``count`` rows with the n targets from ``begin`` on, in groups whose sums, two vectors a row, fit the registers: sixteen of
- * 32 in AVX-512, else eight of 16. Floats of row s come to SVMX_RBF_TILE places from s * SVMX_RBF_TILE on. */
+ * 32 in AVX-512, else eight of 16. */
 SVMX_INLINE void svmx_block(int64_t begin, int64_t n, int count, const svmx_targets *targets, const double *rows,
                             const svmx_source *sources, float *below, float *above, const int in_float)
 {
-    for (int first = 0; first < count; first += SVMX_MOST_GROUP)
-        for (int64_t k = 0; k < n; k += SVMX_PANEL)
-            if (count - first > SVMX_MOST_GROUP / 2)
-                svmx_group(SVMX_MOST_GROUP, first, count, targets, begin + k, rows, sources, below + k, above + k, in_float);
-            else
-                svmx_group(SVMX_MOST_GROUP / 2, first, count, targets, begin + k, rows, sources, below + k, above + k,
-                           in_float);
+    double sums[SVMX_SOURCES * SVMX_PANEL];
+    for (int64_t k = 0; k < n; k += SVMX_PANEL) {
+        int64_t from = 0;
+        do {
+            for (int first = 0; first < count; first += SVMX_MOST_GROUP)
+                if (count - first > SVMX_MOST_GROUP / 2)
+                    svmx_group(SVMX_MOST_GROUP, first, count, targets, begin + k, from, rows, sources, sums, below + k,
+                               above + k, in_float);
+                else
+                    svmx_group(SVMX_MOST_GROUP / 2, first, count, targets, begin + k, from, rows, sources, sums, below + k,
+                               above + k, in_float);
+            from += SVMX_FEATURES;
+        } while (from < targets->n_features);
+    }
 }
 
 static void svmx_from_block(int64_t begin, int64_t n, int count, const svmx_targets *targets, const double *rows,
