@@ -155,8 +155,6 @@ void SVMX_LOOP(stream_dots)(int64_t n, const int32_t *rows, const int64_t *ptr, 
 
 /* Sources whose sums, two vectors each, fit the registers. */
 #define SVMX_GROUP (SVMX_BYTES == 64 ? 8 : 4)
-/* Features that are widened at a time where they are floats: 8 kB, which stay in L1 for all groups of sources. */
-#define SVMX_AT_A_TIME 64
 
 /* dots[s * stride + r], r < SVMX_PANEL, by some features of a panel; if these are not the ``first_ones``, they are added. */
 SVMX_INLINE void svmx_block_of_features(int64_t n_features, int first_ones, const double *SVMX_RESTRICT panel,
@@ -192,17 +190,19 @@ SVMX_INLINE void svmx_block_of_features(int64_t n_features, int first_ones, cons
 void SVMX_LOOP(panel_block)(int64_t n_features, svmx_numbers panels, int64_t begin, const double *sources, int64_t stride,
                             double *dots)
 {
-    double widened[SVMX_AT_A_TIME * SVMX_PANEL];
-    if (panels.in_double) {
-        svmx_block_of_features(n_features, 1, panels.in_double + begin, sources, stride, dots);
-        return;
-    }
-    for (int64_t f = 0; f < n_features; f += SVMX_AT_A_TIME) {
-        const int64_t size = n_features - f < SVMX_AT_A_TIME ? n_features - f : SVMX_AT_A_TIME;
-        for (int64_t k = 0; k < size * SVMX_PANEL; k += SVMX_WIDTH)
-            SVMX_STORE(widened + k, svmx_lanes(panels, begin + f * SVMX_PANEL + k, 1));
-        svmx_block_of_features(size, f == 0, widened, sources + f * SVMX_SOURCES, stride, dots);
-    }
+    double widened[SVMX_FEATURES * SVMX_PANEL];
+    int64_t f = 0;
+    do {
+        const int64_t size = n_features - f < SVMX_FEATURES ? n_features - f : SVMX_FEATURES;
+        const double *panel = widened;
+        if (panels.in_double)
+            panel = panels.in_double + begin + f * SVMX_PANEL;
+        else
+            for (int64_t k = 0; k < size * SVMX_PANEL; k += SVMX_WIDTH)
+                SVMX_STORE(widened + k, svmx_lanes(panels, begin + f * SVMX_PANEL + k, 1));
+        svmx_block_of_features(size, f == 0, panel, sources + f * SVMX_SOURCES, stride, dots);
+        f += SVMX_FEATURES;
+    } while (f < n_features);
 }
 
 /* out[s * stride + k] = dots[k * SVMX_SOURCES + s]. */

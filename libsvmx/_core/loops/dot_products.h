@@ -17,6 +17,9 @@
 #define SVMX_PANEL 16
 /* Rows of a block: as many as a solver may have computed at once. */
 #define SVMX_SOURCES 16
+/* A block goes over so many features, and carries its sums on to the next ones: those of a panel and of all sources, 8 KB
+ * each, stay in L1 for as long as the groups of sources go by. */
+#define SVMX_FEATURES 64
 
 #define SVMX_DOT_PRODUCT_LOOPS(LOOP)                                                                                      \
     LOOP(void, panel_dots,                                                                                                \

@@ -112,10 +112,6 @@ static void svmx_from_row(int64_t begin, int64_t n_panels, const svmx_targets *t
         svmx_row(begin, n_panels, targets, nnz, index, value, source, below, above, 0, 0);
 }
 
-/* Features that are multiplied together, and sums carried on from one such stretch to the next: those of a panel and of all
- * rows, 8 KB each, stay in L1 for as long as the groups of rows go by. */
-#define SVMX_FEATURES 64
-
 /* The panel that begins at target ``begin`` with ``group`` rows from ``first`` on, which come feature by feature,
  * SVMX_SOURCES values each: the stretch of features at ``from``. Two vectors of targets at a time. ``sums`` is what earlier
  * stretches have left, SVMX_PANEL a row. After the last one, floats of row s are put to s * SVMX_RBF_TILE; of rows beyond
