@@ -13,7 +13,9 @@ RbfPanels                       RBF values from PanelProducts in one pass (_core
 KernelRows                      what a solver asks for rows; its positions, active part and swaps
   <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves;
                                 or of ClassValues (class_values): those of two classes at a time, for each thread
-  <- RowStore                   holds Targets, RowCosts: rows that are kept if that pays
+  <- RowSlots (slots)           memory for rows
+     <- RowStore                holds Targets, RowCosts, Symmetry: rows that are kept if that pays
+Symmetry                        holds Targets: values that are copied from stored rows
 SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
 DoubleRows                      holds Targets: rows in double, for paths
 DoubleGram (doublegram)         all values in double, for many paths; makes DoubleGramKernels

@@ -174,7 +174,7 @@ cdef int lay_panels(PanelProducts products, number[::1] panels) except -1:
     cdef CsrMatrix matrix = products.matrix
     cdef Py_ssize_t panel, lane, count, f
     cdef int64_t at[SVMX_PANEL]
-    cdef int64_t k, end
+    cdef int64_t row, k, end
     cdef const int32_t *feature
     cdef number *to
     for panel in range((products.n + SVMX_PANEL - 1) // SVMX_PANEL):
@@ -184,8 +184,9 @@ cdef int lay_panels(PanelProducts products, number[::1] panels) except -1:
             at[lane] = matrix.ptr[products.rows[panel * SVMX_PANEL + lane]]
         for f in range(FEATURES_AT_ONCE, products.width + FEATURES_AT_ONCE, FEATURES_AT_ONCE):
             for lane in range(count):
-                k, end = at[lane], matrix.ptr[products.rows[panel * SVMX_PANEL + lane] + 1]
-                feature = matrix.features(products.rows[panel * SVMX_PANEL + lane]) - matrix.ptr[products.rows[panel * SVMX_PANEL + lane]]
+                row = products.rows[panel * SVMX_PANEL + lane]
+                k, end = at[lane], matrix.ptr[row + 1]
+                feature = matrix.features(row) - matrix.ptr[row]
                 while k < end and feature[k] < f:
                     to[feature[k] * SVMX_PANEL + lane] = <number>matrix.at(k)
                     k += 1

@@ -35,7 +35,6 @@ cdef int64_t FEW_ROWS
 
 cdef class RowCosts:
     cdef double value_ns            # of a row taken, computed or shared
-    cdef double computing_ns        # of those last computed
     cdef double single_ns           # of a row computed alone
     cdef double least_ns            # of the cheapest row alone: the first ones meet cold memory
     cdef double block_ns            # of a whole block, for each place in its rows

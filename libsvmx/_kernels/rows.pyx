@@ -89,7 +89,6 @@ cdef class RowCosts:
                        int64_t rows_before) noexcept nogil:
         """One row that was asked for alone was computed, which took as long as so many mean ones; or a block."""
         cdef double value_ns = took_ns / (n_rows * length + 1.0)
-        self.computing_ns = value_ns
         if single:
             self.single_ns += (value_ns - self.single_ns) / min(rows_before + 1, 8)
             if rows_before == 0 or value_ns < self.least_ns:

@@ -18,10 +18,11 @@ cdef class RowStore(RowSlots):
     cdef int32_t[::1] place         # target of a position
     cdef float[::1] scratch
     cdef double arrange_ns
+    cdef double value_ns            # of those last computed
+    cdef bint symmetric             # values may be copied: the store was empty when targets were arranged, and none has moved
     cdef Symmetry symmetry
     cdef Py_ssize_t n_symmetric     # slots used when it was made, 0 if there is none to be used
     cdef double lost_ns             # since then, on values that could have been copied
-    cdef bint moved                 # a row has, or was replaced, since targets were arranged
     cdef int64_t rows_before        # rows_taken when the positions last changed
     cdef int32_t[::1] length        # values in the slot
     cdef int64_t[::1] synced        # swaps the slot has seen
@@ -32,7 +33,7 @@ cdef class RowStore(RowSlots):
     cdef int64_t[::1] last_use      # rows_taken when a row was last asked for, 0 for never
     cdef unsigned char[::1] ahead   # by slot: computed on a guess, with a missing row, and not asked for yet
 
-    cdef bint symmetry_pays(self, int n) noexcept nogil
+    cdef int prepare_symmetry(self, int n) except -1 nogil
     cdef void forgo_symmetry(self) noexcept nogil
     cdef bint missing(self, int32_t i) except -1 nogil
     cdef int settle(self) except -1 nogil

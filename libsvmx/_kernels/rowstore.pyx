@@ -24,7 +24,7 @@ from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._core.dot_products cimport SVMX_SOURCES
 from libsvmx._core.clock cimport svmx_nanoseconds
 from libsvmx._core.smo_steps cimport svmx_gather
-from libsvmx._kernels.kernel cimport Kernel
+from libsvmx._kernels.kernel cimport DotTargets, Kernel
 from libsvmx._kernels.rows cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, RowCosts, padded
 from libsvmx._kernels.slots cimport RowSlots
 from libsvmx._kernels.symmetry cimport Symmetry
@@ -33,8 +33,8 @@ from libsvmx._kernels.symmetry cimport Symmetry
 # A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
 # gradient is reconstructed.
 cdef double KEPT_SHARE = 4
-# Copying a value of another row, in nanoseconds, and the share of the budget that a second layout of the data may take.
-cdef double COPY_NS = 3.0, LAYOUT_SHARE = 0.5
+# Copying a value of another row, in nanoseconds.
+cdef double COPY_NS = 3.0
 # Of rows shorter than the first, one in so many is timed, and the first so many.
 cdef Py_ssize_t LONG_ROW = 2048
 cdef int64_t TIMED_ROWS = 8
@@ -135,8 +135,9 @@ cdef class RowStore(RowSlots):
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
         cdef int32_t i, s
-        cdef double start, took_ns, n_computed
+        cdef double start, took_ns, n_computed, work
         cdef bint timed
+        self.prepare_symmetry(count)
         for k in range(count):
             i = wanted[k]
             s = self.slot_of[i]
@@ -152,9 +153,6 @@ cdef class RowStore(RowSlots):
             self.length[s] = -1
             rows[n], out[n] = i, self.slot(s)
             n += 1
-        if self.symmetry_pays(n):
-            with gil:
-                self.use_symmetry()
         timed = self.timed()
         start = svmx_nanoseconds() if timed else 0
         n_computed = self.compute(rows, n, out) / <double>self.targets.n
@@ -162,7 +160,10 @@ cdef class RowStore(RowSlots):
             took_ns = svmx_nanoseconds() - start
             self.costs.taken(n, self.extent, took_ns, self.rows_taken)
             if n_computed > 0:
-                self.costs.computed(count == 1, n_computed * (self.targets.work_of(rows[0]) if count == 1 else 1.0), self.extent,
+                self.value_ns = took_ns / (n_computed * self.targets.n + 1.0)
+                # by symmetry a row alone is as much less work as one of a block
+                work = n if self.n_symmetric else n_computed
+                self.costs.computed(count == 1, work * (self.targets.work_of(rows[0]) if count == 1 else 1.0), self.extent,
                                     took_ns, self.rows_computed)
         for k in range(n):
             i = rows[k]
@@ -206,32 +207,43 @@ cdef class RowStore(RowSlots):
         self.kernel.values_computed += computed
         return computed
 
-    cdef bint symmetry_pays(self, int n) noexcept nogil:
-        """Whether to leave out the targets of more stored rows, now that n rows are to be computed.
+    # ---- symmetry ----------------------------------------------------------------------------
 
-        It is time once as much has been lost without it as it takes.
+    cdef int prepare_symmetry(self, int n) except -1 nogil:
+        """Before n rows are computed: leave out the targets of more stored rows, or none any longer.
+
+        It is time once as much has been lost without it as it takes. The second layout of the data that it needs has its
+        place in the budget, beside all rows.
         """
-        cdef double left = self.targets.n - self.used
-        if self.moved or self.targets.kept or not self.targets.blocks or left <= 0:
-            return False
-        if 8.0 * self.kernel.matrix.max_index * left > LAYOUT_SHARE * self.budget_bytes:
-            return False
-        self.lost_ns += n * (self.used - self.n_symmetric) * (self.costs.computing_ns - COPY_NS)
-        return self.lost_ns > self.arrange_ns * left / self.targets.n
+        cdef double left = self.targets.n - self.used, rows = 4.0 * self.stride * self.kernel.n
+        if not self.symmetric:
+            if self.symmetry is not None:
+                with gil:
+                    self.symmetry = None  # and its memory
+            return 0
+        self.lost_ns += n * (self.used - self.n_symmetric) * (self.value_ns - COPY_NS)
+        if (left > 0 and self.lost_ns > self.arrange_ns * left / self.targets.n
+                and rows + 8.0 * self.kernel.matrix.max_index * left <= self.budget_bytes):
+            with gil:
+                try:
+                    self.use_symmetry()
+                except MemoryError:  # without it, it takes longer
+                    self.forgo_symmetry()
+        return 0
 
     def use_symmetry(self):
         """Leave out, of rows to come, the targets whose rows are stored; returns how many these are.
 
-        As long as rows stay where they are, in the order of the targets: 0 if one has moved or was replaced. And not of a
-        given kernel, which need not be symmetric.
+        0, and nothing is left out, where the kernel or the order of the targets does not allow it, and after a row was moved
+        or replaced.
         """
         cdef Py_ssize_t s
-        self.n_symmetric = 0
-        if self.moved or self.targets.kept or self.kernel.given:
+        if not self.symmetric:
             return 0
+        self.n_symmetric, self.symmetry = 0, None
         self.symmetry = Symmetry(self.targets, self.index[:self.targets.n])
         for s in range(self.used):
-            if self.length[s] == self.extent and self.synced[s] == self.n_swaps:
+            if self.length[s] == self.extent:
                 self.symmetry.store(self.row_in[s], self.slot(s))
         self.symmetry.divide()
         self.n_symmetric, self.lost_ns = self.used, 0
@@ -239,7 +251,7 @@ cdef class RowStore(RowSlots):
 
     cdef void forgo_symmetry(self) noexcept nogil:
         """Rows are no longer where it has seen them."""
-        self.moved, self.n_symmetric = True, 0
+        self.symmetric, self.n_symmetric = False, 0
 
     # ---- the active part ----------------------------------------------------------------------
 
@@ -266,9 +278,10 @@ cdef class RowStore(RowSlots):
 
     cdef void resize(self, Py_ssize_t active) noexcept nogil:
         """The active part is now [0, active), smaller or larger."""
+        if active != self.active:
+            self.forgo_symmetry()
         self.active = active
         self.unsettled = True
-        self.forgo_symmetry()
         if self.whole:
             return
         self.extent = active
@@ -332,7 +345,8 @@ cdef class RowStore(RowSlots):
         self.targets = self.kernel.targets(members_[:n])
         self.covered, self.distinct = self.extent, n
         self.symmetry, self.n_symmetric, self.lost_ns = None, 0, 0
-        self.moved = not (self.in_order or self.twice)
+        self.symmetric = (isinstance(self.targets, DotTargets) and self.targets.blocks and not self.used
+                          and (self.in_order or self.twice))
         self.scratch = zeros("f", n * (SVMX_SOURCES if self.targets.blocks else 1))
         self.arrange_ns = svmx_nanoseconds() - start
         return 0

@@ -17,10 +17,10 @@ cdef Py_ssize_t MANY = 1 << 14
 
 
 cdef class Symmetry:
-    """Symmetry(whole, rows): rows over the targets ``whole``; target t is row rows[t] of the kernel, and no two are the same.
+    """Symmetry(whole, rows): rows over the targets ``whole``. Target t is row rows[t] of the kernel; no two are the same.
 
-    ``store(i, values)``: row i of the kernel with all targets stands at ``values``, and will. ``divide()`` ends that; then
-    ``fill_rows`` is as that of all the targets.
+    ``store(i, values)`` tells that row i of the kernel, with all targets, stands at ``values``, and will stay there.
+    ``divide()`` comes after the last of them. From then on ``fill_rows`` is as that of ``whole``.
     """
 
     def __cinit__(self, Targets whole, rows):
@@ -60,14 +60,15 @@ cdef class Symmetry:
     cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out, ThreadPool pool,
                            double expected_ns) noexcept nogil:
         cdef CopyJob job
-        cdef int64_t n_parts
+        cdef int64_t n_computed
         cdef int s
         for s in range(count):
             job.place[s] = self.place[sources[s]]
             if job.place[s] < 0:
                 return self.whole.fill_rows(sources, count, self.whole.n, out, pool, expected_ns)
             job.computed[s] = &self.scratch[0] + s * self.left.n
-        self.left.fill_rows(sources, count, self.left.n, job.computed, pool, expected_ns * self.left.n / self.whole.n)
+        n_computed = self.left.fill_rows(sources, count, self.left.n, job.computed, pool,
+                                         expected_ns * self.left.n / self.whole.n)
         job.row_at, job.order, job.n_stored, job.n_left = self.row_at, &self.order[0], self.n_stored, self.left.n
         job.count, job.out = count, out
         job.n_parts = pool.n if count * self.whole.n >= MANY else 1
@@ -75,7 +76,7 @@ cdef class Symmetry:
             _copy_part(&job, 0)
         else:
             pool.run_short(_copy_part, &job, job.n_parts)
-        return count * self.left.n
+        return n_computed
 
 
 cdef struct CopyJob:

@@ -136,8 +136,12 @@ def on_interrupt_say(command: str, text: str) -> None:
         last_words.begin()
 
 
-def die_by(signum: int) -> None:
-    """End as the signal would have ended the process, so that a shell sees it."""
+def die_by(signum: int, end: BaseException) -> None:
+    """End as the signal would have ended the process, so that a shell sees it.
+
+    What the frames of ``end`` hold open, such as a temporary file that a signal found before its block, goes with them.
+    """
+    end.__traceback__ = end.__context__ = None
     signal.signal(signum, signal.SIG_DFL)
     end_workers()
     last_words.arm(signum)

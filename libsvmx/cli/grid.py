@@ -212,7 +212,7 @@ def find_parameters(
         raise ParameterError(str(error)) from None
     except Ended as end:
         if end.signum != signal.SIGINT:
-            die_by(end.signum)
+            die_by(end.signum, end)
         raise KeyboardInterrupt from None
     finally:
         forget()

@@ -67,7 +67,7 @@ def guarded(command: str, main: Callable[[list[str]], int], usage: Usage, argv: 
     except (KeyboardInterrupt, Ended) as end:
         signum = end.signum if isinstance(end, Ended) else signal.SIGINT
         _end_report(128 + signum)
-        die_by(signum)
+        die_by(signum, end)
     finally:
         clear()
         if not _end_report(code):
@@ -311,7 +311,7 @@ def _end_report(code: int) -> bool:
                 for signum in ENDING:
                     signal.signal(signum, signal.SIG_IGN)
     except Ended as end:
-        die_by(end.signum)
+        die_by(end.signum, end)
     except Exception as error:
         complain(report.command, _message_of(error) or f"{type(error).__name__}: {error}")
         return False

@@ -47,6 +47,31 @@ def test_a_signal_that_is_taken_for_something_else_ends_the_command(tmp_path, ot
     assert (done.returncode, done.stderr) == (-signal.SIGTERM, "")
 
 
+@posix
+def test_a_signal_at_the_end_of_a_block_leaves_no_temporary_file(tmp_path):
+    """There, nothing has told the block of the error: its file goes with the frames."""
+    code = (
+        "import os, signal, sys\n"
+        "from libsvmx._core import contexts\n"
+        "from libsvmx.cli.ending import tidy_end\n"
+        "from libsvmx.cli.process import run\n"
+        "from libsvmx.io.files import atomic_write\n"
+        "def trace(frame, event, argument):\n"
+        "    code = frame.f_code\n"
+        "    if (code.co_filename, code.co_name) == (contexts.__file__, '__exit__'):\n"
+        "        sys.settrace(None)\n"
+        "        signal.raise_signal(signal.SIGTERM)\n"
+        "def main(argv):\n"
+        "    with tidy_end(), atomic_write('model') as file:\n"
+        "        file.write(b'x')\n"
+        "        sys.settrace(trace)\n"
+        "run('x', main, None)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True)
+    assert (done.returncode, done.stderr) == (-signal.SIGTERM, b"")
+    assert os.listdir(tmp_path) == []
+
+
 @pytest.mark.parametrize("error, traceback", [("MemoryError", False), ("KeyError", True)])
 def test_memory_that_is_out_in_what_cannot_raise_is_a_warning(tmp_path, error, traceback):
     """As in a destructor. Other errors there are Python's to tell."""

@@ -153,19 +153,34 @@ def test_symmetry_ends_where_a_row_is_replaced():
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_symmetry_on_threads(threads):
-    """Ever more values of a row are copied, by all threads."""
-    matrix, _ = data.load("splice.xz", 700)
-    kernel = Kernel(matrix, filled("i", range(700)), RBF, 0, 0.1, 0.0)
-    K = np.array(kernel.targets(filled("i", range(700))).rows(range(700)))
-    follower = Follower(kernel, K, 1e7)
-    store = RowStore(kernel, 1e7, pool=ThreadPool(threads))
-    follower.store = store
-    for position in range(0, 700, 3):
-        follower.check(position)
-        if position % 60 == 0:
-            assert store.use_symmetry() == position // 3 + 1
-    assert kernel.values_computed < 700 * 700 + 234 * 700
-    follower.check_all()
+    """Of rows so long that threads share the copying."""
+    n = 17_000
+    rng = np.random.default_rng(5)
+    matrix = data.from_rows([[(j + 1, float(v)) for j, v in enumerate(row)] for row in rng.normal(size=(n, 4))])
+    kernel = Kernel(matrix, filled("i", range(n)), RBF, 0, 0.1, 0.0)
+    store = RowStore(kernel, 1e9, pool=ThreadPool(threads))
+    positions = rng.permutation(n)[:60].tolist()
+    expected = [bytes(row) for row in kernel.targets(filled("i", range(n))).rows(positions)]
+    before = kernel.values_computed
+    for done, position in enumerate(positions):
+        if done % 20 == 0:
+            assert store.use_symmetry() == done
+        assert bytes(store.fetch(position)) == expected[done]
+    assert kernel.values_computed - before == 20 * (n + n - 20 + n - 40)
+
+
+def test_symmetry_of_rows_that_are_stored_while_nothing_moves():
+    kernel, _ = kernel_of("blocks")
+    store = RowStore(kernel, 1e6)
+    for position in range(5):
+        store.fetch(position)
+    store.shrink([], N)  # a period of shrinking in which nothing was shrunk
+    assert store.use_symmetry() == 5
+    store.shrink([], N - 1)
+    assert store.use_symmetry() == 0
+    store.shrink([], N)
+    store.fetch(6)
+    assert store.use_symmetry() == 0  # some rows may be shorter
 
 
 def test_slots_are_compressed():
