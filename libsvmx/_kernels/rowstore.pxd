@@ -18,11 +18,11 @@ cdef class RowStore(RowSlots):
     cdef int32_t[::1] place         # target of a position
     cdef float[::1] scratch
     cdef double arrange_ns
-    cdef double value_ns            # of those last computed
     cdef bint symmetric             # values may be copied: the store was empty when targets were arranged, and none has moved
+    cdef bint symmetry_pays
     cdef Symmetry symmetry
     cdef Py_ssize_t n_symmetric     # slots used when it was made, 0 if there is none to be used
-    cdef double lost_ns             # since then, on values that could have been copied
+    cdef int64_t in_vain            # values computed since then that could have been copied
     cdef int64_t rows_before        # rows_taken when the positions last changed
     cdef int32_t[::1] length        # values in the slot
     cdef int64_t[::1] synced        # swaps the slot has seen

@@ -33,8 +33,9 @@ from libsvmx._kernels.symmetry cimport Symmetry
 # A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
 # gradient is reconstructed.
 cdef double KEPT_SHARE = 4
-# Copying a value of another row, in nanoseconds.
-cdef double COPY_NS = 3.0
+# Values are copied by symmetry where rows have so many entries in the mean, else they are computed as fast. To lay out a
+# target again takes as long as so many values with it.
+cdef double LEAST_ENTRIES = 64, LAYOUT_VALUES = 20
 # Of rows shorter than the first, one in so many is timed, and the first so many.
 cdef Py_ssize_t LONG_ROW = 2048
 cdef int64_t TIMED_ROWS = 8
@@ -135,7 +136,7 @@ cdef class RowStore(RowSlots):
         cdef float *out[SVMX_SOURCES]
         cdef int k, n = 0
         cdef int32_t i, s
-        cdef double start, took_ns, n_computed, work
+        cdef double start, took_ns, n_computed
         cdef bint timed
         self.prepare_symmetry(count)
         for k in range(count):
@@ -159,11 +160,8 @@ cdef class RowStore(RowSlots):
         if timed:
             took_ns = svmx_nanoseconds() - start
             self.costs.taken(n, self.extent, took_ns, self.rows_taken)
-            if n_computed > 0:
-                self.value_ns = took_ns / (n_computed * self.targets.n + 1.0)
-                # by symmetry a row alone is as much less work as one of a block
-                work = n if self.n_symmetric else n_computed
-                self.costs.computed(count == 1, work * (self.targets.work_of(rows[0]) if count == 1 else 1.0), self.extent,
+            if n_computed > 0 and not self.n_symmetric:
+                self.costs.computed(count == 1, n_computed * (self.targets.work_of(rows[0]) if count == 1 else 1.0), self.extent,
                                     took_ns, self.rows_computed)
         for k in range(n):
             i = rows[k]
@@ -212,18 +210,18 @@ cdef class RowStore(RowSlots):
     cdef int prepare_symmetry(self, int n) except -1 nogil:
         """Before n rows are computed: leave out the targets of more stored rows, or none any longer.
 
-        It is time once as much has been lost without it as it takes. The second layout of the data that it needs has its
+        It is time once as much has been computed in vain as it takes. The second layout of the data that it needs has its
         place in the budget, beside all rows.
         """
-        cdef double left = self.targets.n - self.used, rows = 4.0 * self.stride * self.kernel.n
-        if not self.symmetric:
-            if self.symmetry is not None:
-                with gil:
-                    self.symmetry = None  # and its memory
+        cdef double left = self.targets.n - self.used, bytes = 4.0 * self.stride * self.kernel.n
+        if not self.symmetric and self.symmetry is not None:
+            with gil:
+                self.symmetry = None  # and its memory
+        if not (self.symmetric and self.symmetry_pays):
             return 0
-        self.lost_ns += n * (self.used - self.n_symmetric) * (self.value_ns - COPY_NS)
-        if (left > 0 and self.lost_ns > self.arrange_ns * left / self.targets.n
-                and rows + 8.0 * self.kernel.matrix.max_index * left <= self.budget_bytes):
+        self.in_vain += n * (self.used - self.n_symmetric)
+        if (left > 0 and self.in_vain > LAYOUT_VALUES * left
+                and bytes + 8.0 * self.kernel.matrix.max_index * left <= self.budget_bytes):
             with gil:
                 try:
                     self.use_symmetry()
@@ -246,7 +244,7 @@ cdef class RowStore(RowSlots):
             if self.length[s] == self.extent:
                 self.symmetry.store(self.row_in[s], self.slot(s))
         self.symmetry.divide()
-        self.n_symmetric, self.lost_ns = self.used, 0
+        self.n_symmetric, self.in_vain = self.used, 0
         return self.symmetry.n_stored
 
     cdef void forgo_symmetry(self) noexcept nogil:
@@ -344,9 +342,10 @@ cdef class RowStore(RowSlots):
             self.twice = self.twice and self.place[p] == p and self.place[n + p] == p
         self.targets = self.kernel.targets(members_[:n])
         self.covered, self.distinct = self.extent, n
-        self.symmetry, self.n_symmetric, self.lost_ns = None, 0, 0
-        self.symmetric = (isinstance(self.targets, DotTargets) and self.targets.blocks and not self.used
-                          and (self.in_order or self.twice))
+        self.symmetry, self.n_symmetric, self.in_vain = None, 0, 0
+        self.symmetric = (self.used == 0 and (self.in_order or self.twice) and isinstance(self.targets, DotTargets)
+                          and not self.kernel.given)
+        self.symmetry_pays = self.symmetric and (<DotTargets>self.targets).products.nnz >= LEAST_ENTRIES * n
         self.scratch = zeros("f", n * (SVMX_SOURCES if self.targets.blocks else 1))
         self.arrange_ns = svmx_nanoseconds() - start
         return 0

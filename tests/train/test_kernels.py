@@ -150,9 +150,9 @@ def test_several_costs_share_all_values(arguments, n_folds, monkeypatch):
 
 def test_pairs_compute_no_value_within_a_class_twice(monkeypatch):
     """Three far classes: all rows are support vectors, and each is in two pairs."""
-    X = np.random.default_rng(0).normal(size=(120, 200))
+    X = np.random.default_rng(0).normal(size=(120, 60))
     problem = Problem(rows_of(X), filled("d", [i % 3 for i in range(120)]))
-    param = default_gamma(parameter("-c 5 -g 1 -h 0"), 200)
+    param = default_gamma(parameter("-c 5 -g 1 -h 0"), 60)
     counts = []
     for expensive in (1e9, 0.0):
         monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
