@@ -54,7 +54,7 @@ cdef class Symmetry:
                 self.order[self.n_stored + q], rows[q] = <int32_t>t, self.row[t]
                 q += 1
         self.left = self.whole.kernel.targets(rows_)
-        self.scratch = zeros("f", n * SVMX_SOURCES)
+        self.scratch = zeros("f", max(n, 1) * SVMX_SOURCES)
         return 0
 
     cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out, ThreadPool pool,
