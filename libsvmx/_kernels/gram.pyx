@@ -22,8 +22,8 @@ from libsvmx._kernels.rows cimport padded
 cdef Py_ssize_t LEAST_RUN = 16
 # Following one swap of positions, in nanoseconds, and gathering a value.
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
-# A square of so many rows is copied across by one thread.
-cdef Py_ssize_t SHORT = 256
+# Values of a square that are copied across before its owner is asked again, and rows of one that one thread copies.
+cdef Py_ssize_t COPIED_AT_ONCE = 1 << 20, SHORT = 256
 
 
 cdef class Slab:
@@ -96,7 +96,6 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
     cdef Py_ssize_t i, n = targets.n
     cdef int s, count
     cdef bint copied = not targets.kernel.binary
-    cdef Square square
     for i in range(0, n, SVMX_SOURCES):
         count = <int>min(<Py_ssize_t>SVMX_SOURCES, n - i)
         for s in range(count):
@@ -104,26 +103,37 @@ cdef int fill_square(Targets targets, Py_ssize_t first, float *values, ThreadPoo
         with nogil:
             targets.kernel.values_computed += targets.fill_rows(rows, count, i + count if copied else n, out, pool, LONG_NS)
         asking.ask(4 * count * (i + count if copied else n))
-    if copied and n > 1:
-        square.values, square.n = values, n
+    return copy_across(values, n, pool, asking) if copied else 0
+
+
+cdef int copy_across(float *values, Py_ssize_t n, ThreadPool pool, asking) except -1:
+    """The upper triangle of (n, n) floats, from the lower."""
+    cdef Square square
+    cdef Py_ssize_t blocks = max(<Py_ssize_t>1, COPIED_AT_ONCE // max(n, 1) // SVMX_SOURCES), first, block, k
+    square.values, square.n = values, n
+    for first in range(0, n, blocks * SVMX_SOURCES):
+        square.first = first
+        k = (min(blocks * SVMX_SOURCES, n - square.first) + SVMX_SOURCES - 1) // SVMX_SOURCES
         with nogil:
-            if pool.n == 1 or n <= SHORT:
-                for i in range((n + SVMX_SOURCES - 1) // SVMX_SOURCES):
-                    _copy_across(&square, i)
+            if n <= SHORT:
+                for block in range(k):
+                    _copy_block(&square, block)
             else:
-                pool.run(_copy_across, &square, (n + SVMX_SOURCES - 1) // SVMX_SOURCES)
+                pool.run(_copy_block, &square, k)
+        asking.ask(k * SVMX_SOURCES * n)
     return 0
 
 
 cdef struct Square:
     float *values
     Py_ssize_t n
+    Py_ssize_t first
 
 
-cdef void _copy_across(void *context, int64_t part) noexcept nogil:
-    """Some rows of the upper triangle, from the lower."""
+cdef void _copy_block(void *context, int64_t part) noexcept nogil:
+    """SVMX_SOURCES rows of the upper triangle, from ``first`` on."""
     cdef Square *square = <Square *>context
-    cdef Py_ssize_t i, j, begin = part * SVMX_SOURCES, n = square.n, end = min(begin + SVMX_SOURCES, n)
+    cdef Py_ssize_t i, j, begin = square.first + part * SVMX_SOURCES, n = square.n, end = min(begin + SVMX_SOURCES, n)
     cdef float *values = square.values
     for j in range(begin + 1, n):
         for i in range(begin, min(end, j)):

@@ -8,10 +8,11 @@ lie, without a gather, and get shorter, and cheaper, as the problem shrinks. Whe
 cheaper by the block, the solver may have those it will probably want next computed with a
 missing one, as long as enough of them are used.
 
-How rows follow the positions stands here; their memory is RowSlots. What is worth keeping, computing on a guess, and
-copying from other rows (Symmetry) is decided by measured cost (RowCosts). Memory is bounded by the budget,
-but touched for the first time only if that pays. Rows that several solves share (sharedrows.pyx)
-come from there; costs of computing count those alone that were not there yet.
+How rows follow the positions stands here; their memory is RowSlots. What is worth keeping, and computing on a guess, is
+decided by measured cost (RowCosts). Memory is bounded by the budget, but touched for the first time only if that pays.
+Values that stored rows have are copied from them (Symmetry), by a rule that counts, so that reports are the same in every
+run. Rows that several solves share (sharedrows.pyx) come from there; costs of computing count those alone that were not
+there yet.
 """
 
 from libc.stdint cimport int32_t, int64_t

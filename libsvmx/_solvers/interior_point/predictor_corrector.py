@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     Watch = Callable[["Iteration"], SolveStatus | None]
 
-# Share of the way to the nearest bound; a whole step ends before it, by more than rounding.
+# A step goes such a share of the way to the nearest bound; a whole one ends before it by more than rounding.
 STEP, BEYOND = 0.995, 1 + 1e-10
 MOST_ITERATIONS = 200
 # sigma mu against the mu that the tolerance asks for.
