@@ -23,7 +23,7 @@ cdef Py_ssize_t LEAST_RUN = 16
 # Following one swap of positions, in nanoseconds, and gathering a value.
 cdef double SWAP_NS = 2.0, GATHER_NS = 0.5
 # Values of a square that are copied across before its owner is asked again, and rows of one that one thread copies.
-cdef Py_ssize_t COPIED_AT_ONCE = 1 << 20, SHORT = 256
+cdef Py_ssize_t COPIED_AT_ONCE = 1 << 16, SHORT = 256
 
 
 cdef class Slab:

@@ -435,14 +435,3 @@ def test_given_folds_that_are_stopped(step):
     given = [GivenFold(filled("i", range(0, 50 * (4 - step), 1)), problem.rows[100:], param)]
     with pytest.raises(Stopped):
         predicted_folds(problem, given, Counting(1))
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_values_of_many_rows_are_copied_across(threads, monkeypatch):
-    """So many that it is done in several turns, each by all threads."""
-    X = np.random.default_rng(4).normal(size=(1300, 3))
-    problem = Problem(from_dense(X), filled("d", [float(x[0] * x[1] > 0) for x in X]))
-    param = replace(default_gamma(Parameter(C=2.0, probability=True), 3), threads=threads)
-    queued = model_text(train_problem(problem, param, Rand(1), Observer()))
-    no_queue(monkeypatch)
-    assert model_text(train_problem(problem, param, Rand(1), Observer())) == queued
