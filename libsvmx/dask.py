@@ -201,7 +201,7 @@ def train(
     with early_stops_warned(observer) as stops:
         told = limited(stops, param.time_limit)
         counting = problem.counting(param)
-        features = LowRankFeatures(counting, param, told) if solver.low_rank else LinearFeatures(counting)
+        features = LowRankFeatures(counting, param, told) if solver.low_rank else LinearFeatures(counting, param)
         model, _ = train_distributed(counting, features, param, told, problem.labels)
     return model
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 from support import data
+from support.policies import KernelPolicy
 
 import libsvmx
-from libsvmx._train import prediction
 from libsvmx.io.modelfile import model_text
 
 HEART = str(data.DATA / "heart_scale")
@@ -288,10 +288,9 @@ def test_what_degenerates_is_named_with_its_classes_and_a_remedy(X, y, options, 
         libsvmx.train(X, y, **options)
 
 
-def test_predictions_by_threads(monkeypatch):
-    monkeypatch.setattr(prediction, "WORK_FOR_THREADS", 0)
+def test_predictions_by_threads():
     X, y = libsvmx.read_problem(HEART)
-    model = libsvmx.train(X, y, probability=True)
+    model = libsvmx.train(X, y, probability=True, policy=KernelPolicy(prediction_work_for_threads=0.0))
     for predict in (libsvmx.predict, libsvmx.decision_values, lambda *a, **k: libsvmx.predict_probability(*a, **k)[1]):
         found = [np.asarray(predict(model, X, threads=threads)).tobytes() for threads in (1, 0, 2, 5)]
         assert len(set(found)) == 1

@@ -1,15 +1,16 @@
 """fit_many(): every model is that of train(), bit for bit."""
 
+from math import inf
+
 import numpy as np
 import pytest
 from support.data import load, precomputed
+from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx import DataError, Observer, ParameterError, StoppedEarly
 from libsvmx._core import memory
 from libsvmx._core.memory import TooLittleMemory
-from libsvmx._train import kernel_provider
-from libsvmx._train.queue import batches
 from libsvmx.io.modelfile import model_text
 
 HEART, LABELS = load("heart_scale")
@@ -52,22 +53,26 @@ def expected_of(X, Y, options):
     return [told(libsvmx.train(X, Y[:, j], **options)) for j in range(Y.shape[1])]
 
 
-@pytest.mark.parametrize("fitting", ["all values", "rows", "nothing"])
+FITTING = {
+    "all values": KernelPolicy(),
+    "rows": BY_CLASSES,
+    "nothing": KernelPolicy(most_gram_bytes=0, small_bytes=-1, expensive_ns=inf),
+}
+
+
+@pytest.mark.parametrize("fitting", FITTING)
 @pytest.mark.parametrize(("X", "Y", "options"), CASES)
-def test_models_are_those_of_train(X, Y, options, fitting, monkeypatch):
+def test_models_are_those_of_train(X, Y, options, fitting):
     expected = expected_of(X, Y, options)
-    if fitting != "all values":
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-    if fitting == "nothing":
-        monkeypatch.setattr(kernel_provider.KernelProvider, "worth_sharing", lambda *_: None)
     for threads in (1, 2, 3):
-        assert [told(model) for model in libsvmx.fit_many(X, Y, threads=threads, **options)] == expected
+        models = libsvmx.fit_many(X, Y, threads=threads, policy=FITTING[fitting], **options)
+        assert [told(model) for model in models] == expected
     assert len({text for text, *_ in expected}) > 2
 
 
-def test_batches_change_nothing(monkeypatch):
-    monkeypatch.setattr(batches, "MOST_ROWS", 500)
-    assert [told(model) for model in libsvmx.fit_many(ROWS, TWO)] == expected_of(ROWS, TWO, {})
+def test_batches_change_nothing():
+    models = libsvmx.fit_many(ROWS, TWO, policy=KernelPolicy(rows_in_queue=500))
+    assert [told(model) for model in models] == expected_of(ROWS, TWO, {})
 
 
 def test_a_matrix_that_is_borrowed_is_left_alone():

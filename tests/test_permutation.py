@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 from support.data import load
+from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx import DataError, Observer, ParameterError, StoppedEarly
 from libsvmx._core.rand import Rand
-from libsvmx._train import kernel_provider
 from libsvmx._train.folds import plain_folds, shuffled, stratified_folds
-from libsvmx._train.queue import batches
 
 HEART, LABELS = load("heart_scale")
 ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)
@@ -66,16 +65,18 @@ def test_scores_are_those_of_cross_validations(X, y, cv, options):
     assert len(set(expected)) > 1
 
 
-def test_threads_batches_and_memory_change_nothing(monkeypatch):
+def test_threads_batches_and_memory_change_nothing():
     expected = libsvmx.permutation_test(HEART, LABELS, 20, threads=1).scores
-    for threads in (2, 3):
-        assert (libsvmx.permutation_test(ROWS, LABELS, 20, threads=threads).scores == expected).all()
-    monkeypatch.setattr(batches, "MOST_ROWS", 2000)
-    assert (libsvmx.permutation_test(ROWS, LABELS, 20, threads=2).scores == expected).all()
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-    for threads in (1, 3):
-        assert (libsvmx.permutation_test(ROWS, LABELS, 20, threads=threads).scores == expected).all()
-    assert (libsvmx.permutation_test(ROWS, LABELS, 20, cache_size=0.01).scores == expected).all()
+    others = [
+        {"threads": 2},
+        {"threads": 3},
+        {"threads": 2, "policy": KernelPolicy(rows_in_queue=2000)},
+        {"threads": 1, "policy": BY_CLASSES},
+        {"threads": 3, "policy": BY_CLASSES},
+        {"cache_size": 0.01},
+    ]
+    for options in others:
+        assert (libsvmx.permutation_test(ROWS, LABELS, 20, **options).scores == expected).all()
 
 
 def test_balanced_accuracy():

@@ -8,7 +8,7 @@
         limits        the Control of a solve; observer: Observer
         probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes
     parameter, problem, model     what goes in and what comes out; checks, rowchecks: what cannot be trained
-    option_words      a parameter as options of svmx-train
+    option_words      a parameter as options of svmx-train; policy: which way is taken to its results
     prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)
     many              trainings over the same rows with other targets
     side_by_side      solves that need nothing of each other, by several threads

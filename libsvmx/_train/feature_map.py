@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from libsvmx._train.solve_report import SolveReport
     from libsvmx._typing import Buffer, FloatArray, IntArray
 
-# Their normal matrix has 3.2 GB.
-MOST_FEATURES = 20_000
 # The mean kernel value of a row with itself; as for other solvers, half the range of a float.
 LARGEST = 1.7e38
 # What a full factor of K leaves out, relative to its trace.
@@ -108,7 +106,7 @@ class FeatureMap:
         n = rows.n if is_linear else second_order_size(rows.n, param.coef0)
         if n > rows.m:
             return None
-        check_size(n)
+        check_size(n, param)
         if not is_linear:
             self.check_memory(n, min(rows.m * n, rows.nnz * (rows.nnz // rows.m + 3) // 2), TAKE_LESS)
         else:
@@ -121,7 +119,7 @@ class FeatureMap:
 
         solver, m = self.solver, len(self.problem)
         most = min(solver.rank, m) if solver.low_rank else m
-        check_size(most)
+        check_size(most, self.param)
         copies = COPIES.get(solver.low_rank, 1)
         self.check_memory(most, copies * m * most, "; a smaller --rank needs less" if solver.low_rank else TAKE_LESS)
         settings = solver.approximation() if solver.low_rank else Approximation("cholesky", rank_error=FULL)
@@ -129,7 +127,7 @@ class FeatureMap:
         n = self.low_rank.factor.shape[1]
         if solver.low_rank:
             observer.factorized(n, self.low_rank.trace_error, self.low_rank.trace)
-        check_size(n)
+        check_size(n, self.param)
         return DenseRows(self.low_rank.factor)
 
     def check_memory(self, n: int, entries: int, advice: str) -> None:
@@ -241,9 +239,9 @@ def factor_of(
     )
 
 
-def check_size(n: int) -> None:
+def check_size(n: int, param: Parameter) -> None:
     """Raise ParameterError for more features than the solver takes."""
-    if n > MOST_FEATURES:
+    if n > param.policy.most_features:
         raise ParameterError(
             f"{n} features are too many for solver {CRSVM.name}, whose matrix of the normal equations would take "
             f"{8e-9 * n * n:.0f} GB: take a low-rank approximation (low_rank and rank), or another solver"

@@ -26,25 +26,6 @@ if TYPE_CHECKING:
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer
 
-# All rows are shared if they fit this share of the memory; the rest is for the rows of the solve at hand. With room for
-# some only, the others would be computed in a store that has become too small for them.
-SHARED = 0.85
-# Values that cost more than so many nanoseconds are worth sharing: to gather one costs a half. Problems whose values
-# all fit so many bytes are not measured.
-EXPENSIVE_NS = 0.7
-SMALL_BYTES = 1 << 19
-# Where all values take no more than this, and solves are not too few for so many rows, all are computed, for a queue.
-# A single solve would not ask for most of them.
-MOST_GRAM_BYTES = 1 << 24
-FEW_SOLVES = 3
-# Nonzeros of a row, in the mean: where there are more, rows are computed in blocks on a guess, in no queue.
-CHEAP_ROW = 64
-ROWS_PER_SOLVE = 200
-# Squares of the sizes of all solves together from which on threads pay, each of which does a solve: some milliseconds.
-WORK_FOR_THREADS = 1e7
-# In at least so many pairs must a class be for its values with itself to be computed once for all: about half the rows
-# of a class are asked for in one pair, and more and more in further ones.
-PAIRS_OF_CLASS = 3
 # Of a queue; -m may be any number.
 MOST_WORKERS = 1 << 16
 
@@ -55,7 +36,7 @@ class KernelProvider:
     Parameters
     ----------
     problem : Problem        all the rows
-    param : Parameter        kernel and memory; what else it says may differ from solve to solve
+    param : Parameter        kernel, memory and policy; what else it says may differ from solve to solve
     groups : (list of int, buffer of int32)     first position of each class in an order of the rows, and the end;
                                                 the order. Solves over pairs of classes share rows within a class
     repeated : bool          whether solves will be over the same pairs of classes, or over nearly all rows, again
@@ -80,6 +61,7 @@ class KernelProvider:
         "gram",
         "lock",
         "number",
+        "policy",
         "prepared",
         "request",
         "rows",
@@ -90,7 +72,7 @@ class KernelProvider:
     def __init__(
         self, problem: Problem, param: Parameter, groups: tuple[list[int], Buffer] | None = None, repeated: bool = False
     ):
-        self.request = (problem, param, groups, repeated)
+        self.request, self.policy = (problem, param, groups, repeated), param.policy
         self.whole: Kernel | None = None
         self.prepared = False
         self.shared: SharedRows | None = None
@@ -126,7 +108,8 @@ class KernelProvider:
         problem, param = self.request[:2]
         if threads == 1:
             return 1
-        pays = n_solves * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
+        work = n_solves * float(len(problem)) ** 2
+        pays = work > self.policy.work_for_threads and not param.solver.needs_features
         self.at_once = min(n_solves, threads) if pays else 1
         return threads if self.at_once > 1 else 1
 
@@ -146,11 +129,11 @@ class KernelProvider:
         ``weighted``: whether the rows have weights in these solves; they may all be 1 in a part of the rows.
         ``predicted_often``: whether each row will be held out several times.
         """
-        problem = self.request[0]
-        n_bytes = 4.0 * len(problem) ** 2
-        few = n_solves < FEW_SOLVES or len(problem) > ROWS_PER_SOLVE * n_solves
+        problem, policy = self.request[0], self.policy
+        n_bytes, room = 4.0 * len(problem) ** 2, policy.memory_share * self.budget_bytes
+        few = n_solves < policy.least_solves or len(problem) > policy.rows_per_solve * n_solves
         slots = n_bytes * (2 if param.svm_type.is_regression else 1)  # of one thread: rows of a solve
-        if param.kernel_type == KernelType.PRECOMPUTED or param.has_infinite_cost:
+        if not policy.queue or param.kernel_type == KernelType.PRECOMPUTED or param.has_infinite_cost:
             return None
         most = param.solver.queued_up_to(param.kernel_type)
         if most < inf:
@@ -159,7 +142,7 @@ class KernelProvider:
             if largest * max(param.costs, default=1.0) * weight > most:
                 return None
         kernel_values: KernelValues | None
-        if few or n_bytes > MOST_GRAM_BYTES or (self.gram is None and n_bytes + slots > SHARED * self.budget_bytes):
+        if few or n_bytes > policy.most_gram_bytes or (self.gram is None and n_bytes + slots > room):
             kernel_values = self.values_by_class(param, observer)
             slots = kernel_values.thread_bytes * 2.0 if kernel_values else 0.0
         else:
@@ -172,7 +155,8 @@ class KernelProvider:
         if weights is not None:
             weights = take_float64(weights, take_int32(inverse(problem.rows, problem.matrix.n_rows), rows))
         table = 8.0 * len(problem) ** 2 if predicted_often else 0.0
-        tabulated = table > 0 and kernel_values is self.gram and table + slots <= SHARED * self.budget_bytes
+        room = policy.memory_share * self.budget_bytes  # kernel values have taken their part
+        tabulated = table > 0 and kernel_values is self.gram and table + slots <= room
         most_workers = int(min((self.budget_bytes - tabulated * table) // slots, MOST_WORKERS))
 
         def matrix_of() -> CsrMatrix:  # a copy of all the data
@@ -192,15 +176,15 @@ class KernelProvider:
             if self.gram is None:
                 whole = self.whole or self.make_whole()
                 n_bytes = 4.0 * whole.n**2
-                pool = ThreadPool(1 if n_bytes <= SMALL_BYTES else thread_count(param.threads))
+                pool = ThreadPool(1 if n_bytes <= self.policy.small_bytes else thread_count(param.threads))
                 self.gram = Gram(whole, pool, LetSignalsIn(control_of(param, observer)))
                 self.budget_bytes -= n_bytes
         return self.gram
 
     def values_by_class(self, param: Parameter, observer: Observer) -> ClassValues | None:
         """Kernel values by pairs of classes, if there are several, rows are cheap, and those of a pair fit."""
-        problem, _, groups, _ = self.request
-        if not groups or len(groups[0]) < 4 or problem.features.nnz > CHEAP_ROW * problem.features.n_rows:
+        (problem, _, groups, _), policy = self.request, self.policy
+        if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.cheap_row * problem.features.n_rows:
             return None
         from libsvmx._core.stopping import LetSignalsIn
         from libsvmx._kernels.class_values import ClassValues, bytes_of_pair
@@ -208,12 +192,13 @@ class KernelProvider:
         starts = groups[0]
         with self.lock:
             if self.classes is None:
-                room, of_pair, threads = SHARED * self.budget_bytes, bytes_of_pair(starts), thread_count(param.threads)
+                room, of_pair = policy.memory_share * self.budget_bytes, bytes_of_pair(starts)
                 if 2 * of_pair > room:
                     return None
                 classes = ClassValues(self.whole or self.make_whole(), starts)
-                own = classes.own_bytes
-                if classes.for_threads and len(starts) > PAIRS_OF_CLASS + 1 and own + 2.0 * threads * of_pair <= room:
+                own, threads, in_pairs = classes.own_bytes, thread_count(param.threads), len(starts) - 2
+                fits = own + 2.0 * threads * of_pair <= room
+                if classes.for_threads and in_pairs >= policy.pairs_of_class and fits:
                     classes.keep_own(ThreadPool(threads), LetSignalsIn(control_of(param, observer)))
                     self.budget_bytes -= own
                 self.classes = classes  # complete, whatever ends the call before
@@ -231,6 +216,7 @@ class KernelProvider:
             return None
         from libsvmx._kernels.sharedrows import SharedRows
 
+        policy, room = self.policy, self.policy.memory_share * self.budget_bytes
         choices = []
         if repeated:  # of two classes, no pair leaves out one
             choices.append((starts if len(starts) > 3 else [0, whole.n], True))
@@ -238,9 +224,9 @@ class KernelProvider:
             choices.append((starts, False))
         for segments, across in choices:
             needed = all_bytes(segments, across)
-            if needed <= SHARED * self.budget_bytes:
-                shared = SharedRows(whole, SHARED * self.budget_bytes, segments, across)
-                return shared if needed <= SMALL_BYTES or shared.value_ns() > EXPENSIVE_NS else None
+            if policy.must_fit * needed <= room:
+                shared = SharedRows(whole, room, segments, across)
+                return shared if needed <= policy.small_bytes or shared.value_ns() > policy.expensive_ns else None
         return None
 
     def features(self, observer: Observer, control: Control) -> FeatureMap:

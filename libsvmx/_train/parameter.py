@@ -8,6 +8,7 @@ from math import isinf
 from libsvmx._core.records import field, fields, record, replace
 from libsvmx._solvers.smo.settings import SMO
 from libsvmx._solvers.solver import Solver, converted
+from libsvmx._train.policy import DEFAULT, KernelPolicy, usual
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import ParameterError
@@ -70,6 +71,24 @@ class Parameter:
     time_limit: float = 0.0
     threads: int = field(default=0, compare=False)
     solver: Solver = field(default_factory=SMO)
+    # for tests, which force a way to the result by it: no option, and in no file
+    policy: KernelPolicy = field(default_factory=usual, compare=False)
+
+    @property
+    def _told(self) -> dict[str, Any]:
+        """Fields as they are shown and pickled: with the policy only if it is not the default."""
+        names = FIELDS if self.policy == DEFAULT else (*FIELDS, "policy")
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        return f"Parameter({', '.join(f'{name}={value!r}' for name, value in self._told.items())})"
+
+    def __getstate__(self) -> list[Any]:
+        return list(self._told.values())
+
+    def __setstate__(self, state: list[Any]) -> None:
+        for known, value in zip(fields(self), [*state, DEFAULT][: len(FIELDS) + 1], strict=True):
+            object.__setattr__(self, known.name, value)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -84,6 +103,8 @@ class Parameter:
         object.__setattr__(self, "weights", _pairs(self.weights))
         if not isinstance(self.solver, Solver):
             object.__setattr__(self, "solver", _solver(self.solver))
+        if not isinstance(self.policy, KernelPolicy):
+            raise ParameterError(f"policy must be a KernelPolicy, not {self.policy!r}")
         self._check_values()
         self._check_solver()
 
@@ -153,6 +174,8 @@ class Parameter:
             raise ParameterError(f"time_limit must be >= 0, not {self.time_limit}")
 
 
+# Fields that options, files and reports have.
+FIELDS = tuple(known.name for known in fields(Parameter) if known.name != "policy")
 PLAIN = 2.0**63  # a number of the right type below it needs no conversion and no look
 # Powers beyond it overflow or vanish for anything but |x| = 1; it also keeps the squaring loop's input an int32.
 MAX_DEGREE = 1_000_000
@@ -212,8 +235,8 @@ def _pairs(weights: Any) -> tuple[tuple[int, float], ...]:
 
 
 def flat_fields(param: Parameter) -> dict[str, Any]:
-    """All fields by name: those of ``param``, with the name of the solver, then the settings of the solver."""
-    own = {f.name: getattr(param, f.name) for f in fields(param)}
+    """All that is told by name: of ``param``, with the name of the solver, then the settings of the solver."""
+    own = {name: getattr(param, name) for name in FIELDS}
     settings = {known.name: getattr(param.solver, known.name) for known in param.solver.settings()}
     return {**own, "solver": param.solver.name, **settings}
 
@@ -239,7 +262,7 @@ def changed(param: Parameter, given: Mapping[str, Any]) -> Parameter:
             takers = [other for other in solver_classes() if name in (known.name for known in other.settings())]
             what = f"{name} is of solver {names_of(takers)}" if takers else f"there is no parameter {name}"
             takes = f"takes {', '.join(taken)}" if taken else "has no settings"
-            hint = "" if takers else f". {_likely(name, [*sorted(own), *taken])}"
+            hint = "" if takers else f". {_likely(name, [*sorted(FIELDS), *taken])}"
             raise ParameterError(f"{what}; solver {solver.name} {takes}{hint}")
     return replace(param, **{**general, "solver": replace(solver, **settings)})
 

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from libsvmx._typing import Buffer
 
 
-# Below so many multiplications, some milliseconds, another thread does not pay.
-WORK_FOR_THREADS = 20_000_000
-
-
 class _OthersFailed(Exception):
     """Raised in a thread that has no reason to go on."""
 
@@ -75,7 +71,8 @@ class Predictor:
             check_precomputed_tests(self.model, tests, rows)
         n, width = len(rows), len(self.model.offsets)
         values = zeros("d", n * width)
-        n_parts = thread_count(self.threads) if n * self.work_per_row >= WORK_FOR_THREADS else 1
+        pays = n * self.work_per_row >= self.model.param.policy.prediction_work_for_threads
+        n_parts = thread_count(self.threads) if pays else 1
         while len(self.exact) < n_parts:
             self.exact.append(exact_functions(self.model))
             self.signs.append(functions_for_signs(self.model) or self.exact[-1])

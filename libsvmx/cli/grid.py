@@ -87,7 +87,7 @@ def search_file(job: Job, data: DataFile, say: Callable[[str], None], observer: 
                 stack.enter_context(pool)
             search = Search(plan, problem, pool, results, observer)  # refuses before old results are gone
             with tidy_end():
-                record, states = outputs(job, identity, stack)
+                record, states = outputs(job, plan, identity, stack)
             if states.folder:
                 going_on = f"; the same command with {job.going_on} goes on"
                 on_interrupt_say(job.command, f"interrupted{going_on}")
@@ -118,7 +118,7 @@ def resumed(path: str, job: Job, identity: dict[str, Any]) -> Results:
     return results
 
 
-def outputs(job: Job, identity: dict[str, Any], stack: ExitStack) -> tuple[Callable[[Point], None], States]:
+def outputs(job: Job, plan: Plan, identity: dict[str, Any], stack: ExitStack) -> tuple[Callable[[Point], None], States]:
     """Where points are recorded, and where the starts of columns are kept."""
     if job.out is None:
         return lambda point: None, NoStates()
@@ -129,7 +129,7 @@ def outputs(job: Job, identity: dict[str, Any], stack: ExitStack) -> tuple[Calla
     file = stack.enter_context(ResultsFile(job.out, identity, keep, before.whole, before.continued))
     if not file.regular:
         return file.add, NoStates()
-    states = States(f"{job.out}.state", identity, warn)
+    states = States(f"{job.out}.state", identity, warn, plan.param.policy.worth_keeping)
     if not keep:
         states.clear()
     return file.add, states

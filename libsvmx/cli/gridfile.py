@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
-from math import isfinite
+from math import inf, isfinite
 from typing import IO, Any, cast
 
 from libsvmx._core.matrix import CsrMatrix
@@ -273,22 +273,22 @@ class ResultsFile:
         self.file.close()
 
 
-# A column's start is kept when computing it again would take this many seconds.
-WORTH_KEEPING = 1.0
 SUFFIX = ".start"
 UNFINISHED = re.compile(rf"\..*{re.escape(SUFFIX)}\.\d+\.\d+\.\d+\.tmp")  # what a kill leaves of atomic_write
 
 
 class States:
-    """States(folder, description, remark): starts of columns between two runs, one file for each.
+    """States(folder, description, remark, worth_keeping=inf): starts of columns between two runs, one file for each.
 
-    ``remark`` is told of files that cannot be used.
+    ``remark`` is told of files that cannot be used; ``worth_keeping``: see ``KernelPolicy``, not needed to read them.
 
     They only save time: without them a resumed search computes the lower points of a column again.
     """
 
-    def __init__(self, folder: str, description: Description, remark: Callable[[str], object]) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: str, description: Description, remark: Callable[[str], object], worth_keeping: float = inf
+    ) -> None:
+        self.folder, self.worth_keeping = folder, worth_keeping
         self.run = sha256(json.dumps(dict(description)).encode()).hexdigest()
         self.unsaved: dict[float | None, float] = {}
         self.remark = remark
@@ -313,7 +313,7 @@ class States:
             return
         g = outcome.key[1]
         self.unsaved[g] = self.unsaved.get(g, 0.0) + (outcome.point.seconds or 0.0)
-        if self.unsaved[g] < WORTH_KEEPING:
+        if self.unsaved[g] < self.worth_keeping:
             return
         with suppress(OSError):
             os.makedirs(self.folder, exist_ok=True)

@@ -35,9 +35,8 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._core.records import fields
 from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import Parameter, changed, flat_fields
+from libsvmx._train.parameter import FIELDS, Parameter, changed, flat_fields
 from libsvmx._train.problem import Problem
 from libsvmx._train.updating.restore import BinaryRecord, StateRecord, record_of, restored
 from libsvmx._train.updating.state import MOST_ID
@@ -301,7 +300,7 @@ def _totals(given: object, n_sums: int) -> tuple[float, ...]:
 
 def _parameter(given: object, changes: dict[str, Any]) -> Parameter:
     try:
-        if not isinstance(given, dict) or not {f.name for f in fields(Parameter)} <= set(given):
+        if not isinstance(given, dict) or not set(FIELDS) <= set(given):
             raise ValueError("they lack one")
         param = changed(Parameter(), given)  # as they are in the file
         if set(flat_fields(param)) != set(given):

@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 from support import data, oracle
+from support.policies import of_commands
 
 import libsvmx.cli.predict
 import libsvmx.cli.train
@@ -177,7 +178,7 @@ def test_predicting_in_parts_and_threads_changes_nothing(path, training, predict
         path = folder.put("bare", "".join(" ".join(f"{j}:{v:g}" for j, v in row) + "\n" for row in rows))
     expected = folder.accepts("svmx-predict", *prediction.split(), path, "m", "o"), folder.get("o")
     monkeypatch.setattr("libsvmx.cli.predict.SLICE_VALUES", 50)
-    monkeypatch.setattr("libsvmx._train.prediction.WORK_FOR_THREADS", 0)
+    of_commands(monkeypatch, prediction_work_for_threads=0.0)
     for size in (500, 1 << 20):
         monkeypatch.setattr("libsvmx.cli.predict.BatchReader", partial(BatchReader, part_bytes=size))
         for threads in ("1", "2", "3"):

@@ -9,12 +9,11 @@ import struct
 import sys
 
 import pytest
-from support import data, gridengine, oracle
+from support import data, oracle
 from support.commands import process
 
-from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Grid
-from libsvmx.cli import gridjob, gridtables
+from libsvmx.cli import gridtables
 from libsvmx.io.svmlight import read_data
 
 HEART = str(data.DATA / "heart_scale")
@@ -295,8 +294,7 @@ def test_a_cluster_that_is_not_there(folder, monkeypatch):
     ],
 )
 def test_missing_packages_are_named_before_any_work(module, args, extra, folder, monkeypatch):
-    find = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == module else find(name))
+    monkeypatch.setitem(sys.modules, module, None)
     err, out = folder.refuses("svmx-grid", *SMALL[:4], *args, HEART)
     assert f"pip install 'libsvmx[{extra}]', or in a clone of libsvmx pip install '.[{extra}]'" in err
     needs = {"grid": "several workers need", "dask": "a Dask cluster needs", "plot": "-png needs"}[extra]
@@ -389,14 +387,17 @@ def test_easy_reads_the_last_line_from_a_pipe(folder):
     assert points_of(folder.get("heart_scale.out"))[math.log2(c), math.log2(g)] == rate
 
 
-def test_states_travel_between_processes(folder, monkeypatch):
-    """The command with an engine whose rates depend on the start: chains come out the same from workers."""
+def test_states_travel_between_processes(folder):
+    """A point takes other steps from the one below it than from nothing, and the same from workers."""
     pytest.importorskip("joblib")
-    monkeypatch.setattr(grid_search, "cross_validate", gridengine.chained)
-    folder.accepts("svmx-grid", *SMALL, "--csv", "one", HEART)
+    args = [*SMALL, "--seeder", "sir"]
+    folder.accepts("svmx-grid", *args, "--csv", "one", HEART)
     first = rows_without_times(folder.get("one"))
-    assert len({row["iterations"] for row in first}) > 3
-    original = grid_search.Plan
-    monkeypatch.setattr(gridjob, "Plan", lambda *args: original(*args, engine=gridengine.chained))
-    folder.accepts("svmx-grid", *SMALL, "--csv", "two", "--workers", "2", HEART)
+    folder.accepts("svmx-grid", *args, "--csv", "two", "--workers", "2", HEART)
     assert rows_without_times(folder.get("two")) == first
+    folder.accepts("svmx-grid", *args, "-log2c", "3,3,1", "--csv", "alone", HEART)
+    steps = [
+        {(row["log2c"], row["log2g"]): row["iterations"] for row in rows_without_times(folder.get(name))}
+        for name in ("one", "alone")
+    ]
+    assert all(steps[0][key] != alone for key, alone in steps[1].items())

@@ -3,7 +3,10 @@
 import re
 
 import pytest
-from support import data
+from support import data, gridengine
+from support.policies import of_commands
+
+from libsvmx.exceptions import DataError
 
 # LIBSVM's grid.py -svmtrain svm-train -gnuplot null -v 2 -log2g null wine.scale: exponents by default, whole numbers
 DEFAULT_AXIS = """\
@@ -57,14 +60,21 @@ def test_points_are_resumed_however_they_are_spelled(folder, spelled, axis):
 
 
 def test_starts_of_columns_are_found_whichever_way_the_axis_was_given(folder, monkeypatch):
-    monkeypatch.setattr("libsvmx.cli.gridfile.WORTH_KEEPING", 0.0)
-    monkeypatch.setattr("libsvmx.cli.gridfile.States.clear", lambda self: None)
-    wine = str(data.DATA / "wine.scale")
-    folder.accepts("svmx-grid", "-v", "2", "-log2g", "null", wine)
-    kept = b"".join(folder.get("wine.scale.out").splitlines(True)[:-2])  # all but the last point
-    folder.put("wine.scale.out", kept)
-    err, out = folder.accepts("svmx-grid", "-v", "2", "-log2g", "null", "-log2c", "-5,15,2", "-resume", wine)
-    assert err == ""
+    of_commands(monkeypatch, worth_keeping=0.0)
+    costs = []
+
+    def ending_at_the_last(problem, param, *rest, **options):
+        costs.append(param.C)
+        if len(costs) == 11:
+            raise DataError("the end")
+        return gridengine.chained(problem, param, *rest)
+
+    gridengine.use(monkeypatch, ending_at_the_last)
+    search = ["-v", "2", "-log2g", "null", "--seeder", "sir", str(data.DATA / "wine.scale")]
+    assert folder.call("svmx-grid", *search)[0] == 1
+    kept = folder.get("wine.scale.out")
+    _, out = folder.accepts("svmx-grid", "-log2c", "-5,15,2", "-resume", *search)
     assert out.count("[local]") == 1
+    assert costs[10:] == [2.0**15, 2.0**15]  # from the start that is kept: else the whole column again
     assert folder.get("wine.scale.out").startswith(kept)
     assert folder.get("wine.scale.out").count(b"# svmx-grid") == 1

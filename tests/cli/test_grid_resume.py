@@ -13,8 +13,8 @@ import pytest
 from support import data, gridengine
 from support.commands import PATIENCE, arguments, process
 from support.gridengine import HEART, SMALL, result_lines, rows
+from support.policies import of_commands
 
-from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.grid import Point
 from libsvmx._train.validation.scheme import Seeding
 from libsvmx.cli import gridfile
@@ -27,15 +27,14 @@ TESTS = Path(__file__).parents[1]
 # in a process of its own: rates that depend on the start, points that take a while, starts that are kept or not
 SLOW = f"""
 import sys; sys.path.insert(0, {str(TESTS)!r})
-from support import gridengine; gridengine.install(0.02)
-from libsvmx.cli import gridfile; gridfile.WORTH_KEEPING = %s
+from support import gridengine; gridengine.install(0.02, worth_keeping=%s)
 """
 
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch):
     """auto seeds searches over sets as small as these, too."""
-    monkeypatch.setattr(grid_search, "FEW_ROWS", 0)
+    of_commands(monkeypatch, rows_from_nothing=0)
 
 
 @pytest.mark.parametrize("worth_keeping", [0.05, *(pytest.param(w, marks=pytest.mark.exhaustive) for w in (0.0, 1e9))])
@@ -115,7 +114,7 @@ def test_points_are_computed_again_only_where_a_start_is_lost(finished):
         return gridengine.chained(problem, param, *rest)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grid_search, "cross_validate", counting)
+        gridengine.use(patch, counting)
         err, out = finished.accepts("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
     assert "incomplete" not in err
     assert calls == [0.5, 2.0, 8.0] * 3
@@ -136,8 +135,8 @@ def test_kept_starts_save_their_points(folder, monkeypatch, worth_keeping, calls
                 raise DataError("the end")
         return gridengine.chained(problem, param, *rest)
 
-    monkeypatch.setattr(grid_search, "cross_validate", failing)
-    monkeypatch.setattr(gridfile, "WORTH_KEEPING", worth_keeping)
+    gridengine.use(monkeypatch, failing)
+    of_commands(monkeypatch, rows_from_nothing=0, worth_keeping=worth_keeping)
     code, _, _ = folder.call("svmx-grid", *SMALL, "-out", "results", HEART)
     assert (code, len(result_lines(folder.get("results")))) == (1, 4)
     assert (folder.path / "results.state").exists() == (worth_keeping == 0)

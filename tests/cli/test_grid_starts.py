@@ -10,18 +10,24 @@ from dataclasses import replace
 from hashlib import sha256
 
 import pytest
+from support import gridengine
 from support.gridengine import HEART, SMALL, result_lines, rows
+from support.policies import of_commands
 
 from libsvmx._train.validation import grid_search
-from libsvmx.cli import gridfile
 from libsvmx.cli.startfile import read_start, start_bytes
 from libsvmx.exceptions import DataError
 
 
+@pytest.fixture(autouse=True)
+def kept(monkeypatch):
+    """auto seeds searches over sets as small as these, too, and all starts are kept."""
+    of_commands(monkeypatch, rows_from_nothing=0, worth_keeping=0.0)
+
+
 @pytest.fixture
-def interrupted(folder, monkeypatch):
+def interrupted(folder):
     """A search that has come to its fifth point, with the starts of its columns; and the whole table."""
-    monkeypatch.setattr(grid_search, "FEW_ROWS", 0)  # auto seeds sets as small as these, too
     folder.accepts("svmx-grid", *SMALL, "-out", "null", "--csv", "expected", HEART)
     engine, left = grid_search.cross_validate, iter(range(4))
 
@@ -31,21 +37,17 @@ def interrupted(folder, monkeypatch):
         return engine(*arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gridfile, "WORTH_KEEPING", 0.0)
-        with pytest.MonkeyPatch.context() as stop:
-            stop.setattr(grid_search, "cross_validate", stopping)
-            assert folder.call("svmx-grid", *SMALL, "-out", "results", HEART)[0] == 1
-        patch.setattr(gridfile.States, "clear", lambda states: None)
-        folder.put("r", folder.get("results"))
-        shutil.copytree(folder.path / "results.state", folder.path / "starts")
-        yield folder
+        gridengine.use(patch, stopping)
+        assert folder.call("svmx-grid", *SMALL, "-out", "results", HEART)[0] == 1
+    folder.put("r", folder.get("results"))
+    shutil.copytree(folder.path / "results.state", folder.path / "starts")
+    return folder
 
 
 def resumed(folder):
     """The rates of the search that goes on, and what is said."""
     folder.put("results", folder.get("r"))
-    for path in (folder.path / "starts").iterdir():
-        shutil.copy(path, folder.path / "results.state")
+    shutil.copytree(folder.path / "starts", folder.path / "results.state", dirs_exist_ok=True)
     _, _, said = folder.call("svmx-grid", *SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART)
     return rates(folder, "t"), said
 
@@ -130,7 +132,8 @@ def test_a_start_that_is_code_is_not_run(finished, code):
         (finished.path / "results.state" / name).write_bytes(code)
     finished.put("results", description_line + b"\n")
     args = [*SMALL, "-out", "results", "-resume", "results", "--csv", "t", HEART]
-    finished.accepts("svmx-grid", *args)
+    err, _ = finished.accepts("svmx-grid", *args)
+    assert err.count("the column is computed again") == 3
     assert not (finished.path / "trapped").exists()
     assert rows(finished.get("t")) == rows(finished.get("expected"))
 
@@ -139,9 +142,7 @@ def test_kept_starts_are_removed_and_nothing_else(finished):
     folder = finished.path / "results.state"
     folder.mkdir()
     (folder / "mine").write_text("not ours")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gridfile, "WORTH_KEEPING", 0.0)
-        finished.accepts("svmx-grid", *SMALL, "-out", "results", HEART)
+    finished.accepts("svmx-grid", *SMALL, "-out", "results", HEART)
     assert [path.name for path in folder.iterdir()] == ["mine"]
 
 

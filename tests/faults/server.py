@@ -18,7 +18,7 @@ from contextlib import suppress
 import scipy.linalg
 import scipy.sparse
 
-from libsvmx.cli import gridfile
+from libsvmx._train import policy
 
 COMMANDS = (
     "_core",
@@ -68,7 +68,7 @@ def child(job, library, outputs):
     command, *words = job["words"]
     sys.argv = [command, *words]
     module = sys.modules[f"libsvmx.cli.{command.removeprefix('svmx-')}"]
-    gridfile.WORTH_KEEPING = job.get("worth_keeping", 0.0)
+    policy.USUAL = policy.KernelPolicy(worth_keeping=job.get("worth_keeping", 0.0))
     os.environ.update({name: str(value) for name, value in job["settings"].items()})
     library.fault_settings()
     return module.entry

@@ -15,9 +15,9 @@ import pytest
 from support import oracle
 from support.gridengine import result_lines
 from support.libsvm_child import NOT_FINITE, decisions, of_libsvm
+from support.policies import of_commands
 from support.wildfiles import near_data, near_model, near_ranges, near_results, near_start, right_data
 
-from libsvmx._train.validation import grid_search
 from libsvmx.cli import gridfile
 from libsvmx.io.svmlight import read_data
 
@@ -164,8 +164,7 @@ def test_results_of_a_grid(place, cases):
 
 def test_starts_of_columns(place, cases, monkeypatch):
     """A start that is damaged is not used: the rates are those of a search that was never interrupted."""
-    monkeypatch.setattr(gridfile, "WORTH_KEEPING", 0.0)
-    monkeypatch.setattr(grid_search, "FEW_ROWS", 0)  # auto seeds so few rows, too
+    of_commands(monkeypatch, worth_keeping=0.0, rows_from_nothing=0)  # auto seeds so few rows, too
     place.put("d", b"".join(place.lines[:30]))
     place.call("svmx-grid", *GRID, "-out", "first", "d")
     first, save, saved = place.get("first"), gridfile.States.save, []

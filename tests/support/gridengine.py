@@ -7,6 +7,7 @@ import time
 from hashlib import sha256
 
 from libsvmx._core.buffers import filled
+from libsvmx._train import policy
 from libsvmx._train.validation import grid_search
 from libsvmx._train.validation.fold_start import WarmStart
 from libsvmx._train.validation.scheme import Seeding
@@ -30,14 +31,21 @@ def chained(problem, param, n_folds, rand, observer, seeding, start, kernels=Non
     return grid_search.Evaluation(predicted, warm_start, 100 * len(warm_start) + correct)
 
 
-def install(seconds=0.0):
-    """In this process, for all searches: ``chained``, slowed down, in place of the engine; auto is always seeded."""
+def use(patch, engine):
+    """All searches of this process have this engine, those of commands, too."""
+    patch.setattr(grid_search, "cross_validate", engine)
+
+
+def install(seconds, **fields):
+    """``chained``, slowed down, is the engine of this process for good, and its searches have a policy of these fields;
+    auto is always seeded."""
 
     def engine(*arguments, **options):
         time.sleep(seconds)
         return chained(*arguments, **options)
 
-    grid_search.cross_validate, grid_search.FEW_ROWS = engine, 0
+    grid_search.cross_validate = engine
+    policy.USUAL = policy.KernelPolicy(rows_from_nothing=0, **fields)
 
 
 def rows(content):

@@ -60,8 +60,8 @@ LETTERS = {
 }
 
 
-def parameter(options):
-    """A Parameter of an option string, read independently of the command line parser."""
+def parameter(options, **more):
+    """A Parameter of an option string, read independently of the command line parser, and of keywords."""
     words = options.split()
     values, weights = {}, []
     for option, value in zip(words[::2], words[1::2], strict=True):
@@ -74,7 +74,7 @@ def parameter(options):
     for name in ("shrinking", "probability"):
         if name in values:
             values[name] = bool(values[name])
-    return Parameter(weights=tuple(weights), **values)
+    return Parameter(weights=tuple(weights), **values, **more)
 
 
 def compare(arguments, options, folder):
@@ -85,10 +85,10 @@ def compare(arguments, options, folder):
     compare_on(matrix, targets, options, folder)
 
 
-def compare_on(matrix, targets, options, folder):
-    """Train both; assert equal transcript, model bytes, predictions."""
+def compare_on(matrix, targets, options, folder, **more):
+    """Train both, ours with ``more``; assert equal transcript, model bytes, predictions."""
     oracle = Oracle(matrix, targets, options)
-    param = default_gamma(parameter(options), matrix.max_index)
+    param = default_gamma(parameter(options, **more), matrix.max_index)
     if oracle.complaint():
         with pytest.raises(ValueError, match="infeasible"):
             train_problem(Problem(matrix, data.filled("d", targets)), param, Rand(1), TrainingReport(len))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from support import data
 from support.data import filled
+from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._train import kernel_provider
 from libsvmx._train.drawn_folds import draw_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
@@ -69,17 +69,15 @@ def test_a_class_that_changes_its_side(seeder):
     assert np.asarray(found.decision_values) == pytest.approx(np.asarray(exact.decision_values), abs=0.02)
 
 
-@pytest.mark.parametrize("fits", [True, False])
+@pytest.mark.parametrize("policy", [KernelPolicy(), BY_CLASSES], ids=["all values", "by pairs of classes"])
 @pytest.mark.parametrize("seeder", ["near", *QUEUED])
-def test_inner_folds_of_a_chain(seeder, fits, monkeypatch):
+def test_inner_folds_of_a_chain(seeder, policy):
     """Each pair starts from the one of the fold before, and its inner folds from the pair."""
     matrix, y = data.load("iris.scale")
-    if not fits:
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
     problem = Problem(matrix, filled("d", y))
 
     def found(known, threads, eps=1e-5):
-        param = Parameter(C=10.0, gamma=0.3, eps=eps, probability=True, threads=threads)
+        param = Parameter(C=10.0, gamma=0.3, eps=eps, probability=True, threads=threads, policy=policy)
         order, bounds = draw_folds(problem, param, 4, Rand(1), Observer())
         kernels = shared_kernels(problem, param)
         queue = queue_of_folds(problem, param, 4, Observer(), kernels)

@@ -21,11 +21,11 @@ from support.crossvalidation import (
 )
 from support.examples import examples
 from support.oracle import Oracle
+from support.policies import IN_TURN
 from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._train import kernel_provider
 from libsvmx._train.folds import stratified_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.training import cross_validate_problem
@@ -171,10 +171,9 @@ def test_auto_is_none_where_that_is_faster(name, n_folds, seeding):
 
 
 @pytest.mark.parametrize(("n_folds", "scheme"), [(4, "chain"), (9, "chain"), (10, "star")])
-def test_auto_without_a_queue(monkeypatch, n_folds, scheme):
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-    problem, param, _ = setting("heart", 1e-3)
-    assert validated(problem, param, n_folds, "auto").seeding == Seeding("auto", scheme)
+def test_auto_without_a_queue(n_folds, scheme):
+    found = libsvmx.cross_validate(*data.load("heart_scale"), n_folds, seeder="auto", policy=IN_TURN)
+    assert (found.seeder, found.scheme) == ("auto", scheme)
 
 
 def test_api():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx._core.buffers import filled
@@ -11,7 +12,6 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.validation import fold_column
 from libsvmx._train.validation.fold_column import Column
 from libsvmx.api.arrays import from_dense
 from libsvmx.exceptions import DataError
@@ -58,16 +58,16 @@ def table_of(found, wanted):
     return np.asarray(found.values).reshape(len(wanted), len(found.widths), -1)
 
 
-@pytest.fixture(autouse=True, params=["all kernel values", "rows"])
-def most_bytes(request, monkeypatch):
+@pytest.fixture(params=[KernelPolicy(), BY_CLASSES], ids=["all kernel values", "rows"])
+def policy(request):
     """With all kernel values at hand, and without."""
-    monkeypatch.setattr(fold_column, "MOST_GRAM_BYTES", 0 if request.param == "rows" else 1 << 24)
+    return request.param
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["rows count once", "weights"])
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_values_are_those_of_trainings_by_themselves(name, weighted):
-    param = PARAMETERS[name]
+def test_values_are_those_of_trainings_by_themselves(name, weighted, policy):
+    param = replace(PARAMETERS[name], policy=policy)
     costs = COSTS[:4] if name == "linear" else COSTS
     problem = problem_of(param, WEIGHTS if weighted else None)
     class_weights = {0: 0.7, 2: 1.5} if weighted and not param.svm_type.is_regression else {}
@@ -88,16 +88,16 @@ def test_values_are_those_of_trainings_by_themselves(name, weighted):
                     assert np.ptp(np.asarray(values[at]) - of_function) < 2e-4 * max(size, 1)
 
 
-def test_each_optimum_is_where_the_next_begins():
-    param = PARAMETERS["rbf"]
+def test_each_optimum_is_where_the_next_begins(policy):
+    param = replace(PARAMETERS["rbf"], policy=policy)
     rest, tests = numbers(np.argsort(CLASSES, kind="stable")), numbers([0])
     column = Column(problem_of(param), param, [900.0, 900.0 * (1 + 1e-9)], Observer()).solve(rest, tests)
     assert column.iterations[0] > 0
     assert column.iterations[1] <= column.iterations[0] / 10
 
 
-def test_a_row_that_is_trained_on_may_be_predicted():
-    param = PARAMETERS["rbf"]
+def test_a_row_that_is_trained_on_may_be_predicted(policy):
+    param = replace(PARAMETERS["rbf"], policy=policy)
     rest = np.argsort(CLASSES, kind="stable")
     found = Column(problem_of(param), param, [1.0], Observer()).solve(numbers([*rest, rest[-1]]), numbers([5, 5, 7]))
     doubled = np.append(rest, rest[-1])
@@ -105,10 +105,10 @@ def test_a_row_that_is_trained_on_may_be_predicted():
     np.testing.assert_allclose(table_of(found, wanted)[:, 0], wanted, atol=1e-5)
 
 
-def test_equal_coefficients_at_unequal_bounds_leave_rho_open():
+def test_equal_coefficients_at_unequal_bounds_leave_rho_open(policy):
     """Weights that sum up to the same in both classes: at a small C all rows are at their bounds."""
     targets = np.array([0.0] * 10 + [1.0] * 5)
-    param = Parameter(gamma=0.4, threads=1)
+    param = Parameter(gamma=0.4, threads=1, policy=policy)
     problem = Problem(from_dense(X[:15]), targets.data)
     column = Column(problem, param, [1e-3, 100.0], Observer())
     every = numbers(range(15))
@@ -125,12 +125,12 @@ def test_what_has_no_start_at_a_smaller_cost_is_refused():
         column.solve(numbers(np.flatnonzero(CLASSES == 1)), numbers([0]))
 
 
-def test_an_observer_ends_it():
+def test_an_observer_ends_it(policy):
     class Ending(Observer):
         def should_stop(self):
             return True
 
-    param = Parameter(gamma=0.4, eps=1e-12, threads=1)
+    param = Parameter(gamma=0.4, eps=1e-12, threads=1, policy=policy)
     problem = Problem(from_dense(np.tile(X, (8, 1)) + RANDOM.normal(size=(720, 4))), np.tile(CLASSES % 2, 8).data)
     rest = numbers(np.argsort(np.asarray(problem.targets), kind="stable"))
     with pytest.raises(Stopped):

@@ -6,19 +6,17 @@ import time
 
 import pytest
 from support import data, gridengine
-from support.ahead import let_go_ahead
 from support.data import filled
+from support.policies import KernelPolicy
+from support.threads import started_by
 
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.thread_pool import HAS_THREADS
-from libsvmx._train import kernel_provider
-from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.side_by_side import HandedOn, Workers
-from libsvmx._train.validation import grid_search
+from libsvmx._train.side_by_side import HandedOn
 from libsvmx._train.validation.grid import Grid, exponents
 from libsvmx._train.validation.grid_search import Plan, Search
 from libsvmx._train.validation.scheme import Seeding
@@ -28,15 +26,8 @@ from libsvmx.exceptions import DataError, StoppedEarly
 pytestmark = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
 
 
-@pytest.fixture(autouse=True)
-def counts(monkeypatch):
-    """Threads for any work; how many there were each time."""
-    start, found = Workers.start, []
-    monkeypatch.setattr(Workers, "start", lambda workers, threads: (found.append(threads), start(workers, threads))[1])
-    monkeypatch.setattr(grid_search, "WORK_FOR_THREADS", 0.0)
-    monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", 0.0)
-    monkeypatch.setattr(grid_search, "POINTS_PER_THREAD", 1)
-    return found
+# Threads for any work.
+BY_THREADS = KernelPolicy(work_for_threads=0.0, points_per_thread=1)
 
 
 def problem_of(name="heart_scale", n=None):
@@ -44,9 +35,10 @@ def problem_of(name="heart_scale", n=None):
     return Problem(matrix, filled("d", targets))
 
 
-def plan(threads, seeding, engine=None, param=None, n_folds=5):
+def plan(threads, seeding, engine=None, n_folds=5, svm_type=0, **policy):
     axes = Grid(exponents(-1, 7, 2), exponents(-1, -5, -2))
-    return Plan(replace(param or Parameter(), threads=threads), axes, n_folds, seeding=seeding, engine=engine)
+    param = Parameter(svm_type, threads=threads, policy=replace(BY_THREADS, **policy))
+    return Plan(param, axes, n_folds, seeding=seeding, engine=engine)
 
 
 def table(a_plan, problem, done=None):
@@ -61,15 +53,14 @@ SEEDINGS = [Seeding("auto"), Seeding("sir"), Seeding("near", "star"), Seeding("n
 @pytest.mark.parametrize("seeding", SEEDINGS)
 @pytest.mark.parametrize("name", ["heart_scale", "wine.scale", "pyrim"])
 @pytest.mark.parametrize("queued", [True, False])
-def test_tables_do_not_depend_on_threads(seeding, name, queued, counts, monkeypatch):
-    if not queued:
-        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
-    param = Parameter(svm_type=3 if name == "pyrim" else 0)
-    problem = problem_of(name)
-    expected = table(plan(1, seeding, param=param), problem)
-    assert counts == []
-    assert [table(plan(threads, seeding, param=param), problem) for threads in (2, 3, 8)] == [expected] * 3
-    assert {2, 3, 8} <= set(counts)
+def test_tables_do_not_depend_on_threads(seeding, name, queued):
+    options, problem = {"svm_type": 3 if name == "pyrim" else 0, "queue": queued}, problem_of(name)
+    expected, n = started_by(table, plan(1, seeding, **options), problem)
+    assert n == 0
+    for threads in (2, 3, 8):
+        found, n = started_by(table, plan(threads, seeding, **options), problem)
+        assert found == expected
+        assert n >= threads
 
 
 @pytest.mark.parametrize("n_folds", [2, 3])
@@ -92,15 +83,14 @@ def test_a_start_is_that_of_the_point_below_whoever_is_late(seed):
     assert table(plan(4, gridengine.SEEDED, late), problem) == expected
 
 
-def test_no_more_results_wait_than_may_be_lost(monkeypatch):
-    monkeypatch.setattr(grid_search, "AHEAD_PER_THREAD", 2)
+def test_no_more_results_wait_than_may_be_lost():
     problem, begun, most = problem_of(n=20), [], []
 
     def engine(*arguments, **options):
         begun.append(1)
         return gridengine.chained(*arguments, **options)
 
-    for k, _ in enumerate(Search(plan(3, Seeding("none"), engine), problem)):
+    for k, _ in enumerate(Search(plan(3, Seeding("none"), engine, points_ahead=2), problem)):
         time.sleep(0.002)
         most.append(len(begun) - k)
     assert max(most) <= 3 * 2
@@ -122,8 +112,8 @@ def test_a_point_that_cannot_be_trained_ends_the_search():
 
 
 @pytest.mark.parametrize("threads", [2, 4])
-def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads, monkeypatch):
-    let_go_ahead(4, monkeypatch)
+def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads):
+    """Work is left when the caller looks, however soon the threads are."""
 
     class Ends(Observer):
         told = 0
@@ -132,7 +122,7 @@ def test_a_search_that_is_ended_keeps_what_it_has_told_of(threads, monkeypatch):
             return self.told >= 4
 
     observer, found = Ends(), []
-    search = Search(plan(threads, Seeding("near", "star")), problem_of(), observer=observer)
+    search = Search(plan(threads, Seeding("near", "star"), points_ahead=1), problem_of(), observer=observer)
     with pytest.raises(StoppedEarly):
         for outcome in search:
             found.append(outcome.key)

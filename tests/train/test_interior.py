@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from support import data, exact
 from support.judge import Factor, Judge
 from support.oracle import Oracle
+from support.policies import KernelPolicy
 from support.recorder import Recorder
 
 import libsvmx
@@ -13,7 +14,6 @@ from libsvmx import KernelType, Observer, ParameterError
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._solvers.interior_point import predictor_corrector
-from libsvmx._train import feature_map
 from libsvmx._train.parameter import Parameter, changed
 
 SETS = {
@@ -383,17 +383,18 @@ def test_what_rounding_may_hide_is_not_called_converged(size):
     assert model.statuses == ("converged" if size == 1 else "rounding",)
 
 
-def test_few_rows_of_many_products_have_the_full_factor(monkeypatch):
+def test_few_rows_of_many_products_have_the_full_factor():
     """Of the second-order map there may be more features than the solver takes, if rows are fewer."""
-    monkeypatch.setattr(feature_map, "MOST_FEATURES", 100)
+    policy = KernelPolicy(most_features=100)
     random = np.random.default_rng(3)
     X = random.standard_normal((80, 20))
     y = np.where(X[:, 0] * X[:, 1] > 0, 1.0, -1.0)
     options = {"kernel_type": KernelType.POLY, "degree": 2, "coef0": 1.0, "gamma": 0.1}
-    model = libsvmx.train(X, y, solver="crsvm", **options)
+    model = libsvmx.train(X, y, solver="crsvm", policy=policy, **options)
     other = libsvmx.train(X, y, eps=1e-7, **options)
     values, others = libsvmx.decision_values(model, X), libsvmx.decision_values(other, X)
     np.testing.assert_allclose(values, others, atol=1e-5 * abs(others).max())
+    options["policy"] = policy
     libsvmx.train(X, y, solver="crsvm", low_rank="cholesky", rank=1000, **options)  # there are no more than rows
     for refused in ({"low_rank": "cholesky", "rank": 101}, {}):
         with pytest.raises(ParameterError, match="too many"):

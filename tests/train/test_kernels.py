@@ -4,31 +4,28 @@ import numpy as np
 import pytest
 from support import data
 from support.oracle import Oracle
+from support.policies import ALWAYS_SHARED, NEVER_SHARED, KernelPolicy
 from train.test_against_libsvm import compare_on, parameter
 from train.test_selection import cloud, rows_of
 
+import libsvmx
+from libsvmx import DataError
 from libsvmx._core.buffers import filled
 from libsvmx._core.memory import MEGABYTE
 from libsvmx._core.rand import Rand
-from libsvmx._kernels import sharedrows
-from libsvmx._train import kernel_provider
 from libsvmx._train.folds import group_classes
 from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
-from libsvmx.exceptions import DataError
+from libsvmx._train.training import cross_validate_problem
 from libsvmx.io.transcript import TrainingReport
 
 
-def problem_of(arguments, options):
+def rows_and_targets(arguments, options):
     matrix, targets = data.load(*arguments)
-    if "-t 4" in options:
-        matrix = data.precomputed(matrix)
-    return matrix, targets, default_gamma(parameter(options), matrix.max_index)
+    return data.precomputed(matrix) if "-t 4" in options else matrix, targets
 
 
-class Counter(Observer):
+class Counter(libsvmx.Observer):
     """Adds up the kernel values of all solves."""
 
     values = 0
@@ -37,17 +34,18 @@ class Counter(Observer):
         self.values += report.values_computed
 
 
-@pytest.fixture(params=["as measured", "never", "always", "in too little room"])
-def policy(request, monkeypatch):
-    """Whether small problems are solved at once, or rows are shared: as this machine has it, or not."""
-    if request.param != "as measured":
-        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
-        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 1e9 if request.param == "never" else 0.0)
-    if request.param == "in too little room":
-        monkeypatch.setattr(sharedrows, "all_bytes", lambda starts, across=True: 0)
-        monkeypatch.setattr(kernel_provider, "SHARED", 0.3)
-    return request.param
+# Whether small problems are solved at once, or rows are shared: as this machine has it, or not.
+POLICIES = {
+    "as measured": KernelPolicy(),
+    "never": NEVER_SHARED,
+    "always": ALWAYS_SHARED,
+    "in too little room": KernelPolicy(queue=False, small_bytes=-1, expensive_ns=0.0, must_fit=0.0, memory_share=0.3),
+}
+
+
+@pytest.fixture(params=POLICIES)
+def policy(request):
+    return POLICIES[request.param]
 
 
 VALIDATIONS = [
@@ -73,13 +71,13 @@ VALIDATIONS = [
 @pytest.mark.parametrize(("arguments", "options", "n_folds"), VALIDATIONS)
 def test_cross_validation(arguments, options, n_folds, megabytes, policy):
     options += f" -m {megabytes}"
-    matrix, targets, param = problem_of(arguments, options)
-    oracle = Oracle(matrix, targets, options)
+    X, y = rows_and_targets(arguments, options)
+    oracle = Oracle(X, y, options)
     expected = oracle.cross_validate(n_folds)
     parts = []
-    problem = Problem(matrix, filled("d", targets))
-    predicted = cross_validate_problem(problem, param, n_folds, Rand(1), TrainingReport(parts.append))
-    assert list(predicted) == expected
+    report = TrainingReport(parts.append)
+    found = libsvmx.cross_validate(X, y, n_folds, parameter(options), observer=report, policy=policy)
+    assert list(found.predictions) == expected
     assert "".join(parts) == oracle.transcript
 
 
@@ -87,7 +85,7 @@ def test_cross_validation(arguments, options, n_folds, megabytes, policy):
 @pytest.mark.parametrize("name", ["vowel.scale.xz", "glass.scale"])
 def test_pairs_of_classes(name, options, policy, tmp_path):
     matrix, targets = data.load(name)
-    compare_on(matrix, targets, options, tmp_path)
+    compare_on(matrix, targets, options, tmp_path, policy=policy)
 
 
 @pytest.mark.parametrize("options", ["-c 100", "-s 3 -c 100 -p 0.01", "-s 4 -c 50 -n 0.5", "-s 1 -n 0.4"])
@@ -95,16 +93,9 @@ def test_wide_rows(options, policy):
     """Dear enough for blocks, with rows that were not asked for yet."""
     X, labels, values = cloud(250, 600)
     matrix, targets = rows_of(X), list(values if options[:4] in ("-s 3", "-s 4") else labels)
-    oracle = Oracle(matrix, targets, options)
-    expected = oracle.cross_validate(4)
-    param = default_gamma(parameter(options), matrix.max_index)
-    problem = Problem(matrix, filled("d", targets))
-    assert list(cross_validate_problem(problem, param, 4, Rand(1), Observer())) == expected
-
-
-def always(monkeypatch):
-    monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
-    monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 0.0)
+    expected = Oracle(matrix, targets, options).cross_validate(4)
+    found = libsvmx.cross_validate(matrix, targets, 4, parameter(options), policy=policy)
+    assert list(found.predictions) == expected
 
 
 @pytest.mark.parametrize(
@@ -117,28 +108,23 @@ def always(monkeypatch):
         (("splice.xz", 400), "-c 5 -g 0.02 -b 1"),
     ],
 )
-def test_folds_compute_no_value_twice(arguments, options, monkeypatch):
-    matrix, targets, param = problem_of(arguments, options)
-    problem = Problem(matrix, filled("d", targets))
-    counts = []
-    for expensive in (1e9, 0.0):
-        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
-        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
+def test_folds_compute_no_value_twice(arguments, options):
+    X, y = rows_and_targets(arguments, options)
+    n, counts = len(y), []
+    for policy in (NEVER_SHARED, ALWAYS_SHARED):
         counter = Counter()
-        cross_validate_problem(problem, param, 10, Rand(1), counter)
+        libsvmx.cross_validate(X, y, 10, parameter(options), observer=counter, policy=policy)
         counts.append(counter.values)
-    n = len(problem)
     assert n * n / 50 < counts[1] <= n * n
     assert 2 * counts[1] < counts[0]
 
 
 @pytest.mark.parametrize(("arguments", "n_folds"), [(("splice.xz", 300), 4), (("vowel.scale.xz", 220), 3)])
-def test_several_costs_share_all_values(arguments, n_folds, monkeypatch):
-    always(monkeypatch)
-    matrix, targets, param = problem_of(arguments, "-g 0.1")
+def test_several_costs_share_all_values(arguments, n_folds):
+    matrix, targets = data.load(*arguments)
     problem, counter = Problem(matrix, filled("d", targets)), Counter()
-    of = KernelProvider(problem, param, group_classes(problem.targets)[1:], repeated=True)
+    shared = parameter("-g 0.1", policy=ALWAYS_SHARED)
+    of = KernelProvider(problem, shared, group_classes(problem.targets)[1:], repeated=True)
     for C in ("1", "30", "1"):
         before = counter.values
         options = f"-g 0.1 -c {C}"
@@ -148,18 +134,13 @@ def test_several_costs_share_all_values(arguments, n_folds, monkeypatch):
     assert counter.values == of.shared.values_computed <= len(problem) ** 2
 
 
-def test_pairs_compute_no_value_within_a_class_twice(monkeypatch):
+def test_pairs_compute_no_value_within_a_class_twice():
     """Three far classes: all rows are support vectors, and each is in two pairs."""
-    X = np.random.default_rng(0).normal(size=(120, 60))
-    problem = Problem(rows_of(X), filled("d", [i % 3 for i in range(120)]))
-    param = default_gamma(parameter("-c 5 -g 1 -h 0"), 60)
+    X, y = np.random.default_rng(0).normal(size=(120, 60)), np.arange(120) % 3
     counts = []
-    for expensive in (1e9, 0.0):
-        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
-        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
-        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
+    for policy in (NEVER_SHARED, ALWAYS_SHARED):
         counter = Counter()
-        train_problem(problem, param, Rand(1), counter)
+        libsvmx.train(X, y, C=5, gamma=1, shrinking=False, observer=counter, policy=policy)
         counts.append(counter.values)
     assert counts == [3 * 80 * 80, 120 * 120]
 
@@ -167,11 +148,11 @@ def test_pairs_compute_no_value_within_a_class_twice(monkeypatch):
 @pytest.mark.parametrize("megabytes", [0.001, 0.05, 0.7, 1, 5, 100])
 @pytest.mark.parametrize("groups", [[0, 400], [0, 100, 400], [0, 100, 220, 400]])
 @pytest.mark.parametrize("repeated", [True, False])
-def test_memory(megabytes, groups, repeated, monkeypatch):
+def test_memory(megabytes, groups, repeated):
     """Shared rows and those of a solve are within the limit together."""
-    always(monkeypatch)
-    matrix, targets, param = problem_of(("splice.xz", 400), f"-m {megabytes}")
+    matrix, targets = data.load("splice.xz", 400)
     problem = Problem(matrix, filled("d", targets))
+    param = parameter(f"-g 0.02 -m {megabytes}", policy=ALWAYS_SHARED)
     of = KernelProvider(problem, param, (groups, filled("i", range(400))), repeated)
     kernel, budget = of.of(problem)
     assert kernel.n == 400
@@ -185,38 +166,35 @@ def test_memory(megabytes, groups, repeated, monkeypatch):
         assert budget == limit
 
 
-def test_what_is_never_shared(monkeypatch):
-    always(monkeypatch)
-    for arguments, options in ((("a1a.xz", 300), ""), (("heart_scale", 100), "-t 4")):
-        matrix, targets, param = problem_of(arguments, options)
+def test_what_is_never_shared():
+    for arguments, options in ((("a1a.xz", 300), "-g 0.1"), (("heart_scale", 100), "-t 4")):
+        matrix, targets = rows_and_targets(arguments, options)
         problem = Problem(matrix, filled("d", targets))
-        of = KernelProvider(problem, param, repeated=True)
+        of = KernelProvider(problem, parameter(options, policy=ALWAYS_SHARED), repeated=True)
         of.of(problem)
         assert of.shared is None
 
 
-def test_folds_without_a_class_of_weight_0(monkeypatch):
+def test_folds_without_a_class_of_weight_0():
     """LIBSVM fails on them, so the results with and without sharing are compared."""
-    matrix, targets, param = problem_of(("vowel.scale.xz", 330), "-c 8 -g 1 -w3 0 -w5 2")
-    monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
+    X, y = data.load("vowel.scale.xz", 330)
     results = []
-    for expensive in (1e9, 0.0):
-        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
+    for policy in (NEVER_SHARED, ALWAYS_SHARED):
         parts = []
-        problem = Problem(matrix, filled("d", targets))
-        results.append([*cross_validate_problem(problem, param, 3, Rand(1), TrainingReport(parts.append)), *parts])
+        param, report = parameter("-c 8 -g 1 -w3 0 -w5 2"), TrainingReport(parts.append)
+        found = libsvmx.cross_validate(X, y, 3, param, observer=report, policy=policy)
+        results.append([*found.predictions, *parts])
     assert results[0] == results[1]
 
 
 def test_one_class_needs_no_kernel():
     """Its values overflow."""
-    problem = Problem(data.from_rows([[(1, 1e200)]] * 3), filled("d", [1.0] * 3))
-    assert not len(train_problem(problem, parameter("-g 1"), Rand(1), Observer()).coef)
-    assert list(cross_validate_problem(problem, parameter("-g 1"), 2, Rand(1), Observer())) == [1.0] * 3
+    X, y = [[1e200]] * 3, [1.0] * 3
+    assert not len(libsvmx.train(X, y, gamma=1).coef)
+    assert list(libsvmx.cross_validate(X, y, 2, gamma=1).predictions) == y
 
 
 def test_an_overflow_is_found_in_a_fold():
-    rows = [[(1, float(i + 1))] for i in range(12)] + [[(1, 1e200)]]
-    problem = Problem(data.from_rows(rows), filled("d", [i % 2 for i in range(13)]))
+    X = [[float(i + 1)] for i in range(12)] + [[1e200]]
     with pytest.raises(DataError, match="overflows"):
-        cross_validate_problem(problem, parameter("-g 0.1"), 3, Rand(1), Observer())
+        libsvmx.cross_validate(X, [i % 2 for i in range(13)], 3, gamma=0.1)

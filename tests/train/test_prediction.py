@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support import data
 from support import oracle as libsvm
+from support.policies import KernelPolicy
 
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.rand import Rand
@@ -170,13 +171,13 @@ def test_linear_functions_collapse_only_where_that_is_less():
 
 @pytest.mark.parametrize("kind", [*KINDS, KernelType.PRECOMPUTED])
 @pytest.mark.parametrize("name", ["glass.scale", "a1a.xz"])
-def test_threads_change_nothing(name, kind, monkeypatch):
-    monkeypatch.setattr(prediction, "WORK_FOR_THREADS", 0)
+def test_threads_change_nothing(name, kind):
     matrix, targets = data.load(name, 150)
     if kind == KernelType.PRECOMPUTED:
         matrix = data.precomputed(matrix)
     problem = Problem(matrix, filled("d", targets))
-    model = train_problem(problem, Parameter(kernel_type=kind, gamma=0.2), Rand(1), Observer())
+    param = Parameter(kernel_type=kind, gamma=0.2, policy=KernelPolicy(prediction_work_for_threads=0.0))
+    model = train_problem(problem, param, Rand(1), Observer())
     for n in (0, 1, 2, 5, len(problem)):
         rows = problem.rows[:n]
         labels, values = [], []
@@ -215,14 +216,13 @@ def test_collapsing_what_leaves_the_range_of_doubles(coef, vector, test, label, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_tables_are_made_once_and_let_go_of_the_rows(kind, monkeypatch):
+def test_tables_are_made_once_and_let_go_of_the_rows(kind):
     model, matrix = trained("heart_scale", kind)
     expected = [
         prediction.decision_values(model, matrix, all_rows(matrix)),
         predict_labels(model, matrix, all_rows(matrix)),
     ]
-    made = []
-    monkeypatch.setattr(prediction, "Predictor", lambda model: made.append(model))
+    (kept,) = model.predictors
     before = sys.getrefcount(matrix)
     again = [
         prediction.decision_values(model, matrix, all_rows(matrix)),
@@ -230,7 +230,8 @@ def test_tables_are_made_once_and_let_go_of_the_rows(kind, monkeypatch):
     ]
     assert sys.getrefcount(matrix) == before
     assert [bytes(values) for values in again] == [bytes(values) for values in expected]
-    assert not made
+    assert len(model.predictors) == 1
+    assert model.predictors[0] is kept
 
 
 def test_threads_that_predict_at_once_have_tables_of_their_own():

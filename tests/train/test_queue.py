@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from support import data
 from support.data import filled
+from support.policies import ALWAYS_SHARED, BY_CLASSES, IN_TURN, KernelPolicy
 
+import libsvmx
 from libsvmx._core.arrays import ramp
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.rand import Rand
-from libsvmx._core.records import replace
 from libsvmx._core.stopping import NOBODY, Stopped
 from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.class_values import ClassValues
 from libsvmx._kernels.gram import Gram
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._train import kernel_provider
 from libsvmx._train.folds import group_classes
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer
@@ -27,7 +27,7 @@ from libsvmx._train.prediction import predict_labels
 from libsvmx._train.probability import fit_sigmoid
 from libsvmx._train.problem import Problem
 from libsvmx._train.queue.solve_queue import SolveQueue
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
+from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx.api.arrays import from_dense
 from libsvmx.enums import SolveStatus
@@ -40,63 +40,49 @@ def problem_of(name):
     return Problem(matrix, filled("d", targets)), default_gamma(Parameter(C=8.0), matrix.max_index)
 
 
-def bytes_of(problem, param):
+def trained(rows, **settings):
+    """The model of (X, y) as its file, and what svm-train prints."""
     parts = []
-    model = train_problem(problem, param, Rand(1), TrainingReport(parts.append))
+    model = libsvmx.train(*rows, observer=TrainingReport(parts.append), **settings)
     return model_text(model), "".join(parts)
 
 
-@pytest.fixture(params=["all values", "by pairs of classes"])
-def fitting(request, monkeypatch):
+@pytest.fixture(params=[KernelPolicy(), BY_CLASSES], ids=["all values", "by pairs of classes"])
+def fitting(request):
     """How much of the kernel values fits."""
-    if request.param != "all values":
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
     return request.param
-
-
-def no_queue(monkeypatch):
-    monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
 
 
 @pytest.mark.parametrize("svm_type", [0, 1])
 @pytest.mark.parametrize("shrinking", [True, False])
-def test_models_do_not_depend_on_threads_or_the_queue(svm_type, shrinking, fitting, monkeypatch):
-    problem, _ = problem_of("vowel.scale.xz")
+def test_models_do_not_depend_on_threads_or_the_queue(svm_type, shrinking, fitting):
+    rows = data.load("vowel.scale.xz")
     settings = {"svm_type": svm_type, "nu": 0.05, "C": 8.0, "gamma": 1.0, "probability": True, "shrinking": shrinking}
-    at_once = [bytes_of(problem, Parameter(**settings, threads=threads)) for threads in (1, 2, 3, 8)]
-    no_queue(monkeypatch)
-    in_turn = bytes_of(problem, Parameter(**settings))
-    assert at_once == [in_turn] * 4
+    at_once = [trained(rows, **settings, threads=threads, policy=fitting) for threads in (1, 2, 3, 8)]
+    assert at_once == [trained(rows, **settings, policy=IN_TURN)] * 4
 
 
 @pytest.mark.parametrize("options", [{}, {"probability": True}, {"svm_type": 2}, {"svm_type": 3}, {"svm_type": 4}])
-def test_folds_do_not_depend_on_threads_or_the_queue(options, fitting, monkeypatch):
-    problem, param = problem_of("glass.scale")
-
-    def validated(threads):
+def test_folds_do_not_depend_on_threads_or_the_queue(options, fitting):
+    def validated(threads, policy):
         parts = []
-        settings = Parameter(gamma=param.gamma, C=8.0, threads=threads, **options)
-        report = TrainingReport(parts.append)
-        return bytes(cross_validate_problem(problem, settings, 20, Rand(1), report)), "".join(parts)
+        settings = {"C": 8.0, "threads": threads, "observer": TrainingReport(parts.append), "policy": policy, **options}
+        found = libsvmx.cross_validate(*data.load("glass.scale"), 20, **settings)
+        return found.predictions.tobytes(), found.decision_values.tobytes(), "".join(parts)
 
-    at_once = [validated(threads) for threads in (1, 2, 3, 8)]
-    no_queue(monkeypatch)
-    assert at_once == [validated(1)] * 4
+    assert [validated(threads, fitting) for threads in (1, 2, 3, 8)] == [validated(1, IN_TURN)] * 4
 
 
 @pytest.mark.parametrize("kernel", range(4))
-def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel, monkeypatch):
+def test_sparse_rows_and_rows_of_bits_by_pairs_of_classes(kernel):
     """dna: 0 and 1 in 180 features; here its first ones, so that rows are cheap."""
     draw = random.Random(5)
     rows = [[(j, 1.0 if i % 2 else 0.5) for j in sorted(draw.sample(range(1, 120), 9))] for i in range(240)]
     for values in (rows, [[(j, 1.0) for j, _ in row] for row in rows]):
-        problem = Problem(data.from_rows(values), filled("d", [float(i % 4) for i in range(240)]))
-        param = Parameter(kernel_type=kernel, gamma=0.2, coef0=0.5, C=4.0, probability=True)
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-        found = bytes_of(problem, param)
-        with monkeypatch.context() as changed:
-            no_queue(changed)
-            assert bytes_of(problem, param) == found
+        X, y = data.from_rows(values), [float(i % 4) for i in range(240)]
+        options = {"kernel_type": kernel, "gamma": 0.2, "coef0": 0.5, "C": 4.0, "probability": True}
+        assert trained((X, y), policy=BY_CLASSES, **options) == trained((X, y), policy=IN_TURN, **options)
+        problem, param = Problem(X, filled("d", y)), Parameter(**options)
         kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
         assert kernels.values_by_class(param, Observer())
 
@@ -109,19 +95,18 @@ def test_given_kernels_have_no_values_by_class():
         ClassValues(kernel, [0, 70, 146, len(targets)])
 
 
-def test_wide_sparse_rows_of_several_classes_are_solved_in_turn(monkeypatch):
+def test_wide_sparse_rows_of_several_classes_are_solved_in_turn():
     """Their products with many targets are added up in memory that threads would share."""
     draw = random.Random(7)
     rows = [[(j, draw.random()) for j in sorted(draw.sample(range(1, 6000), 3))] for _ in range(3600)]
     problem = Problem(data.from_rows(rows), filled("d", [float(i % 3) for i in range(3600)]))
-    param, (_, *groups) = Parameter(gamma=0.1, max_iter=5), group_classes(problem.targets)
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-    kernels = KernelProvider(problem, replace(param, cache_size=500.0), tuple(groups))
+    param = Parameter(gamma=0.1, max_iter=5, cache_size=500.0, policy=BY_CLASSES)
+    kernels = KernelProvider(problem, param, tuple(group_classes(problem.targets)[1:]))
     assert kernels.values_by_class(param, Observer()) is None
     assert kernels.queue(param, Observer(), 18, weighted=False) is None
 
 
-def test_classes_whose_values_do_not_fit_are_not_laid_out(monkeypatch):
+def test_classes_whose_values_do_not_fit_are_not_laid_out():
     """Each training of a cross-validation asks anew."""
     matrix, targets = data.load("wine.scale")
     problem, param = Problem(matrix, filled("d", targets)), Parameter(gamma=0.1, cache_size=0.01)
@@ -130,15 +115,11 @@ def test_classes_whose_values_do_not_fit_are_not_laid_out(monkeypatch):
     assert kernels.whole is None
 
 
-@pytest.mark.parametrize("queued", [True, False])
+@pytest.mark.parametrize("policy", [KernelPolicy(), ALWAYS_SHARED], ids=["queued", "shared"])
 @pytest.mark.parametrize("options", [{}, {"probability": True}, {"svm_type": 3, "probability": True}])
-def test_there_may_be_more_memory_than_there_are_numbers(options, queued, monkeypatch):
-    if not queued:
-        no_queue(monkeypatch)
-        monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", 0.0)
-        monkeypatch.setattr(kernel_provider, "SMALL_BYTES", -1)
-    problem, param = problem_of("iris.scale")
-    found = [bytes_of(problem, Parameter(gamma=param.gamma, cache_size=m, **options)) for m in (100.0, 1e9, 1e300)]
+def test_there_may_be_more_memory_than_there_are_numbers(options, policy):
+    rows = data.load("iris.scale")
+    found = [trained(rows, cache_size=m, policy=policy, **options) for m in (100.0, 1e9, 1e300)]
     assert found[1:] == found[:1] * 2
 
 
@@ -340,30 +321,24 @@ def test_numbers_out_of_range_are_refused():
 
 
 @pytest.mark.parametrize(("probability", "times"), [(False, 0), (True, 1)])
-def test_rows_are_copied_for_predictions_alone(probability, times, fitting, monkeypatch):
-    """In the order of the queue, once for all folds."""
-    copied, problem = [], problem_of("vowel.scale.xz")[0]
-    make = kernel_provider.KernelProvider.queue
-
-    def watched(self, *args, **kwargs):
-        queue = make(self, *args, **kwargs)
-        assert queue is not None
-        return queue
+def test_rows_are_copied_for_predictions_alone(probability, times, fitting):
+    """In the order of the queue, once for all folds; without a queue they never are."""
+    copied, (m, y) = [], data.load("vowel.scale.xz")
 
     class Watched(CsrMatrix):
         def take(self, rows):
             copied.append(len(rows))
             return super().take(rows)
 
-    m = problem.matrix
-    matrix = Watched(m.indptr, m.indices, m.values, n_columns=m.n_columns, first_index=m.first_index)
-    monkeypatch.setattr(kernel_provider.KernelProvider, "queue", watched)
-    problem = Problem(matrix, problem.targets)
-    train_problem(problem, Parameter(gamma=0.5, probability=probability), Rand(1), Observer())
-    assert copied.count(len(problem)) == times
+    X = Watched(m.indptr, m.indices, m.values, n_columns=m.n_columns, first_index=m.first_index)
+    libsvmx.train(X, y, gamma=0.5, probability=True, policy=IN_TURN)
+    libsvmx.cross_validate(X, y, 3, gamma=0.5, policy=IN_TURN)
+    assert copied.count(len(y)) == 0
+    libsvmx.train(X, y, gamma=0.5, probability=probability, policy=fitting)
+    assert copied.count(len(y)) == times
     if not probability:
-        cross_validate_problem(problem, Parameter(gamma=0.5), 3, Rand(1), Observer())
-        assert copied.count(len(problem)) == 1
+        libsvmx.cross_validate(X, y, 3, gamma=0.5, policy=fitting)
+        assert copied.count(len(y)) == 1
 
 
 def test_after_an_error_no_solve_is_begun():
@@ -409,10 +384,9 @@ def test_a_queue_leaves_nothing_to_the_garbage_collector():
 
 
 @pytest.mark.parametrize("gammas", [(0.5, 0.5, 0.5), (0.5, 0.25, 0.5)], ids=["one gamma", "two"])
-@pytest.mark.parametrize("most_bytes", [0, 1 << 24])
+@pytest.mark.parametrize("policy", [BY_CLASSES, KernelPolicy()])
 @pytest.mark.parametrize("least", [0.0, 0.5])
-def test_given_folds_are_predicted_as_by_models_of_their_own(least, most_bytes, gammas, monkeypatch):
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", most_bytes)
+def test_given_folds_are_predicted_as_by_models_of_their_own(least, policy, gammas):
     random = np.random.RandomState(3)
     X, targets = random.normal(size=(90, 3)), random.randint(0, 4, 90).astype(float)
     weights = random.choice([least, 1.0, 2.0], 90)
@@ -421,7 +395,7 @@ def test_given_folds_are_predicted_as_by_models_of_their_own(least, most_bytes, 
     for f, gamma in enumerate(gammas):
         tests = np.arange(f, 90, 3, dtype=np.int32)
         rows = np.setdiff1d(np.arange(90), tests).astype(np.int32)
-        param = Parameter(C=4.0, gamma=gamma, weights=((1, f or 2 * least),), threads=1)
+        param = Parameter(C=4.0, gamma=gamma, weights=((1, f or 2 * least),), threads=1, policy=policy)
         given.append(GivenFold(rows.data, tests.data, param))
     for fold, predicted in zip(given, predicted_folds(problem, given, Observer()), strict=True):
         model = train_problem(problem.take(fold.rows), fold.param, Rand(1), Observer())

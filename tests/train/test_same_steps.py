@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from support import data
+from support.policies import KernelPolicy
 
 import libsvmx
 from libsvmx._core.buffers import filled
@@ -21,31 +22,27 @@ def heart():
     return Problem(matrix, filled("d", targets))
 
 
-def plan(c, g, **options):
-    return Plan(Parameter(**options), Grid(exponents(*c), exponents(*g)), seeding=Seeding("none"))
+def plan(c, g, engine=None, **options):
+    return Plan(Parameter(**options), Grid(exponents(*c), exponents(*g)), seeding=Seeding("none"), engine=engine)
 
 
 @pytest.mark.parametrize("options", [{}, {"weights": ((1, 3.0),)}, {"svm_type": 3}])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_points_whose_trainings_never_meet_C_are_evaluated_once(heart, monkeypatch, options, threads):
+def test_points_whose_trainings_never_meet_C_are_evaluated_once(heart, options, threads):
     """With gamma = 8 the largest alpha is a few times 1, so all larger C lead along one path; and the table stays."""
-    from libsvmx._train.validation import grid_search
-
     asked = []
 
     def recording(problem, param, *args, **more):
         asked.append((math.log2(param.C), math.log2(param.gamma)))
         return cross_validate(problem, param, *args, **more)
 
-    monkeypatch.setattr(grid_search, "cross_validate", recording)
-    monkeypatch.setattr(grid_search, "WORK_FOR_THREADS", 0)
-    found = Search(plan((-2, 12, 2), (3, -5, -8), threads=threads, **options), heart)
+    options = {"policy": KernelPolicy(work_for_threads=0.0), **options}
+    found = Search(plan((-2, 12, 2), (3, -5, -8), recording, threads=threads, **options), heart)
     keys = [outcome.key for outcome in found]
     assert sorted(keys) == sorted(found.plan.grid.order)
     once = 4 + threads - 1  # others may be at work before the first of them is done
     assert 2 <= sum(g == 3 for _, g in asked) <= once
     assert sum(g == -5 for _, g in asked) == 8  # of small gamma alpha grows with C
-    monkeypatch.undo()
     alone = []
     for c, g in found.plan.grid.order:
         alone += [outcome.point.rate for outcome in Search(plan((c, c, 1), (g, g, 1), **options), heart)]

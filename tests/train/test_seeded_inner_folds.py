@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from support import data
+from support.injected import put_around
+from support.policies import BY_CLASSES, IN_TURN, KernelPolicy
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._train import kernel_provider, prediction
+from libsvmx._train import prediction
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.queue.solve_queue import SolveQueue
@@ -14,7 +16,8 @@ from libsvmx.io.modelfile import model_text
 
 EPS = 1e-6
 SETS = ["heart_scale", "iris.scale", "glass.scale"]
-PLACES = ["queue", "by pairs of classes", "in turn"]
+# where the solves are done
+PLACES = {"queue": KernelPolicy(), "by pairs of classes": BY_CLASSES, "in turn": IN_TURN}
 
 
 class Counting(Observer):
@@ -29,13 +32,8 @@ class Counting(Observer):
 
 
 @pytest.fixture(params=PLACES)
-def place(request, monkeypatch):
-    """Where the solves are done."""
-    if request.param == "by pairs of classes":
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-    if request.param == "in turn":
-        monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
-    return request.param
+def policy(request):
+    return PLACES[request.param]
 
 
 def arrays(name, n=None):
@@ -68,9 +66,10 @@ def agree(seeded, plain, X, most=1e-4):
 
 @pytest.mark.parametrize("C", [0.5, 20.0])
 @pytest.mark.parametrize("name", SETS)
-def test_the_same_sigmoids_by_fewer_iterations(name, C, place):
+def test_the_same_sigmoids_by_fewer_iterations(name, C, policy):
     X, y = arrays(name)
-    (seeded, fewer), (plain, more) = (trained(X, y, seeder, C=C, gamma=0.2) for seeder in ("near", None))
+    options = {"C": C, "gamma": 0.2, "policy": policy}
+    (seeded, fewer), (plain, more) = (trained(X, y, seeder, **options) for seeder in ("near", None))
     agree(seeded, plain, X, 1e-4 if C > 1 else 3e-3)  # a fold without free rows has its rho in an interval
     assert model_text(seeded) != model_text(plain)  # else nothing was seeded
     assert fewer.solves == more.solves
@@ -90,12 +89,13 @@ def test_every_seeder_and_scheme(seeder, scheme):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_weights_of_classes_and_rows(name, place):
+def test_weights_of_classes_and_rows(name, policy):
     X, y = arrays(name)
     labels = sorted(set(y))
     draw = np.random.default_rng(4)
     weight = draw.choice([0.0, 0.5, 1.0, 2.5], len(y))
-    options = {"C": 5.0, "gamma": 0.3, "weights": {int(labels[0]): 3.0, int(labels[1]): 0.25}, "sample_weight": weight}
+    options = {"C": 5.0, "gamma": 0.3, "sample_weight": weight, "policy": policy}
+    options["weights"] = {int(labels[0]): 3.0, int(labels[1]): 0.25}
     (seeded, fewer), (plain, more) = (trained(X, y, seeder, **options) for seeder in ("near", None))
     agree(seeded, plain, X)
     assert fewer.iterations < more.iterations
@@ -106,30 +106,30 @@ def test_weights_of_classes_and_rows(name, place):
         agree(seeded, plain, X)
 
 
-def test_a_class_that_is_held_out_whole(place):
+def test_a_class_that_is_held_out_whole(policy):
     """Its fold has no solve; LIBSVM's constants stand for its values."""
     X, y = arrays("iris.scale")
     keep = [*range(50), 60, *range(100, 120)]
-    (seeded, _), (plain, _) = (trained(X[keep], y[keep], seeder, C=5.0, gamma=0.3) for seeder in ("near", None))
+    options = {"C": 5.0, "gamma": 0.3, "policy": policy}
+    (seeded, _), (plain, _) = (trained(X[keep], y[keep], seeder, **options) for seeder in ("near", None))
     agree(seeded, plain, X)
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_threads_and_calls_change_nothing(name, place):
+def test_threads_and_calls_change_nothing(name, policy):
     X, y = arrays(name)
-    options = {"C": 20.0, "gamma": 0.2}
+    options = {"C": 20.0, "gamma": 0.2, "policy": policy}
     texts = {model_text(trained(X, y, "near", threads=threads, **options)[0]) for threads in (1, 1, 2, 3)}
     assert len(texts) == 1
 
 
-def test_threads_of_many_rows(place, monkeypatch):
+def test_threads_of_many_rows(policy):
     """Enough of them that threads share the work."""
     X, y = arrays("vowel.scale.xz")
-    texts = {model_text(trained(X, y, "near", C=4.0, gamma=1.0, threads=threads)[0]) for threads in (1, 2, 5)}
-    assert len(texts) == 1
-    two = y < 6
-    texts = {model_text(trained(X, two, "near", C=4.0, gamma=1.0, threads=threads)[0]) for threads in (1, 2, 5)}
-    assert len(texts) == 1
+    options = {"C": 4.0, "gamma": 1.0, "policy": policy}
+    for targets in (y, y < 6):
+        texts = {model_text(trained(X, targets, "near", threads=threads, **options)[0]) for threads in (1, 2, 5)}
+        assert len(texts) == 1
 
 
 @pytest.mark.parametrize("seeder", ["near", "auto", "sir"])
@@ -171,9 +171,9 @@ class Stopping(Observer):
 
 
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
-def test_an_end_leaves_the_model_without_half_of_its_estimates(place):
+def test_an_end_leaves_the_model_without_half_of_its_estimates(policy):
     X, y = arrays("glass.scale")
-    options = {"C": 50.0, "gamma": 0.5, "eps": EPS, "probability": True, "threads": 1}
+    options = {"C": 50.0, "gamma": 0.5, "eps": EPS, "probability": True, "threads": 1, "policy": policy}
     whole = Stopping(10**9)
     model = libsvmx.train(X, y, seeder="near", observer=whole, **options)
     asked = 10**9 - whole.left
@@ -191,26 +191,26 @@ def test_an_end_leaves_the_model_without_half_of_its_estimates(place):
     assert False in ends
 
 
-def test_folds_go_on_where_the_pair_did_not_end(place):
+def test_folds_go_on_where_the_pair_did_not_end(policy):
     with pytest.warns(libsvmx.ConvergenceWarning):
-        model, _ = trained(*arrays("heart_scale"), "near", C=100.0, gamma=0.5, max_iter=30)
+        model, _ = trained(*arrays("heart_scale"), "near", C=100.0, gamma=0.5, max_iter=30, policy=policy)
     assert model.has_probability
     assert np.isfinite(model.sigmoid_a).all()
 
 
 @pytest.mark.parametrize("n_folds", [2, 5, 12])
 @pytest.mark.parametrize("name", SETS)
-def test_cross_validation(name, n_folds, place):
+def test_cross_validation(name, n_folds, policy):
     X, y = arrays(name)
 
     def found(seeder):
-        options = {"C": 5.0, "gamma": 0.3, "eps": EPS, "probability": True, "random_state": 3}
+        options = {"C": 5.0, "gamma": 0.3, "eps": EPS, "probability": True, "random_state": 3, "policy": policy}
         return libsvmx.cross_validate(X, y, n_folds, seeder=seeder, **options)
 
     seeded, plain = found("auto"), found("none")
     assert np.mean(seeded.predictions != plain.predictions) < 0.01
     assert np.nanmax(np.abs(seeded.decision_values - plain.decision_values)) < 1e-3
-    if place != "in turn":
+    if policy.queue:
         assert seeded.iterations < plain.iterations
 
 
@@ -223,18 +223,17 @@ def test_cross_validation_by_both_levels(name, seeder, weighted, monkeypatch):
     if " " in name:  # it is in none of the rows that the first fold holds out: others find it after the other classes
         X, y = X[47:], y[47:]
     seen = {"none": [], seeder: []}
-    real = prediction.most_probable
 
-    def told(labels, estimates, n):
+    def told(known, labels, estimates, n):
         table = np.zeros((n, len(set(y))))  # a fold may lack a class
         table[:, np.searchsorted(sorted(set(y)), labels)] = np.asarray(estimates).reshape(n, -1)
         seen[running].append(table)
-        return real(labels, estimates, n)
+        return known(labels, estimates, n)
 
-    monkeypatch.setattr(prediction, "most_probable", told)
-    monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
+    put_around(monkeypatch, prediction, "most_probable", told)
     weight = np.random.default_rng(2).choice([0.0, 1.0, 2.0], len(y)) if weighted else None
     options = {"C": 5.0, "gamma": 0.3, "eps": EPS, "probability": True, "sample_weight": weight, "threads": 1}
+    options["policy"] = IN_TURN
     found = {}
     for running in seen:
         found[running] = libsvmx.cross_validate(X, y, 4, seeder=running, **options)
@@ -258,12 +257,12 @@ def test_regressions_and_one_class_need_no_estimates_to_be_validated():
         assert with_.iterations == without.iterations
 
 
-def test_folds_that_are_not_solved_at_all(place):
+def test_folds_that_are_not_solved_at_all(policy):
     """Each class is a tight bunch, so many an inner fold leaves the optimum as it is."""
     draw = np.random.default_rng(2)
     X = np.concatenate([draw.normal(size=(60, 2)) + centre for centre in ([0, 0], [9, 0], [0, 9])])
     y = np.repeat([1.0, 2.0, 3.0], 60)
-    options = {"gamma": 0.05, "C": 10.0}
+    options = {"gamma": 0.05, "C": 10.0, "policy": policy}
     (seeded, fewer), (plain, more) = (trained(X, y, seeder, **options) for seeder in ("near", None))
     agree(seeded, plain, X)
     validated = [
@@ -274,9 +273,9 @@ def test_folds_that_are_not_solved_at_all(place):
     assert fewer.iterations < more.iterations
 
 
-def test_cross_validation_by_threads(place):
+def test_cross_validation_by_threads(policy):
     X, y = arrays("glass.scale")
-    options = {"C": 5.0, "gamma": 0.3, "probability": True, "seeder": "auto"}
+    options = {"C": 5.0, "gamma": 0.3, "probability": True, "seeder": "auto", "policy": policy}
     one, *others = (libsvmx.cross_validate(X, y, 12, threads=threads, **options) for threads in (1, 2, 3))
     for other in others:
         assert other.decision_values.tobytes() == one.decision_values.tobytes()

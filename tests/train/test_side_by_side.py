@@ -2,32 +2,30 @@
 
 import random
 import threading
+from math import inf
 
 import numpy as np
 import pytest
 from support import data
 from support.ahead import let_go_ahead
 from support.data import filled
+from support.injected import failing_once, interrupted_after, put_around
+from support.policies import KernelPolicy
+from support.threads import started_by
 
 import libsvmx
+from libsvmx import Chunked, Observer, Parameter, StoppedEarly
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
-from libsvmx._core.stopping import Stopped
 from libsvmx._core.thread_pool import HAS_THREADS
-from libsvmx._solvers.decomposition.settings import Chunked
-from libsvmx._train import kernel_provider, side_by_side
-from libsvmx._train.kernel_provider import KernelProvider
-from libsvmx._train.limits import ask, limited
-from libsvmx._train.observer import Observer
-from libsvmx._train.parameter import Parameter
+from libsvmx._train import side_by_side
+from libsvmx._train.limits import ask
 from libsvmx._train.problem import Problem
 from libsvmx._train.side_by_side import param_of
-from libsvmx._train.training import cross_validate_problem, default_gamma, train_problem
-from libsvmx._train.validation import given_folds
+from libsvmx._train.training import cross_validate_problem, default_gamma
 from libsvmx._train.validation.given_folds import GivenFold, predicted_folds
 from libsvmx._train.validation.leave_one_out import leave_one_out, replaces_n_folds
 from libsvmx.enums import SolveStatus
-from libsvmx.exceptions import StoppedEarly
 from libsvmx.io.modelfile import model_text
 from libsvmx.io.transcript import TrainingReport
 
@@ -48,27 +46,13 @@ class Hearing(Observer):
         self.heard.append(mark)
 
 
-@pytest.fixture
-def problem():
-    matrix, targets = data.load("heart_scale")
-    return Problem(matrix, filled("d", targets)), default_gamma(Parameter(C=4.0), matrix.max_index)
+# No queue, and threads for any work.
+BY_THREADS = KernelPolicy(queue=False, work_for_threads=0.0)
 
 
 @pytest.fixture
-def by_threads(monkeypatch):
-    """No queue, and threads for any work; how many there were each time."""
-    start, counts = side_by_side.Workers.start, []
-    monkeypatch.setattr(
-        side_by_side.Workers, "start", lambda workers, threads: (counts.append(threads), start(workers, threads))[1]
-    )
-    monkeypatch.setattr(KernelProvider, "queue", lambda *_, **__: None)
-    monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", 0.0)
-    return counts
-
-
-@pytest.fixture
-def few_ahead(by_threads, monkeypatch):
-    """As by_threads, with work left when the caller looks, however soon the threads are."""
+def few_ahead(monkeypatch):
+    """Work is left when the caller looks, however soon the threads are."""
     let_go_ahead(4, monkeypatch)
 
 
@@ -121,9 +105,7 @@ def test_what_a_solve_raises_comes_in_its_place_and_ends_the_others(k):
     assert found == list(range(k))
 
 
-def test_an_observer_that_raises_ends_all(monkeypatch):
-    monkeypatch.setattr(side_by_side, "PATIENCE", 0.001)
-
+def test_an_observer_that_raises_ends_all():
     class Raising(Observer):
         def should_stop(self):
             raise ZeroDivisionError
@@ -161,29 +143,14 @@ def test_a_result_that_nobody_waits_for():
 @pytest.mark.parametrize("what", ["Recording", "Finished"])
 def test_memory_that_is_out_in_a_thread_is_told(what, ahead, monkeypatch):
     """Also where the other threads wait for room."""
-    times, made = [], getattr(side_by_side, what)
-
-    def no_memory(*given):
-        times.append(given)
-        if len(times) == 1:
-            raise MemoryError
-        return made(*given)
-
-    monkeypatch.setattr(side_by_side, "PATIENCE", 0.001)
-    monkeypatch.setattr(side_by_side, what, no_memory)
+    failing_once(monkeypatch, side_by_side, what, MemoryError)
     with pytest.raises(MemoryError):
         list(side_by_side.side_by_side(lambda k, _: k, 9, 2, Observer(), ahead))
 
 
 def test_a_signal_as_threads_begin_ends_them(monkeypatch):
-    start, ended = side_by_side.Workers.start, []
-
-    def interrupted(workers, threads):
-        start(workers, threads)
-        raise KeyboardInterrupt
-
-    before = set(threading.enumerate())
-    monkeypatch.setattr(side_by_side.Workers, "start", interrupted)
+    ended, before = [], set(threading.enumerate())
+    interrupted_after(monkeypatch, side_by_side.Workers, "start")
     with pytest.raises(KeyboardInterrupt):
         list(side_by_side.side_by_side(until_the_end(ended, range(5)), 5, 2, Observer()))
     assert len(ended) <= 2
@@ -192,15 +159,15 @@ def test_a_signal_as_threads_begin_ends_them(monkeypatch):
 
 @pytest.mark.parametrize("given", [0, 1])
 def test_without_threads_to_be_had_solves_come_one_after_the_other(given, monkeypatch):
-    start, begun = threading.Thread.start, []
+    begun = []
 
-    def refused(thread):
+    def refused(start, thread):
         if len(begun) == given:
             raise RuntimeError("can't start new thread")
         begun.append(thread)
         start(thread)
 
-    monkeypatch.setattr(threading.Thread, "start", refused)
+    put_around(monkeypatch, threading.Thread, "start", refused)
     observer = Hearing()
     found = list(side_by_side.side_by_side(lambda k, told: (told.total_sv(k), k)[1], 4, 3, observer))
     assert found == observer.heard == [0, 1, 2, 3]
@@ -214,11 +181,12 @@ def test_no_thread_is_idle_and_none_is_counted_twice(n, threads, expected):
     assert [param_of(Parameter(), k, n, threads).threads for k in range(n)] == expected
 
 
-def validated(problem, param, **settings):
+def validated(rows, threads, **options):
+    """What a cross-validation of (X, y) finds and tells, and by how many threads."""
     parts = []
-    rand = Rand(1)
-    predicted = cross_validate_problem(problem, replace(param, **settings), 7, rand, TrainingReport(parts.append))
-    return bytes(predicted), "".join(parts), rand.draw()
+    options = {"policy": BY_THREADS, "observer": TrainingReport(parts.append), "threads": threads, **options}
+    found, n = started_by(libsvmx.cross_validate, *rows, 7, **options)
+    return (found.predictions.tobytes(), np.asarray(found.decision_values).tobytes(), "".join(parts)), n
 
 
 @pytest.mark.parametrize(
@@ -235,16 +203,28 @@ def validated(problem, param, **settings):
     ],
 )
 @pytest.mark.parametrize("expensive", [0.0, 1e9])
-def test_folds_do_not_depend_on_threads(options, expensive, problem, by_threads, monkeypatch):
-    monkeypatch.setattr(kernel_provider, "EXPENSIVE_NS", expensive)
-    expected = validated(*problem, threads=1, **options)
-    monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", float("inf"))
-    assert validated(*problem, threads=1, **options) == expected
-    monkeypatch.setattr(kernel_provider, "WORK_FOR_THREADS", 0.0)
-    for threads in (2, 3, 8):
-        assert validated(*problem, threads=threads, **options) == expected
-    if not (options.get("svm_type") == 4 and options.get("probability")):  # drawn as they are trained
-        assert {2, 3, 7} <= set(by_threads)
+def test_folds_do_not_depend_on_threads(options, expensive):
+    rows, options = data.load("heart_scale"), {"C": 4.0, **options}
+    policy = replace(BY_THREADS, expensive_ns=expensive)
+    expected, n = validated(rows, 1, policy=replace(policy, work_for_threads=inf), **options)
+    assert n == 0
+    drawn_late = options.get("svm_type") == 4 and options.get("probability")  # inner folds are, as folds are trained
+    for threads in (1, 2, 3, 8):
+        found, n = validated(rows, threads, policy=policy, **options)
+        assert found == expected
+        assert n >= (0 if threads == 1 or drawn_late else min(threads, 7))
+
+
+@pytest.mark.parametrize("svm_type", [0, 4])
+def test_random_numbers_are_drawn_in_the_order_of_one_thread(svm_type):
+    """Calls of LIBSVM's interface go on in the stream where the one before has left it."""
+    matrix, targets = data.load("heart_scale")
+    left = []
+    for threads in (1, 3):
+        rand, param = Rand(1), Parameter(svm_type, gamma=0.1, probability=True, threads=threads, policy=BY_THREADS)
+        cross_validate_problem(Problem(matrix, filled("d", targets)), param, 7, rand, Observer())
+        left.append(rand.draw())
+    assert left[0] == left[1] != Rand(1).draw()
 
 
 @pytest.mark.parametrize(
@@ -257,82 +237,58 @@ def test_folds_do_not_depend_on_threads(options, expensive, problem, by_threads,
     ],
 )
 @pytest.mark.parametrize("name", ["heart_scale", "wine.scale", "vowel.scale.xz"])
-def test_pairs_and_inner_folds_do_not_depend_on_threads(name, options, by_threads, monkeypatch):
-    matrix, targets = data.load(name)
-    w = filled("d", [k % 4 for k in range(len(targets))])
-    param = default_gamma(Parameter(**options), matrix.max_index)
+def test_pairs_and_inner_folds_do_not_depend_on_threads(name, options):
+    X, y = data.load(name)
+    solves = len(set(y)) * (len(set(y)) - 1) // 2 * (6 if options else 1)
 
     def trained(threads, weights):
         parts = []
-        problem = Problem(matrix, filled("d", targets), sample_weight=w if weights else None)
-        model = train_problem(problem, replace(param, threads=threads), Rand(1), TrainingReport(parts.append))
+        told = {"observer": TrainingReport(parts.append), "policy": BY_THREADS, "threads": threads}
+        model, n = started_by(libsvmx.train, X, y, sample_weight=weights, **told, **options)
+        assert n == (min(threads, solves) if threads > 1 and solves > 1 else 0)
         return model_text(model), "".join(parts)
 
-    for weights in (False, True):
+    for weights in (None, [k % 4 for k in range(len(y))]):
         assert trained(1, weights) == trained(2, weights) == trained(8, weights)
-    solves = len(set(targets)) * (len(set(targets)) - 1) // 2 * (6 if options else 1)
-    assert by_threads == ([2, min(8, solves)] * 2 if solves > 1 else [])
 
 
 def test_a_training_that_is_ended_has_pairs_that_were_not_begun(few_ahead):
     """Of several at a time; the first has a model in any case."""
-
-    class Ends(Observer):
-        def should_stop(self):
-            return True
-
-    matrix, targets = data.load("vowel.scale.xz")
-    problem, parts = Problem(matrix, filled("d", targets)), []
     for threads in (1, 3):
-        observer = TrainingReport(parts.append)
-        observer.should_stop = Ends().should_stop
-        param = Parameter(gamma=1.0, probability=True, threads=threads)
-        model = train_problem(problem, param, Rand(1), observer)
+        observer = TrainingReport(len)
+        observer.should_stop = lambda: True
+        options = {"gamma": 1.0, "probability": True, "threads": threads, "policy": BY_THREADS}
+        with pytest.warns(libsvmx.ConvergenceWarning):
+            model = libsvmx.train(*data.load("vowel.scale.xz"), observer=observer, **options)
         assert not model.param.probability and len(model.offsets) == 55
         assert SolveStatus.INTERRUPTED in model.statuses
 
 
 @pytest.mark.parametrize("weights", [False, True])
-def test_several_classes_and_weights(weights, by_threads):
-    matrix, targets = data.load("vowel.scale.xz")
-    w = filled("d", [k % 3 for k in range(len(targets))]) if weights else None
-    problem, param = Problem(matrix, filled("d", targets), sample_weight=w), Parameter(C=8.0, gamma=1.0)
-    for options in ({}, {"probability": True}):
-        assert validated(problem, param, threads=3, **options) == validated(problem, param, threads=1, **options)
-
-
-def dense_rows(matrix):
-    X = np.zeros((matrix.n_rows, matrix.max_index + 1))
-    for i in range(matrix.n_rows):
-        for k, value in matrix.row(i):
-            X[i, k] = value
-    return X
+def test_several_classes_and_weights(weights):
+    rows = data.load("vowel.scale.xz")
+    options = {"C": 8.0, "gamma": 1.0, "sample_weight": [k % 3 for k in range(len(rows[1]))] if weights else None}
+    for probability in (False, True):
+        one, three = (validated(rows, threads, probability=probability, **options) for threads in (1, 3))
+        assert one[0] == three[0]
+        assert one[1] == 0 < three[1]
 
 
 SEEDERS = ["none", "near", "sir", "mir", "avg", "top", "ato", "path"]
 
 
 @pytest.mark.parametrize("seeder", SEEDERS)
-def test_reports_and_decision_values_do_not_depend_on_threads(seeder, problem, by_threads):
-    whole, param = problem
-    X = dense_rows(whole.matrix)
+def test_reports_and_decision_values_do_not_depend_on_threads(seeder):
+    scheme = "" if seeder == "none" else "star"
+    options = {"seeder": seeder, "scheme": scheme, "C": 4.0, "policy": BY_THREADS}
 
     def found(threads):
-        result = libsvmx.cross_validate(
-            X,
-            list(whole.targets),
-            6,
-            seeder=seeder,
-            scheme="" if seeder == "none" else "star",
-            C=4.0,
-            gamma=param.gamma,
-            threads=threads,
-        )
+        result, n = started_by(libsvmx.cross_validate, *data.load("heart_scale"), 6, threads=threads, **options)
+        assert n == {1: 0, 2: 2, 8: 6}[threads]
         reports = [(fold.iterations, fold.objective, fold.n_sv) for fold in result.folds]
         return result.predictions.tobytes(), np.asarray(result.decision_values).tobytes(), reports
 
     assert found(1) == found(2) == found(8)
-    assert by_threads == [2, 6]
 
 
 LEFT_OUT = [
@@ -349,17 +305,20 @@ LEFT_OUT = [
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("seeder", ["auto", "near", "path"])
 @pytest.mark.parametrize(("name", "options"), LEFT_OUT)
-def test_rows_left_out_do_not_depend_on_threads(name, options, seeder, exact, by_threads, monkeypatch):
+def test_rows_left_out_do_not_depend_on_threads(name, options, seeder, exact):
+    """``exact``: as svmx-train -v has it, with as many folds as rows."""
     matrix, targets = data.load(name)
-    problem, param = Problem(matrix, filled("d", targets)), default_gamma(Parameter(**options), matrix.max_index)
+    problem = Problem(matrix, filled("d", targets))
+    param = default_gamma(Parameter(policy=BY_THREADS, **options), matrix.max_index)
     if (exact and not replaces_n_folds(param)) or (seeder == "path" and options.get("svm_type") in (1, 4)):
         pytest.skip("has none")
 
     def found(threads):
         parts = []
         report = TrainingReport(parts.append)
-        own = replace(param, threads=threads)
-        result = leave_one_out(problem, own, Rand(1), report, seeder=seeder, with_values=not exact, exact=exact)
+        own, how = replace(param, threads=threads), {"seeder": seeder, "with_values": not exact, "exact": exact}
+        result, n = started_by(leave_one_out, problem, own, Rand(1), report, **how)
+        assert n == (threads if threads > 1 else 0)
         reports = [(fold.iterations, fold.objective, fold.n_sv) for fold in result.folds]
         return (
             bytes(result.predicted),
@@ -371,31 +330,30 @@ def test_rows_left_out_do_not_depend_on_threads(name, options, seeder, exact, by
         )
 
     assert found(1) == found(2) == found(8)
-    assert by_threads == [2, 8]
 
 
-def test_given_folds_do_not_depend_on_threads(problem, by_threads, monkeypatch):
-    monkeypatch.setattr(given_folds, "WORK_FOR_THREADS", 0.0)
-    whole, param = problem
-    n = len(whole)
+def test_given_folds_do_not_depend_on_threads():
+    matrix, targets = data.load("heart_scale")
+    whole, n = Problem(matrix, filled("d", targets)), len(targets)
 
     def found(threads):
         given = [
             GivenFold(
                 filled("i", [k for k in range(n) if k % 5 != f]),
                 filled("i", range(f, n, 5)),
-                replace(param, C=2.0**f, gamma=0.1 + 0.1 * f, threads=threads),
+                Parameter(C=2.0**f, gamma=0.1 + 0.1 * f, threads=threads, policy=BY_THREADS),
             )
             for f in range(5)
         ]
-        return [bytes(labels) for labels in predicted_folds(whole, given, Observer())]
+        predicted, started = started_by(predicted_folds, whole, given, Observer())
+        assert started == {1: 0, 2: 2, 8: 5}[threads]
+        return [bytes(labels) for labels in predicted]
 
     assert found(1) == found(2) == found(8)
-    assert by_threads == [2, 5]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, problem, few_ahead):
+def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, few_ahead):
     class Ends(Observer):
         done = 0
 
@@ -405,17 +363,18 @@ def test_rows_that_are_done_are_kept_when_leave_one_out_is_ended(threads, proble
         def should_stop(self):
             return self.done >= 20
 
-    whole, param = problem
+    X, y = data.load("heart_scale")
     observer = Ends()
+    options = {"C": 4.0, "seeder": "near", "threads": threads, "observer": observer, "policy": BY_THREADS}
     with pytest.raises(StoppedEarly) as stopped:
-        leave_one_out(whole, replace(param, threads=threads), Rand(1), observer, seeder="near")
-    predicted = stopped.value.partial.predicted
-    known = [k for k in range(len(whole)) if predicted[k] == predicted[k]]
-    assert known == list(range(observer.done)) and 20 <= len(known) < len(whole)
+        libsvmx.leave_one_out(X, y, **options)
+    predicted = stopped.value.partial.predictions
+    known = [k for k in range(len(y)) if predicted[k] == predicted[k]]
+    assert known == list(range(observer.done)) and 20 <= len(known) < len(y)
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, problem, few_ahead):
+def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, few_ahead):
     """Those before the first that is not; an answer holds for the rest of the call."""
 
     class Ends(Hearing):
@@ -424,7 +383,8 @@ def test_folds_that_are_done_are_told_of_when_the_call_ends(threads, problem, fe
 
     observer = Ends()
     observer.mark = Observer().mark
-    with pytest.raises(Stopped) as stopped:
-        cross_validate_problem(problem[0], replace(problem[1], threads=threads), 60, Rand(1), limited(observer, 0.0))
+    options = {"C": 4.0, "threads": threads, "observer": observer, "policy": BY_THREADS}
+    with pytest.raises(StoppedEarly) as stopped:
+        libsvmx.cross_validate(*data.load("heart_scale"), 60, **options)
     assert stopped.value.status == SolveStatus.INTERRUPTED
     assert 3 <= len(observer.heard) < 60

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 from support import data
+from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._train import kernel_provider
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.queue import batches
 from libsvmx._train.queue.folds_at_once import queue_of_folds
 from libsvmx._train.training import shared_kernels
 from libsvmx.enums import SolveStatus
@@ -76,9 +75,8 @@ def test_classes_with_weights_and_a_class_that_is_held_out_whole():
 
 
 @pytest.mark.parametrize("C", [1.0, 1000.0])
-def test_where_kernel_values_stand_by_classes(monkeypatch, C):
-    monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-    star, plain = (found("vowel.scale.xz", seeder, 20, C=C) for seeder in ("auto", "none"))
+def test_where_kernel_values_stand_by_classes(C):
+    star, plain = (found("vowel.scale.xz", seeder, 20, C=C, policy=BY_CLASSES) for seeder in ("auto", "none"))
     assert star.scheme == "star"
     agree(star, plain)
 
@@ -96,12 +94,10 @@ def test_nothing_is_solved_where_only_rows_without_coefficients_leave():
     assert all(fold.rows_computed == 0 and fold.n_sv == star.full.n_sv for fold in still)
 
 
-@pytest.mark.parametrize("by_classes", [False, True])
+@pytest.mark.parametrize("policy", [KernelPolicy(), BY_CLASSES], ids=["all values", "by pairs of classes"])
 @pytest.mark.parametrize("name", ["vowel.scale.xz", "heart_scale"])
-def test_threads_change_nothing(monkeypatch, name, by_classes):
-    if by_classes:
-        monkeypatch.setattr(kernel_provider, "MOST_GRAM_BYTES", 0)
-    one, *others = (found(name, "auto", 80, threads=n) for n in (1, 2, 5))
+def test_threads_change_nothing(name, policy):
+    one, *others = (found(name, "auto", 80, threads=n, policy=policy) for n in (1, 2, 5))
     for other in others:
         assert other.decision_values.tobytes() == one.decision_values.tobytes()
 
@@ -129,10 +125,9 @@ def test_folds_go_on_where_the_training_over_all_rows_did_not_end():
         assert fold.iterations == 40 or fold.status == SolveStatus.CONVERGED
 
 
-def test_several_queues(monkeypatch):
+def test_several_queues():
     whole = found("vowel.scale.xz", "auto", 30)
-    monkeypatch.setattr(batches, "MOST_ROWS", 20000)
-    parts = found("vowel.scale.xz", "auto", 30)
+    parts = found("vowel.scale.xz", "auto", 30, policy=KernelPolicy(rows_in_queue=20000))
     assert parts.decision_values.tobytes() == whole.decision_values.tobytes()
 
 

@@ -74,11 +74,11 @@ class DistributedFeatures:
 class LinearFeatures(DistributedFeatures):
     """The data's own features, and models of w."""
 
-    def __init__(self, problem: DistributedProblem):
+    def __init__(self, problem: DistributedProblem, param: Parameter):
         super().__init__(problem)
         self.features = problem.features
         self.n = len(self.features)
-        check_size(self.n)
+        check_size(self.n, param)
         if not self.n:
             raise DataError("there is not a single feature")
         client = problem.client

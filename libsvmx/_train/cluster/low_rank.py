@@ -153,7 +153,7 @@ class LowRankFeatures(DistributedFeatures):
             raise ParameterError(
                 "low_rank 'eigen' is not for rows on a cluster: choose cholesky, rpcholesky or nystrom"
             )
-        check_size(min(settings.rank, problem.m))
+        check_size(min(settings.rank, problem.m), param)
         self.spec = KernelSpec(int(param.kernel_type), param.degree, param.gamma, param.coef0)
         self.random = np.random.default_rng(settings.random_state)
         self.observer = observer
@@ -169,7 +169,7 @@ class LowRankFeatures(DistributedFeatures):
         else:
             self.cholesky(settings)
         self.n = self.transform.shape[1]
-        check_size(self.n)
+        check_size(self.n, param)
         if not self.n:
             raise DataError("the kernel matrix is 0: there is nothing to tell classes apart by")
         self.rows = client.map(factor_rows, self.row_blocks.states, pure=False, key="svmx-factor")

@@ -23,11 +23,6 @@ if TYPE_CHECKING:
         def result(self, observer: Observer) -> Result: ...
 
 
-# Rows of solves, inner folds included, that stand in a queue at a time: a tenth of a second or so of small problems,
-# which is what a time limit may lose.
-MOST_ROWS = 1 << 18
-
-
 def queue_of(
     problem: Problem,
     param: Parameter,
@@ -55,8 +50,9 @@ def in_batches(
     ``queue``: empty, the first one.
     """
     waiting: list[Waiting[Result]] = []
+    most_rows = queue.param.policy.rows_in_queue
     for begin in begun:
-        if queue.n_rows >= MOST_ROWS:
+        if queue.n_rows >= most_rows:
             queue.run(thread_count(queue.param.threads))
             yield from (training.result(observer) for training in waiting)
             queue, waiting = queue.another(), []

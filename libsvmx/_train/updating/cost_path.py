@@ -21,7 +21,6 @@ from libsvmx._core.records import replace
 from libsvmx._kernels.doublegram import DoubleGram
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.trace import LINE, MEMBER, SET, Trace
-from libsvmx._train.kernel_provider import SHARED
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.solve_report import SolveReport
@@ -65,7 +64,7 @@ class Ways:
         self.kernel: Any = Kernel(
             problem.features, problem.rows, param.kernel_type, param.degree, param.gamma, param.coef0
         )
-        if n_bytes * (1 + threads) <= SHARED * budget:
+        if n_bytes * (1 + threads) <= param.policy.memory_share * budget:
             self.kernel = DoubleGram(self.kernel, control_of(param, observer))
             budget -= n_bytes
         self.budget_bytes = budget / threads

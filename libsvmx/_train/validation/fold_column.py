@@ -24,7 +24,7 @@ from libsvmx._kernels.gram import Gram
 from libsvmx._solvers.smo import growing
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual
-from libsvmx._train.kernel_provider import MOST_GRAM_BYTES, SHARED, KernelProvider
+from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.limits import control_of, told_of
 from libsvmx._train.training import pair_problem
 from libsvmx._train.validation.gram_column import GramColumn, QuietControl
@@ -83,13 +83,13 @@ class Column:
         self.problem, self.param, self.observer = problem, replace(param, C=costs[0]), observer
         self.few_rows = replace(self.param, shrinking=False)
         self.growths = [after / before for before, after in pairwise(costs)]
-        groups = None
-        if param.svm_type.is_classification and BYTES_OF_VALUE * len(problem) ** 2 > SHARED * param.cache_bytes:
+        groups, n_bytes = None, BYTES_OF_VALUE * len(problem) ** 2
+        room = param.policy.memory_share * param.cache_bytes
+        if param.svm_type.is_classification and n_bytes > room:
             groups = folds.group_classes(problem.targets)[1:]  # rows within a class may fit
         self.kernels = KernelProvider(problem, param, groups, repeated=True)
         self.gram_column: GramColumn | None = None
-        n_bytes = BYTES_OF_VALUE * len(problem) ** 2
-        self.fits = groups is None and n_bytes <= min(MOST_GRAM_BYTES, SHARED * param.cache_bytes)
+        self.fits = groups is None and n_bytes <= min(param.policy.most_gram_bytes, room)
 
     def gathered(self) -> GramColumn:
         """What solves small problems; all kernel values, made once."""

@@ -11,7 +11,7 @@ from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
 from libsvmx._train.counting import counting_part
-from libsvmx._train.kernel_provider import WORK_FOR_THREADS, KernelProvider
+from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.prediction import labels_of, predict_labels
 from libsvmx._train.queue.pairs_at_once import QueuedPairs
 from libsvmx._train.side_by_side import param_of, side_by_side
@@ -73,7 +73,8 @@ def predicted_side_by_side(
 ) -> list[Buffer]:
     """As ``predicted_folds``, without a queue; ``parts``: the rows of each fold."""
     n, param = len(given), given[0].param
-    pays = n * float(len(problem)) ** 2 > WORK_FOR_THREADS and not param.solver.needs_features
+    work = n * float(len(problem)) ** 2
+    pays = work > param.policy.work_for_threads and not param.solver.needs_features
     threads = thread_count(param.threads) if pays and n > 1 else 1
 
     def predicted(f: int, observer: Observer) -> Buffer:

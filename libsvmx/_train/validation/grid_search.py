@@ -23,7 +23,6 @@ from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._train.checks import check_problem
-from libsvmx._train.kernel_provider import WORK_FOR_THREADS
 from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Limits, Observer, Remark
@@ -42,14 +41,8 @@ if TYPE_CHECKING:
     from libsvmx._train.validation.problem_folds import WarmStarts
     from libsvmx._typing import Buffer
 
-# Fewer points are evaluated in turn, and their folds side by side.
-POINTS_PER_THREAD = 2
-# So many results may wait for their turn: for that of a point that takes long.
-AHEAD_PER_THREAD = 16
 # Points within so many rows of the best rate are confirmed.
 BORDER = 2
-# With so many rows or fewer a search by seeded points takes as long as one without.
-FEW_ROWS = 1000
 
 
 class Remarks(Observer):
@@ -122,7 +115,7 @@ def usual_seeding(seeding: Seeding, param: Parameter, targets: Buffer) -> Seedin
         except ParameterError:
             return Seeding("none")
         several = param.svm_type.is_classification and len(set(targets)) > 2
-        if param.solver.follows_libsvm and (several or len(targets) <= FEW_ROWS):
+        if param.solver.follows_libsvm and (several or len(targets) <= param.policy.rows_from_nothing):
             return Seeding("none")
         return Seeding("auto")
     return seeding
@@ -263,11 +256,12 @@ class Alone:
     """In this process, column by column, by several threads if there is work for them."""
 
     def run(self, plan: Plan, problem: Problem, columns: list[Column], limits: Limits) -> Iterator[Outcome]:
-        threads, n = thread_count(plan.param.threads), sum(len(column.todo) for column in columns)
+        policy, threads = plan.param.policy, thread_count(plan.param.threads)
+        n = sum(len(column.todo) for column in columns)
         work = float(len(problem)) ** 2 * plan.n_folds * n
-        if threads > 1 and n >= POINTS_PER_THREAD * threads and work > WORK_FOR_THREADS:
+        if threads > 1 and n >= policy.points_per_thread * threads and work > policy.work_for_threads:
             points = Points(plan, problem, columns, threads)
-            yield from side_by_side(points.evaluate, n, threads, Remarks(limits), AHEAD_PER_THREAD * threads)
+            yield from side_by_side(points.evaluate, n, threads, Remarks(limits), policy.points_ahead * threads)
         else:
             yield from self.in_turn(plan, problem, columns, limits)
 

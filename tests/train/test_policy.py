@@ -1,0 +1,135 @@
+"""What forces a way to the result: taken as a policy says, kept with a parameter, and told of nowhere."""
+
+import copy
+import pickle
+from math import inf
+
+import numpy as np
+import pytest
+from support import data
+from support.policies import IN_TURN, KernelPolicy, of_commands
+from support.threads import started_by
+
+import libsvmx
+from libsvmx import Parameter, ParameterError
+from libsvmx._core.records import replace
+from libsvmx._core.thread_pool import HAS_THREADS
+from libsvmx._train.parameter import changed, flat_fields
+
+with_threads = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")
+
+
+@with_threads
+@pytest.mark.parametrize(
+    ("name", "fields", "queued"),
+    [
+        ("heart_scale", {}, True),
+        ("heart_scale", {"queue": False}, False),
+        ("heart_scale", {"most_gram_bytes": 0}, False),
+        ("heart_scale", {"least_solves": 8}, False),
+        ("heart_scale", {"rows_per_solve": 38}, False),
+        ("heart_scale", {"memory_share": 0.0}, False),
+        ("iris.scale", {"most_gram_bytes": 0}, True),
+        ("iris.scale", {"most_gram_bytes": 0, "cheap_row": 0}, False),
+    ],
+)
+def test_where_solves_stand_in_a_queue(name, fields, queued):
+    """What is solved side by side instead has threads of Python's."""
+    policy, validated = KernelPolicy(work_for_threads=0.0, **fields), []
+    for own, n_threads in ((policy, 0 if queued else 7), (replace(policy, work_for_threads=inf), 0)):
+        found, n = started_by(libsvmx.cross_validate, *data.load(name), 7, threads=7, policy=own)
+        assert n == n_threads
+        validated.append(found.decision_values)
+    assert np.array_equal(*validated)
+
+
+class Order(libsvmx.Observer):
+    """Whether it is asked again after it has been told of a solve."""
+
+    told = again = False
+
+    def solved(self, report):
+        self.told = True
+
+    def should_stop(self):
+        self.again |= self.told
+        return False
+
+
+@pytest.mark.parametrize(("rows", "again"), [(200, True), (1 << 18, False)])
+def test_how_many_rows_stand_in_a_queue(rows, again):
+    order, policy = Order(), KernelPolicy(rows_in_queue=rows)
+    libsvmx.cross_validate(*data.load("heart_scale"), 5, threads=1, observer=order, policy=policy)
+    assert order.told
+    assert order.again == again
+
+
+@with_threads
+@pytest.mark.parametrize(("work", "n"), [(0.0, 2), (2e7, 0)])
+def test_threads_that_predict(work, n):
+    X, y = data.load("heart_scale")
+    model = libsvmx.train(X, y, policy=KernelPolicy(prediction_work_for_threads=work))
+    assert started_by(libsvmx.predict, model, X, threads=3)[1] == n  # and the caller's
+
+
+def test_searches_that_auto_seeds():
+    search = [*data.load("heart_scale"), (0, 4, 2), (-3, -3, 1)]
+    plain, few, more = (
+        libsvmx.grid_search(*search, seeder=seeder, policy=KernelPolicy(rows_from_nothing=rows))
+        for seeder, rows in (("none", 1000), ("auto", 270), ("auto", 269))
+    )
+    assert list(few.iterations) == list(plain.iterations)
+    assert list(more.iterations) != list(plain.iterations)
+
+
+def test_a_policy_is_part_of_copies_and_of_no_comparison():
+    param = Parameter(C=3.0, policy=IN_TURN)
+    copies = [
+        copy.copy(param),
+        copy.deepcopy(param),
+        pickle.loads(pickle.dumps(param)),
+        replace(param),
+        changed(param, {"eps": 0.1}),
+    ]
+    assert [one.policy for one in copies] == [IN_TURN] * 5
+    assert param == Parameter(C=3.0)
+    assert hash(param) == hash(Parameter(C=3.0))
+
+
+def test_a_policy_is_told_of_where_somebody_has_given_one():
+    """Files and reports have what flat_fields tells."""
+    assert flat_fields(Parameter(policy=IN_TURN)) == flat_fields(Parameter())
+    assert repr(Parameter(policy=IN_TURN)).endswith("solver=SMO(), policy=KernelPolicy(queue=False))")
+    assert repr(Parameter()).endswith("solver=SMO())")
+    assert repr(KernelPolicy()) == "KernelPolicy()"
+    with pytest.raises(ParameterError, match=r"Known are C, cache_size, .*, nu, p, probability"):
+        changed(Parameter(), {"polcy": IN_TURN})
+
+
+def test_parameters_that_were_pickled_before_there_was_a_policy():
+    param = Parameter.__new__(Parameter)
+    param.__setstate__([getattr(Parameter(C=7.0), name) for name in flat_fields(Parameter())])
+    assert param == Parameter(C=7.0)
+    assert param.policy == KernelPolicy()
+
+
+@pytest.mark.parametrize("given", [None, "queue", {"queue": False}])
+def test_what_is_no_policy_is_refused(given):
+    with pytest.raises(ParameterError, match="policy must be a KernelPolicy, not "):
+        libsvmx.train(*data.load("heart_scale"), policy=given)
+
+
+def test_a_model_has_it_and_its_file_has_not(tmp_path):
+    model = libsvmx.train(*data.load("heart_scale"), policy=IN_TURN)
+    assert model.param.policy == pickle.loads(pickle.dumps(model)).param.policy == IN_TURN
+    libsvmx.save_model(tmp_path / "model", model)
+    assert libsvmx.load_model(tmp_path / "model").param.policy == KernelPolicy()
+
+
+def test_that_of_commands_stays_in_its_process(monkeypatch):
+    """A pickle says what it is, whatever commands have on the other side."""
+    of_commands(monkeypatch, queue=False)
+    given = pickle.dumps(Parameter())
+    monkeypatch.undo()
+    assert pickle.loads(given).policy == IN_TURN
+    assert Parameter().policy == KernelPolicy()
