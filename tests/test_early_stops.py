@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
+from support.injected import put_around
 
 import libsvmx
 from libsvmx import ConvergenceWarning, KernelType, Observer, Parameter, ParameterError, SvmType
@@ -72,13 +74,12 @@ STATE_CALLS = {
 @pytest.mark.parametrize("call", STATE_CALLS)
 def test_a_warning_points_at_the_caller_however_deep_it_is(call: str, monkeypatch: pytest.MonkeyPatch) -> None:
     state = libsvmx.train(X[:40], Y[:40], keep_state=True)
-    tell = transaction.Transaction.commit
 
-    def commit(self: transaction.Transaction, *more: object) -> object:
-        self.observer.remark(Remark.ROUNDING)
-        return tell(self, *more)
+    def commit(known: Callable[..., object], own: transaction.Transaction, *more: object) -> object:
+        own.observer.remark(Remark.ROUNDING)
+        return known(own, *more)
 
-    monkeypatch.setattr(transaction.Transaction, "commit", commit)
+    put_around(monkeypatch, transaction.Transaction, "commit", commit)
     with pytest.warns(ConvergenceWarning, match="raise eps") as caught:
         STATE_CALLS[call](state)
     assert [Path(warning.filename) for warning in caught] == [Path(__file__)]

@@ -99,8 +99,7 @@ def test_no_axes(name):
 
 @pytest.mark.parametrize("name", CALLS)
 def test_without_matplotlib_the_error_says_what_to_install(name, monkeypatch):
-    find = __import__("importlib.util").util.find_spec
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "matplotlib" else find(name))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(SvmxError, match=r"libsvmx\.plot needs matplotlib: pip install 'libsvmx\[plot\]'"):
         CALLS[name](None)
 

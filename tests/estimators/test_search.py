@@ -5,6 +5,7 @@ import pytest
 from support.data import load
 
 import libsvmx
+from libsvmx.sklearn.search_folds import FoldSearch
 
 svm = pytest.importorskip("sklearn.svm")
 exceptions = pytest.importorskip("sklearn.exceptions")
@@ -286,12 +287,12 @@ def test_a_search_without_folds_or_beyond_all_numbers_is_refused():
             libsvmx.SVCCV(**parameters).fit(*HEART)
 
 
-def test_a_fold_whose_rows_to_score_count_for_nothing(monkeypatch):
-    monkeypatch.setattr("libsvmx.sklearn.search.WEIGHTS_SCORES", True)
+def test_a_fold_whose_rows_to_score_count_for_nothing():
+    """Whatever this version of scikit-learn does with weights in scores."""
     weights = np.r_[np.zeros(60), np.ones(len(HEART[1]) - 60)]
     cv = [(np.arange(60, 270), np.arange(60))]
     with pytest.raises(ValueError, match="rows to score of a fold count for nothing"):
-        libsvmx.SVCCV(Cs=[1.0], gammas=[1.0], cv=cv).fit(*HEART, sample_weight=weights)
+        FoldSearch(libsvmx.SVC(), *HEART, weights, cv, [1.0], [1.0], None, score_weights=True, n_jobs=1)
 
 
 def test_a_search_that_trained_no_model_says_so():

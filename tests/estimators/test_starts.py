@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from support.data import load
+from support.injected import put_around
 
 import libsvmx
 from libsvmx._train.warm_start import WarmStart
@@ -35,14 +36,14 @@ def values(model, rows):
 @pytest.fixture
 def begun(monkeypatch):
     """For each dual problem of a fit whether it was given a start."""
-    seen, begin = [], WarmStart.begin
+    seen = []
 
-    def spy(self, number, dual, kernel, control):
-        started = begin(self, number, dual, kernel, control)
+    def spy(known, own, number, dual, kernel, control):
+        started = known(own, number, dual, kernel, control)
         seen.append(started is not dual)
         return started
 
-    monkeypatch.setattr(WarmStart, "begin", spy)
+    put_around(monkeypatch, WarmStart, "begin", spy)
     return seen
 
 
