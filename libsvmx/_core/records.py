@@ -69,19 +69,19 @@ else:
     class Field:
         """What is known of a field; attributes as of ``field``, and ``name``."""
 
-        __slots__ = ("annotation", "compare", "default", "default_factory", "kw_only", "metadata", "name")
+        __slots__ = ("annotation", "compare", "default", "default_factory", "kw_only", "metadata", "name", "repr")
 
-        def __init__(self, default=MISSING, default_factory=MISSING, compare=True, metadata=None):
+        def __init__(self, default=MISSING, default_factory=MISSING, compare=True, metadata=None, repr=True):
             self.default, self.default_factory = default, default_factory
-            self.compare, self.metadata = compare, metadata or {}
+            self.compare, self.metadata, self.repr = compare, metadata or {}, repr
 
         @property
         def required(self):
             return self.default is MISSING and self.default_factory is MISSING
 
-    def field(*, default=MISSING, default_factory=MISSING, compare=True, metadata=None):
+    def field(*, default=MISSING, default_factory=MISSING, compare=True, metadata=None, repr=True):
         """A field that is more than a default."""
-        return Field(default, default_factory, compare, metadata)
+        return Field(default, default_factory, compare, metadata, repr)
 
     def fields(of):
         """The fields of a record or of its class, in their order."""
@@ -208,7 +208,8 @@ else:
         return _named(made["__init__"], cls, known)
 
     def _repr(self):
-        return f"{type(self).__qualname__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__record_fields__)})"
+        shown = [f"{name}={getattr(self, name)!r}" for name, one in self.__record_fields__.items() if one.repr]
+        return f"{type(self).__qualname__}({', '.join(shown)})"
 
     def _refuse(self, name, *value):
         from dataclasses import FrozenInstanceError
@@ -245,7 +246,7 @@ else:
                 default = {} if one.default is MISSING else {"default": one.default}
                 if one.default_factory is not MISSING:
                     default = {"default_factory": one.default_factory}
-                more = {"compare": one.compare, "metadata": one.metadata, "kw_only": one.kw_only}
+                more = {name: getattr(one, name) for name in ("compare", "metadata", "kw_only", "repr")}
                 found.append((one.name, one.annotation, dataclasses.field(**default, **more)))
             same = dataclasses.make_dataclass(cls.__name__, found, frozen=self.frozen, eq=self.eq)
             return getattr(same, self.name)

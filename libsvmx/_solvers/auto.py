@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import inf, log
 
 from libsvmx._core.records import record
-from libsvmx._solvers.solver import Solver
+from libsvmx._solvers.solver import Solver, policy_field
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus
 
@@ -28,22 +28,8 @@ if TYPE_CHECKING:
 
     Attempt = Callable[[Control], DualSolution]
 
-# SMO is looked at after so many steps for each variable, and for each of so many variables at least, since what the
-# others need takes a while to load. It does not get on if its gap is more than so many times that of the start.
-LOOKS = ((0.5, 3.0), (1, 3.0), (2, 1.5))
-FEWEST = 2500
-# Then after so many, if the gap would need more than so many more steps for each variable, and in all, should it go on
-# falling as it has. After the last ones another solver goes on in any case.
-LATER_LOOKS = (4, 20)
-SOON = 24
-SOON_IN_ALL = 30_000
-PATIENCE = 200
 # Up to this product of the largest bound and the largest kernel value SMO is not looked at: it gets on.
 SMO_GETS_ON = 100.0
-# IRWLS factors matrices of the free variables. Where more are free, the gap must be so many times that of the start for
-# it to be sooner than SMO, and Chunked goes on after the last look.
-MOST_FREE = 2500
-MUCH_WORSE = 5.0
 # Where crsvm is taken: so many features at most, and rows for each.
 MOST_FEATURES = 1000
 ROWS_FOR_FEATURE = 2
@@ -59,6 +45,38 @@ OF_STEP, OF_BINARY, OF_DENSE_ENTRY, OF_SPARSE_ENTRY, OF_VALUE = 250, 2.0, 1 / 9,
 
 
 @record(frozen=True)
+class ChoicePolicy:
+    """When SMO is looked at, when it is said not to get on, and who goes on then.
+
+    Attributes
+    ----------
+    looks : pairs of float      after so many steps for each variable; SMO does not get on if its gap is more than so
+        many times that of the start; 0: it is over
+    fewest : int                steps are counted for so many variables at least, since what the others need takes a
+        while to load
+    later_looks : floats        then, too; it does not get on if the gap would need more than ``soon`` more steps for
+        each variable, and ``soon_in_all``, should it go on falling as it has
+    patience : float            after so many steps for each variable another solver goes on in any case
+    smo_gets_on : float         up to this product of the largest bound and the largest kernel value there are no looks
+    most_free : int             IRWLS factors matrices of the free variables. Where more are free, the gap must be
+        ``much_worse`` times that of the start for it to be sooner than SMO, and Chunked goes on after the last look
+    least_squares, by_pairs : Solver or None      who goes on; None: IRWLS and Chunked as they are
+    """
+
+    looks: tuple[tuple[float, float], ...] = ((0.5, 3.0), (1, 3.0), (2, 1.5))
+    fewest: int = 2500
+    later_looks: tuple[float, ...] = (4, 20)
+    soon: float = 24
+    soon_in_all: float = 30_000
+    patience: float = 200
+    smo_gets_on: float = SMO_GETS_ON
+    most_free: int = 2500
+    much_worse: float = 5.0
+    least_squares: Solver | None = None
+    by_pairs: Solver | None = None
+
+
+@record(frozen=True)
 class Auto(Solver):
     """SMO, and where it is slow IRWLS or Chunked from there, or CRSVM. It has no settings."""
 
@@ -66,8 +84,10 @@ class Auto(Solver):
     summary: ClassVar[str] = "smo first, then irwls, chunked or crsvm where smo is slow"
     takes_infinite_cost: ClassVar[bool] = True
 
+    policy: ChoicePolicy = policy_field(ChoicePolicy)
+
     def queued_up_to(self, kernel_type: KernelType) -> float:
-        return 0.0 if kernel_type == KernelType.LINEAR else SMO_GETS_ON
+        return 0.0 if kernel_type == KernelType.LINEAR else self.policy.smo_gets_on
 
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
@@ -80,11 +100,12 @@ class Auto(Solver):
             return chosen(SMO().solve(dual, kernel, budget_bytes, control, threads), SMO.name)
         early = control.part(control.eps, 0, control.tell)
         smo = smo_of(dual, kernel, budget_bytes, early, threads)
-        found, is_hard = run(smo, looks(dual, kernel, nonzeros, features), dual, early, control.max_iter)
+        looks = looks_at(self.policy, dual, kernel, nonzeros, features)
+        found, is_hard = run(smo, looks, self.policy, dual, early, control.max_iter)
         solution = chosen(found, SMO.name)
         early.read_out()
         del smo  # and its kernel rows
-        for name, attempt in attempts(dual, solution, is_hard, features, kernel, budget_bytes, threads):
+        for name, attempt in attempts(self.policy, dual, solution, is_hard, features, kernel, budget_bytes, threads):
             left = control.max_iter - solution.iterations if control.max_iter else inf
             if left <= 0 or solution.status not in (SolveStatus.ITERATION_LIMIT, SolveStatus.ROUNDING):
                 break
@@ -95,21 +116,28 @@ class Auto(Solver):
         return solution
 
 
-def looks(dual: DualProblem, kernel: Kernel, nonzeros: int, features: int) -> Iterator[tuple[float, float]]:
+def looks_at(
+    policy: ChoicePolicy, dual: DualProblem, kernel: Kernel, nonzeros: int, features: int
+) -> Iterator[tuple[float, float]]:
     """Steps in all after which SMO is looked at, with how many times the first gap its gap may be, 1 where it must also
     fall fast enough, and 0 where it is over."""
-    unit = max(dual.size, FEWEST)
+    unit = max(dual.size, policy.fewest)
     if features:
         steps = steps_for_features(kernel.n, dual.size, nonzeros / kernel.matrix.n_rows, features, kernel.binary)
-        yield min(steps, LATER_LOOKS[-1] * unit), 0.0
+        yield min(steps, policy.later_looks[-1] * unit), 0.0
         return
-    yield from ((count * unit, most) for count, most in LOOKS)
-    yield from ((count * unit, 1.0) for count in LATER_LOOKS)
-    yield PATIENCE * unit, 0.0
+    yield from ((count * unit, most) for count, most in policy.looks)
+    yield from ((count * unit, 1.0) for count in policy.later_looks)
+    yield policy.patience * unit, 0.0
 
 
 def run(
-    smo: Smo, looks: Iterator[tuple[float, float]], dual: DualProblem, control: Control, max_iter: int
+    smo: Smo,
+    looks: Iterator[tuple[float, float]],
+    policy: ChoicePolicy,
+    dual: DualProblem,
+    control: Control,
+    max_iter: int,
 ) -> tuple[DualSolution, bool]:
     """SMO to the optimum, or to where a look says that it does not get on; and whether one has.
 
@@ -120,25 +148,25 @@ def run(
     first = inf  # of another start, that of the nu formulations or a seed, the first gap is not known
     if not any(dual.beta):
         first = kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
-    converged = False
+    converged, steps_left = False, max(policy.soon_in_all, policy.soon * dual.size)
     for steps, most in looks:
         limit = int(min(steps, max_iter or inf))
         converged = smo.advance(limit)
         if converged or control.stopped or limit < steps or most == 0:
             break
         if first < inf:
-            factor = most if smo.n_free <= MOST_FREE else MUCH_WORSE
-            if not gets_on(first, smo.gap, limit, factor, dual.size, control.eps):
+            factor = most if smo.n_free <= policy.most_free else policy.much_worse
+            if not gets_on(first, smo.gap, limit, factor, steps_left, control.eps):
                 return smo.finish(converged), True
     return smo.finish(converged), False
 
 
-def gets_on(first: float, gap: float, steps: int, most: float, size: int, eps: float) -> bool:
+def gets_on(first: float, gap: float, steps: int, most: float, steps_left: float, eps: float) -> bool:
     """Whether the gap after so many steps is below ``most`` times the first; where that is 1, whether it falls so fast
-    that it comes to ``eps`` soon."""
+    that it comes to ``eps`` within ``steps_left`` more."""
     if gap >= most * first:
         return False
-    return most > 1 or steps * log(gap / eps) < max(SOON_IN_ALL, SOON * size) * log(first / gap)
+    return most > 1 or steps * log(gap / eps) < steps_left * log(first / gap)
 
 
 def largest_product(dual: DualProblem, kernel: Kernel) -> float:
@@ -202,6 +230,7 @@ def smo_of(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Cont
 
 
 def attempts(
+    policy: ChoicePolicy,
     dual: DualProblem,
     solution: DualSolution,
     is_hard: bool,
@@ -216,13 +245,14 @@ def attempts(
     if n_features:
         yield "crsvm", lambda control: by_features(dual, kernel, control, threads)
     n_free = sum(lower < beta < upper for beta, lower, upper in zip(solution.beta, dual.lower, dual.upper, strict=True))
-    other = IRWLS() if is_hard or n_free <= MOST_FREE else Chunked()
+    least_squares, by_pairs = policy.least_squares or IRWLS(), policy.by_pairs or Chunked()
+    other = least_squares if is_hard or n_free <= policy.most_free else by_pairs
     start = dual.changed(beta=solution.beta, scores=solution.scores, rounded=True)
     yield other.name, lambda control: other.solve(start, kernel, budget_bytes, control, threads)
     if dual.scores is None:  # where rounding leads astray from the one start it may not from the other
         yield other.name, lambda control: other.solve(dual, kernel, budget_bytes, control, threads)
-        if other.name != Chunked.name:
-            yield Chunked.name, lambda control: Chunked().solve(dual, kernel, budget_bytes, control, threads)
+        if other is not by_pairs:
+            yield by_pairs.name, lambda control: by_pairs.solve(dual, kernel, budget_bytes, control, threads)
 
 
 def by_features(dual: DualProblem, kernel: Kernel, control: Control, threads: int) -> DualSolution:

@@ -116,6 +116,12 @@ def setting(
     return field(default=default, metadata=known)
 
 
+def policy_field(kind: Callable[[], Any]) -> Any:
+    """A field of a solver that is no setting: where it switches from one way of working to another, a record of
+    ``kind``. No option sets it, and no file keeps it; tests give one that makes small problems go each way."""
+    return field(default_factory=kind, repr=False)
+
+
 def converted(name: str, value: Any, kind: type, infinite: bool = False) -> Any:
     """``value`` as a float, int or bool, which must be exact and finite, or ``infinite``. Raises ParameterError."""
     try:
@@ -189,6 +195,8 @@ class Solver:
         found = []
         for f in fields(cls):
             more = dict(f.metadata)
+            if not more:  # a policy
+                continue
             option = f"--{f.name.replace('_', '-')}" if more["option"] == "" else more["option"] or ""
             found.append(Setting(name=f.name, default=f.default, **{**more, "option": option}))
         return tuple(found)

@@ -23,7 +23,7 @@ def variants(decorate, make):
         a: int
         b: str = "b"
         kind: ClassVar[str] = "frozen"
-        seconds: float = make(default=0.0, compare=False)
+        seconds: float = make(default=0.0, compare=False, repr=False)
 
         def __post_init__(self):
             object.__setattr__(self, "a", int(self.a))
@@ -87,7 +87,7 @@ def test_what_a_record_does_a_dataclass_does(which, given):
                 done(lambda of=of, other=other: hash(of) == hash(other)),
                 done(lambda of=of: setattr(of, FIRST[which], 1)),
                 done(lambda of=of: delattr(of, FIRST[which])),
-                [(f.name, f.type, f.compare, dict(f.metadata)) for f in dataclasses.fields(of)],
+                [(f.name, f.type, f.compare, f.repr, dict(f.metadata)) for f in dataclasses.fields(of)],
                 dataclasses.is_dataclass(of),
                 cls.__match_args__,
                 cls.__doc__ if which == 0 else "",

@@ -6,8 +6,9 @@ from scipy.sparse import csr_array
 from support.data import filled, load
 
 import libsvmx
+from libsvmx._core.records import replace
 from libsvmx._problem.dual import DualProblem, DualSolution
-from libsvmx._solvers import auto
+from libsvmx._solvers.auto import Auto, ChoicePolicy, steps_for_features, work_of_row
 from libsvmx._solvers.decomposition.settings import IRWLS
 from libsvmx.enums import SolveStatus
 
@@ -16,11 +17,13 @@ IRIS, SPECIES = load("iris.scale")
 KINDS = ("C_SVC", "NU_SVC", "ONE_CLASS", "EPSILON_SVR", "NU_SVR")
 
 
-@pytest.fixture
-def soon(monkeypatch):
-    """SMO has twenty steps in all, and then is said not to get on."""
-    monkeypatch.setattr(auto, "looks", lambda *_: iter([(20, 0.0)]))
-    monkeypatch.setattr(auto, "SMO_GETS_ON", 0)
+# SMO has twenty steps in all, and then is said not to get on.
+SOON = ChoicePolicy(fewest=1000, looks=((0.02, 0.0),), later_looks=(0.02,), smo_gets_on=0)
+
+
+def auto_by(known=SOON, **changes):
+    """The solver by another policy."""
+    return Auto(replace(known, **changes))
 
 
 def chosen(model):
@@ -44,34 +47,32 @@ def test_smo_alone_where_it_gets_on():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("most_free", "name"), [(auto.MOST_FREE, "irwls"), (-1, "chunked")])
-def test_another_goes_on(kind, most_free, name, soon, monkeypatch):
-    monkeypatch.setattr(auto, "MOST_FREE", most_free)
+@pytest.mark.parametrize(("most_free", "name"), [(SOON.most_free, "irwls"), (-1, "chunked")])
+def test_another_goes_on(kind, most_free, name):
     options = {"svm_type": kind, "eps": 1e-7, "gamma": 0.1}
-    model = libsvmx.train(HEART, LABELS, solver="auto", **options)
+    model = libsvmx.train(HEART, LABELS, solver=auto_by(most_free=most_free), **options)
     assert chosen(model) == [f"smo, {name}"]
     same(model, libsvmx.train(HEART, LABELS, **options))
 
 
-def test_looks_change_no_step(monkeypatch):
+def test_looks_change_no_step():
     """SMO shrinks and comes to its end between them: the bytes are those of SMO alone."""
-    monkeypatch.setattr(auto, "looks", lambda *_: iter([(steps, 1e9) for steps in range(7, 100_000, 13)]))
+    often = auto_by(fewest=1024, looks=tuple((steps / 1024, 1e9) for steps in range(7, 100_000, 13)), later_looks=())
     for options in ({"C": 1000}, {"C": 1000, "svm_type": "epsilon_svr"}, {"C": 1000, "shrinking": False}):
-        model, smo = (libsvmx.train(HEART, LABELS, solver=solver, **options) for solver in ("auto", "smo"))
+        model, smo = (libsvmx.train(HEART, LABELS, solver=solver, **options) for solver in (often, "smo"))
         assert smo.reports[0].iterations > 3 * len(LABELS)
         assert chosen(model) == ["smo"]
         assert bytes(model.coef) == bytes(smo.coef)
         assert model.reports[0].iterations == smo.reports[0].iterations
 
 
-def test_a_gap_that_does_not_fall(monkeypatch):
+def test_a_gap_that_does_not_fall():
     """Only one look says so here: there is patience for all of it."""
-    for name, value in [("FEWEST", 0), ("LOOKS", ()), ("LATER_LOOKS", (1,))]:
-        monkeypatch.setattr(auto, name, value)
+    once = Auto(ChoicePolicy(fewest=0, looks=(), later_looks=(1,)))
     options = {"C": 1e5, "gamma": 0.001, "eps": 1e-5}
-    hard = libsvmx.train(HEART, LABELS, solver="auto", **options)
+    hard = libsvmx.train(HEART, LABELS, solver=once, **options)
     assert chosen(hard) == ["smo, irwls"]
-    easy = libsvmx.train(HEART, LABELS, solver="auto", C=0.01)
+    easy = libsvmx.train(HEART, LABELS, solver=once, C=0.01)
     assert chosen(easy) == ["smo"]
 
 
@@ -79,36 +80,32 @@ def test_a_gap_that_does_not_fall(monkeypatch):
     ("most", "free", "much", "names"),
     [(1.5, 2500, 1.5, "smo, irwls"), (1e9, 2500, 1.5, "smo"), (1.5, 1, 1e9, "smo"), (1e9, 1, 1.5, "smo, irwls")],
 )
-def test_a_gap_that_has_grown_at_the_first_look(most, free, much, names, monkeypatch):
+def test_a_gap_that_has_grown_at_the_first_look(most, free, much, names):
     """The later ones would come after the end; with many free variables it must have grown by another factor."""
-    changes = {"FEWEST": 0, "LOOKS": ((1, most),), "LATER_LOOKS": (10_000,), "PATIENCE": 10_000, "MOST_FREE": free}
-    changes["MUCH_WORSE"] = much
-    for name, value in changes.items():
-        monkeypatch.setattr(auto, name, value)
-    model = libsvmx.train(HEART, LABELS, solver="auto", C=1e5, gamma=0.01, eps=1e-2)
+    late = ChoicePolicy(fewest=0, looks=((1, most),), later_looks=(10_000,), patience=10_000)
+    solver = auto_by(late, most_free=free, much_worse=much)
+    model = libsvmx.train(HEART, LABELS, solver=solver, C=1e5, gamma=0.01, eps=1e-2)
     assert chosen(model) == [names]
 
 
 @pytest.mark.parametrize(("soon_enough", "names"), [(40, "smo"), (0.01, "smo, irwls")])
-def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names, monkeypatch):
-    changes = {"FEWEST": 0, "LOOKS": (), "LATER_LOOKS": (4,), "SMO_GETS_ON": 0, "SOON_IN_ALL": 0, "SOON": soon_enough}
-    for name, value in changes.items():
-        monkeypatch.setattr(auto, name, value)
-    model = libsvmx.train(HEART, LABELS, solver="auto", C=10, gamma=0.1, eps=1e-6)
+def test_a_gap_that_does_not_fall_fast_enough(soon_enough, names):
+    once = ChoicePolicy(fewest=0, looks=(), later_looks=(4,), smo_gets_on=0, soon_in_all=0, soon=soon_enough)
+    model = libsvmx.train(HEART, LABELS, solver=Auto(once), C=10, gamma=0.1, eps=1e-6)
     assert chosen(model) == [names]
 
 
-def test_a_linear_kernel_by_features(soon):
+def test_a_linear_kernel_by_features():
     options = {"kernel_type": "linear", "C": 1, "eps": 1e-6}
-    model = libsvmx.train(HEART, LABELS, solver="auto", **options)
+    model = libsvmx.train(HEART, LABELS, solver=Auto(SOON), **options)
     assert chosen(model) == ["smo, crsvm"]
     same(model, libsvmx.train(HEART, LABELS, **options))
 
 
-def test_regression_with_a_linear_kernel_by_features(soon):
+def test_regression_with_a_linear_kernel_by_features():
     options = {"svm_type": "epsilon_svr", "kernel_type": "linear", "p": 0.3, "eps": 1e-6}
     X = HEART.toarray()
-    model = libsvmx.train(X, X[:, 2] + 0.3 * np.asarray(LABELS), solver="auto", **options)
+    model = libsvmx.train(X, X[:, 2] + 0.3 * np.asarray(LABELS), solver=Auto(SOON), **options)
     assert chosen(model) == ["smo, crsvm"]
     same(model, libsvmx.train(X, X[:, 2] + 0.3 * np.asarray(LABELS), **options))
 
@@ -129,62 +126,57 @@ def test_zeros_count_as_nothing_in_any_form():
 @pytest.mark.parametrize(("nonzeros", "features", "measured"), [(13.9, 123, 95), (16, 16, 80), (500, 500, 5_350),
     (21, 112, 170)])  # fmt: skip
 def test_the_estimate_of_the_work_of_crsvm(nonzeros, features, measured):
-    assert measured / 1.5 < auto.work_of_row(nonzeros, features) < 1.5 * measured
+    assert measured / 1.5 < work_of_row(nonzeros, features) < 1.5 * measured
 
 
 def test_steps_that_take_as_long_as_crsvm():
     """Measured: crsvm takes 11, 18, 11 ms, SMO 8 us a step while rows are new, 3, 10, and 0.3 when it has them all."""
-    assert 500 < auto.steps_for_features(3000, 3000, 8, 8, False) < 2500
-    assert 1500 < auto.steps_for_features(3000, 3000, 13.9, 123, True) < 15_000
-    assert 300 < auto.steps_for_features(3000, 3000, 54, 54, False) < 1500
-    many = [auto.steps_for_features(n, n, 8, 8, False) for n in (100, 300, 1000, 3000)]
+    assert 500 < steps_for_features(3000, 3000, 8, 8, False) < 2500
+    assert 1500 < steps_for_features(3000, 3000, 13.9, 123, True) < 15_000
+    assert 300 < steps_for_features(3000, 3000, 54, 54, False) < 1500
+    many = [steps_for_features(n, n, 8, 8, False) for n in (100, 300, 1000, 3000)]
     assert many == sorted(many, reverse=True)
 
 
-def test_no_features_where_there_are_too_many(soon):
+def test_no_features_where_there_are_too_many():
     wide = np.random.default_rng(0).normal(size=(60, 40))
     y = np.where(wide[:, 0] > 0, 1.0, -1.0)
-    model = libsvmx.train(wide, y, solver="auto", kernel_type="linear", C=100)
+    model = libsvmx.train(wide, y, solver=Auto(SOON), kernel_type="linear", C=100)
     assert chosen(model) == ["smo, irwls"]
 
 
-def test_from_nothing_where_rounding_stops_the_first(soon, monkeypatch):
-    """The second attempt begins where SMO began."""
-    starts = []
+class Stalling(IRWLS):
+    """Ends with status ROUNDING, where it came to or where it began; ``starts``: whether from nothing."""
+
+    def __init__(self, starts, is_lost):
+        super().__init__()
+        vars(self).update(starts=starts, is_lost=is_lost)
 
     def solve(self, dual, kernel, budget_bytes, control, threads):
-        starts.append(dual.scores is None)
-        found = IRWLS.solve(IRWLS(), dual, kernel, budget_bytes, control, threads)
-        return auto.after(None, found, "irwls") if starts[-1] else stalled(found)
-
-    def stalled(found):
-        return type(found)(
-            beta=found.beta,
-            scores=found.scores,
+        self.starts.append(dual.scores is None)
+        found = super().solve(dual, kernel, budget_bytes, control, threads)
+        if self.starts[-1] and not self.is_lost:
+            return found
+        beta, scores = (dual.beta, dual.linear) if self.is_lost else (found.beta, found.scores)
+        return DualSolution(
+            beta=beta,
+            scores=scores,
             rho=found.rho,
-            objective=found.objective,
+            objective=0.0 if self.is_lost else found.objective,
             iterations=found.iterations,
             status=SolveStatus.ROUNDING,
         )
 
-    monkeypatch.setattr("libsvmx._solvers.decomposition.settings.IRWLS", type("Stalling", (IRWLS,), {"solve": solve}))
-    model = libsvmx.train(HEART, LABELS, solver="auto", C=10)
+
+@pytest.mark.parametrize(
+    ("is_lost", "names"), [(False, "smo, irwls, irwls"), (True, "smo, irwls, irwls, chunked")]
+)
+def test_from_nothing_where_rounding_stops_the_first(is_lost, names):
+    """The second attempt begins where SMO began; where rounding stops that, too, there is chunked."""
+    starts = []
+    model = libsvmx.train(HEART, LABELS, solver=auto_by(least_squares=Stalling(starts, is_lost)), C=10)
     assert starts == [False, True]
-    assert chosen(model) == ["smo, irwls, irwls"]
-    assert model.statuses == (SolveStatus.CONVERGED,)
-
-
-def test_chunked_is_the_last_where_rounding_stops_irwls_from_either_start(soon, monkeypatch):
-    def solve(self, dual, kernel, budget_bytes, control, threads):
-        found = IRWLS.solve(IRWLS(), dual, kernel, budget_bytes, control, threads)
-        return DualSolution(
-            beta=dual.beta, scores=dual.linear, rho=0.0, objective=0.0, iterations=found.iterations,
-            status=SolveStatus.ROUNDING,
-        )  # fmt: skip
-
-    monkeypatch.setattr("libsvmx._solvers.decomposition.settings.IRWLS", type("Stalling", (IRWLS,), {"solve": solve}))
-    model = libsvmx.train(HEART, LABELS, solver="auto", C=10)
-    assert chosen(model) == ["smo, irwls, irwls, chunked"]
+    assert chosen(model) == [names]
     assert model.statuses == (SolveStatus.CONVERGED,)
 
 
@@ -211,9 +203,8 @@ def test_the_dual_of_hinges(linear, lower, upper, group, expected):
 
 @pytest.mark.parametrize("limit", [1, 15, 25, 100])
 @pytest.mark.filterwarnings("ignore::libsvmx.ConvergenceWarning")
-def test_an_iteration_limit_holds_for_all_of_them(limit, soon, monkeypatch):
-    monkeypatch.setattr(auto, "MOST_FREE", -1)
-    model = libsvmx.train(HEART, LABELS, solver="auto", C=1e4, eps=1e-9, max_iter=limit)
+def test_an_iteration_limit_holds_for_all_of_them(limit):
+    model = libsvmx.train(HEART, LABELS, solver=auto_by(most_free=-1), C=1e4, eps=1e-9, max_iter=limit)
     assert model.statuses == (SolveStatus.ITERATION_LIMIT,)
     assert model.reports[0].iterations == limit
     assert chosen(model) == ["smo" if limit <= 20 else "smo, chunked"]
@@ -264,13 +255,13 @@ def test_large_bounds_by_weights_are_no_queue(weights):
 
 
 @pytest.mark.parametrize("kernel_type", ["rbf", "linear", "polynomial"])
-def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type, monkeypatch):
+def test_the_choice_is_the_same_in_a_queue_and_outside(kernel_type):
     """With so few steps any problem that may be handed over is."""
-    monkeypatch.setattr(auto, "looks", lambda *_: iter([(5, 0.0)]))
+    solver = Auto(ChoicePolicy(fewest=1000, looks=((0.005, 0.0),), later_looks=(0.005,)))
     options = {"kernel_type": kernel_type, "eps": 1e-5, "coef0": 1.0}
     found = set()
     for C in (0.1, 20.0, 1000.0):
-        models = [libsvmx.train(IRIS, SPECIES, solver="auto", C=C, cache_size=size, **options) for size in (100, 1e-3)]
+        models = [libsvmx.train(IRIS, SPECIES, solver=solver, C=C, cache_size=size, **options) for size in (100, 1e-3)]
         assert chosen(models[0]) == chosen(models[1])
         found.update(chosen(models[0]))
     assert any(", " in name for name in found)

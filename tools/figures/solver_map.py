@@ -4,7 +4,7 @@ Facts: docs/solvers.md, and _solvers/auto.py for what solver auto asks itself. T
 test compares them.
 """
 
-from libsvmx._solvers.auto import MOST_FEATURES, MOST_FREE, ROWS_FOR_FEATURE
+from libsvmx._solvers.auto import MOST_FEATURES, ROWS_FOR_FEATURE, ChoicePolicy
 from tools.figures import style
 from tools.figures.figure import Figure
 
@@ -36,7 +36,7 @@ QUESTIONS = (
         False,
     ),
     (
-        f"Large C or small -e, so that SMO needs\nvery many steps; at most {MOST_FREE:,} free rows?",
+        f"Large C or small -e, so that SMO needs\nvery many steps; at most {ChoicePolicy.most_free:,} free rows?",
         "irwls",
         "least squares",
         True,
