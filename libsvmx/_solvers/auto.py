@@ -149,8 +149,9 @@ def run(
     if not any(dual.beta):
         first = kkt_gap(dual.beta, dual.linear, dual.lower, dual.upper, dual.group)
     converged, steps_left = False, max(policy.soon_in_all, policy.soon * dual.size)
-    for steps, most in looks:
-        limit = int(min(steps, max_iter or inf))
+    for count, most in looks:
+        steps = int(count)
+        limit = min(steps, max_iter or steps)
         converged = smo.advance(limit)
         if converged or control.stopped or limit < steps or most == 0:
             break

@@ -66,6 +66,15 @@ def test_looks_change_no_step():
         assert model.reports[0].iterations == smo.reports[0].iterations
 
 
+@pytest.mark.parametrize("n", [268, 269])
+def test_half_a_step_for_each_variable(n):
+    """Of an odd number of them a look comes after whole steps, too, and SMO goes on after it."""
+    early = Auto(ChoicePolicy(fewest=0, looks=((0.5, 1e9),), later_looks=(), smo_gets_on=0))
+    model = libsvmx.train(HEART.toarray()[:n], LABELS[:n], solver=early, C=10)
+    assert model.reports[0].iterations > n // 2
+    assert chosen(model) == ["smo"]
+
+
 def test_a_gap_that_does_not_fall():
     """Only one look says so here: there is patience for all of it."""
     once = Auto(ChoicePolicy(fewest=0, looks=(), later_looks=(1,)))
@@ -168,9 +177,7 @@ class Stalling(IRWLS):
         )
 
 
-@pytest.mark.parametrize(
-    ("is_lost", "names"), [(False, "smo, irwls, irwls"), (True, "smo, irwls, irwls, chunked")]
-)
+@pytest.mark.parametrize(("is_lost", "names"), [(False, "smo, irwls, irwls"), (True, "smo, irwls, irwls, chunked")])
 def test_from_nothing_where_rounding_stops_the_first(is_lost, names):
     """The second attempt begins where SMO began; where rounding stops that, too, there is chunked."""
     starts = []
