@@ -14,10 +14,9 @@ from support.recorder import Recorder
 
 import libsvmx
 from libsvmx._core.rand import Rand
-from libsvmx._solvers.decomposition import chunked
+from libsvmx._core.records import replace
 from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
 from libsvmx._solvers.registry import solver_classes
-from libsvmx._solvers.smo import smo, warm
 from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed
@@ -103,35 +102,34 @@ def test_solvers_are_part_of_a_parameter():
 # ---- who is asked -------------------------------------------------------------------------------
 
 
-def test_dispatch(monkeypatch):
-    asked = []
+def listening(solver, asked):
+    """``solver``, which notes of each solve whether it is from nothing, and how many subproblems it took."""
 
-    def spy(module):
-        solve = module.solve
+    class Listening(type(solver)):
+        def solve(self, dual, *rest):
+            found = super().solve(dual, *rest)
+            asked.append((dual.scores is None, found.subproblems))
+            return found
 
-        def spied(dual, *rest):
-            asked.append((module.__name__.rpartition(".")[2], dual.scores is None, rest[-1]))
-            return solve(dual, *rest)
+    return Listening(**{known.name: getattr(solver, known.name) for known in solver.settings()})
 
-        monkeypatch.setattr(module, "solve", spied)
 
-    for module in (smo, warm, chunked):
-        spy(module)
+@pytest.mark.parametrize(("solver", "seeder"), [(SMO(), "near"), (Chunked(**SMALL), "sir")], ids=["smo", "chunked"])
+def test_who_is_asked(solver, seeder):
+    """The solver of the parameter, with its settings: from nothing, of seeded folds from a start, and of a state."""
     matrix, y = data.load("heart_scale", 90)
     problem, param = posed(matrix, y, "-c 4", 1e-3)
+    asked = []
+    param = replace(param, solver=listening(solver, asked), threads=2)
     train_problem(problem, param, Rand(1), Observer())
-    assert [one[:2] for one in asked] == [("smo", True)]
+    assert [nothing for nothing, _ in asked] == [True]
     asked.clear()
-    validated(problem, param, 3, "near", "star")
-    assert [one[:2] for one in asked] == [("smo", True)] + 3 * [("warm", False)]
+    validated(problem, param, 3, seeder, "star")
+    assert [nothing for nothing, _ in asked] == [True, False, False, False]
     asked.clear()
-    other = Parameter(C=4.0, gamma=param.gamma, solver=Chunked(**SMALL), threads=2)
-    train_problem(problem, other, Rand(1), Observer())
-    validated(problem, other, 3, "sir", "star")
-    assert asked == 2 * [("chunked", True, Chunked(**SMALL))] + 3 * [("chunked", False, Chunked(**SMALL))]
-    asked.clear()
-    libsvmx.train(matrix, y, other, keep_state=True)
-    assert [one[:2] for one in asked] == [("chunked", True)]
+    libsvmx.train(matrix, y, param, keep_state=True)
+    assert [nothing for nothing, _ in asked] == [True]
+    assert asked[0][1] > 10 if isinstance(solver, Chunked) else asked[0][1] == 0  # working sets of 24
 
 
 def test_a_usual_training_loads_no_other_solver():

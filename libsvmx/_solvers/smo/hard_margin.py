@@ -38,19 +38,29 @@ def unbounded(dual: DualProblem) -> bool:
     return dual.groups == 1 and inf in dual.upper and -inf in dual.lower and len(set(dual.row)) == dual.size
 
 
-def solve(dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int) -> DualSolution:
+def solve(
+    dual: DualProblem,
+    kernel: Kernel,
+    budget_bytes: float,
+    control: Control,
+    threads: int,
+    early: int | None = None,
+    late: int | None = None,
+) -> DualSolution:
     """As ``smo.solve``, with status UNBOUNDED, at a feasible point, if there is no optimum.
+
+    ``early``, ``late``: iterations until the question is asked, and at most for the answer; None: ``soon``.
 
     Raises
     ------
     KeyboardInterrupt, or what else a signal handler raises; MemoryError
     """
     marks: list[str] = []
-    early = control.part(control.eps, soon(dual.size), marks.append)
-    solution = smo.solve(dual, kernel, budget_bytes, early, threads)
+    first = control.part(control.eps, early or soon(dual.size), marks.append)
+    solution = smo.solve(dual, kernel, budget_bytes, first, threads)
     status = solution.status
     if status == SolveStatus.ITERATION_LIMIT:
-        hulls = control.part(PRECISION * max(*kernel.diagonal, 1e-300), soon(dual.size))
+        hulls = control.part(PRECISION * max(*kernel.diagonal, 1e-300), late or soon(dual.size))
         nearest = smo.solve(hull_problem(dual), kernel, budget_bytes, hulls, threads)
         status = nearest.status
         if status == SolveStatus.ITERATION_LIMIT or (status == SolveStatus.CONVERGED and separates(dual, nearest)):
