@@ -11,6 +11,29 @@ if TYPE_CHECKING:
 METHODS = ("cholesky", "rpcholesky", "nystrom", "eigen")
 
 
+@record(frozen=True)
+class FactorPolicy:
+    """What is worked on at once, and where all of K is decomposed; tests make it small.
+
+    Attributes
+    ----------
+    row_block : int        rows of a row block: sums depend on it, hence it is the same for any number of threads
+    pivots : int           pivots whose kernel values with a row block are formed at once
+    tall, small : int      rows and columns of a tile of kernel values, which with the vectors stays in a cache of 8 MB;
+        ``tall`` is a multiple of ``small``
+    dense : int            up to so many rows eigen decomposes all of K
+    """
+
+    row_block: int = 8192
+    pivots: int = 256
+    tall: int = 2048
+    small: int = 256
+    dense: int = 1000
+
+
+USUAL = FactorPolicy()
+
+
 class Approximation(NamedTuple):
     """What low-rank factor is wanted; with rank and rank_error both, whichever is met first. One of them is not 0.
 
@@ -21,12 +44,14 @@ class Approximation(NamedTuple):
     rank_error : float     stop where trace(K - F F') <= rank_error * trace(K); 0: the rank decides. Nystroem doubles
         its landmarks until then, the other methods end with the first column that will do
     random_state : int     of random pivots
+    policy : FactorPolicy
     """
 
     low_rank: str = "cholesky"
     rank: int = 0
     rank_error: float = 0.0
     random_state: int = 1
+    policy: FactorPolicy = USUAL
 
 
 @record(frozen=True, slots=True, eq=False)

@@ -47,6 +47,7 @@ from libsvmx._core.dense import beside, product
 from libsvmx._core.jobs import in_order
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, pieces
 from libsvmx._core.symmetric_eigen import eigenpairs
+from libsvmx._kernels.approximation import USUAL
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, split
 from libsvmx.enums import KernelType
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._core.stopping import Asking
+    from libsvmx._kernels.approximation import FactorPolicy
     from libsvmx._typing import FloatArray, IntArray
 
     Eigenpairs = tuple[FloatArray, FloatArray, FloatArray]
@@ -75,16 +77,13 @@ MOST_TOGETHER, LEAST_TOGETHER = 8 * PIECE, 16
 WIDEST = 5
 # What is left of a new vector of norm 1 beside the basis, if less, is rounding.
 DEPENDENT = 1e-10
-# Up to so many rows, and from a rank of the DENSE_SHARE-th of them on, all of K is decomposed.
-DENSE, DENSE_SHARE = 1000, 4
+# From a rank of this part of the rows on, all of K is decomposed.
+DENSE_SHARE = 4
 # Entries of a row from which on values are kept in the few rounds of Davidson: the first use of memory cost 20 to 30 ns
 # a value on a virtual machine, where those of a9a (14 entries) were computed in 6, and those of MNIST (150) in 30.
 COSTLY = 32
 # A row, looked at by Python, takes as long as so many elements.
 ROW_OF_PYTHON = 1000
-# Rows and columns of a tile of kernel values; with the vectors it stays in a cache of 8 MB. TALL is a multiple of
-# SMALL.
-TALL, SMALL = 2048, 256
 
 
 class KernelOperator:
@@ -103,6 +102,7 @@ class KernelOperator:
     budget_bytes : float          for kernel values, of which half are enough, K being symmetric
     threads : int
     asking : Asking
+    policy : FactorPolicy
     """
 
     def __init__(
@@ -114,11 +114,13 @@ class KernelOperator:
         budget_bytes: float,
         threads: int,
         asking: Asking = NOBODY,
+        policy: FactorPolicy = USUAL,
     ):
         self.n, self.weights, self.spec, self.threads, self.asking = len(rows), weights, spec, threads, asking
         self.budget_bytes, self.room = budget_bytes, 0.0
         self.costly = spec.kind != KernelType.PRECOMPUTED and matrix.nnz > COSTLY * matrix.n_rows
-        self.tall, self.small = split(matrix, rows, TALL), split(matrix, rows, SMALL)
+        self.tall, self.small = split(matrix, rows, policy.tall), split(matrix, rows, policy.small)
+        self.policy = policy
         self.kept: dict[tuple[int, int], FloatArray] = {}
 
     def keep(self) -> None:
@@ -134,9 +136,10 @@ class KernelOperator:
             self.asking.ask((end - begin) * len(rows))
         out = np.zeros(rows.shape)
         for a, b, upper, left in in_order(partial(self.part, rows), self.pairs(), self.threads, self.asking):
-            out[:, TALL * a : TALL * a + upper.shape[1]] += upper
+            at_a, at_b = self.corner(a, b)
+            out[:, at_a : at_a + upper.shape[1]] += upper
             if left is not None:
-                out[:, SMALL * b : SMALL * b + left.shape[1]] += left
+                out[:, at_b : at_b + left.shape[1]] += left
         for begin, end in pieces(0, len(out), FLOPS * self.n):
             out[begin:end] *= self.weights
             self.asking.ask((end - begin) * self.n)
@@ -145,24 +148,29 @@ class KernelOperator:
     def part(self, rows: FloatArray, a: int, b: int) -> tuple[int, int, FloatArray, FloatArray | None]:
         """What tile (a, b) adds to a product; its transpose as well, where it is off the diagonal."""
         tile = self.tile(a, b)
-        m, width = tile.shape
-        upper = product(rows[:, SMALL * b : SMALL * b + width], tile.T, self.asking)
+        (m, width), (at_a, at_b) = tile.shape, self.corner(a, b)
+        upper = product(rows[:, at_b : at_b + width], tile.T, self.asking)
         if self.diagonal(a, b):
             return a, b, upper, None
-        return a, b, upper, product(rows[:, TALL * a : TALL * a + m], tile, self.asking)
+        return a, b, upper, product(rows[:, at_a : at_a + m], tile, self.asking)
 
     def pairs(self) -> Iterator[tuple[int, int]]:
         """Tiles on and below the diagonal."""
         for a in range(len(self.tall)):
-            for b in range(min(len(self.small), (a + 1) * TALL // SMALL)):
+            for b in range(min(len(self.small), (a + 1) * self.policy.tall // self.policy.small)):
                 yield a, b
+
+    def corner(self, a: int, b: int) -> tuple[int, int]:
+        """The first row and the first column of a tile."""
+        return self.policy.tall * a, self.policy.small * b
 
     def diagonal(self, a: int, b: int) -> bool:
         """Whether the rows of b are among those of a: their tiles are both in ``pairs``."""
-        return b * SMALL >= a * TALL
+        at_a, at_b = self.corner(a, b)
+        return at_b >= at_a
 
     def tile(self, a: int, b: int) -> FloatArray:
-        """Kernel values of TALL rows with SMALL rows."""
+        """Kernel values of ``policy.tall`` rows with ``policy.small`` rows."""
         tile = self.kept.get((a, b))
         if tile is None:
             tile = kernel_columns(self.tall[a], self.small[b], self.spec, self.asking)
@@ -175,8 +183,8 @@ class KernelOperator:
         """All of D K D, (n, n)."""
         out = np.empty((self.n, self.n))
         for a, b in self.pairs():
-            tile = self.tile(a, b)
-            of_a, of_b = slice(TALL * a, TALL * a + len(tile)), slice(SMALL * b, SMALL * b + tile.shape[1])
+            tile, (at_a, at_b) = self.tile(a, b), self.corner(a, b)
+            of_a, of_b = slice(at_a, at_a + len(tile)), slice(at_b, at_b + tile.shape[1])
             out[of_a, of_b] = self.weights[of_a, None] * tile * self.weights[of_b]
             if not self.diagonal(a, b):
                 out[of_b, of_a] = out[of_a, of_b].T

@@ -12,7 +12,7 @@ from libsvmx._core.jobs import in_order
 from libsvmx._core.stopping import NOBODY, LetSignalsIn, Stopped
 from libsvmx._core.symmetric_eigen import eigenpairs
 from libsvmx._kernels import eigen, pivoting
-from libsvmx._kernels.approximation import Approximation, LowRank
+from libsvmx._kernels.approximation import USUAL, Approximation, LowRank
 from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal, panels, split
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
@@ -28,8 +28,6 @@ T = TypeVar("T")
 
 INDEFINITE_CAUSE = "the kernel matrix is not positive semidefinite: choose another kernel or method 'eigen'"
 
-# Rows of a row block: sums depend on it, hence fixed.
-ROW_BLOCK = 8192
 # Candidates of a step of greedy and random Cholesky: kernel values among them are c^2 and their rows fit any cache.
 CANDIDATES = 64
 # Residuals, relative to the largest diagonal, that are rounding errors of double kernel values.
@@ -51,11 +49,19 @@ class IndefiniteError(DataError):
 class BlockedRows:
     """The rows in row blocks, threads that work on them and whom these ask, and the diagonal of K."""
 
-    def __init__(self, matrix: CsrMatrix, rows: IntArray, spec: KernelSpec, threads: int, asking: Asking = NOBODY):
+    def __init__(
+        self,
+        matrix: CsrMatrix,
+        rows: IntArray,
+        spec: KernelSpec,
+        threads: int,
+        asking: Asking = NOBODY,
+        row_block: int = USUAL.row_block,
+    ):
         self.matrix, self.rows, self.spec, self.threads, self.asking = matrix, rows, spec, threads, asking
         self.n = len(rows)
-        self.row_blocks = split(matrix, rows, ROW_BLOCK)
-        self.slices = [slice(begin, min(begin + ROW_BLOCK, self.n)) for begin in range(0, self.n, ROW_BLOCK)]
+        self.row_blocks = split(matrix, rows, row_block)
+        self.slices = [slice(begin, min(begin + row_block, self.n)) for begin in range(0, self.n, row_block)]
         self.diagonal = np.empty(self.n)
         if spec.kind == KernelType.PRECOMPUTED:
             check_given(matrix, rows, matrix, rows)
@@ -295,7 +301,14 @@ def eigenvectors(problem: BlockedRows, settings: Approximation, budget_bytes: fl
     first, kind = eigen.distinct(problem.matrix, problem.rows, problem.asking)
     weights = np.sqrt(np.bincount(kind, minlength=len(first)))
     operator = eigen.KernelOperator(
-        problem.matrix, problem.rows[first], weights, problem.spec, budget_bytes, problem.threads, problem.asking
+        problem.matrix,
+        problem.rows[first],
+        weights,
+        problem.spec,
+        budget_bytes,
+        problem.threads,
+        problem.asking,
+        settings.policy,
     )
     values, vectors, images = _eigenpairs(problem, settings, operator, first)
     used = values > max(ROUNDING, n * np.finfo(np.float64).eps) * max(values.max(initial=0.0), problem.largest)
@@ -318,7 +331,7 @@ def _eigenpairs(
     target = problem.target(settings)
     limit = min(settings.rank or operator.n, operator.n)
     k = limit if settings.rank else min(FIRST, limit)
-    if operator.n <= eigen.DENSE:
+    if operator.n <= settings.policy.dense:
         return eigen.whole(operator, limit)
     near = Approximation(
         "rpcholesky", min(problem.n, NEARER * settings.rank), settings.rank_error / NEARER, settings.random_state

@@ -31,13 +31,14 @@ from libsvmx._core.blas import one_blas_thread
 from libsvmx._core.matrix import compacted
 from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels import factors
-from libsvmx._kernels.approximation import Approximation, LowRank
+from libsvmx._kernels.approximation import USUAL, Approximation, LowRank
 from libsvmx._kernels.block_kernel import KernelSpec, check_given, kernel_columns, kernel_diagonal
 from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._core.stopping import Asking
+    from libsvmx._kernels.approximation import FactorPolicy
     from libsvmx._typing import Buffer, FloatArray
 
 __all__ = [
@@ -50,9 +51,6 @@ __all__ = [
     "kernel_diagonal",
     "kernel_features",
 ]
-
-# Pivots whose kernel values with a row block are formed at once.
-PIVOTS = 256
 
 
 def factorize(
@@ -96,7 +94,7 @@ def factorize(
     if spec.kind != KernelType.PRECOMPUTED:
         matrix, _ = compacted(matrix)
     with one_blas_thread():  # of more threads, sums would depend on how many there are
-        problem = factors.BlockedRows(matrix, chosen, spec, threads, asking)
+        problem = factors.BlockedRows(matrix, chosen, spec, threads, asking, settings.policy.row_block)
         if settings.low_rank == "eigen":
             return factors.eigenvectors(problem, settings, budget_bytes)
         if settings.low_rank == "nystrom":
@@ -114,6 +112,7 @@ def features_of(
     degree: int,
     gamma: float,
     coef0: float,
+    policy: FactorPolicy = USUAL,
 ) -> FloatArray:
     """Features k(x, pivots) @ transform of rows.
 
@@ -140,16 +139,19 @@ def features_of(
     if spec.kind == KernelType.PRECOMPUTED:
         check_given(tests, chosen, pivots, np.arange(pivots.n_rows, dtype=np.int32))
     features = np.empty((len(chosen), transform.shape[1]))
-    for begin in range(0, len(chosen), factors.ROW_BLOCK):
-        row_block = tests.take(chosen[begin : begin + factors.ROW_BLOCK])
-        features[begin : begin + factors.ROW_BLOCK] = kernel_features(row_block, pivots, transform, spec)
+    size = policy.row_block
+    for begin in range(0, len(chosen), size):
+        row_block = tests.take(chosen[begin : begin + size])
+        features[begin : begin + size] = kernel_features(row_block, pivots, transform, spec, policy.pivots)
     return features
 
 
-def kernel_features(row_block: CsrMatrix, pivots: CsrMatrix, transform: FloatArray, spec: KernelSpec) -> FloatArray:
+def kernel_features(
+    row_block: CsrMatrix, pivots: CsrMatrix, transform: FloatArray, spec: KernelSpec, at_once: int = USUAL.pivots
+) -> FloatArray:
     """Features, shape (m, r), of the m rows of a row block, some pivots at a time: arguments as in ``features_of``."""
     features = np.zeros((row_block.n_rows, transform.shape[1]))
-    for begin in range(0, pivots.n_rows, PIVOTS):
-        some = np.arange(begin, min(begin + PIVOTS, pivots.n_rows), dtype=np.int32)
+    for begin in range(0, pivots.n_rows, at_once):
+        some = np.arange(begin, min(begin + at_once, pivots.n_rows), dtype=np.int32)
         features += kernel_columns(row_block, pivots.take(some), spec) @ transform[some]
     return features

@@ -25,7 +25,8 @@ from support.lowrank import (
 )
 
 from libsvmx._core.arrays import ramp
-from libsvmx._kernels import factors, lowrank, pivoting
+from libsvmx._kernels import factors, pivoting
+from libsvmx._kernels.approximation import USUAL, FactorPolicy
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal, split
 from libsvmx._kernels.lowrank import features_of
 from libsvmx.exceptions import DataError
@@ -152,12 +153,11 @@ def test_the_seed_decides(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_some_of_the_rows_in_another_order(monkeypatch, method):
-    monkeypatch.setattr(lowrank, "PIVOTS", 3)
+def test_some_of_the_rows_in_another_order(method):
     matrix, K, arguments = problem(RBF)
     rows = np.array([40, 2, 77, 13, 5, 60, 31, 8], dtype=np.int32)
     found = fit(matrix, arguments, rows, low_rank=method, rank=4)
-    check(found, K[np.ix_(rows, rows)], matrix.take(rows), arguments)
+    check(found, K[np.ix_(rows, rows)], matrix.take(rows), arguments, policy=FactorPolicy(pivots=3))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -240,14 +240,14 @@ def test_a_given_matrix_must_be_symmetric(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_values_that_overflow(monkeypatch, method):
+def test_values_that_overflow(method):
     matrix = from_dense(np.array([[1.0], [1e200], [2.0]]))
     with pytest.raises(DataError, match="overflow") as error:
         fit(matrix, (LINEAR, 0, 0.0, 0.0), low_rank=method, rank=2)
     assert error.value.row == 1
-    monkeypatch.setattr(factors, "ROW_BLOCK", 2)
+    rows, policy = np.array([0, 2, 2, 1], dtype=np.int32), FactorPolicy(row_block=2)
     with pytest.raises(DataError, match="overflow") as error:
-        fit(matrix, (LINEAR, 0, 0.0, 0.0), np.array([0, 2, 2, 1], dtype=np.int32), low_rank=method, rank=2)
+        fit(matrix, (LINEAR, 0, 0.0, 0.0), rows, low_rank=method, rank=2, policy=policy)
     assert error.value.row == 1
 
 
@@ -282,16 +282,15 @@ def test_no_rows(method):
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", [POLY, RBF, PRECOMPUTED])
-def test_row_blocks_of_any_size_give_the_same(monkeypatch, kind, method):
+def test_row_blocks_of_any_size_give_the_same(kind, method):
     matrix, K, arguments = problem(kind)
-    whole = fit(matrix, arguments, low_rank=method, rank=8)
-    monkeypatch.setattr(factors, "ROW_BLOCK", 13)
-    parts = fit(matrix, arguments, low_rank=method, rank=8)
+    policy = FactorPolicy(row_block=13)
+    whole, parts = (fit(matrix, arguments, low_rank=method, rank=8, policy=p) for p in (USUAL, policy))
     assert list(parts.pivots) == list(whole.pivots)
     np.testing.assert_allclose(
         parts.factor @ parts.factor.T, whole.factor @ whole.factor.T, rtol=0, atol=1e-9 * K.diagonal().max()
     )
-    check(parts, K, matrix, arguments)
+    check(parts, K, matrix, arguments, policy=policy)
 
 
 @pytest.mark.parametrize("kind", [LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED])

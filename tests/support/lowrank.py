@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from libsvmx._core.arrays import ramp
+from libsvmx._kernels.approximation import USUAL
 from libsvmx._kernels.lowrank import Approximation, factorize, features_of
 
 from . import data
@@ -77,7 +78,7 @@ def greedy(K, rank, tolerance=0.0):
     return pivots, L
 
 
-def check(found, K, matrix, arguments, slack=1e-9):
+def check(found, K, matrix, arguments, slack=1e-9, policy=USUAL):
     """What holds for every method."""
     F, scale = found.factor, K.trace()
     m, r = F.shape
@@ -91,6 +92,6 @@ def check(found, K, matrix, arguments, slack=1e-9):
     np.testing.assert_allclose(K[:, found.pivots] @ found.transform, F, rtol=0, atol=slack * size)
     pivots = matrix.take(found.pivots)
     np.testing.assert_allclose(
-        features_of(pivots, found.transform, matrix, ramp(m), *arguments), F, rtol=0, atol=slack * size
+        features_of(pivots, found.transform, matrix, ramp(m), *arguments, policy), F, rtol=0, atol=slack * size
     )
     assert np.linalg.eigvalsh(residual).min() > -1e-9 * scale
