@@ -47,7 +47,7 @@ class IndefiniteError(DataError):
 
 
 class BlockedRows:
-    """The rows in row blocks, threads that work on them and whom these ask, and the diagonal of K."""
+    """The rows in row blocks of ``size``, threads that work on them and whom these ask, and the diagonal of K."""
 
     def __init__(
         self,
@@ -56,12 +56,12 @@ class BlockedRows:
         spec: KernelSpec,
         threads: int,
         asking: Asking = NOBODY,
-        row_block: int = USUAL.row_block,
+        size: int = USUAL.row_block,
     ):
         self.matrix, self.rows, self.spec, self.threads, self.asking = matrix, rows, spec, threads, asking
         self.n = len(rows)
-        self.row_blocks = split(matrix, rows, row_block)
-        self.slices = [slice(begin, min(begin + row_block, self.n)) for begin in range(0, self.n, row_block)]
+        self.row_blocks = split(matrix, rows, size)
+        self.slices = [slice(begin, min(begin + size, self.n)) for begin in range(0, self.n, size)]
         self.diagonal = np.empty(self.n)
         if spec.kind == KernelType.PRECOMPUTED:
             check_given(matrix, rows, matrix, rows)

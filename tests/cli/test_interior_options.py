@@ -12,7 +12,6 @@ from support.oracle import load as load_in_libsvm
 from support.oracle import predict as predict_by_libsvm
 
 from libsvmx import decision_values
-from libsvmx._solvers.interior_point import row_blocks
 from libsvmx._solvers.interior_point.settings import CRSVM as CRSVM_SETTINGS
 from libsvmx.cli import train
 from libsvmx.cli.solveroptions import option_settings
@@ -207,16 +206,6 @@ def test_a_log_for_each_pair_and_fold(folder):
 def test_quiet_is_quiet(folder):
     for options in (LINEAR, RBF):
         assert folder.accepts("svmx-train", "-q", *options, HEART, "model") == ("", "")
-
-
-@pytest.mark.parametrize("options", [LINEAR, RBF])
-def test_the_same_model_again_for_any_threads(options, folder, monkeypatch):
-    monkeypatch.setattr(row_blocks, "MOST_ROWS", 100)  # else a set as small as this is one block
-    models = []
-    for threads in (1, 3, 1):
-        folder.accepts("svmx-train", "-q", *options, "--threads", threads, HEART, "model")
-        models.append(folder.get("model"))
-    assert models[1] == models[2] == models[0]
 
 
 def test_validation(folder):

@@ -16,16 +16,18 @@ from libsvmx._solvers.interior_point.normal_equations import NormalEquations
 from libsvmx._solvers.interior_point.point import point_of
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
 from libsvmx._solvers.interior_point.vertex_steps import Vertex
 from libsvmx.enums import SolveStatus
+
+USUAL = InteriorPolicy()
 
 # ---- crossover ----------------------------------------------------------------------------------------
 
 
 def iterated(case, tolerance):
     """Row blocks at an interior point, the point, and the mean of |x|^2."""
-    blocks = LocalRowBlocks(case.rows, case.y, case.upper, case.y)
+    blocks = LocalRowBlocks(case.rows, case.y, case.upper, case.y, USUAL)
     method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 200)
     assert method.run(tolerance) == SolveStatus.CONVERGED
     return blocks, method.point, method.data.mean_square
@@ -37,7 +39,7 @@ def test_a_vertex(C, tolerance):
     case = Case(*clouds(6, 150, 5), C)
     blocks, point, mean_square = iterated(case, tolerance)
     before = blocks.states
-    vertex = cross_over(blocks, point.w, point.rho, mean_square)
+    vertex = cross_over(blocks, point.w, point.rho, mean_square, USUAL.crossover_elements)
     assert blocks.states is not before
     alpha = np.concatenate([state.alpha for state in blocks.states])
     assert vertex.gap == pytest.approx(case.gap(alpha), rel=1e-9, abs=1e-11)
@@ -57,29 +59,38 @@ def test_a_vertex_without_free_rows():
     X = np.random.default_rng(0).normal(size=(10, 3))
     case = Case(np.concatenate([X, X]), np.repeat([1.0, -1.0], 10), 2.0)
     blocks, point, mean_square = iterated(case, 1e-8)
-    vertex = cross_over(blocks, point.w, point.rho, mean_square)
+    vertex = cross_over(blocks, point.w, point.rho, mean_square, USUAL.crossover_elements)
     assert vertex.n_free == 0
     assert vertex.gap <= 0
     np.testing.assert_array_equal(blocks.states[0].alpha, case.upper)
 
 
-def test_a_wrong_active_set_is_put_right(monkeypatch):
+class Guessed(LocalRowBlocks):
+    """Blocks of rows whose active set is guessed by ``guess``."""
+
+    guess = staticmethod(vertex_steps.guess_active_set)
+
+    def run(self, step, *common, **options):
+        return super().run(self.guess if step is vertex_steps.guess_active_set else step, *common, **options)
+
+
+def test_a_wrong_active_set_is_put_right():
     """Whatever rows are fixed at first, the conditions tell which must be free, and bounds which cannot."""
     case = Case(*clouds(6, 60, 3), 1.0)
     blocks, point, mean_square = iterated(case, 1e-8)
-    right = cross_over(blocks, point.w, point.rho, mean_square)
+    right = cross_over(blocks, point.w, point.rho, mean_square, USUAL.crossover_elements)
     optimum = blocks.states[0].alpha
+    blocks = Guessed(case.rows, case.y, case.upper, case.y, USUAL)
     for row in range(0, 60, 7):
 
-        def guess_active_set(block, iterate, score_range, row=row):
+        def wrong(block, iterate, score_range, row=row):
             vertex = Vertex(optimum.copy(), (optimum > 0) & (optimum < block.upper))
             vertex.alpha[row] = 0.0 if optimum[row] > 0 else block.upper[row]
             vertex.free[row] = False
             return vertex, int(vertex.free.sum())
 
-        monkeypatch.setattr(vertex_steps, "guess_active_set", guess_active_set)
-        blocks.states = [None]
-        vertex = cross_over(blocks, right.w, right.rho, mean_square)
+        blocks.guess, blocks.states = wrong, [None]
+        vertex = cross_over(blocks, right.w, right.rho, mean_square, USUAL.crossover_elements)
         assert vertex.gap <= 1e-9
         np.testing.assert_allclose(blocks.states[0].alpha, optimum, atol=1e-9)
 
@@ -136,20 +147,21 @@ def test_the_guess_of_the_active_set():
 # ---- iterations that lead nowhere -------------------------------------------------------------------
 
 
-def test_the_best_point_is_kept(monkeypatch):
-    """Iterations that lead away, or to nan, do not spoil what was found before."""
-    case = Case(*clouds(4, 150, 5), 10.0)
-    blocks = LocalRowBlocks(case.rows, case.y, case.upper, case.y)
-    method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 200)
-    true = PredictorCorrector.advance
+class LeadingAway(PredictorCorrector):
+    """From its ninth step on it leads to nan."""
 
     def advance(self, equations, direction, step):
-        true(self, equations, direction, step)
+        super().advance(equations, direction, step)
         if self.number > 8:
             nowhere = self.blocks.run(block_steps.measure, np.nan)
             self.point = point_of(self.data, self.point.w * np.nan, np.nan, nowhere)
 
-    monkeypatch.setattr(PredictorCorrector, "advance", advance)
+
+def test_the_best_point_is_kept():
+    """Iterations that lead away, or to nan, do not spoil what was found before."""
+    case = Case(*clouds(4, 150, 5), 10.0)
+    blocks = LocalRowBlocks(case.rows, case.y, case.upper, case.y, USUAL)
+    method = LeadingAway(blocks, CRSVM(), lambda line: None, 200)
     with np.errstate(all="ignore"):
         assert method.run(1e-12) == SolveStatus.ROUNDING
     assert method.number > 8
@@ -187,7 +199,9 @@ def test_a_model_of_few_iterations_is_better_than_none(C):
 
 def test_poor_directions_take_more_rows():
     case = Case(*clouds(4, 150, 5), 10.0)
-    method = PredictorCorrector(LocalRowBlocks(case.rows, case.y, case.upper, case.y), CRSVM(), lambda line: None, 200)
+    method = PredictorCorrector(
+        LocalRowBlocks(case.rows, case.y, case.upper, case.y, USUAL), CRSVM(), lambda line: None, 200
+    )
     equations = NormalEquations(method.blocks, method.point, 150, True)
     equations.rows, equations.size, equations.factor = 20, 1.0, np.asfortranarray(np.eye(5))
     for poor, expected in ((True, 40), (False, 20), (False, 10)):

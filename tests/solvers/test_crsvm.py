@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from support.crsvm import Case, clouds, sparse
 from support.examples import examples
 
+from libsvmx._core.records import replace
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._solvers.interior_point import block_steps, crossover, predictor_corrector, row_blocks
-from libsvmx._solvers.interior_point.settings import CRSVM
+from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector
+from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
+from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
 
 VARIANTS = [
     CRSVM(size, rule, balanced, upper)
@@ -55,9 +57,9 @@ def test_one_row_against_many(C, reduction):
 
 
 @pytest.mark.parametrize("reduction", [CRSVM(), CRSVM("none"), CRSVM("fixed", most_rows=60)], ids=str)
-def test_iterations_of_ordinary_problems(reduction, monkeypatch):
+def test_iterations_of_ordinary_problems(reduction):
     """Some dozens, whatever C is; and with fewer rows not many more."""
-    monkeypatch.setattr(predictor_corrector, "CHOOSING", -np.inf)  # rows are chosen however short they are
+    reduction = replace(reduction, policy=InteriorPolicy(choosing=-np.inf))  # rows are chosen however short they are
     for C in (1e-3, 1.0, 1e3, 1e6):
         case = Case(*clouds(5, 400, 6), C)
         assert case.solve(reduction).iterations <= 35
@@ -83,11 +85,22 @@ def test_few_rows_take_as_many_iterations(upper, make):
     assert sum(taken["fixed"]) <= 1.3 * sum(taken["none"]), taken
 
 
-def test_directions_are_refined_only_where_they_must_be(monkeypatch):
-    products = []
-    told = block_steps.curvature
-    monkeypatch.setattr(block_steps, "curvature", lambda *given: (products.append(1), told(*given))[1])
-    case = Case(*clouds(3, 400, 5), 1.0)
+class Multiplied(DenseRows):
+    """Rows that note each product of M with a vector in ``products``."""
+
+    def part(self, begin, end):
+        found = Multiplied(self.X[begin:end])
+        found.products = self.products
+        return found
+
+    def curvature(self, weights, v):
+        self.products.append(1)
+        return super().curvature(weights, v)
+
+
+def test_directions_are_refined_only_where_they_must_be():
+    case = Case(*clouds(3, 400, 5), 1.0, make=Multiplied)
+    products = case.rows.products = []
     case.solve(CRSVM("none"))
     assert not products
     iterations = case.solve(CRSVM()).iterations
@@ -98,12 +111,11 @@ def test_directions_are_refined_only_where_they_must_be(monkeypatch):
 
 
 @pytest.mark.parametrize("C", [1.0, 1e4])
-def test_centrality_correctors_take_the_place_of_iterations(C, monkeypatch):
+def test_centrality_correctors_take_the_place_of_iterations(C):
     case = Case(*clouds(1, 400, 100, 0.2), C)
     iterations = {}
     for pays in (2.0, np.inf):
-        monkeypatch.setattr(predictor_corrector, "CORRECTOR_PAYS", pays)
-        solution = case.solve(CRSVM("none"))
+        solution = case.solve(CRSVM("none", policy=InteriorPolicy(corrector_pays=pays)))
         case.check(solution)
         iterations[pays] = solution.iterations
     assert iterations[2.0] < iterations[np.inf]
@@ -115,8 +127,8 @@ def test_centrality_correctors_pay_where_the_factor_is_expensive():
     for n in (10, 100):
         X, y = clouds(1, 400, n)
         for make in (DenseRows, sparse):
-            blocks = row_blocks.LocalRowBlocks(make(X * (make is DenseRows or X > 0.5)), y, np.ones(400), y)
-            method = predictor_corrector.PredictorCorrector(blocks, CRSVM(), lambda line: None, 1)
+            blocks = LocalRowBlocks(make(X * (make is DenseRows or X > 0.5)), y, np.ones(400), y, InteriorPolicy())
+            method = PredictorCorrector(blocks, CRSVM(), lambda line: None, 1)
             pays[n, make] = [method.correctors_pay(rows) for rows in (400, 200)]
     assert pays == {
         (10, DenseRows): [False, False],
@@ -282,12 +294,11 @@ def test_data_out_of_scale(factor):
 
 @pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
 @pytest.mark.parametrize("factor", [1e6, 1e40, 1e150])
-def test_data_far_out_of_scale(factor, C, monkeypatch):
+def test_data_far_out_of_scale(factor, C):
     """A feasible model, no warning from any thread, and no 'converged' that is none."""
-    monkeypatch.setattr(row_blocks, "MOST_ROWS", 40)
     X, y = clouds(3, 100, 5)
     case = Case(X * factor, y, C)
-    solution = case.solve(threads=2)
+    solution = case.solve(CRSVM(policy=InteriorPolicy(block_rows=40)), threads=2)
     alpha = case.y * np.asarray(solution.beta)
     assert np.isfinite(alpha).all()
     assert np.all((alpha >= 0) & (alpha <= case.upper))
@@ -332,47 +343,44 @@ def test_a_step_that_would_end_at_a_bound():
 # ---- the same bits -----------------------------------------------------------------------------------
 
 
-def test_the_bits_do_not_depend_on_threads(monkeypatch):
-    monkeypatch.setattr(row_blocks, "MOST_ROWS", 37)
+def test_the_bits_do_not_depend_on_threads():
+    many = CRSVM(policy=InteriorPolicy(block_rows=37))
     X, y = clouds(9, 300, 5)
     for make in (DenseRows, sparse):
         case = Case(X, y, 3.0, make=make)
-        found = [bytes(memoryview(np.asarray(case.solve(threads=t).beta))) for t in (1, 2, 5, 1)]
+        found = [bytes(memoryview(np.asarray(case.solve(many, threads=t).beta))) for t in (1, 2, 5, 1)]
         assert len(set(found)) == 1
-        one = Case(X, y, 3.0, make=make)
-        monkeypatch.setattr(row_blocks, "MOST_ROWS", 10_000)
-        whole = np.asarray(one.solve().beta)
-        monkeypatch.setattr(row_blocks, "MOST_ROWS", 37)
-        np.testing.assert_allclose(np.asarray(case.solve().beta), whole, atol=1e-9)
+        lines = list(case.lines)
+        np.testing.assert_allclose(np.frombuffer(found[0]), np.asarray(case.solve().beta), atol=1e-9)
+        assert lines != case.lines  # sums are of other blocks
 
 
 def test_row_blocks_of_a_problem():
     X, y = clouds(9, 100, 5)
-    with row_blocks.LocalRowBlocks(DenseRows(X), y, np.ones(100), y, 2) as found:
+    with LocalRowBlocks(DenseRows(X), y, np.ones(100), y, InteriorPolicy(), 2) as found:
         assert len(found.blocks) == 1
         assert found.pool is None
-    assert row_blocks.MOST_ELEMENTS >= 1 << 20
+    assert InteriorPolicy.block_elements >= 1 << 20
 
 
-def test_an_error_in_a_step_is_raised_and_threads_end(monkeypatch):
-    monkeypatch.setattr(row_blocks, "MOST_ROWS", 37)
+def blocks_of(m, most, threads):
+    """Blocks of ``m`` rows of ones."""
+    return LocalRowBlocks(DenseRows(np.ones((m, 2))), *[np.ones(m)] * 3, InteriorPolicy(block_rows=most), threads)
 
+
+def test_an_error_in_a_step_is_raised_and_threads_end():
     def fails(block, state):
         raise MemoryError
 
-    with (
-        pytest.raises(MemoryError),
-        row_blocks.LocalRowBlocks(DenseRows(np.ones((100, 2))), *[np.ones(100)] * 3, 2) as found,
-    ):
+    with pytest.raises(MemoryError), blocks_of(100, 37, 2) as found:
         assert found.pool is not None
         found.run(fails)
     with pytest.raises(RuntimeError, match="closed"):
         list(found.pool.in_order(int, [()]))
 
 
-def test_an_error_between_two_replies_ends_what_threads_have_begun(monkeypatch):
+def test_an_error_between_two_replies_ends_what_threads_have_begun():
     """Before it leaves the blocks, whose rows may be the caller's: its traceback keeps what waits for the others."""
-    monkeypatch.setattr(row_blocks, "MOST_ROWS", 10)
     begun, ended = [], []
 
     def step(block, state):
@@ -384,10 +392,7 @@ def test_an_error_between_two_replies_ends_what_threads_have_begun(monkeypatch):
     def merge(replies):
         raise KeyboardInterrupt
 
-    with (
-        pytest.raises(KeyboardInterrupt) as kept,
-        row_blocks.LocalRowBlocks(DenseRows(np.ones((400, 2))), *[np.ones(400)] * 3, 3) as found,
-    ):
+    with pytest.raises(KeyboardInterrupt) as kept, blocks_of(400, 10, 3) as found:
         found.run(step, merge=merge)
     assert len(begun) == len(ended) < 40 and kept.tb
     time.sleep(0.05)
@@ -460,11 +465,10 @@ def test_a_loose_tolerance_is_made_a_vertex():
     case.check(loose)
 
 
-def test_no_converged_with_a_gap_beyond_eps(monkeypatch):
+def test_no_converged_with_a_gap_beyond_eps():
     """Without a crossover an interior point is all there is: its rows are near their bounds, not at them."""
-    monkeypatch.setattr(predictor_corrector, "cross_over", lambda *arguments: None)
     case = Case(*clouds(4, 150, 5), 10.0)
-    solution = case.solve()
+    solution = case.solve(CRSVM(policy=InteriorPolicy(crossover_elements=-1)))
     alpha, _ = case.check_feasible(solution)
     assert case.gap(alpha) > 1e-3
     assert solution.status == "rounding"
@@ -472,10 +476,9 @@ def test_no_converged_with_a_gap_beyond_eps(monkeypatch):
     assert short <= 1e-6 * abs(dual)
 
 
-def test_too_many_free_rows_for_a_crossover(monkeypatch):
-    monkeypatch.setattr(crossover, "MOST_ELEMENTS", 1)
+def test_too_many_free_rows_for_a_crossover():
     case = Case(*clouds(4, 150, 5), 10.0)
-    solution = case.solve()
+    solution = case.solve(CRSVM(policy=InteriorPolicy(crossover_elements=1)))
     alpha, _ = case.check_feasible(solution)
     assert (solution.status == "converged") == (case.gap(alpha) <= 1e-3)
     short, dual = case.shortfall(alpha)

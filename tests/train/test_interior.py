@@ -13,8 +13,10 @@ import libsvmx
 from libsvmx import KernelType, Observer, ParameterError
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._solvers.interior_point import predictor_corrector
+from libsvmx._kernels.approximation import FactorPolicy
+from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
 from libsvmx._train.parameter import Parameter, changed
+from libsvmx.io.modelfile import model_text
 
 SETS = {
     "heart_scale": (270, None),
@@ -106,13 +108,11 @@ def blobs(seed, m=150, n=4, k=2):
     return exact.blobs(seed, m, k, n)
 
 
-@pytest.fixture
-def reduction_pays(monkeypatch):
-    """Rows are chosen however few and short they are."""
-    monkeypatch.setattr(predictor_corrector, "CHOOSING", -np.inf)
+# Rows are chosen however few and short they are.
+CHOSEN = CRSVM(policy=InteriorPolicy(choosing=-np.inf))
 
 
-def test_no_reduction_where_it_would_not_pay(monkeypatch):
+def test_no_reduction_where_it_would_not_pay():
     """Few rows or short ones all enter the normal matrix, and it is the unreduced method; long ones do not."""
     X, y = blobs(1)
     _, recorder = train(X, y, C=2.0)
@@ -125,24 +125,30 @@ def test_no_reduction_where_it_would_not_pay(monkeypatch):
     sparse = csr_array(np.where(abs(X) > np.quantile(abs(X), 0.8), X, 0))
     _, recorder = train(sparse, y, C=2.0)
     assert {line.rows for line in recorder.lines[1:]} == {400}  # 40 nonzeros are too few
-    monkeypatch.setattr(predictor_corrector, "SPARSE_SPEED", 0.1)
-    _, recorder = train(sparse, y, C=2.0)
+    _, recorder = train(sparse, y, C=2.0, solver=CRSVM(policy=InteriorPolicy(sparse_speed=0.1)))
     assert min(line.rows for line in recorder.lines[1:]) < 400
-    monkeypatch.setattr(predictor_corrector, "CHOOSING", np.inf)
-    _, recorder = train(X, y, C=2.0, most_rows=50)
+    _, recorder = train(X, y, C=2.0, solver=CRSVM(policy=InteriorPolicy(choosing=np.inf)), most_rows=50)
     assert min(line.rows for line in recorder.lines[1:]) < 400
+
+
+@pytest.mark.parametrize("options", [{"kernel_type": "linear"}, {"kernel_type": "rbf", "gamma": 0.1, "rank": 20}])
+def test_threads_change_no_byte_of_a_model(options):
+    """Of several row blocks: a set as small as this would be one."""
+    solver = CRSVM(policy=InteriorPolicy(block_rows=100, factor=FactorPolicy(row_block=70)))
+    matrix, y = data.load("heart_scale")
+    models = [libsvmx.train(matrix, y, solver=solver, threads=threads, **options) for threads in (1, 3, 1)]
+    assert len({model_text(model) for model in models}) == 1
 
 
 @pytest.mark.parametrize("balanced", [True, False])
 @pytest.mark.parametrize("rule", ["omega", "distance"])
 @pytest.mark.parametrize("reduction", ["adaptive", "fixed", "none"])
 @pytest.mark.parametrize("most_rows", [0, 60])
-@pytest.mark.usefixtures("reduction_pays")
 def test_reductions(reduction, rule, balanced, most_rows):
     X, y = blobs(1)
     options = {"reduction": reduction, "reduction_rule": rule, "balanced": balanced, "most_rows": most_rows}
-    model, recorder = train(X, y, C=2.0, **options)
-    plain, _ = train(X, y, C=2.0)
+    model, recorder = train(X, y, C=2.0, solver=CHOSEN, **options)
+    plain, _ = train(X, y, C=2.0, solver=CHOSEN)
     assert certified(model, X, y, 2.0)[1] <= 1e-7
     np.testing.assert_allclose(libsvmx.decision_values(model, X), libsvmx.decision_values(plain, X), atol=1e-8)
     sizes = [line.rows for line in recorder.lines[1:]]
@@ -401,7 +407,6 @@ def test_few_rows_of_many_products_have_the_full_factor():
             libsvmx.train(np.tile(X, (2, 1)), np.tile(y, 2), solver="crsvm", **options, **refused)
 
 
-@pytest.mark.usefixtures("reduction_pays")
 def test_the_rule_distance_does_not_depend_on_the_scale():
     matrix, targets = data.load("heart_scale")
     rows = []
@@ -411,7 +416,7 @@ def test_the_rule_distance_does_not_depend_on_the_scale():
         observer.iterated = lines.append
         scaled = CsrMatrix(matrix.indptr, matrix.indices, np.asarray(matrix.values) * scale)
         options = {"kernel_type": KernelType.LINEAR, "reduction_rule": "distance", "C": 1 / scale**2}
-        libsvmx.train(scaled, targets, solver="crsvm", observer=observer, **options)
+        libsvmx.train(scaled, targets, solver=CHOSEN, observer=observer, **options)
         rows.append([line.rows for line in lines])
     assert rows[0] == rows[1]
     assert min(rows[0][1:]) < 270

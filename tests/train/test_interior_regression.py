@@ -9,7 +9,7 @@ from support.judge import Factor, Judge, kernel_values
 import libsvmx
 from libsvmx import ParameterError
 from libsvmx._kernels.featurerows import DenseRows, TwiceRows
-from libsvmx._solvers.interior_point import predictor_corrector
+from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx.cli import train
 
@@ -149,12 +149,12 @@ def test_weights_of_rows_are_copies():
     np.testing.assert_allclose(libsvmx.predict(model, X), libsvmx.predict(copies, X), atol=1e-7)
 
 
-def test_threads_change_no_bit(monkeypatch):
-    from libsvmx._solvers.interior_point import row_blocks
-
-    monkeypatch.setattr(row_blocks, "MOST_ROWS", 101)  # odd: a block begins with the first copy of a row all the same
+def test_threads_change_no_bit():
+    solver = CRSVM(
+        policy=InteriorPolicy(block_rows=101)
+    )  # odd: a block begins with the first copy of a row all the same
     X, y = rows_of("abalone_scale.xz")
-    one, *others = (libsvmx.train(X, y, **REGRESSION, threads=threads) for threads in (1, 2, 3))
+    one, *others = (libsvmx.train(X, y, **{**REGRESSION, "solver": solver}, threads=threads) for threads in (1, 2, 3))
     assert all(bytes(other.coef) == bytes(one.coef) and other.rho == one.rho for other in others)
     assert judged(one, X, y, C=1.0, p=0.1)[1] <= 1e-7
 
@@ -173,12 +173,12 @@ def test_folds_and_probability_estimates():
 
 @pytest.mark.parametrize("reduction", [{"most_rows": 300}, {"reduction": "none"}, {"reduction_rule": "distance"}])
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
-def test_any_normal_matrix_and_form(reduction, form, monkeypatch):
+def test_any_normal_matrix_and_form(reduction, form):
     """Rows of either constraint enter it by themselves."""
-    monkeypatch.setattr(predictor_corrector, "CHOOSING", -np.inf)
+    solver = CRSVM(policy=InteriorPolicy(choosing=-np.inf))
     X, y = rows_of("abalone_scale.xz")
     X[abs(X) < 0.5] = 0.0
-    model = libsvmx.train(form(X), y, **REGRESSION, **reduction)
+    model = libsvmx.train(form(X), y, **{**REGRESSION, "solver": solver}, **reduction)
     assert model.statuses == ("converged",)
     assert judged(model, X, y, C=1.0, p=0.1)[1] <= 1e-7
 

@@ -4,6 +4,7 @@ Jung, O'Leary & Tits, Adaptive constraint reduction for training support vector 
 Its symbols are kept but gamma, here rho, and tau, here upper. Open predictor_corrector.py first: the method.
 
     CRSVM (inherits Solver)          the settings                                      settings
+      └─ InteriorPolicy              what pays, and sizes of blocks
     dual_solver.solve_dual           the door: a DualProblem in, a DualSolution out    dual_solver
       └─ predictor_corrector.solve   interior point, then vertex; again with a tighter tolerance if need be
            ├─ PredictorCorrector     the iterations           holds  RowBlocks, Point

@@ -29,8 +29,6 @@ MUCH_WORSE = 100.0
 FEW = 20
 # A vertex with a KKT gap up to it is an optimum; scores are about 1.
 SHARP = 1e-8
-# Most elements of the free rows.
-MOST_ELEMENTS = 1 << 26
 # Violations up to it are none, against what scores differ by; that is 1, but less where all C are small. And their
 # rounding, scores being about 1.
 SLACK, ROUNDING, SMALLEST = 1e-10, 1e-14, 1e-12
@@ -66,7 +64,7 @@ class Candidate(NamedTuple):
 
 
 def cross_over(
-    blocks: RowBlocks, w: FloatArray, rho: float, mean_square: float, thorough: bool = True
+    blocks: RowBlocks, w: FloatArray, rho: float, mean_square: float, most_elements: int, thorough: bool = True
 ) -> VertexSolution | None:
     """Move ``blocks`` from an interior point to a vertex.
 
@@ -74,6 +72,7 @@ def cross_over(
     ----------
     w, rho : ndarray of shape (n,), float      of the interior point
     mean_square : float      mean of |x|^2
+    most_elements : int      of the free rows
     thorough : bool          go from vertex to vertex where active-set rounds lead nowhere, though it takes time
 
     Returns
@@ -91,12 +90,12 @@ def cross_over(
     best = None
     for measure in (1.0, score_range) if score_range < 0.1 else (1.0,):
         blocks.states = interior
-        best = better(best, active_set_rounds(blocks, rho, mean_square, measure, slack))
+        best = better(best, active_set_rounds(blocks, rho, mean_square, measure, slack, most_elements))
         if best is not None and best.vertex.gap <= 2 * slack:
             break
     if thorough and (best is None or best.vertex.gap > SHARP):
         blocks.states = interior
-        best = better(best, vertex_descent(blocks, rho, mean_square, slack))
+        best = better(best, vertex_descent(blocks, rho, mean_square, slack, most_elements))
     if best is None:
         return None
     blocks.states = best.states
@@ -104,13 +103,13 @@ def cross_over(
 
 
 def active_set_rounds(
-    blocks: RowBlocks, rho: float, mean_square: float, score_range: float, slack: float
+    blocks: RowBlocks, rho: float, mean_square: float, score_range: float, slack: float, most_elements: int
 ) -> Candidate | None:
     """The best vertex of rounds of fixing and freeing; ``blocks`` may be left at another one."""
     best = None
     counts = blocks.run(vertex_steps.guess_active_set, score_range)
     least, idle = np.inf, 0
-    while sum(counts) * blocks.n <= MOST_ELEMENTS:
+    while sum(counts) * blocks.n <= most_elements:
         found = solved_vertex(blocks, rho, mean_square, slack)
         if found is None:
             break
@@ -126,7 +125,9 @@ def active_set_rounds(
     return best
 
 
-def vertex_descent(blocks: RowBlocks, rho: float, mean_square: float, slack: float) -> Candidate | None:
+def vertex_descent(
+    blocks: RowBlocks, rho: float, mean_square: float, slack: float, most_elements: int
+) -> Candidate | None:
     """The vertex that a path through vertices leads to, each better than the one before.
 
     It begins with the active set guessed, which is hardly worse than the interior point. Steps go as far as the bounds
@@ -134,7 +135,7 @@ def vertex_descent(blocks: RowBlocks, rho: float, mean_square: float, slack: flo
     conditions most.
     """
     n_free = sum(blocks.run(vertex_steps.guess_active_set, 1.0))
-    if n_free * blocks.n > MOST_ELEMENTS:
+    if n_free * blocks.n > most_elements:
         return None
     best = found = solved_vertex(blocks, rho, None, slack)
     if n_free > 2 * blocks.n + MOST_CHANGES:  # a vertex has n + 1, but for ties: most of these would have to be fixed
@@ -154,7 +155,7 @@ def vertex_descent(blocks: RowBlocks, rho: float, mean_square: float, slack: flo
             changed = sum(blocks.run(vertex_steps.update_active_set, found.vertex.w, rho, least))
             if found is not best and not changed:
                 break
-        if sum(blocks.run(vertex_steps.count_free)) * blocks.n > MOST_ELEMENTS:
+        if sum(blocks.run(vertex_steps.count_free)) * blocks.n > most_elements:
             break
         found = solved_vertex(blocks, found.vertex.rho, mean_square, slack, within=True)
         best = better(best, found)

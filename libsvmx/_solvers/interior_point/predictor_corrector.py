@@ -52,18 +52,11 @@ MOST_ITERATIONS = 200
 CENTRE = 0.1
 # mu / mean upper is 1 at the start, but 4 in the paper, where all rows are taken until it is below 1.
 START_MU = 4.0
-# Centrality correctors of an iteration, where the factor costs so many times the flops of their two products with X and
-# their solve; each is to make the step longer by REACH, and has to gain that share of it. Letter of degree 2 (152
-# features, 20,000 rows) takes 43 iterations without, 34 and three quarters of the time with them.
+# Centrality correctors of an iteration, where they pay; each is to make the step longer by REACH, and has to gain that
+# share of it.
 MOST_CORRECTORS = 2
-CORRECTOR_PAYS = 2.0
 REACH, GAIN = 0.3, 0.1
 FAR = 0.9
-# Flops of a dense product of matrices cost so many times less. Of sparse rows, one triangle of x x' is summed.
-DENSE_SPEED, SPARSE_SPEED = 8.0, 2.0
-# What it takes to choose the rows of a normal matrix, and to refine directions: such flops for each row, and in all.
-# Measured on 16 problems: elec2 of degree 2 (44 features) gains 1.2 x by reduction, splice (60, 1,000 rows) loses 7 %.
-CHOOSING_A_ROW, CHOOSING = 200.0, 1e6
 # Without a better point for so many iterations, all rows are taken; after so many more, that is all there is.
 PATIENCE = 12
 # Where the best point is worse than this, from the start again.
@@ -144,7 +137,7 @@ def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -
         status = method.run(tolerance)
         interior = blocks.states
         point = method.point
-        vertex, stopped = vertex_near(blocks, point, mean_square, status)
+        vertex, stopped = vertex_near(blocks, point, mean_square, status, settings.policy.crossover_elements)
         if vertex is not None and is_near(vertex, point) and (best is None or vertex.gap < best[0].gap):
             best = vertex, blocks.states
         sharp = vertex is not None and vertex.gap <= SHARP
@@ -166,18 +159,19 @@ def solve(blocks: RowBlocks, settings: CRSVM, watch: Watch, max_iter: int = 0) -
 
 
 def vertex_near(
-    blocks: RowBlocks, point: Point, mean_square: float, status: SolveStatus
+    blocks: RowBlocks, point: Point, mean_square: float, status: SolveStatus, most_elements: int
 ) -> tuple[VertexSolution | None, SolveStatus | None]:
     """The vertex that crossover leads to from the end of the iterations; and what has stopped that, if anything has.
 
     ``status``: of the iterations. If they were stopped, a vertex that costs next to nothing may still be an optimum.
+    ``most_elements``: as of ``cross_over``.
     """
     asking = blocks.asking.to
     try:
         if status in (SolveStatus.TIME_LIMIT, SolveStatus.INTERRUPTED):
             blocks.asking.to = Within(asking, MOST_AFTER_THE_END, status)
         thorough = status in (SolveStatus.CONVERGED, SolveStatus.ROUNDING)
-        return cross_over(blocks, point.w, point.rho, mean_square, thorough), None
+        return cross_over(blocks, point.w, point.rho, mean_square, most_elements, thorough), None
     except Stopped as stop:
         return None, stop.status
     finally:
@@ -288,12 +282,12 @@ class PredictorCorrector:
 
     def reduction_pays(self) -> bool:
         """Whether the normal matrix of all rows costs more than choosing some; most_rows is kept to."""
-        settings, m = self.settings, self.data.m
+        settings, policy, m = self.settings, self.settings.policy, self.data.m
         if settings.reduction != "adaptive" or settings.most_rows:
             return settings.reduction != "none"
         per_row = self.data.entries / m
-        speed = DENSE_SPEED if per_row == self.blocks.n else SPARSE_SPEED
-        return m * (per_row**2 / speed - CHOOSING_A_ROW) > CHOOSING
+        speed = policy.dense_speed if per_row == self.blocks.n else policy.sparse_speed
+        return m * (per_row**2 / speed - policy.choosing_a_row) > policy.choosing
 
     def thresholds(self) -> tuple[float, float] | None:
         """Up to which keys the rows of +1 and of -1 enter M_(Q); None for all rows."""
@@ -320,10 +314,11 @@ class PredictorCorrector:
 
     def correctors_pay(self, rows: int) -> bool:
         """Whether a factor of so many rows costs enough for centrality correctors beside it."""
-        n, entries = self.blocks.n, self.data.entries
+        n, entries, policy = self.blocks.n, self.data.entries, self.settings.policy
         per_row = entries / self.data.m
-        speed = DENSE_SPEED if per_row == n else SPARSE_SPEED
-        return rows * per_row**2 / speed + n**3 / (3 * DENSE_SPEED) > CORRECTOR_PAYS * 4 * (entries + n**2)
+        speed = policy.dense_speed if per_row == n else policy.sparse_speed
+        factor = rows * per_row**2 / speed + n**3 / (3 * policy.dense_speed)
+        return factor > policy.corrector_pays * 4 * (entries + n**2)
 
     def lengthened(
         self, equations: NormalEquations, direction: tuple[FloatArray, float], length: float, sigma_mu: float

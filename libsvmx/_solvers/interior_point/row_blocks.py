@@ -16,16 +16,13 @@ if TYPE_CHECKING:
 
     from libsvmx._core.stopping import Asking
     from libsvmx._kernels.featurerows import FeatureRows
+    from libsvmx._solvers.interior_point.settings import InteriorPolicy
     from libsvmx._typing import FloatArray
 
     # (block, state, ...) -> (state, reply); arguments of each block; several replies -> one
     Step = Callable[..., tuple[Any, Any]]
     Each = Sequence[tuple[Any, ...]]
     Merge = Callable[[list[Any]], Any]
-
-# Rows and elements of a block at most. The blocks are the same for any number of threads, and so are the results.
-MOST_ROWS = 1 << 15
-MOST_ELEMENTS = 1 << 23
 
 
 class RowBlocks(Protocol):
@@ -51,12 +48,13 @@ class RowBlocks(Protocol):
 
 
 class LocalRowBlocks(RowBlocks):
-    """LocalRowBlocks(rows, y, upper, linear, threads, asking): the blocks of rows of this process. A context manager.
+    """The blocks of rows of this process. A context manager.
 
     Parameters
     ----------
     rows : FeatureRows
     y, upper, linear : arrays of float64, shape (m,)      +1 or -1; upper bounds > 0; linear terms, as of RowBlock
+    policy : InteriorPolicy                               has the sizes of a block
     """
 
     def __init__(
@@ -65,10 +63,11 @@ class LocalRowBlocks(RowBlocks):
         y: FloatArray,
         upper: FloatArray,
         linear: FloatArray,
+        policy: InteriorPolicy,
         threads: int = 1,
         asking: Asking = NOBODY,
     ):
-        most = max(1, min(MOST_ROWS, MOST_ELEMENTS * rows.m // max(rows.nnz, 1)))
+        most = max(1, min(policy.block_rows, policy.block_elements * rows.m // max(rows.nnz, 1)))
         size = -(-rows.m // max(1, -(-rows.m // most)))  # all alike
         size += -size % rows.unit
         self.n, self.asking = rows.n, Relay(asking)

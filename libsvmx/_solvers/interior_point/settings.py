@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from libsvmx._core.records import record
-from libsvmx._kernels.approximation import METHODS, Approximation
-from libsvmx._solvers.solver import Solver, setting
+from libsvmx._kernels.approximation import METHODS, USUAL, Approximation, FactorPolicy
+from libsvmx._solvers.solver import Solver, policy_field, setting
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
@@ -16,6 +16,37 @@ if TYPE_CHECKING:
     from libsvmx._kernels.featurerows import FeatureRows
     from libsvmx._problem.dual import DualProblem, DualSolution
     from libsvmx._solvers.control import Control
+
+
+@record(frozen=True)
+class InteriorPolicy:
+    """What pays, and what is worked on at once; tests make small problems go each way.
+
+    Attributes
+    ----------
+    block_rows, block_elements : int      of a row block at most. The blocks are the same for any number of threads, and
+        so are the results
+    dense_speed, sparse_speed : float     flops of a dense product of matrices cost so many times less. Of sparse rows,
+        one triangle of x x' is summed
+    choosing_a_row, choosing : float      what it takes to choose the rows of a normal matrix, and to refine directions:
+        such flops for each row, and in all. Measured on 16 problems: elec2 of degree 2 (44 features) gains 1.2 x by
+        reduction, splice (60, 1,000 rows) loses 7 %
+    corrector_pays : float                centrality correctors are made where the factor costs so many times the flops
+        of their two products with X and their solve. Letter of degree 2 (152 features, 20,000 rows) takes 43 iterations
+        without, 34 and three quarters of the time with them
+    crossover_elements : int              of the free rows at most, for a crossover to a vertex; -1: there is none
+    factor : FactorPolicy                 of a low-rank factor
+    """
+
+    block_rows: int = 1 << 15
+    block_elements: int = 1 << 23
+    dense_speed: float = 8.0
+    sparse_speed: float = 2.0
+    choosing_a_row: float = 200.0
+    choosing: float = 1e6
+    corrector_pays: float = 2.0
+    crossover_elements: int = 1 << 26
+    factor: FactorPolicy = USUAL
 
 
 @record(frozen=True)
@@ -90,6 +121,7 @@ class CRSVM(Solver):
     )
     beta: float = setting(4.0, "of the share of rows, (3.18)", option=None, above=0)
     theta: float = setting(100.0, "of q_L, (3.20)", option=None, above=0)
+    policy: InteriorPolicy = policy_field(InteriorPolicy)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +138,7 @@ class CRSVM(Solver):
 
     def approximation(self) -> Approximation:
         """What factor of the kernel matrix is wanted."""
-        return Approximation(self.low_rank, self.rank, self.rank_error, self.random_state)
+        return Approximation(self.low_rank, self.rank, self.rank_error, self.random_state, self.policy.factor)
 
     def solve_features(
         self, dual: DualProblem, rows: FeatureRows, control: Control, threads: int, log: Callable[[Any], object]
