@@ -140,45 +140,46 @@ def test_those_of_the_wrong_sign_join_the_worst_first():
     assert not len(joining(np.arange(0), np.arange(n), V, lower, lower, upper))  # nothing can fall
 
 
+@pytest.fixture
+def in_double(monkeypatch):
+    """The limits of steps of those working sets that are solved in double, which no solution tells of."""
+    limits = []
+    known = irwls.in_double
+    monkeypatch.setattr(irwls, "in_double", lambda *given: limits.append(given[2]) or known(*given))
+    return limits
+
+
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.EPSILON_SVR])
-def test_where_rounding_hides_what_the_optimum_depends_on(kind, monkeypatch):
+def test_where_rounding_hides_what_the_optimum_depends_on(kind, in_double):
     """With working sets in float alone epsilon-SVR ends at a gap of 1.8, and C-SVC takes 1,500,000 steps and a path."""
-    rounds = []
-    monkeypatch.setattr(irwls, "in_double", lambda *given, known=irwls.in_double: rounds.append(known(*given)))
     X, y = classes(3, 600, 2)
     case = posed(kind, X, y, C=1e6, gamma=0.5)
     solution = case.solve(engine=IRWLS)
     case.check(solution, 1e-3)
     assert solution.iterations < 1_000_000
-    assert rounds
+    assert in_double
 
 
-def test_a_limit_of_steps_ends_rounds_in_double(monkeypatch):
-    limits = []
-    monkeypatch.setattr(
-        irwls, "in_double", lambda *given, known=irwls.in_double: limits.append(given[2]) or known(*given)
-    )
+def test_a_limit_of_steps_ends_rounds_in_double(in_double):
     X, y = classes(3, 600, 2)
     case = posed(SvmType.EPSILON_SVR, X, y, C=1e6, gamma=0.5)
     whole = case.solve(1e-6, engine=IRWLS)
-    n_rounds = len(limits)
+    n_rounds = len(in_double)
     first = whole.iterations - case.dual.size  # the last round in double, at least, is beyond it
-    limits.clear()
+    in_double.clear()
     part = case.solve(control=Control(1e-6, True, first), engine=IRWLS)
     assert part.status == SolveStatus.ITERATION_LIMIT
     assert part.iterations <= first + case.dual.size
-    assert 0 < len(limits) <= n_rounds
+    assert 0 < len(in_double) <= n_rounds
 
 
 @pytest.mark.parametrize("kind", [SvmType.C_SVC, SvmType.EPSILON_SVR])
-def test_from_a_start_with_rounded_scores_to_the_optimum_in_double(kind, monkeypatch):
+def test_from_a_start_with_rounded_scores_to_the_optimum_in_double(kind, in_double):
     """That of SMO, as auto hands it over."""
-    rounds = []
-    monkeypatch.setattr(irwls, "in_double", lambda *given, known=irwls.in_double: rounds.append(known(*given)))
     X, y = classes(5, 250, 2)
     case = posed(kind, X, y, C=1e3, gamma=0.5)
     early = case.cold(1e-8, max_iter=200)
     start = case.dual.changed(beta=early.beta, scores=early.scores, rounded=True)
     solution = case.solve(1e-7, problem=start, engine=IRWLS)
     case.check(solution, 1e-7)
-    assert rounds
+    assert in_double

@@ -23,7 +23,6 @@ from libsvmx._solvers.smo import warm
 from libsvmx._train.folds import stratified_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.validation import fold_start
 from libsvmx._train.validation.dual_folds import DualFolds
 from libsvmx._train.validation.scheme import SCHEMES, Seeding
 
@@ -155,9 +154,6 @@ def test_a_fold_that_cannot_be_seeded_starts_cold():
 class Unlimited:
     """A budget of paths that allows each of them."""
 
-    def __init__(self, n_folds):
-        pass
-
     def allowed(self, from_nothing):
         return 1e18
 
@@ -165,12 +161,12 @@ class Unlimited:
         pass
 
 
-def test_ato_among_rows_that_come_twice(monkeypatch):
+def test_ato_among_rows_that_come_twice():
     """In splice there are such; the factor loses digits at them, and the path would go in circles."""
-    monkeypatch.setattr(fold_start, "PathBudget", Unlimited)
     matrix, targets = data.load("splice.xz")
     kernel = Kernel(matrix, filled("i", range(len(targets))), 2, 0, 1 / 60, 0.0)
     folds = DualFolds(kernel, 1e8, Parameter(), filled("d", targets), 1.0, 1.0, Observer())
+    folds.starts.budget = Unlimited()
     order, bounds = stratified_folds(filled("d", targets), 10, Rand(1))
     for begin, end in pairwise(bounds[:7]):
         solved = folds.solve(order[begin:end], Seeding("ato", "chain"))
