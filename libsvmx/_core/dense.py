@@ -5,12 +5,12 @@ What one call of LAPACK does in some hundredths of a second is left to it: those
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.linalg import blas, lapack, solve_triangular
 
-from libsvmx._core.stopping import FLOPS, NOBODY, TOUCHED, pieces
+from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,13 +18,8 @@ if TYPE_CHECKING:
     from libsvmx._core.stopping import Asking
     from libsvmx._typing import FloatArray
 
-# Flops and elements that are left to one call.
-WHOLE = 1 << 29
+# Elements that are left to one call.
 MOST_MOVED = 1 << 24
-# Rows that are written at a time where memory may be touched first.
-ROWS = 128
-# Columns of a block of a factor.
-BLOCK = 256
 # Relative to the largest diagonal element: what lets a singular matrix have a factor; pivots of dependent rows then.
 RIDGE = 1e-10
 DEPENDENT = 1e-8
@@ -32,114 +27,148 @@ DEPENDENT = 1e-8
 MOST_COLUMNS = 5
 
 
-def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+class Sizes(NamedTuple):
+    """What is left to one call, and how large pieces are, here and in symmetric_eigen.py; tests make them small.
+
+    Attributes
+    ----------
+    whole, most_moved : int      flops and elements that are left to one call
+    piece : int                  flops of a piece
+    rows : int                   that are written at a time where memory may be touched first
+    block : int                  columns of a block of a factor
+    eigen : int                  rows whose eigenpairs are left to one call
+    panel : int                  columns that are brought to tridiagonal form together
+    """
+
+    whole: int = 1 << 29
+    most_moved: int = MOST_MOVED
+    piece: int = PIECE
+    rows: int = 128
+    block: int = 256
+    eigen: int = 640
+    panel: int = 32
+
+
+USUAL = Sizes()
+
+
+def product(A: FloatArray, B: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """A B, of shapes (m, k) and (k, n), some rows of the result at a time."""
     m, flops = len(A), 2 * A.shape[1] * B.shape[1]
-    if m * flops <= WHOLE:
+    if m * flops <= sizes.whole:
         whole: FloatArray = A @ B
         asking.ask(m * flops // FLOPS)
         return whole
     out = np.empty((m, B.shape[1]))
-    for begin, end in pieces(0, m, flops):
+    for begin, end in pieces(0, m, flops, sizes.piece):
         np.matmul(A[begin:end], B, out=out[begin:end])
         asking.ask((end - begin) * flops // FLOPS)
     return out
 
 
-def first_columns(A: FloatArray, count: int, asking: Asking = NOBODY) -> FloatArray:
+def first_columns(A: FloatArray, count: int, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """The first columns of A, which is in C order, as an array in C order: in A's own memory, so A is gone."""
     if count == A.shape[1]:
         return A
     out = A.reshape(-1)[: len(A) * count].reshape(len(A), count)
-    for begin in range(0, len(A), ROWS):  # what is written has been read before
-        out[begin : begin + ROWS] = A[begin : begin + ROWS, :count].copy()
-        asking.ask(ROWS * count)
+    size = sizes.rows
+    for begin in range(0, len(A), size):  # what is written has been read before
+        out[begin : begin + size] = A[begin : begin + size, :count].copy()
+        asking.ask(size * count)
     return out
 
 
-def beside(A: FloatArray, B: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+def beside(A: FloatArray, B: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """[A, B]."""
     width = A.shape[1]
     out = np.empty((len(A), width + B.shape[1]))
-    for begin, end in pieces(0, len(A), TOUCHED * FLOPS * out.shape[1]):
+    for begin, end in pieces(0, len(A), TOUCHED * FLOPS * out.shape[1], sizes.piece):
         out[begin:end, :width], out[begin:end, width:] = A[begin:end], B[begin:end]
         asking.ask(TOUCHED * (end - begin) * out.shape[1])
     return out
 
 
-def put_columns(out: FloatArray, begin: int, columns: FloatArray, asking: Asking = NOBODY) -> None:
+def put_columns(
+    out: FloatArray, begin: int, columns: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL
+) -> None:
     """out[:, begin : ...] = columns, some rows at a time: the first ones touch all of the memory of ``out``."""
-    for first in range(0, len(out), ROWS):
-        out[first : first + ROWS, begin : begin + columns.shape[1]] = columns[first : first + ROWS]
-        asking.ask(TOUCHED * ROWS * out.shape[1])
+    size = sizes.rows
+    for first in range(0, len(out), size):
+        out[first : first + size, begin : begin + columns.shape[1]] = columns[first : first + size]
+        asking.ask(TOUCHED * size * out.shape[1])
 
 
-def row_squares(A: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+def row_squares(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """|a|^2 of each row."""
     out = np.empty(len(A))
-    for begin, end in pieces(0, len(A), FLOPS * A.shape[1]):
+    for begin, end in pieces(0, len(A), FLOPS * A.shape[1], sizes.piece):
         np.einsum("ij,ij->i", A[begin:end], A[begin:end], out=out[begin:end])
         asking.ask((end - begin) * A.shape[1])
     return out
 
 
-def cholesky(A: FloatArray, lower: int, asking: Asking = NOBODY, overwrite: bool = False) -> tuple[FloatArray, int]:
+def cholesky(
+    A: FloatArray, lower: int, asking: Asking = NOBODY, overwrite: bool = False, sizes: Sizes = USUAL
+) -> tuple[FloatArray, int]:
     """LAPACK's dpotrf without ``clean``: factor of one triangle of A, the other is of no use; and 0 if there is one.
 
     ``overwrite``: A may become the factor.
     """
     n = len(A)
-    if n**3 // 3 <= WHOLE:
+    if n**3 // 3 <= sizes.whole:
         found, info = lapack.dpotrf(A, lower=lower, clean=0, overwrite_a=overwrite)
         asking.ask(n**3 // 3 // FLOPS)
         return found, info
+    block = sizes.block
     factor = A if overwrite and A.flags.f_contiguous else np.array(A, order="F")
     L = factor if lower else factor.T  # L L' = A either way
-    for begin in range(0, n, BLOCK):
-        end = min(begin + BLOCK, n)
+    for begin in range(0, n, block):
+        end = min(begin + block, n)
         known = L[begin:end, :begin]
-        for first, last in pieces(begin, n, 2 * begin * BLOCK):
+        for first, last in pieces(begin, n, 2 * begin * block, sizes.piece):
             L[first:last, begin:end] -= L[first:last, :begin] @ known.T
-            asking.ask((last - first) * begin * BLOCK * 2 // FLOPS)
+            asking.ask((last - first) * begin * block * 2 // FLOPS)
         diagonal, info = lapack.dpotrf(L[begin:end, begin:end], lower=1, clean=0)
         if info:
             return factor, begin + info
         L[begin:end, begin:end] = diagonal
-        for first, last in pieces(end, n, BLOCK**2):
+        for first, last in pieces(end, n, block**2, sizes.piece):
             L[first:last, begin:end] = blas.dtrsm(1.0, diagonal, L[first:last, begin:end], side=1, lower=1, trans_a=1)
-            asking.ask((last - first) * BLOCK**2 // FLOPS)
+            asking.ask((last - first) * block**2 // FLOPS)
     return factor, 0
 
 
-def part(A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Asking = NOBODY) -> FloatArray:
+def part(
+    A: FloatArray, rows: NDArray[np.intp] | None = None, asking: Asking = NOBODY, sizes: Sizes = USUAL
+) -> FloatArray:
     """A copy, in Fortran order, of the rows and columns ``rows`` of A, of all if None, some columns at a time."""
     n = len(A) if rows is None else len(rows)
     out = np.empty((n, n), order="F")
-    for begin, end in pieces(0, n, TOUCHED * FLOPS * n):
+    for begin, end in pieces(0, n, TOUCHED * FLOPS * n, sizes.piece):
         # along columns, where A lies in memory, too, if it is in Fortran order
         out.T[begin:end] = A.T[begin:end] if rows is None else A.T[np.ix_(rows[begin:end], rows)]
         asking.ask(TOUCHED * (end - begin) * n)
     return out
 
 
-def independent_rows(A: FloatArray, asking: Asking = NOBODY) -> NDArray[np.intp]:
+def independent_rows(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> NDArray[np.intp]:
     """The rows of a positive semidefinite matrix that do not nearly depend on those before them: indices, ascending;
     none where the matrix turns out not to be one."""
     largest = A.diagonal().max()
-    ridged = part(A, None, asking)
+    ridged = part(A, None, asking, sizes)
     ridged.flat[:: len(A) + 1] += RIDGE * largest
-    factor, info = cholesky(ridged, 1, asking, overwrite=True)
+    factor, info = cholesky(ridged, 1, asking, True, sizes)
     return np.flatnonzero(factor.diagonal() ** 2 > DEPENDENT * largest) if not info else np.arange(0)
 
 
-def factor_and_inverse_norm(A: FloatArray, asking: Asking = NOBODY) -> tuple[FloatArray, float]:
+def factor_and_inverse_norm(A: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> tuple[FloatArray, float]:
     """Lower factor of A, which becomes it if in Fortran order, and an estimate of the 1-norm of A^-1, which but
     for rounding is not above it, or inf if there is no factor; A has a row at least."""
-    factor, info = cholesky(A, 1, asking, overwrite=True)
-    return factor, np.inf if info else inverse_norm(factor, asking)
+    factor, info = cholesky(A, 1, asking, True, sizes)
+    return factor, np.inf if info else inverse_norm(factor, asking, sizes)
 
 
-def inverse_norm(factor: FloatArray, asking: Asking = NOBODY) -> float:
+def inverse_norm(factor: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> float:
     """An estimate from below of the 1-norm of A^-1 by A's lower factor: |A^-1 x| at some x with |x| = 1.
 
     Hager's way from one x to a better one, and Higham's guard against bad luck: N. J. Higham, FORTRAN codes for
@@ -149,14 +178,14 @@ def inverse_norm(factor: FloatArray, asking: Asking = NOBODY) -> float:
     n = len(factor)
     x, signs, found = np.full(n, 1.0 / n), np.zeros(n), 0.0
     for _ in range(MOST_COLUMNS):
-        solved = solve_cholesky(factor, x, 1, asking)
+        solved = solve_cholesky(factor, x, 1, asking, sizes)
         norm, before = blas.dasum(solved), signs
         if norm <= found:
             break
         found, signs = norm, np.copysign(1.0, solved)
         if np.array_equal(signs, before):
             break
-        slope = solve_cholesky(factor, signs, 1, asking)
+        slope = solve_cholesky(factor, signs, 1, asking, sizes)
         steepest = np.argmax(np.abs(slope))
         if not np.abs(slope[steepest]) > slope @ x:
             break
@@ -164,20 +193,22 @@ def inverse_norm(factor: FloatArray, asking: Asking = NOBODY) -> float:
         x[steepest] = 1.0
     alternating = np.linspace(1.0, 2.0, n)
     alternating[1::2] *= -1.0
-    guess = 2.0 * blas.dasum(solve_cholesky(factor, alternating, 1, asking)) / (3 * n)
+    guess = 2.0 * blas.dasum(solve_cholesky(factor, alternating, 1, asking, sizes)) / (3 * n)
     return max(found, guess) if np.isfinite(found + guess) else np.inf
 
 
-def solve_cholesky(factor: FloatArray, right: FloatArray, lower: int, asking: Asking = NOBODY) -> FloatArray:
+def solve_cholesky(
+    factor: FloatArray, right: FloatArray, lower: int, asking: Asking = NOBODY, sizes: Sizes = USUAL
+) -> FloatArray:
     """LAPACK's dpotrs: A^-1 ``right``, of shape (n,) or (n, k), by the factor that ``cholesky`` has made of A."""
     n = len(factor)
-    if n * n <= MOST_MOVED:
+    if n * n <= sizes.most_moved:
         solved, _ = lapack.dpotrs(factor, right, lower=lower)
         asking.ask(n * n)
         return np.asarray(solved)
     L = factor if lower else factor.T
     x = np.array(right)
-    blocks = list(pieces(0, n, FLOPS * n))
+    blocks = list(pieces(0, n, FLOPS * n, sizes.piece))
     for begin, end in blocks:
         x[begin:end] -= L[begin:end, :begin] @ x[:begin]
         x[begin:end] = solve_triangular(L[begin:end, begin:end], x[begin:end], lower=True, check_finite=False)
@@ -189,13 +220,13 @@ def solve_cholesky(factor: FloatArray, right: FloatArray, lower: int, asking: As
     return x
 
 
-def inverse_transposed(lower: FloatArray, asking: Asking = NOBODY) -> FloatArray:
+def inverse_transposed(lower: FloatArray, asking: Asking = NOBODY, sizes: Sizes = USUAL) -> FloatArray:
     """L^-T of a lower triangular matrix, shape (n, n)."""
     n = len(lower)
-    if 0 < n**3 <= WHOLE:  # SciPy before 1.14 has no inverse of no rows
+    if 0 < n**3 <= sizes.whole:  # SciPy before 1.14 has no inverse of no rows
         return np.asarray(solve_triangular(lower, np.eye(n), lower=True).T)
     found = np.zeros((n, n))
-    for begin, end in pieces(0, n, n * n):
+    for begin, end in pieces(0, n, n * n, sizes.piece):
         unit = np.eye(n - begin, end - begin)
         found[begin:end, begin:] = solve_triangular(lower[begin:, begin:], unit, lower=True, check_finite=False).T
         asking.ask((end - begin) * (n - begin) ** 2 // FLOPS)

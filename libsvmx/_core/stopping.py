@@ -92,8 +92,8 @@ class Within:
         self.asking.note(amount)
 
 
-def pieces(begin: int, end: int, flops: int) -> Iterator[tuple[int, int]]:
-    """[begin, end) in intervals that take about PIECE flops, at ``flops`` for each number; ascending, 1 or longer."""
-    size = max(1, PIECE // max(flops, 1))
+def pieces(begin: int, end: int, flops: int, most: int = PIECE) -> Iterator[tuple[int, int]]:
+    """[begin, end) in intervals of about ``most`` flops, at ``flops`` for each number; ascending, 1 or longer."""
+    size = max(1, most // max(flops, 1))
     for first in range(begin, end, size):
         yield first, min(first + size, end)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.linalg import blas, eigh, lapack
 
-from libsvmx._core.dense import product
+from libsvmx._core.dense import USUAL, Sizes, product
 from libsvmx._core.stopping import FLOPS, NOBODY, TOUCHED, pieces
 
 if TYPE_CHECKING:
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
     Places = NDArray[np.intp]
     Flags = NDArray[np.bool_]
 
-# Rows that one call of LAPACK takes.
-WHOLE = 640
-# Columns that are reduced together.
-PANEL = 32
 # Deflation, in roundings of the largest number.
 TOLERANCE = 8 * float(np.finfo(np.float64).eps)
 
@@ -48,7 +44,9 @@ class Panel(NamedTuple):
     tau: FloatArray
 
 
-def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None) -> tuple[FloatArray, FloatArray]:
+def eigenpairs(
+    A: FloatArray, asking: Asking = NOBODY, count: int | None = None, sizes: Sizes = USUAL
+) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues, ascending, and eigenvectors, the columns of shape (n, count), of a matrix that is symmetric up to
     rounding: of (A + A') / 2.
 
@@ -57,38 +55,38 @@ def eigenpairs(A: FloatArray, asking: Asking = NOBODY, count: int | None = None)
     n = len(A)
     if n == 0:  # to which SciPy before 1.14 says no
         return np.zeros(0), np.zeros((0, 0))
-    if n <= WHOLE:
+    if n <= sizes.eigen:
         values, vectors = eigh((A + A.T) / 2, subset_by_index=None if count is None else (n - count, n - 1))
         asking.ask(n**3)
         return values, vectors
     count = n if count is None else count
     even = np.empty((n, n), order="F")
-    for begin, end in pieces(0, n, 2 * TOUCHED * FLOPS * n):  # one of the two is read across its lines
+    for begin, end in pieces(0, n, 2 * TOUCHED * FLOPS * n, sizes.piece):  # one of the two is read across its lines
         even[:, begin:end] = (A[:, begin:end] + A[begin:end].T) / 2
         asking.ask(2 * TOUCHED * (end - begin) * n)
-    d, e, panels = tridiagonal(even, asking)
+    d, e, panels = tridiagonal(even, asking, sizes)
     scale = max(float(np.abs(d).max()), float(np.abs(e).max())) or 1.0
-    values, vectors = halves(d / scale, e / scale, asking)
-    return values[n - count :] * scale, reflected(panels, vectors[:, n - count :], asking)
+    values, vectors = halves(d / scale, e / scale, asking, sizes)
+    return values[n - count :] * scale, reflected(panels, vectors[:, n - count :], asking, sizes)
 
 
-def tridiagonal(A: FloatArray, asking: Asking) -> tuple[FloatArray, FloatArray, list[Panel]]:
+def tridiagonal(A: FloatArray, asking: Asking, sizes: Sizes = USUAL) -> tuple[FloatArray, FloatArray, list[Panel]]:
     """Diagonal and subdiagonal of Q'A Q, and the reflections that are Q, first to last. The memory of A is used."""
     n = len(A)
     d, e, panels = np.empty(n), np.empty(n - 1), []
     rest, room, other = A, A.reshape(-1, order="F"), np.empty(n * n)
-    for begin in range(0, n - 1, PANEL):
-        width = min(PANEL, n - 1 - begin)
+    for begin in range(0, n - 1, sizes.panel):
+        width = min(sizes.panel, n - 1 - begin)
         V, W, tau = reduced_columns(rest, width, d[begin:], e[begin:], asking)
         panels.append(Panel(begin, V, tau))
         m, both, turned = len(rest), np.hstack([V, W])[width:], np.hstack([W, V])[width:]
         room, other, k = other, room, m - width
         left = room[: k * k].reshape(k, k, order="F")  # of one piece, as BLAS wants it
-        for first, last in pieces(0, k, TOUCHED * FLOPS * k):
+        for first, last in pieces(0, k, TOUCHED * FLOPS * k, sizes.piece):
             left[:, first:last] = rest[width:, width + first : width + last]
             asking.ask(TOUCHED * (last - first) * k)
         rest = left
-        for first, last in pieces(0, m - width, 4 * width * m):
+        for first, last in pieces(0, m - width, 4 * width * m, sizes.piece):
             rest[first:, first:last] -= both[first:] @ turned[first:last].T
             asking.ask((last - first) * m * 4 * width // FLOPS)
     d[-1] = rest[-1, -1]
@@ -121,7 +119,7 @@ def reduced_columns(
     return V, W, tau
 
 
-def reflected(panels: list[Panel], Z: FloatArray, asking: Asking) -> FloatArray:
+def reflected(panels: list[Panel], Z: FloatArray, asking: Asking, sizes: Sizes = USUAL) -> FloatArray:
     """Q Z."""
     out = np.array(Z)
     for begin, V, tau in reversed(panels):
@@ -130,17 +128,17 @@ def reflected(panels: list[Panel], Z: FloatArray, asking: Asking) -> FloatArray:
         for j in range(1, len(tau)):
             T[:j, j] = -tau[j] * (T[:j, :j] @ (V[:, :j].T @ V[:, j]))
         VT = V @ T
-        for first, last in pieces(0, Z.shape[1], 4 * V.size):
+        for first, last in pieces(0, Z.shape[1], 4 * V.size, sizes.piece):
             part = out[begin:, first:last]
             part -= VT @ (V.T @ part)
             asking.ask((last - first) * 4 * V.size // FLOPS)
     return out
 
 
-def halves(d: FloatArray, e: FloatArray, asking: Asking) -> tuple[FloatArray, FloatArray]:
+def halves(d: FloatArray, e: FloatArray, asking: Asking, sizes: Sizes = USUAL) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues, ascending, and eigenvectors of the tridiagonal matrix with this diagonal and subdiagonal."""
     n = len(d)
-    if n <= WHOLE:
+    if n <= sizes.eigen:
         values, vectors = eigh(np.diag(d) + np.diag(e, -1), driver="evd")
         asking.ask(n**3)
         return values, vectors
@@ -148,14 +146,14 @@ def halves(d: FloatArray, e: FloatArray, asking: Asking) -> tuple[FloatArray, Fl
     upper, lower = d[:half].copy(), d[half:].copy()
     upper[-1] -= abs(between)
     lower[0] -= abs(between)
-    w1, Q1 = halves(upper, e[: half - 1], asking)
-    w2, Q2 = halves(lower, e[half:], asking)
+    w1, Q1 = halves(upper, e[: half - 1], asking, sizes)
+    w2, Q2 = halves(lower, e[half:], asking, sizes)
     z = np.concatenate([Q1[-1], np.sign(between) * Q2[0]])
-    return joined(np.concatenate([w1, w2]), Q1, Q2, z, abs(between), asking)
+    return joined(np.concatenate([w1, w2]), Q1, Q2, z, abs(between), asking, sizes)
 
 
 def joined(
-    D: FloatArray, Q1: FloatArray, Q2: FloatArray, z: FloatArray, weight: float, asking: Asking
+    D: FloatArray, Q1: FloatArray, Q2: FloatArray, z: FloatArray, weight: float, asking: Asking, sizes: Sizes = USUAL
 ) -> tuple[FloatArray, FloatArray]:
     """Eigenpairs of Q (diag(D) + weight z z') Q', Q = [Q1 0; 0 Q2]."""
     n, half = len(D), len(Q1)
@@ -172,7 +170,7 @@ def joined(
     # columns that no rotation has mixed are zero in one half
     above, below = left[(left < half) | mixed[left]], left[(left >= half) | mixed[left]]
     of_above, of_below = np.isin(left, above), np.isin(left, below)
-    new = product(Q[:half, above], U[of_above], asking), product(Q[half:, below], U[of_below], asking)
+    new = product(Q[:half, above], U[of_above], asking, sizes), product(Q[half:, below], U[of_below], asking, sizes)
     Q[:half, left], Q[half:, left] = new
     D[left] = values
     order = np.argsort(D, kind="stable")

@@ -11,16 +11,8 @@ from libsvmx._core.stopping import FLOPS, TOUCHED, Stopped
 EPS = 2.0**-52
 
 
-@pytest.fixture
-def small(monkeypatch):
-    """Everything is large: pieces of matrices that are quick to check."""
-    monkeypatch.setattr(dense, "WHOLE", 0)
-    monkeypatch.setattr(dense, "MOST_MOVED", 0)
-    monkeypatch.setattr(dense, "BLOCK", 16)
-    monkeypatch.setattr(dense, "ROWS", 7)
-    monkeypatch.setattr(symmetric_eigen, "WHOLE", 20)
-    monkeypatch.setattr(symmetric_eigen, "PANEL", 5)
-    monkeypatch.setattr("libsvmx._core.stopping.PIECE", 5000)
+# Everything is large: pieces of matrices that are quick to check.
+SMALL = dense.Sizes(whole=0, most_moved=0, piece=5000, rows=7, block=16, eigen=20, panel=5)
 
 
 def normal(*shape, seed=0):
@@ -33,74 +25,68 @@ def positive(n, seed=0):
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (50, 40, 30), (3, 200, 5), (0, 4, 5), (4, 0, 5), (4, 5, 0)])
-@pytest.mark.usefixtures("small")
 def test_product(shape):
     m, k, n = shape
     A, B, asked = normal(m, k), normal(k, n, seed=1), Asked()
-    np.testing.assert_allclose(dense.product(A, B, asked), A @ B, atol=1e-13 * (1 + k))
-    np.testing.assert_allclose(dense.product(B.T, A.T), B.T @ A.T, atol=1e-13 * (1 + k))
+    np.testing.assert_allclose(dense.product(A, B, asked, SMALL), A @ B, atol=1e-13 * (1 + k))
+    np.testing.assert_allclose(dense.product(B.T, A.T, sizes=SMALL), B.T @ A.T, atol=1e-13 * (1 + k))
     assert m * k * n == 0 or sum(asked.told) >= 2 * m * k * n // 8 - len(asked.told)
 
 
-@pytest.mark.usefixtures("small")
 def test_what_is_moved_is_told_of():
     """What is left of the matrix goes to another place after each panel, and memory is slow."""
     n, asked = 60, Asked()
-    symmetric_eigen.tridiagonal(np.asfortranarray(positive(n)), asked)
-    moved = sum(k * k for k in range(0, n - 4, symmetric_eigen.PANEL))
+    symmetric_eigen.tridiagonal(np.asfortranarray(positive(n)), asked, SMALL)
+    moved = sum(k * k for k in range(0, n - 4, SMALL.panel))
     flops = 4 * n**3 // 3
     assert sum(asked.told) >= TOUCHED * moved + 0.9 * flops / FLOPS
 
 
-@pytest.mark.usefixtures("small")
 def test_moves():
     A, B = normal(100, 9), normal(100, 4, seed=1)
-    np.testing.assert_array_equal(dense.beside(A, B), np.hstack([A, B]))
-    np.testing.assert_allclose(dense.row_squares(A), (A * A).sum(axis=1))
+    np.testing.assert_array_equal(dense.beside(A, B, sizes=SMALL), np.hstack([A, B]))
+    np.testing.assert_allclose(dense.row_squares(A, sizes=SMALL), (A * A).sum(axis=1))
     out = np.zeros((100, 9))
-    dense.put_columns(out, 3, B)
+    dense.put_columns(out, 3, B, sizes=SMALL)
     np.testing.assert_array_equal(out[:, 3:7], B)
     assert not out[:, :3].any() and not out[:, 7:].any()
-    assert dense.first_columns(A, 9) is A
+    assert dense.first_columns(A, 9, sizes=SMALL) is A
     first = A[:, :5].copy()
-    found = dense.first_columns(A, 5)
+    found = dense.first_columns(A, 5, sizes=SMALL)
     assert found.flags.c_contiguous and np.shares_memory(found, A)
     np.testing.assert_array_equal(found, first)
-    assert dense.first_columns(A, 0).shape == (100, 0)
+    assert dense.first_columns(A, 0, sizes=SMALL).shape == (100, 0)
 
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 100])
 @pytest.mark.parametrize("lower", [0, 1])
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.usefixtures("small")
 def test_cholesky(n, lower, order):
     A = positive(n)
     given = np.array(np.tril(A) if lower else np.triu(A), order=order)  # the other triangle does not count
-    factor, info = dense.cholesky(given, lower)
+    factor, info = dense.cholesky(given, lower, sizes=SMALL)
     L = np.tril(factor) if lower else np.triu(factor).T
     assert info == 0
     np.testing.assert_allclose(L @ L.T, A, atol=1e-13 * n * A.max())
     np.testing.assert_array_equal(given, np.tril(A) if lower else np.triu(A))
     right = normal(n, 2)
     for side in (right, right[:, 0]):
-        np.testing.assert_allclose(A @ dense.solve_cholesky(factor, side, lower), side, atol=1e-8)
-    overwritten, info = dense.cholesky(given, lower, overwrite=True)
+        np.testing.assert_allclose(A @ dense.solve_cholesky(factor, side, lower, sizes=SMALL), side, atol=1e-8)
+    overwritten, info = dense.cholesky(given, lower, overwrite=True, sizes=SMALL)
     assert info == 0 and (order == "C" or np.shares_memory(overwritten, given))
 
 
 @pytest.mark.parametrize("bad", [0, 15, 16, 40])
-@pytest.mark.usefixtures("small")
 def test_no_cholesky_factor(bad):
     A = positive(50)
     A[bad, bad] = -1.0
-    assert dense.cholesky(A, 1)[1] == lapack.dpotrf(A, lower=1)[1] == bad + 1
+    assert dense.cholesky(A, 1, sizes=SMALL)[1] == lapack.dpotrf(A, lower=1)[1] == bad + 1
 
 
 @pytest.mark.parametrize("n", [0, 1, 60])
-@pytest.mark.usefixtures("small")
 def test_inverse_transposed(n):
     L = np.tril(normal(n, n)) + 5 * np.eye(n)
-    found = dense.inverse_transposed(L)
+    found = dense.inverse_transposed(L, sizes=SMALL)
     np.testing.assert_allclose(found.T @ L, np.eye(n), atol=1e-12)
     assert not np.tril(found, -1).any()
 
@@ -112,21 +98,19 @@ def one_norm_of_inverse(A):
     return np.abs(np.linalg.inv(A)).sum(axis=0).max()
 
 
-@pytest.mark.usefixtures("small")
 def test_part():
     A, rows = positive(60), np.array([0, 3, 4, 17, 59])
-    for found, expected in ((dense.part(A), A), (dense.part(A, rows), A[rows][:, rows])):
+    for found, expected in ((dense.part(A, sizes=SMALL), A), (dense.part(A, rows, sizes=SMALL), A[rows][:, rows])):
         np.testing.assert_array_equal(found, expected)
         assert found.flags.f_contiguous and not np.shares_memory(found, A)
 
 
 @pytest.mark.parametrize("n", [1, 2, 17, 90])
-@pytest.mark.usefixtures("small")
 def test_factor_and_inverse_norm(n):
     """Not above, and seldom far below: never below a third, here."""
     for A in (positive(n), positive(n, 1) + np.eye(n), np.diag(np.logspace(-8, 3, n)), np.eye(n)):
         given = np.array(A, order="F")
-        factor, norm = dense.factor_and_inverse_norm(given)
+        factor, norm = dense.factor_and_inverse_norm(given, sizes=SMALL)
         L, exact = np.tril(factor), one_norm_of_inverse(A)
         np.testing.assert_allclose(L @ L.T, A, atol=1e-13 * n * A.max())
         assert np.shares_memory(factor, given)
@@ -150,7 +134,6 @@ def test_an_inverse_beyond_double_precision():
     assert dense.factor_and_inverse_norm(np.diag([1.0, 5e-324]))[1] == np.inf
 
 
-@pytest.mark.usefixtures("small")
 def test_independent_rows():
     """Of a matrix of rank 20, the first row of each direction; of a regular one, all."""
     X = normal(20, 25)
@@ -162,10 +145,10 @@ def test_independent_rows():
         weights[k, known] = normal(len(known), seed=k)
     A = weights @ X @ X.T @ weights.T
     before = A.copy()
-    np.testing.assert_array_equal(dense.independent_rows(A), first)
+    np.testing.assert_array_equal(dense.independent_rows(A, sizes=SMALL), first)
     np.testing.assert_array_equal(A, before)
-    np.testing.assert_array_equal(dense.independent_rows(positive(50)), np.arange(50))
-    np.testing.assert_array_equal(dense.independent_rows(np.eye(50) - 0.1), [])
+    np.testing.assert_array_equal(dense.independent_rows(positive(50), sizes=SMALL), np.arange(50))
+    np.testing.assert_array_equal(dense.independent_rows(np.eye(50) - 0.1, sizes=SMALL), [])
 
 
 # ---- eigenvalues --------------------------------------------------------------------------------
@@ -193,34 +176,31 @@ def matrices(n):
 
 @pytest.mark.parametrize("case", range(14))
 @pytest.mark.parametrize("n", [22, 90])
-@pytest.mark.usefixtures("small")
 def test_eigenpairs(case, n):
     A = list(matrices(n))[case]
     before = A.copy()
-    values, vectors = symmetric_eigen.eigenpairs(A)
+    values, vectors = symmetric_eigen.eigenpairs(A, sizes=SMALL)
     np.testing.assert_array_equal(A, before)
     size = np.abs(A).max() or 1.0
     np.testing.assert_allclose(values, eigh(A, eigvals_only=True), atol=50 * n * EPS * size)
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(n), atol=10 * n * EPS)
     np.testing.assert_allclose(A @ vectors, vectors * values, atol=50 * n * EPS * size)
     assert (np.diff(values) >= 0).all()
-    some = symmetric_eigen.eigenpairs(A, count=7)
+    some = symmetric_eigen.eigenpairs(A, count=7, sizes=SMALL)
     np.testing.assert_array_equal(some[0], values[-7:])
     np.testing.assert_allclose(some[1], vectors[:, -7:], atol=1e-13)
 
 
-@pytest.mark.usefixtures("small")
 def test_eigenpairs_of_what_is_symmetric_up_to_rounding():
     X = normal(50, 50)
     A = X + X.T + np.triu(1e-3 * X)
-    np.testing.assert_allclose(symmetric_eigen.eigenpairs(A)[0], eigh((A + A.T) / 2)[0], atol=1e-12)
+    np.testing.assert_allclose(symmetric_eigen.eigenpairs(A, sizes=SMALL)[0], eigh((A + A.T) / 2)[0], atol=1e-12)
 
 
-@pytest.mark.usefixtures("small")
 def test_halves():
     d, e = normal(90), normal(89, seed=1)
     e[[3, 44, 45]] = 0.0
-    values, vectors = symmetric_eigen.halves(d, e, Asked())
+    values, vectors = symmetric_eigen.halves(d, e, Asked(), SMALL)
     np.testing.assert_allclose(values, eigh_tridiagonal(d, e)[0], atol=1e-13)
     T = np.diag(d) + np.diag(e, 1) + np.diag(e, -1)
     np.testing.assert_allclose(T @ vectors, vectors * values, atol=1e-13)
