@@ -86,8 +86,8 @@ def is_of_ones(table: Any) -> bool:
     return all(((block == 0) | (block == 1)).all() for _, block in blocks_of(table))
 
 
-def from_dense(table: Any) -> CsrMatrix:
-    """Rows of an array of real numbers, shape (n, columns), without their zeros.
+def from_dense(table: Any, at_once: int = 0) -> CsrMatrix:
+    """Rows of an array of real numbers, shape (n, columns), without their zeros; ``at_once`` as of ``blocks_of``.
 
     Takes 12 bytes for each value that is not 0, and a block of rows that have to be converted. Raises DataError.
     """
@@ -95,21 +95,24 @@ def from_dense(table: Any) -> CsrMatrix:
     if columns >= MAX_INDEX:
         raise DataError(f"X has {columns} columns, at most {MAX_INDEX - 1} are possible")
     indptr = zeros("q", n + 1)
-    for begin, block in blocks_of(table):
+    for begin, block in blocks_of(table, at_once):
         bad = count_entries(block, indptr[begin + 1 : begin + 1 + len(block)])
         if bad >= 0:
             raise DataError(f"the value of column {bad % columns} is not finite", begin + bad // columns)
     indices, values = room_for(indptr)
-    for begin, block in blocks_of(table):
+    for begin, block in blocks_of(table, at_once):
         write_entries(block, indptr[begin : begin + len(block) + 1], indices, values)
     return CsrMatrix(indptr, indices, values, copy=False, n_columns=columns)
 
 
-def blocks_of(table: Any) -> Iterator[tuple[int, Any]]:
-    """The rows of an array with the number of the first, such that each has its values, of float, side by side."""
+def blocks_of(table: Any, at_once: int = 0) -> Iterator[tuple[int, Any]]:
+    """The rows of an array with the number of the first, such that each has its values, of float, side by side.
+
+    ``at_once``: values of a block, if it has more rows than one; 0: as many as are worked on without a look at signals.
+    """
     n, columns = table.shape
     as_it_is = is_plain(table) and (columns <= 1 or table.strides[1] == table.itemsize)
-    step = max(1, (VALUES_OF_LOOK if as_it_is else VALUES_OF_BLOCK) // max(columns, 1))
+    step = max(1, (at_once or (VALUES_OF_LOOK if as_it_is else VALUES_OF_BLOCK)) // max(columns, 1))
     for begin in range(0, n, step):
         block = table[begin : begin + step]
         yield begin, block if as_it_is else packed(block, np.float64)
@@ -162,7 +165,8 @@ def real_array(given: Any, what: str) -> Any:
         raise DataError(f"{what} cannot be read as numbers: {error}") from None
 
 
-def from_scipy(X: Any) -> CsrMatrix:
+def from_scipy(X: Any, at_once: int = VALUES_OF_LOOK) -> CsrMatrix:
+    """Rows of a sparse matrix of SciPy, without explicit zeros; so many entries ``at_once``. Raises DataError."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) != 2:
         raise DataError(f"X must have rows and columns, but its shape is {shape}")
@@ -186,7 +190,7 @@ def from_scipy(X: Any) -> CsrMatrix:
         data = data.astype(np.float64)
     indices = csr.indices if csr.indices.dtype in (np.int32, np.int64) else csr.indices.astype(np.int64)
     stored = packed(indices), packed(data)
-    parts = parts_of(ptr)
+    parts = parts_of(ptr, at_once)
     # explicit zeros would be features with value 0: the same kernel, but another file
     indptr = zeros("q", n + 1)
     for begin, end in parts:
@@ -205,9 +209,9 @@ def from_scipy(X: Any) -> CsrMatrix:
     return CsrMatrix(indptr, kept, values, copy=False, n_columns=columns)
 
 
-def parts_of(indptr: Ids) -> list[tuple[int, int]]:
-    """Ranges of rows, (begin, end), of some entries each: Ctrl-C is heard between."""
-    marks = np.arange(0, indptr[-1], VALUES_OF_LOOK)
+def parts_of(indptr: Ids, at_once: int) -> list[tuple[int, int]]:
+    """Ranges of rows, (begin, end), of so many entries each, or one row: Ctrl-C is heard between."""
+    marks = np.arange(0, indptr[-1], at_once)
     return list(pairwise(np.unique([0, *indptr.searchsorted(marks, "right"), len(indptr) - 1]).tolist()))
 
 

@@ -9,8 +9,17 @@ from scipy import sparse
 import libsvmx
 from libsvmx import DataError
 from libsvmx._core.tables import count_entries, count_stored, write_entries, write_stored
-from libsvmx.api import arrays
-from libsvmx.api.arrays import VALUES_OF_BLOCK, as_matrix, blocks_of, borrowed, numbers_of, precomputed
+from libsvmx.api.arrays import (
+    VALUES_OF_BLOCK,
+    as_matrix,
+    blocks_of,
+    borrowed,
+    from_dense,
+    from_scipy,
+    numbers_of,
+    parts_of,
+    precomputed,
+)
 
 RANDOM = np.random.default_rng(0)
 DENSE = RANDOM.integers(-2, 3, (57, 11)).astype(float) / 4
@@ -96,19 +105,21 @@ def test_sparse_matrices_of_every_kind(form, value, index):
     assert (X.data.tobytes(), X.indices.tobytes()) == before
 
 
-@pytest.mark.parametrize("form", [np.array, np.asfortranarray, sparse.csr_matrix])
-def test_signals_are_let_in_between_parts(form, monkeypatch):
+@pytest.mark.parametrize(
+    ("form", "rows_of"), [(np.array, from_dense), (np.asfortranarray, from_dense), (sparse.csr_matrix, from_scipy)]
+)
+def test_signals_are_let_in_between_parts(form, rows_of):
     """Many parts, as of large arrays, give the same; one row may be more than a part."""
     expected = as_matrix(form(DENSE))
     for most in (1, 30, 100):
-        monkeypatch.setattr(arrays, "VALUES_OF_LOOK", most)
-        monkeypatch.setattr(arrays, "VALUES_OF_BLOCK", most)
-        assert as_matrix(form(DENSE)) == expected
+        assert rows_of(form(DENSE), most) == expected
         wrong = form(DENSE)
         wrong[40, 5] = np.nan
         with pytest.raises(DataError, match="column 5 is not finite") as caught:
-            as_matrix(wrong)
+            rows_of(wrong, most)
         assert caught.value.row == 40
+    assert [begin for begin, _ in blocks_of(DENSE, 30)] == list(range(0, 57, 2))
+    assert len(parts_of(sparse.csr_matrix(DENSE).indptr, 30)) > 10
 
 
 @pytest.mark.parametrize("indptr", [[0, 2, 1], [0, 9, 9], [0, -1, 2], [1, 1, 2]])
