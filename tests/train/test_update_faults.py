@@ -7,12 +7,13 @@ import time
 import numpy as np
 import pytest
 from support.exact import Twin, blobs, fingerprint, unchanged
+from support.paths import Along, Followed, Lost, follow_by
 
 import libsvmx
 from libsvmx import DataError, KernelType, ParameterError, SvmType
-from libsvmx._solvers.path.path import Path, PathLost
+from libsvmx._solvers.path.path import PathLost
+from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train.observer import Observer
-from libsvmx._train.updating import binary_problem, transaction
 from libsvmx.exceptions import SvmxError
 
 LINEAR, POLY, RBF, SIGMOID = KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID
@@ -191,14 +192,14 @@ class Failure(Exception):
     pass
 
 
-class FailingPath(Path):
+class Failing(Followed):
     """Fails in the binary problem that is ``countdown`` calls away, after the whole path."""
 
     countdown = -1
 
     def failing(self):
-        FailingPath.countdown -= 1
-        if FailingPath.countdown == 0:
+        Failing.countdown -= 1
+        if Failing.countdown == 0:
             raise Failure
 
     def update(self, *arguments):
@@ -206,29 +207,28 @@ class FailingPath(Path):
         self.failing()
 
     def rescale(self, *arguments):
-        super().rescale(*arguments)
+        self.path.rescale(*arguments)
         self.failing()
 
     def check(self, control):
-        found = super().check(control)
+        found = self.path.check(control)
         self.failing()
         return found
 
 
 @pytest.mark.parametrize("nth", [1, 2, 3])
-def test_a_failure_in_any_binary_problem(nth, monkeypatch):
+def test_a_failure_in_any_binary_problem(nth):
     """Those that were done are undone."""
-    monkeypatch.setattr(binary_problem, "Path", FailingPath)
     X, y = blobs(4, 90, 3)
-    twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
+    twin = Along(Failing, X[:60], y[:60], C=2.0, gamma=0.4)
     for call in (
         lambda: twin.state.update((X[60:], y[60:]), range(10)),
         lambda: twin.state.set_cost(0.3),
         lambda: twin.state.check(),
     ):
-        FailingPath.countdown = nth
+        Failing.countdown = nth
         unchanged(twin.state, Failure, call)
-        assert FailingPath.countdown == 0
+        assert Failing.countdown == 0
     twin.update(X[60:], y[60:], range(10))
     twin.check()
     twin.set_cost(0.3)
@@ -237,38 +237,34 @@ def test_a_failure_in_any_binary_problem(nth, monkeypatch):
     twin.check_against_fresh()
 
 
-def test_a_failure_in_the_training_of_a_new_class(monkeypatch):
+class FailingSolver(SMO):
+    """Fails at the solve that is ``countdown`` away."""
+
+    countdown = -1
+
+    def solve(self, *arguments):
+        FailingSolver.countdown -= 1
+        if FailingSolver.countdown == 0:
+            raise Failure
+        return super().solve(*arguments)
+
+
+def test_a_failure_in_the_training_of_a_new_class():
     X, y = blobs(4, 90, 3)
     old = y < 3
-    twin = Twin(X[old], y[old], C=2.0, gamma=0.4)
-    train_binary, calls = transaction.train_binary, []
-
-    def failing(*arguments, **options):
-        calls.append(1)
-        if len(calls) == 2:
-            raise Failure
-        return train_binary(*arguments, **options)
-
-    monkeypatch.setattr(transaction, "train_binary", failing)
+    twin = Twin(X[old], y[old], C=2.0, gamma=0.4, solver=FailingSolver())
+    FailingSolver.countdown = 2
     come, labels = np.concatenate([X[:5], X[~old]]), np.concatenate([3 - y[:5] % 2, y[~old]])
     unchanged(twin.state, Failure, lambda: twin.state.add(come, labels))
-    assert len(calls) == 2
-    monkeypatch.undo()
+    assert FailingSolver.countdown == 0
     twin.update(come, labels)
     twin.check()
 
 
-class LostPath(Path):
-    def update(self, *arguments):
-        super().update(*arguments)
-        raise PathLost("lost")
-
-
-def test_where_a_path_is_lost_smo_goes_on(monkeypatch):
+def test_where_a_path_is_lost_smo_goes_on():
     """From the state before, to the same optimum; and paths go on from there."""
-    monkeypatch.setattr(binary_problem, "Path", LostPath)
     X, y = blobs(4, 90, 3)
-    twin = Twin(X[:60], y[:60], C=2.0, gamma=0.4)
+    twin = Along(Lost, X[:60], y[:60], C=2.0, gamma=0.4)
     for begin in (60, 75):
         twin.update(X[begin : begin + 15], y[begin : begin + 15], twin.ids[:7])
         assert twin.state.report.retrained == 3
@@ -276,19 +272,19 @@ def test_where_a_path_is_lost_smo_goes_on(monkeypatch):
     twin.check_against_fresh()
 
 
-class HopelessPath(LostPath):
+class Hopeless(Lost):
     def near(self, *arguments):
         raise PathLost("hopeless")
 
     def by_smo(self, *arguments):
-        super().by_smo(*arguments)
+        self.path.by_smo(*arguments)
         raise PathLost("hopeless")
 
 
-def test_where_smo_is_lost_too(monkeypatch):
-    monkeypatch.setattr(binary_problem, "Path", HopelessPath)
+def test_where_smo_is_lost_too():
     X, y = blobs(4, 90, 3)
     state = libsvmx.train(X[:60], y[:60], keep_state=True, C=2.0, gamma=0.4)
+    follow_by(Hopeless, state)
     unchanged(state, ParameterError, lambda: state.add(X[60:], y[60:]), "hopeless.*scale the data")
 
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.exact import blobs, unchanged
 from support.examples import examples
+from support.statefiles import closed, opened
 
 import libsvmx
 from libsvmx import CsrMatrix, DataError, FormatError, KernelType, ParameterError, StoppedEarly, SvmType
 from libsvmx._train.observer import Observer
-from libsvmx._train.updating import restore
 from libsvmx._train.updating.left_out import values_left_out
 
 GIVEN, SVR, ONE_CLASS = KernelType.PRECOMPUTED, SvmType.EPSILON_SVR, SvmType.ONE_CLASS
@@ -273,21 +273,15 @@ def test_state_files(kind, tmp_path):
         (7, [3, 4], 1.0, "the value of serial numbers 3 and 2 is in neither"),
     ],
 )
-def test_a_state_file_with_values_that_no_matrix_has(tmp_path, monkeypatch, at, columns, value, cause):
+def test_a_state_file_with_values_that_no_matrix_has(tmp_path, at, columns, value, cause):
     X, y = blobs(5, 20)
-    state = libsvmx.train(rbf(X, X), y, kernel_type=GIVEN, keep_state=True)
-    whole = restore.rows_of_file
-
-    def damaged(problem):
-        rows = whole(problem)
-        values, indices = np.array(rows.values), np.array(rows.indices)
-        values[at], indices[at : at + len(columns)] = value, columns
-        return CsrMatrix(rows.indptr, indices, values, n_columns=rows.n_columns, first_index=0)
-
-    monkeypatch.setattr(restore, "rows_of_file", damaged)
-    state.save(tmp_path / "bad.state")
+    file = tmp_path / "bad.state"
+    libsvmx.train(rbf(X, X), y, kernel_type=GIVEN, keep_state=True).save(file)
+    description, arrays = opened(file.read_bytes())
+    arrays["values"][at], arrays["indices"][at : at + len(columns)] = value, columns
+    file.write_bytes(closed(description, arrays))
     with pytest.raises(FormatError, match=cause):
-        libsvmx.State.load(tmp_path / "bad.state")
+        libsvmx.State.load(file)
 
 
 def test_a_model_file_predicts_what_the_state_does(tmp_path):

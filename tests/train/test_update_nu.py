@@ -8,6 +8,7 @@ from support.data import load as rows_of_file
 from support.exact import Twin, blobs, come_and_go, fingerprint, load, shaped, unchanged
 from support.examples import examples
 from support.oracle import Oracle
+from support.paths import Along, Followed, Lost, Short
 from support.statefiles import opened
 
 import libsvmx
@@ -15,7 +16,6 @@ from libsvmx import KernelType, ParameterError, State, SvmType
 from libsvmx._core.buffers import filled
 from libsvmx._solvers.path.path import Path, PathLost
 from libsvmx._train.observer import Observer
-from libsvmx._train.updating import binary_problem, transaction
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx.io.statefile import state_bytes
 
@@ -41,27 +41,21 @@ CASES = {
 }
 
 
-def without_paths(patch):
-    """Every path that has a breakpoint is too long: all is trained."""
-    patch.setattr(transaction, "work_of_training", lambda *_: 0.0)
-
-
 def options_of(options):
     return {"svm_type": NU_SVC, **options}
 
 
 @pytest.mark.parametrize("paths", [True, False], ids=["paths", "trainings"])
 @pytest.mark.parametrize("name", CASES)
-def test_rows_come_and_go(name, paths, monkeypatch):
+def test_rows_come_and_go(name, paths):
     """After each change the model is that of a training, to 1e-8; labels are LIBSVM's, but near 0."""
-    if not paths:
-        without_paths(monkeypatch)
     arguments, asked, options = CASES[name]
     X, y = load(*arguments)
     rng = np.random.default_rng(3)
     order = rng.permutation(len(y))
     n = len(y) // 2
-    twin, waiting, breakpoints, trained = Twin(X[order[:n]], y[order[:n]], **options_of(options)), order[n:], 0, 0
+    twin = Along(Followed if paths else Short, X[order[:n]], y[order[:n]], **options_of(options))
+    waiting, breakpoints, trained = order[n:], 0, 0
     kept = order[:n]
     for count, gone in ((1, 0), (0, 1), (20, 10), (0, n // 4), (n // 3, 5)):
         come, waiting = waiting[:count], waiting[count:]
@@ -74,7 +68,7 @@ def test_rows_come_and_go(name, paths, monkeypatch):
         assert report.gap_before < 1e-9
     assert twin.state.check() < 1e-9
     twin.check_against_fresh(1e-9)
-    assert trained == 0 if paths else trained > 0
+    assert trained == 0 if paths else sum(binary.path.trained for binary in twin.state.binaries.values()) == trained > 0
     assert breakpoints > 30 or not paths
     matrix, targets = rows_of_file(*arguments)
     theirs = Oracle(matrix.take(kept.astype(np.int32)), np.array(targets)[kept].tolist(), asked + " -e 1e-8").train()
@@ -106,22 +100,19 @@ def test_any_rows(seed, kind, k, source, kernel_type, nu, paths, sizes):
     options = {"svm_type": kind, "nu": nu, "kernel_type": kernel_type, "gamma": 0.3, "coef0": 1.0, "degree": 2}
     if kind == NU_SVR:
         y = y + X[:, 0].round(1)
-    with pytest.MonkeyPatch.context() as patch:  # a fixture would be one for all the examples
-        if not paths:
-            without_paths(patch)
+    try:
+        twin = Along(Followed if paths else Short, X[:40], y[:40], **options)
+    except ParameterError as error:
+        assert "infeasible" in str(error) or "cannot be told apart" in str(error)
+        return
+    for size in sizes:
+        before = fingerprint(twin.state)
         try:
-            twin = Twin(X[:40], y[:40], **options)
+            come_and_go(twin, X, y, [size], rng)
         except ParameterError as error:
             assert "infeasible" in str(error) or "cannot be told apart" in str(error)
-            return
-        for size in sizes:
-            before = fingerprint(twin.state)
-            try:
-                come_and_go(twin, X, y, [size], rng)
-            except ParameterError as error:
-                assert "infeasible" in str(error) or "cannot be told apart" in str(error)
-                twin.state._model = None
-                assert fingerprint(twin.state) == before
+            twin.state._model = None
+            assert fingerprint(twin.state) == before
 
 
 # ---- what is refused ------------------------------------------------------------------------------
@@ -258,29 +249,18 @@ def test_another_cost_is_followed():
 # ---- where no path leads on -----------------------------------------------------------------------
 
 
-class LostPath(Path):
-    def update(self, *arguments):
-        super().update(*arguments)
-        raise PathLost("lost")
-
-    def rescale(self, *arguments):
-        super().rescale(*arguments)
-        raise PathLost("lost")
-
-
-class FarPath(LostPath):
+class Far(Lost):
     def near(self, *arguments):
         raise PathLost("far")
 
 
 @pytest.mark.parametrize("kind", [NU_SVC, NU_SVR])
-@pytest.mark.parametrize("path", [LostPath, FarPath])
-def test_where_paths_are_lost(path, kind, monkeypatch):
+@pytest.mark.parametrize("path", [Lost, Far])
+def test_where_paths_are_lost(path, kind):
     """Training goes on, and where that is lost, too, SMO in double; paths go on from there."""
-    monkeypatch.setattr(binary_problem, "Path", path)
     X, y = blobs(4, 90, 2)
     y = y if kind == NU_SVC else y + X[:, 0]
-    twin = Twin(X[:60], y[:60], svm_type=kind, nu=0.4, gamma=0.4)
+    twin = Along(path, X[:60], y[:60], svm_type=kind, nu=0.4, gamma=0.4)
     for begin in (60, 75):
         twin.update(X[begin : begin + 15], y[begin : begin + 15], twin.ids[:7])
         assert twin.state.certificate()["retrained"] == 1

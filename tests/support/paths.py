@@ -1,0 +1,67 @@
+"""Paths of a state that go wrong, or are given up, where a test says so: they take the places of its own."""
+
+from libsvmx._solvers.path.path import PathLong, PathLost
+from support.exact import Twin
+
+
+class Followed:
+    """Followed(path): does what the path does; ``given_up`` tells why its updates ended early."""
+
+    def __init__(self, path):
+        self.path, self.given_up = path, []
+
+    def update(self, *arguments):
+        try:
+            self.path.update(*arguments)
+        except (PathLong, PathLost) as error:
+            self.given_up.append(str(error))
+            raise
+
+    def __getattr__(self, name):
+        return getattr(self.path, name)
+
+
+class Short(Followed):
+    """Every path that has a breakpoint is longer than a training: by one rows join and leave, ``trained`` times."""
+
+    trained = 0
+
+    def update(self, n_fresh, gone, totals, control, *work):
+        super().update(n_fresh, gone, totals, control, *(0.0 for _ in work))
+
+    def near(self, *arguments):
+        self.path.near(*arguments)
+        self.trained += 1
+
+
+class Lost(Followed):
+    """Whatever is followed is lost at its end."""
+
+    def update(self, *arguments):
+        super().update(*arguments)
+        raise PathLost("lost")
+
+    def rescale(self, *arguments):
+        self.path.rescale(*arguments)
+        raise PathLost("lost")
+
+
+def follow_by(kind, state):
+    """The binary problems of a state have paths of this ``kind``; those of pairs of classes that are new have not."""
+    for binary in state.binaries.values():
+        if not isinstance(binary.path, kind):
+            binary.path = kind(binary.path)
+
+
+class Along(Twin):
+    """Along(kind, X, y, **options): a Twin whose state has paths of this ``kind``."""
+
+    def __init__(self, kind, *rows, **options):
+        super().__init__(*rows, **options)
+        self.kind = kind
+        follow_by(kind, self.state)
+
+    def update(self, *rows, **options):
+        ids = super().update(*rows, **options)
+        follow_by(self.kind, self.state)
+        return ids
