@@ -21,7 +21,7 @@ Nothing is compiled in the source folder: there this file hands over to the inst
 from __future__ import annotations
 
 from os.path import dirname, exists
-from time import monotonic
+from time import monotonic  # noqa: TID251  nothing of the package is imported yet
 
 TYPE_CHECKING = False  # but for type checkers, which know the name; nothing else is imported before the hand-over
 BEGUN = monotonic()  # from which the time limit of a command counts

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from support import oracle
 from support.data import load
+from support.machine import too_little_memory
 
 import libsvmx
 from libsvmx import DataError, KernelType, ParameterError
-from libsvmx._core import memory
-from libsvmx._core.memory import TooLittleMemory
 from libsvmx._train.model import by_class, by_function
 from libsvmx.api.arrays import as_matrix
 
@@ -248,10 +247,9 @@ def test_coefficients_by_class_and_back():
     assert (table == model.sv_coef).all()
 
 
-def test_no_more_memory_than_there_is(monkeypatch):
+def test_no_more_memory_than_there_is():
     model, _ = trained("C_SVC")
-    monkeypatch.setattr(memory, "free", lambda: 1000)
-    with pytest.raises(TooLittleMemory, match=r"compressing \d+ support vectors needs about"):
+    with too_little_memory(1000, r"compressing \d+ support vectors needs about"):
         libsvmx.compress(model, tol=0.1)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from support.data import load
 from support.interrupts import ctrl_c
+from support.machine import too_little_memory
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
-from libsvmx._core import memory
-from libsvmx._core.memory import TooLittleMemory
 from libsvmx._train.updating.cost_curve import Curve
 
 HEART, LABELS = load("heart_scale")
@@ -289,9 +288,8 @@ def test_ctrl_c(threads):
             libsvmx.c_path(X, y, 1e-3, 1e3, 10, threads=threads)
 
 
-def test_no_more_memory_than_there_is(monkeypatch):
-    monkeypatch.setattr(memory, "free", lambda: 1000)
-    with pytest.raises(TooLittleMemory, match=r"a path of .* lines so far needs about .* choose C_max nearer to C_min"):
+def test_no_more_memory_than_there_is():
+    with too_little_memory(1000, r"a path of .* lines so far needs about .* choose C_max nearer to C_min"):
         libsvmx.c_path(ROWS, LABELS, gamma=0.1)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from support.data import load
 from support.interrupts import ctrl_c
+from support.machine import too_little_memory
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
-from libsvmx._core import memory
-from libsvmx._core.memory import TooLittleMemory
 from libsvmx._core.records import replace
 
 HEART, LABELS = load("heart_scale")
@@ -227,11 +226,10 @@ def test_ctrl_c(threads):
             libsvmx.influence(state, X, y, threads=threads)
 
 
-def test_no_more_memory_than_there_is(monkeypatch):
+def test_no_more_memory_than_there_is():
     options, X, y, tests, truth = KINDS["two classes"]
     state = libsvmx.train(X, y, keep_state=True, **options)
-    monkeypatch.setattr(memory, "free", lambda: 1000)
-    with pytest.raises(TooLittleMemory, match=r"leaving out \d+ rows needs about .*; give fewer rows as X"):
+    with too_little_memory(1000, r"leaving out \d+ rows needs about .*; give fewer rows as X"):
         libsvmx.influence(state, tests, truth)
 
 

@@ -7,11 +7,10 @@ import pytest
 from support.conformal import CLASSES, FLOWERS, LABELS, REGRESSIONS, ROWS, SPECIES, all_but, state_of
 from support.data import load
 from support.interrupts import ctrl_c
+from support.machine import too_little_memory
 
 import libsvmx
 from libsvmx import DataError, ParameterError, StoppedEarly
-from libsvmx._core import memory
-from libsvmx._core.memory import TooLittleMemory
 from libsvmx._core.records import replace
 from libsvmx._train.observer import Observer
 
@@ -188,13 +187,12 @@ def test_ctrl_c(name, threads):
             CALLS[name](state, X, y, X, threads=threads)
 
 
-def test_no_more_memory_than_there_is(monkeypatch):
+def test_no_more_memory_than_there_is():
     options, X, y, new = CLASSES["two"]
     state = state_of(options, X, y)
-    monkeypatch.setattr(memory, "free", lambda: 100)
-    with pytest.raises(TooLittleMemory, match=r"leaving out \d+ rows needs about .*; give fewer rows as X"):
+    with too_little_memory(100, r"leaving out \d+ rows needs about .*; give fewer rows as X"):
         libsvmx.jackknife_plus(state, new)
-    with pytest.raises(TooLittleMemory, match=r"the values of 5 models needs? about .*; give fewer rows as X_new"):
+    with too_little_memory(100, r"the values of 5 models needs? about .*; give fewer rows as X_new"):
         libsvmx.cv_plus(X, y, new, 5, **options)
 
 

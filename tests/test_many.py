@@ -5,12 +5,11 @@ from math import inf
 import numpy as np
 import pytest
 from support.data import load, precomputed
+from support.machine import too_little_memory
 from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx import DataError, Observer, ParameterError, StoppedEarly
-from libsvmx._core import memory
-from libsvmx._core.memory import TooLittleMemory
 from libsvmx.io.modelfile import model_text
 
 HEART, LABELS = load("heart_scale")
@@ -129,12 +128,10 @@ def test_one_warning_for_all():
     assert len(models) == 5
 
 
-def test_no_more_memory_than_there_is(monkeypatch):
-    monkeypatch.setattr(memory, "free", lambda: 60_000)
-    with pytest.raises(TooLittleMemory, match="5 models needs about"):
+def test_no_more_memory_than_there_is():
+    with too_little_memory(60_000, "5 models needs about"):
         libsvmx.fit_many(ROWS, TWO)
-    monkeypatch.setattr(memory, "free", lambda: 10_000)
-    with pytest.raises(TooLittleMemory, match="5 columns of targets needs about"):
+    with too_little_memory(10_000, "5 columns of targets needs about"):
         libsvmx.fit_many(ROWS, TWO)
 
 

@@ -7,7 +7,8 @@
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     Cholesky (cholesky)             a triangular factor whose rows come and go
     ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
-    memory                          how much there is, asked before work begins
+    machine                         free memory, the time, processors: all that the machine is asked
+    memory                          work that would not find enough is refused before it begins
     packages                        an error where one is missing that only an extra installs
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
     dense  symmetric_eigen          BLAS and LAPACK in pieces, for those who have NumPy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from libsvmx._core.machine import machine
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -24,9 +25,7 @@ def thread_count(requested: int | None = None) -> int:
     first = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if first.isdecimal() and int(first) > 0:
         return int(first)
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, len(os.sched_getaffinity(0)))
-    return os.cpu_count() or 1
+    return machine.processors()
 
 
 def for_each(job: Callable[[Item], object], items: Sequence[Item], threads: int) -> None:

@@ -1,5 +1,4 @@
 from collections.abc import Callable
-from time import monotonic as monotonic
 
 from libsvmx.enums import SolveStatus
 

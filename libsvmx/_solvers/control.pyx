@@ -6,10 +6,9 @@ from libc.math cimport HUGE_VAL
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free, realloc
 
-from time import monotonic
-
 from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_tickets_over
 
+from libsvmx._core.machine import machine
 from libsvmx.enums import SolveStatus
 from libsvmx.exceptions import Stopped
 
@@ -32,7 +31,7 @@ cdef class Control:
     time_limit : float       seconds from now, 0 for none; checked a few times a second
     on_progress : callable(str) or None      '.', '*' or 'few free'
     should_stop : callable() -> bool, or None      asked whenever the clock is looked at
-    deadline : float         of the call that the solve is part of, by ``monotonic``; 0 for none
+    deadline : float         of the call that the solve is part of, by ``machine.monotonic``; 0 for none
     on_gap : callable(float) or None      told whenever the clock is looked at: ``gap``, the KKT gap that the solver saw last
 
     ``stopped`` becomes SolveStatus.TIME_LIMIT or INTERRUPTED when the solver must come to an end. Signals are let in, and
@@ -43,7 +42,7 @@ cdef class Control:
                   should_stop=None, double deadline=0.0, on_gap=None):
         self.eps, self.shrinking, self.max_iter, self.time_limit = eps, shrinking, max_iter, time_limit
         self.on_progress, self.should_stop, self.on_gap, self.gap = on_progress, should_stop, on_gap, HUGE_VAL
-        self.deadline = monotonic() + time_limit if time_limit > 0 else deadline
+        self.deadline = machine.monotonic() + time_limit if time_limit > 0 else deadline
         self.expired, self.owner = False, PyThread_get_thread_ident()
 
     cdef int mark(self, int kind) except -1 nogil:
@@ -114,7 +113,7 @@ cdef class Control:
                 return 0
             if self.on_gap is not None and self.gap < HUGE_VAL:
                 self.on_gap(self.gap)
-            if self.deadline > 0 and monotonic() > self.deadline:
+            if self.deadline > 0 and machine.monotonic() > self.deadline:
                 self.stopped, self.expired = SolveStatus.TIME_LIMIT, True
             elif self.should_stop is not None and self.should_stop():
                 self.stopped, self.expired = SolveStatus.INTERRUPTED, True

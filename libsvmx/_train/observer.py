@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from libsvmx._core.enumerations import StrEnum
-from libsvmx._solvers import control
+from libsvmx._core.machine import machine
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from libsvmx._solvers.control import End
     from libsvmx._solvers.interior_point.predictor_corrector import Iteration
     from libsvmx._train.solve_report import SolveReport
 
@@ -51,14 +52,14 @@ class Limits:
 
     Attributes
     ----------
-    deadline : float                     by the clock of ``control.monotonic``, 0 for none
+    deadline : float                     by ``machine.monotonic``, 0 for none
     end : End or None                    of a thread, what another one tells that asks for it
     """
 
-    end: control.End | None = None
+    end: End | None = None
 
     def __init__(self, seconds: float, should_stop: Callable[[], bool]) -> None:
-        self.deadline: float = control.monotonic() + seconds if seconds > 0 else 0.0
+        self.deadline: float = machine.monotonic() + seconds if seconds > 0 else 0.0
         self.asked: Callable[[], bool] = should_stop
         self.interrupted: bool = False
 
@@ -69,7 +70,7 @@ class Limits:
 
     def look(self) -> SolveStatus | None:
         """What has ended the call, None while it may go on."""
-        if self.deadline > 0 and control.monotonic() > self.deadline:
+        if self.deadline > 0 and machine.monotonic() > self.deadline:
             return SolveStatus.TIME_LIMIT
         return SolveStatus.INTERRUPTED if self.should_stop() else None
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from array import array
 from itertools import chain, combinations, pairwise
-from time import monotonic
 
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
@@ -126,7 +126,7 @@ def solve_binary(
     """One dual problem, for one-class and regression or for a pair of classes; ``number``: of these, for ``warm``."""
     control = limits.control_of(param, observer)
     features = kernels.features(observer, control) if param.solver.needs_features else None  # made once, for all
-    began = monotonic()
+    began = machine.monotonic()
     dual = build_dual(param, problem.targets, Cp, Cn, problem.sample_weight)
     if features is not None:
         solution = features.solve(dual, problem, control, observer)
@@ -137,7 +137,7 @@ def solve_binary(
         solution = solve(param, dual, kernel, budget_bytes, control)
         if warm:
             warm.keep(number, dual, solution)
-    seconds, weights = monotonic() - began, problem.sample_weight
+    seconds, weights = machine.monotonic() - began, problem.sample_weight
     return recover(param, problem.targets, dual, solution, observer, sample_weight=weights, seconds=seconds)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from time import monotonic, process_time
 
 from libsvmx import BEGUN
 from libsvmx._core.contexts import contextmanager, suppress
+from libsvmx._core.machine import machine
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import ENDING, Ended, come_again, die_by, end_workers, ignored, last_words, leave, tidy_end
 from libsvmx.cli.options import REPORT, HelpRequested, UsageError, as_wide_as_the_terminal, text_of
@@ -227,7 +227,7 @@ def forget() -> None:
 def phase(name: str, of: str = "") -> Iterator[None]:
     """A part of the command: ``name`` is a key of the report's seconds, ``of`` what the progress line says besides. The
     time of a part within another is not the other's."""
-    began, outer, within = monotonic(), _watched.phase, _watched.within
+    began, outer, within = machine.monotonic(), _watched.phase, _watched.within
     _watched.phase, _watched.within = f"{name} {of}" if of else name, 0.0
     if _watched.progress is not None:
         _watched.progress.begin(printable(_watched.phase, ""))
@@ -235,7 +235,7 @@ def phase(name: str, of: str = "") -> Iterator[None]:
         yield
     finally:
         clear()
-        seconds = monotonic() - began
+        seconds = machine.monotonic() - began
         if _watched.report is not None:
             _watched.report.took(name, seconds - _watched.within)
         _watched.phase, _watched.within = outer, within + seconds
@@ -293,7 +293,7 @@ def _reported(command: str, argv: list[str]) -> Iterator[None]:
     from libsvmx.cli.report import begun
 
     # called by a program, it begins now
-    began, cpu = (BEGUN, 0.0) if _limits.counts_imports else (monotonic(), process_time())
+    began, cpu = (BEGUN, 0.0) if _limits.counts_imports else (machine.monotonic(), machine.process_time())
     with tidy_end():
         _watched.report = begun(command, argv, began, cpu)
         yield
@@ -366,4 +366,4 @@ def time_left(seconds: float) -> float:
     """
     if seconds <= 0 or not _limits.counts_imports:
         return seconds
-    return max(seconds - (monotonic() - BEGUN), LEAST_SECONDS)
+    return max(seconds - (machine.monotonic() - BEGUN), LEAST_SECONDS)

@@ -15,9 +15,9 @@ import os
 import sys
 from _thread import get_ident
 from math import inf, log
-from time import monotonic
 
 from libsvmx._core.contexts import suppress
+from libsvmx._core.machine import machine
 from libsvmx._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,17 +50,17 @@ def on_one_terminal() -> bool:
 
 
 class Progress:
-    """Progress(stream, shared, clock=monotonic): the line.
+    """Progress(stream, shared, clock=None): the line.
 
     Parameters
     ----------
     stream : text stream        the terminal
     shared : bool               whether standard output goes there, too
-    clock : callable() -> float seconds
+    clock : callable() -> float seconds, the machine's if None
     """
 
-    def __init__(self, stream: TextIO, shared: bool, clock: Callable[[], float] = monotonic) -> None:
-        self.stream, self.shared, self.clock = stream, shared, clock
+    def __init__(self, stream: TextIO, shared: bool, clock: Callable[[], float] | None = None) -> None:
+        self.stream, self.shared, self.clock = stream, shared, clock or machine.monotonic
         self.shown, self.owner = False, get_ident()
         self.column = 0  # of the cursor, as far as what has been written tells
         self.eps = 0.0

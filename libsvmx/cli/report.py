@@ -9,9 +9,9 @@ import json
 import os
 import sys
 from math import isfinite
-from time import monotonic, process_time, time
 from typing import TYPE_CHECKING, Any
 
+from libsvmx._core.machine import machine
 from libsvmx.cli import results
 from libsvmx.cli.options import REPORT, UsageError
 from libsvmx.exceptions import StoppedEarly
@@ -42,7 +42,7 @@ class Report:
     def __init__(self, path: str, command: str, argv: list[str], began: float, cpu: float) -> None:
         self.path, self.command, self.argv, self.began = path, command, argv, began
         self.cpu = cpu
-        self.started = time() - (monotonic() - began)
+        self.started = machine.time_of_day() - (machine.monotonic() - began)
         self.seconds: dict[str, float] = {}
         self.result: dict[str, Any] = {}
         self.top: Mapping[str, Any] = {}
@@ -83,8 +83,8 @@ class Report:
             "arguments": self.argv,
             "versions": versions(),
             "started": utc(self.started),
-            "seconds": {"wall": monotonic() - self.began, "cpu": self.cpu_seconds(), **self.seconds},
-            "peak_memory_bytes": peak_memory_bytes(),
+            "seconds": {"wall": machine.monotonic() - self.began, "cpu": self.cpu_seconds(), **self.seconds},
+            "peak_memory_bytes": machine.peak_bytes(),
             "status": INTERRUPTED if code >= FIRST_OF_A_SIGNAL else self.status,
             "exit_code": code,
             "error": self.error or None,
@@ -95,8 +95,7 @@ class Report:
 
     def cpu_seconds(self) -> float:
         """Of the process, and of the workers that have ended."""
-        times = os.times()
-        return process_time() - self.cpu + times.children_user + times.children_system
+        return machine.process_time() - self.cpu + machine.process_time_of_children()
 
     def write(self, code: int) -> None:
         """Write the file, whole or not at all. Raises OSError.
@@ -174,16 +173,6 @@ def utc(seconds: float) -> str:
     from datetime import UTC, datetime
 
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
-
-
-def peak_memory_bytes() -> int | None:
-    """The most memory that the process has had, its workers left out; None where the system does not tell."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def json_of(content: Any) -> bytes:

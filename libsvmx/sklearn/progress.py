@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from libsvmx._core.machine import machine
 from libsvmx._train.observer import Forwarding, Observer
 from libsvmx.io.transcript import TrainingReport
 
@@ -53,13 +53,13 @@ class Watching(Forwarding):
         super().__init__(observer)
         self.tell, self.total = tell, total
         self.done = self.iterations = self.marks = 0
-        self.began = monotonic()
+        self.began = machine.monotonic()
         self.told = -PAUSE  # of no seconds yet
         self.stopped = False
 
     def report(self, at_once: bool) -> None:
         """Tell, if that was not done just before."""
-        now = monotonic() - self.began
+        now = machine.monotonic() - self.began
         if at_once or now - self.told >= PAUSE:
             self.told = now
             if self.tell(Progress(self.done, self.total, self.iterations, self.marks, now)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from inspect import signature
 from itertools import product
 from numbers import Integral, Real
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._core.machine import machine
 from libsvmx.sklearn.base import KERNELS, BaseSVM
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
 from libsvmx.sklearn.regressors import SVR
@@ -154,10 +154,10 @@ class BaseSearch(BaseEstimator):
             best = results["rank_test_score"].argmin()
         best = int(best)
         estimator.set_params(**points[best])
-        begun = perf_counter()
+        begun = machine.perf_counter()
         if self.refit:
             estimator.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
-            self.refit_time_ = perf_counter() - begun
+            self.refit_time_ = machine.perf_counter() - begun
         self.cv_results_, self.best_index_, self.best_params_ = results, best, points[best]
         self.C_, self.gamma_ = estimator.C, estimator.gamma
         self.best_score_ = float(results["mean_test_score"][best])

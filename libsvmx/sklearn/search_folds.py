@@ -12,7 +12,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from math import isfinite
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import _safe_indexing, compute_class_weight
 from sklearn.utils.metaestimators import _safe_split
 
+from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._train.observer import Observer
 from libsvmx._train.problem import Problem
@@ -245,7 +245,7 @@ class FoldSearch:
             fold = self.folds[f]
             found = column.solve(fold.rows.data, fold.test.astype(np.int32).data, fold.class_weights)
             self.unfinished = self.unfinished or not all(found.converged)
-            begun = perf_counter()
+            begun = machine.perf_counter()
             points = self.order * len(self.gammas) + g
             answers = Answers(found, fold, BORDER * self.estimator.tol)
             if self.scorer is None:
@@ -254,7 +254,7 @@ class FoldSearch:
                 parts = (np.array([self.by_scorer(answers, at, fold) for at in range(len(costs))]),) * 3
             self.scores.score[points, f], self.scores.least[points, f], self.scores.most[points, f] = parts
             self.scores.fit_time[points, f] = found.seconds
-            self.scores.score_time[points, f] = (perf_counter() - begun) / len(costs)
+            self.scores.score_time[points, f] = (machine.perf_counter() - begun) / len(costs)
             for at in np.flatnonzero(np.array(found.widths) > self.estimator.tol):  # any rho will do, so take SVC's
                 self.training(int(points[at]), f)
 
@@ -295,12 +295,13 @@ class FoldSearch:
             estimator.set_params(gamma=self.gammas[g])
         X, y = _safe_split(estimator, self.X, self.y, fold.train)
         own = {} if self.sample_weight is None else {"sample_weight": _safe_indexing(self.sample_weight, fold.train)}
-        begun = perf_counter()
+        begun = machine.perf_counter()
         estimator.fit(X, y, **own)
-        trained = perf_counter()
+        trained = machine.perf_counter()
         score = self.score_of(estimator, fold)
         self.scores.score[point, f] = self.scores.least[point, f] = self.scores.most[point, f] = score
-        self.scores.fit_time[point, f], self.scores.score_time[point, f] = trained - begun, perf_counter() - trained
+        self.scores.fit_time[point, f] = trained - begun
+        self.scores.score_time[point, f] = machine.perf_counter() - trained
 
     def score_of(self, estimator: Any, fold: Fold) -> float:
         """The score of the rows to score."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from libsvmx._core.machine import machine
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._train.observer import Observer, Remark
@@ -69,7 +69,7 @@ class Follower:
 
     def follow(self, rows: Mapping[int, Row], param: Parameter) -> None:
         """The model of these rows: along the path from what was before, else by a training."""
-        begin, error = perf_counter(), ""
+        begin, error = machine.perf_counter(), ""
         self._put(None, [], "")
         if not rows:
             self.state = None
@@ -83,7 +83,7 @@ class Follower:
                 error = str(problem)
         if self.model is None:
             self.error = error
-        self.seconds = perf_counter() - begin
+        self.seconds = machine.perf_counter() - begin
 
     def show(self, model: Model) -> None:
         """A model of which the rows are not known."""

@@ -26,10 +26,10 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from libsvmx._core.machine import machine
 from libsvmx.exceptions import DataError, SvmxError
 from libsvmx.toy.picture import View
 from libsvmx.toy.session import Session, saved_model
@@ -87,7 +87,7 @@ class ToyServer(ThreadingHTTPServer):
         super().__init__((ADDRESS, port), Handler)
         self.session, self.lock = session, Lock()
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
-        self.last_request = monotonic()
+        self.last_request = machine.monotonic()
         self.timeout = BETWEEN_LOOKS
         self.ended = False
         self.when_asked: Callable[[], object] = lambda: None  # called when somebody has asked for the page
@@ -99,7 +99,7 @@ class ToyServer(ThreadingHTTPServer):
 
     def serve(self, idle_seconds: float) -> None:
         """Answer until nobody has asked for so long, 0 is for ever, or ``ended`` is set."""
-        while not self.ended and (not idle_seconds or monotonic() - self.last_request < idle_seconds):
+        while not self.ended and (not idle_seconds or machine.monotonic() - self.last_request < idle_seconds):
             self.handle_request()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -128,7 +128,7 @@ class Handler(BaseHTTPRequestHandler):
         """Send what ``action`` returns of a path below the token, or why there is nothing."""
         try:
             path = self._checked_path()
-            self.server.last_request = monotonic()
+            self.server.last_request = machine.monotonic()
             content, kind = action(path)
             self._send(HTTPStatus.OK, content, kind)
         except Refused as refused:
@@ -199,7 +199,7 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     def _change(self, body: bytes) -> bytes:
-        begin = monotonic()
+        begin = machine.monotonic()
         request = parsed(body)
         changes, turn = request.get("changes", []), request.get("turn")
         if not isinstance(changes, list) or not all(isinstance(each, dict) for each in changes):
@@ -212,10 +212,10 @@ class Handler(BaseHTTPRequestHandler):
             added = session.change(changes, continued=request.get("continued") is True) if changes else []
             if turn in ("undo", "redo"):
                 session.undo() if turn == "undo" else session.redo()
-            changed = monotonic()
+            changed = machine.monotonic()
             head, values = session.picture(view)
         head["added"] = added
-        head["server"] = {"change": changed - begin, "picture": monotonic() - changed}  # seconds
+        head["server"] = {"change": changed - begin, "picture": machine.monotonic() - changed}  # seconds
         text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 4)
         return struct.pack("<I", len(text)) + text + values.astype("<f4", copy=False).tobytes()

@@ -3,17 +3,15 @@
 import json
 import os
 import signal
-import sys
 from types import SimpleNamespace
 
 import pytest
 from support import data
 from support.commands import MODULES, process
+from support.machine import machine_with
 
-from libsvmx.cli import process as process_of_a_command
-from libsvmx.cli import report as report_of_a_command
-from libsvmx.cli import train
-from libsvmx.cli.process import guarded, phase
+import libsvmx
+from libsvmx.cli.process import guarded, phase, tell
 from libsvmx.cli.results import PARTS
 
 HEART = str(data.DATA / "heart_scale")
@@ -75,11 +73,7 @@ def report(folder, command, *args, name="report.json"):
 
 
 @pytest.mark.parametrize("command", MODULES)
-def test_every_command_has_one(ready, command, monkeypatch):
-    from libsvmx.cli import gridjob
-
-    monkeypatch.setattr(gridjob, "C_AXIS", (0, 1, 1))
-    monkeypatch.setattr(gridjob, "G_AXIS", (0, 1, 1))
+def test_every_command_has_one(ready, command):
     code, found = report(ready, command, *COMMANDS[command])
     assert code == 0
     assert [name for name in found if name in FIELDS] == FIELDS
@@ -101,16 +95,12 @@ def test_commands_without_one_print_and_write_the_same(ready):
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def clock():
     """Seconds that have passed, and those of this process, which a test lets go on. Its workers have had 0.75."""
     clock = SimpleNamespace(now=100.0, own=7.0)
-    for module in (process_of_a_command, report_of_a_command):
-        monkeypatch.setattr(module, "monotonic", lambda: clock.now)
-        monkeypatch.setattr(module, "process_time", lambda: clock.own)
-    monkeypatch.setattr(report_of_a_command, "time", lambda: 1e9 + clock.now)
-    times = SimpleNamespace(children_user=0.5, children_system=0.25)
-    monkeypatch.setattr(os, "times", lambda: times)
-    return clock
+    times = {"monotonic": lambda: clock.now, "time_of_day": lambda: 1e9 + clock.now}
+    with machine_with(**times, process_time=lambda: clock.own, process_time_of_children=0.75):
+        yield clock
 
 
 def parts_of_a_command(clock):
@@ -152,20 +142,20 @@ def test_the_time_of_a_part_within_another_is_not_the_others(folder, clock):
     assert found["started"] == "2001-09-09T01:48:20.000+00:00"  # 10^9 s, and 100
 
 
-def test_the_time_of_a_process_begins_with_its_imports(folder, clock, monkeypatch):
-    monkeypatch.setattr(process_of_a_command._limits, "counts_imports", True)
-    monkeypatch.setattr(process_of_a_command, "BEGUN", 90.0)
-    found = seconds_of(folder, clock)["seconds"]
-    assert (found["wall"], found["cpu"]) == (10 + 255, 7 + 255 / 2 + 0.75)
+def test_the_time_of_a_process_begins_with_its_imports(folder):
+    before = (
+        "from libsvmx import BEGUN\nfrom libsvmx._core.machine import machine\n"
+        "machine.monotonic, machine.process_time = lambda: BEGUN + 10, lambda: 7.0\n"
+        "machine.process_time_of_children = lambda: 0.75"
+    )
+    done = process("svmx-train", "-q", "--report", "report.json", HEART, "new", before=before)
+    found = strict(folder.get("report.json"))["seconds"]
+    assert (done.returncode, found["wall"], found["cpu"]) == (0, pytest.approx(10), 7.75)
 
 
-@pytest.mark.parametrize("system, n_bytes", [("linux", 3 << 20), ("darwin", 3 << 10)])
-def test_peak_memory_is_in_bytes(folder, monkeypatch, system, n_bytes):
-    """The system counts kilobytes, or bytes."""
-    resource = pytest.importorskip("resource")
-    monkeypatch.setattr(resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=3 << 10))
-    monkeypatch.setattr(sys, "platform", system)
-    assert report_of_a_command.peak_memory_bytes() == n_bytes
+def test_peak_memory_is_that_of_the_machine(folder, clock):
+    with machine_with(peak_bytes=12345):
+        assert seconds_of(folder, clock)["peak_memory_bytes"] == 12345
 
 
 # ---- what they did -------------------------------------------------------------------------------
@@ -205,13 +195,12 @@ def test_validation(ready, options, name):
         assert mean / sum(fold["rows"] for fold in found["folds"]) == pytest.approx(rate)
 
 
-def test_leave_one_out_counts_the_rows_that_mattered(ready, monkeypatch):
-    kept, validate = [], train.cross_validated
-    monkeypatch.setattr(train, "cross_validated", lambda *args: kept.append(validate(*args)) or kept[0])
+def test_leave_one_out_counts_the_rows_that_mattered(ready):
+    expected = libsvmx.leave_one_out(*libsvmx.read_problem(HEART), gamma=1 / 13, values=False)
     found = report(ready, "svmx-train", "-q", "--loo", HEART)[1]["result"]["validation"]
-    assert (found["folds"], found["retrained"]) == (270, len(kept[0].retrained))
+    assert (found["folds"], found["retrained"]) == (270, len(expected.retrained))
     assert 0 < found["retrained"] < 270
-    assert found["full"]["n_sv"] == kept[0].full.n_sv
+    assert found["full"]["n_sv"] == expected.full.n_sv
 
 
 def test_prediction(ready):
@@ -268,10 +257,9 @@ def test_errors_of_all_kinds(ready, args):
     assert (code, strict(ready.get("report.json"))["status"]) == (1, "error")
 
 
-def test_a_fault_of_our_own_is_an_error_too(ready, monkeypatch):
-    monkeypatch.setattr(train, "train_problem", lambda *args, **more: {}["key"])
+def test_a_fault_of_our_own_is_an_error_too(ready):
     with pytest.raises(KeyError):
-        ready.call("svmx-train", "--report", "report.json", HEART, "new")
+        guarded("svmx-train", lambda argv: {}["key"], "", ["--report", "report.json", HEART, "new"])
     found = strict(ready.get("report.json"))
     assert (found["status"], found["exit_code"], found["error"]) == ("error", 1, "KeyError('key')")
 
@@ -420,12 +408,21 @@ def test_a_signal_while_it_is_written_leaves_nothing(folder):
     assert sorted(folder.snapshot()) == ["new"]
 
 
-def test_no_memory_for_it_is_an_error(ready, monkeypatch):
-    from libsvmx.cli import report
+class Long(list):
+    """What takes more memory than there is when somebody looks at it."""
 
-    monkeypatch.setattr(report, "versions", lambda: bytearray(2**60))
-    code, _, err = ready.call("svmx-train", "-q", "--report", "report.json", HEART, "new")
-    assert (code, err) == (1, "svmx-train: error: out of memory\n")
+    def __iter__(self):
+        return iter(bytearray(2**60))
+
+
+def test_no_memory_for_it_is_an_error(folder, capfd):
+    def main(argv):
+        tell("checked", Long([1]), 0)
+        return 0
+
+    assert guarded("svmx-checkdata", main, "", ["--report", "report.json", HEART]) == 1
+    assert capfd.readouterr() == ("", "svmx-checkdata: error: out of memory\n")
+    assert folder.snapshot() == {}
 
 
 def test_on_standard_output_it_is_alone(ready):

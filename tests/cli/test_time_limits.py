@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from support.commands import PATIENCE
 from support.gridengine import HEART, SMALL
+from support.machine import Clock, machine_with
 
-import libsvmx
-from libsvmx._solvers import control
 from libsvmx._train.observer import Limits
-from libsvmx._train.validation import grid_pool
 from libsvmx._train.validation.grid_pool import End, ending
 from libsvmx.enums import SolveStatus
 
@@ -20,19 +18,11 @@ HARD = ["-q", "-c", "1000", "-g", "1"]
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def clock():
     """Goes on by a second whenever it is looked at."""
-
-    class Clock:
-        now = 0.0
-
-        def __call__(self):
-            self.now += 1.0
-            return self.now
-
     clock = Clock()
-    monkeypatch.setattr(control, "monotonic", clock)
-    return clock
+    with machine_with(monotonic=clock):
+        yield clock
 
 
 def looks(clock, folder, command, *args):
@@ -48,7 +38,7 @@ def test_no_rate_of_a_validation_that_was_ended(options, folder, clock):
     total = looks(clock, folder, "svmx-train", *args)
     what = "leave-one-out" if options == ["--loo"] else "the cross-validation"
     of = "270 rows" if options == ["--loo"] else "5 folds"
-    for seconds in (1, total // 3, total - 2):
+    for seconds in (1, total // 3, total - 3):  # the last look is at what it has taken
         err, out = folder.refuses("svmx-train", "--time-limit", str(seconds), *args)
         assert out == ""
         start, end = f"svmx-train: error: time limit: {what} has no result; ", f" of {of} are done\n"
@@ -132,18 +122,31 @@ def test_workers_that_do_not_start_are_not_waited_for():
     assert (done.returncode, done.stdout) == (0, "time limit\n"), done.stderr
 
 
-def test_no_worker_is_started_once_the_limit_is_over(monkeypatch):
-    pytest.importorskip("joblib")
-    import joblib
+# By the clock of day, which goes on by a second at each look, the limit is over at the first, second, ... question.
+OVER = """
+import multiprocessing, sys, libsvmx
+from itertools import count
+from libsvmx._core.machine import machine
+X, y = libsvmx.read_problem({heart!r})
+moments = count()
+machine.monotonic = lambda: 1e-6 * next(moments)
+for question in range(1, 8):
+    looks = count(1)
+    machine.time_of_day = lambda: float(next(looks))
+    try:
+        libsvmx.grid_search(X, y, (0, 1, 1), (0, 1, 1), 2, workers=2, time_limit=question - 0.5)
+    except libsvmx.StoppedEarly:
+        print(next(looks) - 2, "joblib" in sys.modules, len(multiprocessing.active_children()))
+"""
 
-    over = []
-    monkeypatch.setattr(End, "limits", lambda self: Limits(0.0, lambda: bool(over)))
-    monkeypatch.setattr(grid_pool, "import_module", over.append)  # the limit ends in the middle of the first import
-    monkeypatch.setattr(joblib, "Parallel", None)
-    X, y = libsvmx.read_problem(HEART)
-    with pytest.raises(libsvmx.StoppedEarly):
-        libsvmx.grid_search(X, y, (0, 1, 1), (0, 1, 1), 2, workers=2)
-    assert len(over) == 1
+
+def test_no_worker_is_started_once_the_limit_is_over():
+    """It is asked before each of three imports, of which joblib is the second, and before each of four files."""
+    pytest.importorskip("joblib")
+    code = OVER.format(heart=HEART)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    expected = [f"{question} {question > 2} 0" for question in range(1, 8)]
+    assert (done.returncode, done.stdout.splitlines()) == (0, expected), done.stderr
 
 
 EARLIER = """
@@ -222,6 +225,7 @@ def test_an_update_writes_all_or_nothing(folder, clock):
     before = {name: content for name, content in folder.snapshot().items() if name == "stream"}
     for name in ("m", "p"):
         (folder.path / name).unlink()
-    err, out = folder.refuses("svmx-update", "--time-limit", str(max(total - 3, 1)), *args)
+    end = total - 7  # the last looks are at what its parts have taken, and writing
+    err, out = folder.refuses("svmx-update", "--time-limit", str(end), *args)
     assert err.startswith("svmx-update: error: time limit: ")
     assert (out, folder.snapshot()) == ("", before)

@@ -1,10 +1,10 @@
 """The number of threads: asked for, from the environment, from the machine; and jobs in them."""
 
-import os
 import threading
 
 import pytest
 from support.commands import PATIENCE
+from support.machine import machine_with
 
 from libsvmx._core.threads import for_each, thread_count
 
@@ -24,8 +24,8 @@ def test_request_comes_first(monkeypatch):
 @pytest.mark.parametrize("environment", ["", "0", "-2", "many", "0,4"])
 def test_nonsense_means_the_machine(monkeypatch, environment):
     monkeypatch.setenv("OMP_NUM_THREADS", environment)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2, 5}, raising=False)
-    assert thread_count() == 4
+    with machine_with(processors=4):
+        assert thread_count() == 4
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from support import data
+from support.machine import Clock, machine_with
 
 import libsvmx
 from libsvmx._core.arrays import ramp
 from libsvmx._core.stopping import Stopped
-from libsvmx._solvers import control
 from libsvmx._train.limits import ask, control_of, limited, look
 from libsvmx._train.observer import Forwarding
 from libsvmx.enums import SolveStatus, SvmType
@@ -35,19 +35,11 @@ class Questions(libsvmx.Observer):
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def clock():
     """A clock that goes on by a second whenever it is looked at."""
-
-    class Clock:
-        now = 100.0
-
-        def __call__(self):
-            self.now += 1.0
-            return self.now
-
-    clock = Clock()
-    monkeypatch.setattr(control, "monotonic", clock)
-    return clock
+    clock = Clock(now=100.0)
+    with machine_with(monotonic=clock):
+        yield clock
 
 
 def moments(total, most=12):

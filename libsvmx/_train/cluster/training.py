@@ -8,10 +8,10 @@ sent.
 from __future__ import annotations
 
 from itertools import combinations
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from libsvmx._core.blas import one_blas_thread
+from libsvmx._core.machine import machine
 from libsvmx._solvers.interior_point import predictor_corrector, vertex_steps
 from libsvmx._solvers.interior_point.settings import CRSVM
 from libsvmx._train.cluster.features import LinearFunction
@@ -75,7 +75,7 @@ def train_distributed(
 def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observer) -> LinearFunction:
     """The optimum of one pair of classes."""
     assert isinstance(param.solver, CRSVM)
-    control, began = control_of(param, observer), monotonic()
+    control, began = control_of(param, observer), machine.monotonic()
     blocks.asking.to = control
 
     def watch(line: predictor_corrector.Iteration) -> SolveStatus | None:
@@ -98,6 +98,6 @@ def solve_pair(blocks: DistributedRowBlocks, param: Parameter, observer: Observe
         n_bsv=n_bsv,
         status=status,
         gap=gap,
-        seconds=monotonic() - began,
+        seconds=machine.monotonic() - began,
     )
     return LinearFunction(found.w, found.rho, announced(report, observer))

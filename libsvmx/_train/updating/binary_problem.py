@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import nan
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled
+from libsvmx._core.machine import machine
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.path.path import Path, PathLost, interleaved
@@ -121,9 +121,9 @@ class BinaryProblem:
     @contextmanager
     def timed(self) -> Iterator[None]:
         """``seconds`` become those of the work inside."""
-        began = monotonic()
+        began = machine.monotonic()
         yield
-        self.seconds = monotonic() - began
+        self.seconds = machine.monotonic() - began
 
     def copy(self) -> BinaryProblem:
         other = object.__new__(BinaryProblem)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
 from libsvmx._core.buffers import filled, not_done
+from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
@@ -353,10 +353,10 @@ def plain(
     def solved(f: int, observer: Observer) -> tuple[Buffer, Buffer | None, FoldReport]:
         begin, end = bounds[f : f + 2]
         counting, part = Counting(observer), param_of(param, f, n, threads)
-        began = perf_counter()
+        began = machine.perf_counter()
         model = train_all_but(problem, part, order, begin, end, rands[f], counting, kernels, inner)
         ask(observer)  # a fold that was ended early is none
-        seconds = perf_counter() - began
+        seconds = machine.perf_counter() - began
         held_out = problem.take(order[begin:end])
         values = None
         if with_values:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import inf
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.formulation import build_dual, coefficient_sums, decision_values, held_out
@@ -68,16 +68,17 @@ class Effort:
     """Effort(kernel): seconds and kernel values from now on."""
 
     def __init__(self, kernel: Kernel) -> None:
-        self.kernel, self.values_before, self.began = kernel, kernel.values_computed, perf_counter()
+        self.kernel, self.values_before, self.began = kernel, kernel.values_computed, machine.perf_counter()
         self.seeding_seconds = 0.0
 
     def seeded(self) -> None:
         """The start is made."""
-        self.seeding_seconds = perf_counter() - self.began
+        self.seeding_seconds = machine.perf_counter() - self.began
 
     def spent(self) -> tuple[float, int]:
         """Seconds since then, and kernel values in all."""
-        return perf_counter() - self.began - self.seeding_seconds, self.kernel.values_computed - self.values_before
+        seconds = machine.perf_counter() - self.began - self.seeding_seconds
+        return seconds, self.kernel.values_computed - self.values_before
 
 
 def optimum_may_stand(param: Parameter) -> bool:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
-from time import monotonic, time
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from libsvmx._core.machine import machine
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._core.memory import load_numpy
 from libsvmx._core.packages import need
@@ -147,7 +147,7 @@ class End:
 
     def limits(self) -> Limits:
         """The same as Limits of this process."""
-        seconds = max(self.at - time(), LEAST_SECONDS) if self.at > 0 else 0.0
+        seconds = max(self.at - machine.time_of_day(), LEAST_SECONDS) if self.at > 0 else 0.0
         return Limits(seconds, lambda: os.path.exists(self.flag))
 
     def ask(self) -> None:
@@ -158,7 +158,7 @@ class End:
 
     def patience(self) -> float | None:
         """Seconds to wait for a worker of this machine, which may still be starting; None for no limit."""
-        return max(self.at - time(), 0.0) + GRACE if self.at > 0 else None
+        return max(self.at - machine.time_of_day(), 0.0) + GRACE if self.at > 0 else None
 
 
 @contextmanager
@@ -183,11 +183,11 @@ def ending(limits: Limits) -> Iterator[End]:
     # Windows keeps what a worker has mapped
     with TemporaryDirectory(prefix="svmx-grid-", ignore_cleanup_errors=True) as folder:
         flag = os.path.join(folder, "stop")
-        left = limits.deadline - monotonic() if limits.deadline > 0 else 0.0
+        left = limits.deadline - machine.monotonic() if limits.deadline > 0 else 0.0
         thread = threading.Thread(target=ask, daemon=True)
         thread.start()
         try:
-            yield End(time() + left if limits.deadline > 0 else 0.0, flag)
+            yield End(machine.time_of_day() + left if limits.deadline > 0 else 0.0, flag)
         finally:
             over.set()
             thread.join()

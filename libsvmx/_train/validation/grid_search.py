@@ -16,9 +16,9 @@ from __future__ import annotations
 from _thread import allocate_lock
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TYPE_CHECKING, Protocol
 
+from libsvmx._core.machine import machine
 from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
@@ -164,12 +164,12 @@ def evaluate(
     """
     remarks = Remarks(limits)
     param = param_at(plan.param, key)
-    begun = perf_counter()
+    begun = machine.perf_counter()
     engine: Engine = plan.engine or cross_validate
     hand_on = {} if leaves is None else {"hand_on": leaves.append}
     rand = Rand(plan.random_state)
     result = engine(problem, param, plan.n_folds, rand, remarks, plan.seeding, warm_start, kernels, **hand_on)
-    seconds = float(f"{perf_counter() - begun:.6f}")
+    seconds = float(f"{machine.perf_counter() - begun:.6f}")
     scores = Scores()
     scores.add(result.predicted, problem.targets)
     regression = param.svm_type.is_regression
