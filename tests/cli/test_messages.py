@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from support import data
 from support.commands import MODULES, arguments, process
+from support.faults import failing, system_call
 
 import libsvmx
 from libsvmx.cli import helptext
-from libsvmx.io import files
 
 HEART = str(data.DATA / "heart_scale")
 MPG = str(data.DATA / "mpg")
@@ -118,35 +118,27 @@ def test_a_name_that_is_no_text_on_standard_output(folder):
 # ---- files --------------------------------------------------------------------------------------
 
 
-def test_a_read_only_file_system_is_named_as_such(folder, monkeypatch):
-    access, statvfs = os.access, os.statvfs
-    monkeypatch.setattr(os, "access", lambda path, mode: not mode & os.W_OK and access(path, mode))
-    err, _ = folder.refuses("svmx-train", "-q", HEART, "model")
-    assert err.endswith(": Permission denied\n")
-
-    def read_only(path):
+def test_a_read_only_file_system_is_named_as_such(folder):
+    def read_only(statvfs, path):
         found = statvfs(path)
         return os.statvfs_result((*found[:8], found.f_flag | os.ST_RDONLY, found[9]))
 
-    monkeypatch.setattr(os, "statvfs", read_only)
-    err, _ = folder.refuses("svmx-train", "-q", HEART, "model")
+    with system_call("access", lambda access, path, mode: not mode & os.W_OK and access(path, mode)):
+        err, _ = folder.refuses("svmx-train", "-q", HEART, "model")
+        assert err.endswith(": Permission denied\n")
+        with system_call("statvfs", read_only):
+            err, _ = folder.refuses("svmx-train", "-q", HEART, "model")
     assert err == "svmx-train: error: model: Read-only file system\n"
 
 
 @pytest.mark.parametrize("call", ["open", "replace"])
-def test_python_names_the_file_that_was_asked_for(folder, monkeypatch, call):
+def test_python_names_the_file_that_was_asked_for(folder, call):
     X, y = libsvmx.read_problem(HEART)
     model = libsvmx.train(X, y)
-
-    def fail(path, *args):
-        raise OSError(errno.EROFS, "Read-only file system", path, None, *args[:1])
-
-    monkeypatch.setattr(files.os, call, fail)
-    with pytest.raises(OSError, match="Read-only") as caught:
+    with failing(call, errno.EROFS), pytest.raises(OSError, match="Read-only") as caught:
         libsvmx.save_model("heart.model", model)
     assert (caught.value.errno, caught.value.filename, caught.value.filename2) == (errno.EROFS, "heart.model", None)
     assert str(caught.value) == f"[Errno {errno.EROFS}] Read-only file system: 'heart.model'"
-    monkeypatch.undo()
     assert folder.snapshot() == {}
 
 

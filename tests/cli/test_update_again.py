@@ -1,10 +1,11 @@
 """svmx-update that is repeated after a failure, and two of them at a time."""
 
-import os
+import errno
 import subprocess
 
 from support import data
 from support.commands import arguments
+from support.faults import failing
 
 import libsvmx
 
@@ -16,25 +17,15 @@ def split_heart(folder, *ends):
         folder.put(name, b"".join(lines[begin:end]))
 
 
-def test_an_update_that_failed_can_be_repeated(folder, monkeypatch):
+def test_an_update_that_failed_can_be_repeated(folder):
     """The disk is full when the model is complete but for its end: the rows have not joined the state."""
     split_heart(folder, 200)
     folder.call("svmx-train", "-q", "a", "m")
     assert folder.call("svmx-update", "--save-state", "st", "a", "m")[0] == 0
     kept = folder.get("m"), folder.get("st")
     words = ("svmx-update", "--state", "st", "--save-state", "st", "--add", "b", "m")
-    true, left = os.fsync, [0]
-
-    def full(handle):
-        left[0] -= 1
-        if left[0] < 0:
-            raise OSError(28, "No space left on device")
-        true(handle)
-
     for synced in (0, 1):
-        left[0] = synced
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "fsync", full)
+        with failing("fsync", errno.ENOSPC, after=synced):
             code, _, errors = folder.call(*words)
         assert (code, "No space left" in errors) == (1, True)
         assert (folder.get("m"), folder.get("st")) == kept
@@ -58,23 +49,13 @@ def test_two_updates_of_one_state_take_turns(folder):
     assert len(libsvmx.State.load(folder.path / "st")) == 270
 
 
-def test_what_an_update_starts_from_is_replaced_last(folder, monkeypatch):
+def test_what_an_update_starts_from_is_replaced_last(folder):
     """The process may die between the two: then the model is the old one, and the same command does it all again."""
     split_heart(folder, 200)
     folder.call("svmx-train", "-q", "a", "m")
-    old, true = folder.get("m"), os.replace
-
-    def once(source, target):
-        monkeypatch.setattr(os, "replace", no_more)
-        true(source, target)
-
-    def no_more(source, target):
-        raise OSError(5, "Input/output error")
-
-    with monkeypatch.context():
-        monkeypatch.setattr(os, "replace", once)
+    old = folder.get("m")
+    with failing("replace", errno.EIO, after=1):
         assert folder.call("svmx-update", "--save-state", "st", "--add", "b", "a", "m")[0] == 1
-    monkeypatch.setattr(os, "replace", true)
     assert (folder.get("m"), len(libsvmx.State.load("st"))) == (old, 270)
     assert folder.call("svmx-update", "--save-state", "st", "--add", "b", "a", "m")[0] == 0
     assert len(libsvmx.State.load("st")) == 270

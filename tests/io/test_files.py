@@ -1,8 +1,8 @@
 """Files in and out: every stream of a compressed file, outputs that take their places together, locks."""
 
 import bz2
+import errno
 import gzip
-import io
 import lzma
 import os
 import signal
@@ -11,6 +11,7 @@ import sys
 import threading
 
 import pytest
+from support.faults import failing, largest_file
 
 from libsvmx.exceptions import FormatError
 from libsvmx.io import files
@@ -72,27 +73,20 @@ def test_a_damaged_header_of_a_later_stream_is_an_error(kind, at, tmp_path):
 
 @pytest.mark.parametrize("call", ["write", "fsync", "replace"])
 @pytest.mark.parametrize("number", [0, 1])
-def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_path, monkeypatch):
+def test_no_output_takes_its_place_before_all_are_complete(call, number, tmp_path):
     """Of renames, the last may fail: then the last file is the old one."""
     paths = [tmp_path / name for name in ("model", "state")]
     names = [str(path) for path in paths]
     for path in paths:
         path.write_bytes(b"old")
-    count = [0]
-    true = {"fsync": os.fsync, "replace": os.replace}
-
-    def failing(*arguments):
-        count[0] += 1
-        if count[0] == number + 1:
-            raise OSError(28, "No space left on device")
-        return true[call](*arguments)
-
+    contents = [b"new", b"new"]
     if call == "write":
-        monkeypatch.setattr(files._Output, "complete", lambda output: full(output, names[number]))
+        fault, contents[number] = largest_file(1000), bytes(1001)
     else:
-        monkeypatch.setattr(os, call, failing)
-    with pytest.raises(OSError, match="No space left") as error:
-        write_files([(name, b"new") for name in names])
+        fault = failing(call, errno.ENOSPC, after=number)
+    with fault, pytest.raises(OSError) as error:
+        write_files(list(zip(names, contents, strict=True)))
+    assert error.value.errno == (errno.EFBIG if call == "write" else errno.ENOSPC)
     assert error.value.filename == names[number]
     placed = number if call == "replace" else 0
     assert [path.read_bytes() for path in paths] == [b"new"] * placed + [b"old"] * (2 - placed)
@@ -145,32 +139,23 @@ def test_a_signal_at_any_moment_leaves_no_temporary_file(write, tmp_path):
     assert n > 300
 
 
-def full(output, path):
-    """Stands for the end of writing ``output`` where the disk that ``path`` is on has no room."""
-    if output.path == path:
-        raise OSError(28, "No space left on device")
-    output.file.flush()
+@pytest.mark.parametrize("change", [-files.PIECE, -1, 0, 1, 3 * files.PIECE // 2])
+def test_a_large_file_is_read_in_pieces_whatever_becomes_of_it_meanwhile(change, tmp_path):
+    path, size = tmp_path / "f", 2 * files.PIECE + 1234567
+    content = (bytes(range(251)) * (4 * files.PIECE // 251))[: size + max(change, 0)]
+    path.write_bytes(content[:size])
+    calls = []
 
+    def told(*_):
+        calls.append(_)
+        if len(calls) == 1:  # the first piece is read
+            with open(path, "r+b") as file:
+                file.truncate(size + min(change, 0))
+                file.seek(size)
+                file.write(content[size:])
 
-@pytest.mark.parametrize("change", [-1500, -1, 0, 1, 1500])
-def test_a_large_file_is_read_in_pieces_whatever_becomes_of_it_meanwhile(change, tmp_path, monkeypatch):
-    path, size = tmp_path / "f", 3210
-    path.write_bytes(bytes(k % 251 for k in range(size + change)))
-    monkeypatch.setattr(files, "PIECE", 1000)
-    told, sizes = os.fstat, []
-
-    def earlier(descriptor):
-        return os.stat_result((*told(descriptor)[:6], size, *told(descriptor)[7:]))
-
-    class File(io.FileIO):
-        def readinto(self, target):
-            sizes.append(len(target))
-            return super().readinto(target)
-
-    monkeypatch.setattr(files.os, "fstat", earlier)
-    monkeypatch.setattr(files, "open", lambda name, mode: File(name, mode), raising=False)
-    assert read_bytes(str(path)) == path.read_bytes()
-    assert max(sizes) == 1000 and len(sizes) > min(size, size + change) // 1000
+    assert read_bytes(str(path), told) == content[: size + change]
+    assert len(calls) == -(-min(size, size + change) // files.PIECE)
 
 
 def test_what_a_dead_process_left_is_removed_by_the_next_that_writes_there(tmp_path):
@@ -236,13 +221,9 @@ def test_many_threads_write_one_file(tmp_path):
 
 
 @pytest.mark.skipif(files.fcntl is None, reason="no locks here")
-def test_without_locks_nothing_is_taken_for_abandoned(tmp_path, monkeypatch):
-    def none(descriptor, how):
-        raise OSError(38, "Function not implemented")
-
-    monkeypatch.setattr(files.fcntl, "flock", none)
+def test_without_locks_nothing_is_taken_for_abandoned(tmp_path):
     for first, second in (("t", "t"), ("x" * 50 + "_1", "x" * 50 + "_2")):
-        with atomic_write(str(tmp_path / first)) as one:
+        with failing("flock", errno.ENOSYS), atomic_write(str(tmp_path / first)) as one:
             one.write(b"first")
             with atomic_write(str(tmp_path / second)) as two:
                 two.write(b"second")

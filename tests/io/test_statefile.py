@@ -1,8 +1,8 @@
 """State files: updates go on as if nothing had happened, and damaged files are refused, whatever the damage."""
 
+import errno
 import io
 import json
-import os
 import random
 import struct
 import zipfile
@@ -10,6 +10,7 @@ import zipfile
 import numpy as np
 import pytest
 from support import data
+from support.faults import failing
 from support.statefiles import archived, closed, members_of, moved, opened, signed
 
 import libsvmx
@@ -102,16 +103,11 @@ def test_parameters_that_do_not_change_the_optimum(tmp_path):
     assert load_state(str(tmp_path / "state"), State, cache_size=7.0).param.cache_size == 7
 
 
-def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+def test_a_state_that_cannot_be_written_leaves_the_old_one(tmp_path):
     state, _, _ = moved("heart_scale", {"C": 10})
     path = tmp_path / "state"
     path.write_bytes(b"old")
-
-    def fail(handle):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="No space"):
+    with failing("fsync", errno.ENOSPC), pytest.raises(OSError, match="No space"):
         state.save(str(path))
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["state"]

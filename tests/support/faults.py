@@ -1,4 +1,4 @@
-"""Commands in which one call of the system goes wrong, or which are killed, and what they may leave behind."""
+"""Calls of the system that go wrong, here and in commands, which may be killed, too: what they leave behind."""
 
 import json
 import os
@@ -9,7 +9,9 @@ import signal
 import subprocess
 import sys
 import sysconfig
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,43 @@ OLD = b"OLD\n"
 OBJECTS_FROM_MALLOC = getattr(sys, "_is_gil_enabled", lambda: True)()
 objects_from_malloc = pytest.mark.skipif(not OBJECTS_FROM_MALLOC, reason="free-threaded Python has its own allocator")
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM, "int": signal.SIGINT, "hup": signal.SIGHUP}
+
+
+@contextmanager
+def system_call(name, does):
+    """Within the block, this process calls ``does(true, *arguments)`` in place of ``true``, which is ``os.NAME`` or
+    ``fcntl.flock``."""
+    module = __import__("fcntl") if name == "flock" else os
+    true = getattr(module, name)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(module, name, lambda *arguments, **more: does(true, *arguments, **more))
+        yield
+
+
+def failing(name, number, after=0):
+    """``system_call`` that fails by the error of that number, names its files as the true one does, and succeeds
+    ``after`` times before."""
+    calls = count()
+
+    def does(true, *arguments, **more):
+        if next(calls) < after:
+            return true(*arguments, **more)
+        names = {"open": arguments[:1], "replace": (arguments[0], None, *arguments[1:])}.get(name, ())
+        raise OSError(number, os.strerror(number), *names)
+
+    return system_call(name, does)
+
+
+@contextmanager
+def largest_file(n_bytes):
+    """No file that this process writes may be longer: a disk that is full in the middle of one."""
+    resource = pytest.importorskip("resource", reason="not on Windows")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def built_shim(folder):
