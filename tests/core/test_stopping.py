@@ -9,6 +9,7 @@ import weakref
 from itertools import pairwise
 
 import pytest
+from support.faults import few_threads
 
 from libsvmx._core import jobs
 from libsvmx._core.jobs import in_order
@@ -257,19 +258,13 @@ def test_what_has_come_to_its_end_is_not_kept():
 
 
 @pytest.mark.parametrize("given", [0, 1])
-def test_without_threads_to_be_had_those_there_are_do_the_jobs(given, monkeypatch):
-    start, begun = jobs.start_new_thread, []
-
-    def refused(*args):
-        if len(begun) == given:
-            raise RuntimeError("can't start new thread")
-        begun.append(start(*args))
-
-    monkeypatch.setattr(jobs, "start_new_thread", refused)
+def test_without_threads_to_be_had_those_there_are_do_the_jobs(given):
     seen = set()
     job = lambda k: (seen.add(threading.get_ident()), k)[1]  # noqa: E731
-    assert list(in_order(job, [(k,) for k in range(20)], 3)) == list(range(20))
-    assert seen == {begun[0] if given else threading.get_ident()}
+    with few_threads(given):
+        assert list(in_order(job, [(k,) for k in range(20)], 3)) == list(range(20))
+    assert len(seen) == 1
+    assert (threading.get_ident() in seen) == (given == 0)
 
 
 def test_pieces():

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 from support.commands import PATIENCE
+from support.faults import few_threads
 from support.machine import machine_with
 
 from libsvmx._core.threads import for_each, thread_count
@@ -57,11 +58,10 @@ def test_items_are_begun_at_the_same_time():
     for_each(lambda item: both.wait(), range(2), 2)
 
 
-def test_without_threads_to_be_had_one_does_it_all(monkeypatch):
-    def refuse(self):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
+@pytest.mark.parametrize("given", [0, 1])
+def test_without_threads_to_be_had_those_there_are_do_it_all(given):
     seen = []
-    for_each(seen.append, range(100), 4)
-    assert seen == list(range(100))
+    with few_threads(given):
+        for_each(lambda item: seen.append((item, threading.get_ident())), range(100), 4)
+    assert sorted(item for item, _ in seen) == list(range(100))
+    assert len({ident for _, ident in seen}) <= given + 1

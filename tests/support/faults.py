@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import sysconfig
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -65,6 +66,26 @@ def largest_file(n_bytes):
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+STACK = 1 << 28  # bytes
+
+
+@contextmanager
+def few_threads(given):
+    """The system gives this process so many threads more: there are no addresses for the stack of another one."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("limits of address space that are kept")
+    import resource
+
+    before, size = resource.getrlimit(resource.RLIMIT_AS), threading.stack_size(STACK)
+    held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (held + given * STACK + STACK // 2, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+        threading.stack_size(size)
 
 
 def built_shim(folder):
