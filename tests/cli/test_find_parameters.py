@@ -2,14 +2,17 @@
 
 import io
 import os
+import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr
 
 import pytest
 from support import data
+from support.faults import system_call
+from support.machine import Clock, machine_with
 
 from libsvmx import ParameterError
-from libsvmx.cli.ending import Ended
 from libsvmx.grid import find_parameters
 
 HEART = str(data.DATA / "heart_scale")
@@ -54,24 +57,24 @@ def test_what_is_wrong_is_raised(folder, options, cause):
 
 
 def test_it_has_no_report_and_leaves_no_progress_line(folder, monkeypatch):
-    from libsvmx.cli import process, progress
+    from libsvmx.cli import process
 
     with pytest.raises(ParameterError, match="--report is one of commands"):
         find_parameters(HEART, f"-log2c 0,0,1 -log2g null --report r.json {QUIET}")
-    monkeypatch.setattr("sys.stderr", type("Terminal", (io.StringIO,), {"isatty": lambda self: True})())
-    monkeypatch.setattr(progress, "on_one_terminal", lambda: False)
-    monkeypatch.setattr(progress, "wanted", lambda: True)
-    find_parameters(HEART, f"-log2c 0,0,1 -log2g null {QUIET.replace('-q', '')}")
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})()
+    with redirect_stderr(terminal), machine_with(monotonic=Clock(step=3.0)):
+        find_parameters(HEART, f"-log2c 0,0,1 -log2g null {QUIET}")
+    assert "searching, 3 s" in terminal.getvalue()  # there was one
     assert process._watched.progress is None
 
 
-def test_ctrl_c_is_a_keyboard_interrupt(folder, monkeypatch):
-    def end(*args):
-        raise Ended(2)
-
-    monkeypatch.setattr("libsvmx.cli.grid.write_tables", end)
-    with pytest.raises(KeyboardInterrupt):
-        find_parameters(HEART, f"-log2c 0,0,1 -log2g null {QUIET}")
+def test_ctrl_c_is_a_keyboard_interrupt(folder):
+    """Also while a file is written, where it is first another exception."""
+    press = system_call("fsync", lambda *_: signal.raise_signal(signal.SIGINT))
+    with press, pytest.raises(KeyboardInterrupt):
+        find_parameters(HEART, f"-log2c 0,0,1 -log2g null --csv table {QUIET}")
+    assert folder.snapshot() == {}
 
 
 def test_as_a_program(folder):

@@ -38,6 +38,20 @@ def process(command, *args, before="pass", **options):
     return subprocess.run(arguments(command, *args, before=before), **options)
 
 
+def endless(path):
+    """Data whose training with huge C takes far longer than any test."""
+    state = 1
+    lines = []
+    for i in range(1500):
+        values = []
+        for j in range(1, 9):
+            state = state * 1103515245 + 12345 & 0x7FFFFFFF
+            values.append(f"{j}:{state / 0x7FFFFFFF:.4f}")
+        lines.append(f"{1 - 2 * (i * i // 7 % 2)} {' '.join(values)}\n")
+    path.write_text("".join(lines))
+    return ["-t", "1", "-r", "1", "-g", "5", "-d", "4", "-c", "1e6", "-e", "1e-9", path.name]
+
+
 class Folder:
     """The current folder of a test, where commands run in this process.
 
