@@ -43,10 +43,10 @@ PAIR = re.compile(rf"([-+]?[0-9]{{1,4000}}):({REAL})")  # Python refuses to conv
 LARGEST_EXPONENT = 308
 
 
-def lines_of(path: str) -> Iterator[str]:
-    """Lines with their newline, in bounded memory; bytes that are no UTF-8 appear as \\x.."""
+def lines_of(path: str, size: int = BLOCK_BYTES) -> Iterator[str]:
+    """Lines with their newline, ``size`` bytes and a line at a time; bytes that are no UTF-8 appear as \\x.."""
     parts: list[bytes] = []  # of the line that has not ended
-    for block in read_blocks(path, BLOCK_BYTES):
+    for block in read_blocks(path, size):
         head, newline, tail = block.partition(b"\n")
         parts.append(head)
         if not newline:

@@ -9,6 +9,8 @@ import pytest
 from support import data
 from support.commands import process
 
+from libsvmx.cli.checkdata import BLOCK_BYTES, lines_of
+
 PAIR = "feature '{}' not an <index>:<value> pair, <index> integer, <value> real number "
 ORDER = "feature indices must be in an ascending order, previous/current features {} {}"
 
@@ -86,12 +88,23 @@ def test_the_last_line(folder):
 
 @pytest.mark.parametrize("block", [1, 2, 7, 1 << 20])
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
-def test_lines_across_blocks(block, pack, folder, monkeypatch):
-    monkeypatch.setattr("libsvmx.cli.checkdata.BLOCK_BYTES", block)
-    folder.put("d", pack(b"".join(line for line, _ in LINES)))
+def test_lines_across_blocks(block, pack, folder):
+    lines = [line for line, _ in LINES]
+    for end in (b"", b"1 1:1"):
+        folder.put("d", pack(b"".join(lines) + end))
+        assert [line.encode() for line in lines_of("d", block)] == [*lines, *([end] if end else [])]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_file_of_several_blocks(pack, folder):
+    """One of its lines is longer than a block."""
+    long = b"1 " + b" ".join(b"%d:1" % i for i in range(1, BLOCK_BYTES // 6)) + b"\n"
+    assert len(long) > BLOCK_BYTES
+    lines = [*LINES, (long, []), *LINES]
+    folder.put("d", pack(b"".join(line for line, _ in lines)))
     code, out, _ = folder.call("svmx-checkdata", "d")
-    expected = [f"line {n}: {error}" for n, (_, errors) in enumerate(LINES, 1) for error in errors]
-    wrong = sum(bool(errors) for _, errors in LINES)
+    expected = [f"line {n}: {error}" for n, (_, errors) in enumerate(lines, 1) for error in errors]
+    wrong = sum(bool(errors) for _, errors in lines)
     assert (code, out.splitlines()) == (1, [*expected, f"Found {wrong} lines with error."])
 
 
