@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from libsvmx._train.probability import fit_sigmoid
 from support.data import load
 
 import libsvmx
 from libsvmx import ParameterError
-from libsvmx._train.probability import fit_sigmoid
 
 HEART, LABELS = load("heart_scale")
 IRIS, SPECIES = load("iris.scale")

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from libsvmx._kernels.shapley import RbfShapley
 from scipy.special import roots_legendre
 from support.data import load
 
 import libsvmx
 from libsvmx import DataError, ParameterError
 from libsvmx._core.memory import TooLittleMemory
-from libsvmx._kernels.shapley import RbfShapley
 from libsvmx.api.explaining import rule
 
 HEART, LABELS = load("heart_scale")

@@ -21,9 +21,9 @@ from support.conformal import (
 
 import libsvmx
 from libsvmx import DataError
-from libsvmx._core.rand import Rand
 from libsvmx._train import folds
 from libsvmx._train.conformal import class_scores, interval_ends, rank_of
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.updating.joined import Joiner
 from libsvmx.api.arrays import as_matrix

@@ -10,8 +10,7 @@ from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
 from libsvmx import DataError, Observer, ParameterError, StoppedEarly
-from libsvmx._core.rand import Rand
-from libsvmx._train.folds import plain_folds, shuffled, stratified_folds
+from libsvmx._train.folds import Rand, plain_folds, shuffled, stratified_folds
 
 HEART, LABELS = load("heart_scale")
 ROWS, LABELS = np.asarray(HEART.toarray()), np.asarray(LABELS)

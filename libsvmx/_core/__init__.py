@@ -1,20 +1,19 @@
-"""Buffers, sparse rows, factors, random numbers, threads, and the hot loops in C.
+"""Buffers, sparse rows, factors, threads, and the hot loops in C.
 
     CsrMatrix (matrix)              the one form in which data enters the package, `regular` if all rows have the same
                                     features; open this first
     interchange                     the same for NumPy, SciPy and scikit-learn: rows by any index, dense, sparse
-    tables                          arrays of NumPy and SciPy to its buffers, in two passes
+                                    from arrays of NumPy and SciPy in two passes; checks of every value
     buffers, arrays                 typed memoryviews in place of NumPy, and loops over them
     Cholesky (cholesky)             a triangular factor whose rows come and go
-    ThreadPool (thread_pool)        helper threads of one solve          threads: how many to use
+    ThreadPool (process)            helper threads of one solve          threads: how many to use
     machine                         free memory, the time, processors: all that the machine is asked
     memory                          work that would not find enough is refused before it begins
     packages                        an error where one is missing that only an extra installs
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
     dense  symmetric_eigen          BLAS and LAPACK in pieces, for those who have NumPy
     stopping  jobs                  work in pieces, between which it is asked whether to stop; and by threads of Python
-    Rand (rand)                     glibc's rand()
-    last_words                      what a process says when a signal ends it
+    say_on (process)                what a process says when a signal ends it
 
     dispatch                        the table of hot loops, of the CPU target that is chosen at import
 

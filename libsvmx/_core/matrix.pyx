@@ -6,12 +6,12 @@ is allowed (a precomputed kernel keeps its serial number there).
 """
 
 from cython cimport critical_section
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 from libsvmx._core.buffers import zeros
-
 
 cdef class CsrMatrix:
     """CsrMatrix(indptr, indices, values, copy=True, n_columns=0, first_index=1, regular=False)
@@ -389,3 +389,244 @@ cdef CsrMatrix _renumbered(CsrMatrix matrix, features):
             indices[k] = <int32_t>at
             at += 1
     return CsrMatrix(matrix.indptr, indices_, matrix.values, copy=False)
+
+
+# ---- From arrays to the buffers of a CsrMatrix -----------------------------------------------------
+#
+# From arrays to the buffers of a CsrMatrix in two passes: entries are counted, then written, with nothing between.
+#
+# Another thread may change an array meanwhile, so no pass trusts the other: what does not fit raises ValueError.
+
+ctypedef fused real:
+    float
+    double
+
+ctypedef fused whole:
+    int32_t
+    int64_t
+
+CHANGED = "X was changed while it was read"
+
+
+def count_entries(const real[:, :] table, counts):
+    """How many values of each row are not 0, into ``counts`` (buffer of int64, shape (rows,)).
+
+    The values of a row lie side by side. Returns row * columns + column of the first value that is not finite, or -1.
+    """
+    cdef int64_t[::1] count = counts
+    cdef Py_ssize_t i, j, n = table.shape[0], columns = table.shape[1]
+    cdef int64_t entries, wrong
+    cdef const real *row
+    if count.shape[0] != n or (columns > 1 and table.strides[1] != sizeof(real)):
+        raise ValueError("rows of values side by side are needed, and a count for each")
+    if columns == 0:
+        return -1
+    with nogil:
+        for i in range(n):
+            row = &table[i, 0]
+            entries, wrong = 0, 0
+            for j in range(columns):
+                entries += row[j] != 0
+                wrong += row[j] - row[j] != 0
+            count[i] = entries
+            if wrong:
+                break
+        else:
+            i = -1
+    if i < 0:
+        return -1
+    for j in range(columns):
+        if row[j] - row[j] != 0:
+            return i * columns + j
+    raise ValueError(CHANGED)
+
+
+def write_entries(const real[:, :] table, indptr, indices, values):
+    """Index (column + 1) and value of each value that is not 0, where ``indptr`` (rows + 1 of int64) says."""
+    cdef const int64_t[::1] ptr = indptr
+    cdef int32_t[::1] index = indices
+    cdef double[::1] value = values
+    cdef Py_ssize_t i, j, n = table.shape[0], columns = table.shape[1]
+    cdef int64_t at, end, room = min(index.shape[0], value.shape[0])
+    cdef bint fits = ptr.shape[0] == n + 1
+    cdef const real *row
+    if columns == 0 or n == 0:
+        return
+    if columns > 1 and table.strides[1] != sizeof(real):
+        raise ValueError("rows of values side by side are needed")
+    with nogil:
+        for i in range(n):
+            if not fits:
+                break
+            at, end, row = ptr[i], ptr[i + 1], &table[i, 0]
+            fits = 0 <= at <= end <= room
+            if not fits:
+                break
+            if end - at == columns:
+                for j in range(columns):
+                    index[at + j] = <int32_t>(j + 1)
+                    value[at + j] = row[j]
+                continue
+            for j in range(columns):
+                if row[j] != 0:
+                    if at == end:
+                        fits = False
+                        break
+                    index[at] = <int32_t>(j + 1)
+                    value[at] = row[j]
+                    at += 1
+            fits = fits and at == end
+    if not fits:
+        raise ValueError(CHANGED)
+
+
+def count_stored(indptr, const whole[::1] indices, const real[::1] data, int64_t columns, counts):
+    """How many of the stored values of each row are not 0, into ``counts`` (buffer of int64, shape (rows,)).
+
+    Parameters
+    ----------
+    indptr : buffer of int64, shape (rows + 1,)      ascending, to at most the length of the others
+
+    Returns
+    -------
+    int      position of the first entry whose value is not finite or whose index is not below ``columns``, or -1
+    """
+    cdef const int64_t[::1] ptr = indptr
+    cdef int64_t[::1] count = counts
+    cdef Py_ssize_t i, n = count.shape[0]
+    cdef int64_t k, entries, room = min(indices.shape[0], data.shape[0]), bad = -1
+    if ptr.shape[0] != n + 1:
+        raise ValueError("there is no count for each row")
+    with nogil:
+        for i in range(n):
+            entries = 0
+            if not 0 <= ptr[i] <= ptr[i + 1] <= room:
+                bad = -2
+                break
+            for k in range(ptr[i], ptr[i + 1]):
+                if not 0 <= indices[k] < columns or data[k] - data[k] != 0:
+                    bad = k
+                    break
+                entries += data[k] != 0
+            if bad >= 0:
+                break
+            count[i] = entries
+    if bad == -2:
+        raise ValueError("indptr does not ascend, or leads beyond the entries")
+    return bad
+
+
+def write_stored(indptr, const whole[::1] indices, const real[::1] data, kept_indptr, kept_indices, values):
+    """Index (column + 1) and value of each stored value that is not 0, where ``kept_indptr`` says; the rest as there."""
+    cdef const int64_t[::1] ptr = indptr, kept_ptr = kept_indptr
+    cdef int32_t[::1] index = kept_indices
+    cdef double[::1] value = values
+    cdef Py_ssize_t i, n = kept_ptr.shape[0] - 1
+    cdef int64_t k, at, end, room = min(indices.shape[0], data.shape[0])
+    cdef int64_t kept_room = min(index.shape[0], value.shape[0])
+    cdef bint fits = ptr.shape[0] == n + 1
+    with nogil:
+        for i in range(n):
+            if not fits:
+                break
+            at, end = kept_ptr[i], kept_ptr[i + 1]
+            fits = 0 <= ptr[i] <= ptr[i + 1] <= room and 0 <= at <= end <= kept_room
+            if not fits:
+                break
+            for k in range(ptr[i], ptr[i + 1]):
+                if data[k] != 0:
+                    if at == end:
+                        fits = False
+                        break
+                    index[at] = <int32_t>(indices[k] + 1)
+                    value[at] = data[k]
+                    at += 1
+            fits = fits and at == end
+    if not fits:
+        raise ValueError(CHANGED)
+
+
+# ---- Checks that look at every value ---------------------------------------------------------------
+#
+# Checks that look at every value.
+
+# Pairs looked at by first_asymmetry.
+cdef Py_ssize_t SYMMETRY_PAIRS = 1000
+
+
+def first_not_finite(CsrMatrix matrix, rows):
+    """Position in ``rows`` (buffer of int32) of the first row with a nan or infinite value, or -1."""
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t i
+    cdef int64_t k
+    for i in range(chosen.shape[0]):
+        for k in range(matrix.ptr[chosen[i]], matrix.ptr[chosen[i] + 1]):
+            if matrix.at(k) - matrix.at(k) != 0:
+                return i
+    return -1
+
+
+def precomputed_row_length(CsrMatrix matrix, Py_ssize_t row):
+    """Last index of the row if it has all of 0, 1, …, last; else -1."""
+    cdef int64_t k, size = matrix.ptr[row + 1] - matrix.ptr[row]
+    cdef const int32_t *feature = matrix.features(row)
+    for k in range(size):
+        if feature[k] != k:
+            return -1
+    return size - 1
+
+
+def has_index_zero(CsrMatrix matrix):
+    """Whether any row has a feature with index 0."""
+    cdef Py_ssize_t i
+    for i in range(matrix.n_rows):
+        if matrix.ptr[i] < matrix.ptr[i + 1] and matrix.features(i)[0] == 0:
+            return True
+    return False
+
+
+def first_asymmetry(CsrMatrix matrix, rows):
+    """Looks for K(i, j) != K(j, i) among about a thousand pairs of precomputed rows (buffer of int32).
+
+    Returns
+    -------
+    (i, j) : positions in ``rows`` of the first pair found, or None. Kernel values may differ by rounding:
+        only a difference beyond 1e-6 of their size counts.
+    """
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t n = chosen.shape[0], i, j, step = max(1, n * n // SYMMETRY_PAIRS), at = 0
+    cdef int64_t row_i, row_j
+    cdef double a, b
+    if n and step > 1 and step % n == 0:
+        step += 1  # so that columns vary
+    while at < n * n:
+        i, j = at // n, at % n
+        row_i, row_j = matrix.ptr[chosen[i]], matrix.ptr[chosen[j]]
+        a = matrix.value[row_i + <int64_t>matrix.value[row_j]]
+        b = matrix.value[row_j + <int64_t>matrix.value[row_i]]
+        if fabs(a - b) > 1e-6 * max(fabs(a), fabs(b)):
+            return min(i, j), max(i, j)
+        at += step
+    return None
+
+
+def largest_serial(CsrMatrix vectors):
+    """Largest serial number of precomputed support vectors, whose rows start with 0:serial; 0 without rows."""
+    cdef Py_ssize_t i
+    cdef double largest = 0
+    for i in range(vectors.n_rows):
+        largest = max(largest, vectors.value[vectors.ptr[i]])
+    return int(largest)
+
+
+def serials_only(CsrMatrix matrix, rows):
+    """The given rows (buffer of int32) cut down to 0:serial, all a precomputed model needs of them."""
+    cdef const int32_t[::1] chosen = rows
+    cdef Py_ssize_t i, n = chosen.shape[0]
+    indptr_, values_ = zeros("q", n + 1), zeros("d", n)
+    cdef int64_t[::1] indptr = indptr_
+    cdef double[::1] values = values_
+    for i in range(n):
+        indptr[i + 1] = i + 1
+        values[i] = matrix.value[matrix.ptr[chosen[i]]]
+    return CsrMatrix(indptr_, zeros("i", n), values_, copy=False)

@@ -12,19 +12,19 @@ RbfPanels                       RBF values from PanelProducts in one pass (_core
 
 KernelRows                      what a solver asks for rows; its positions, active part and swaps
   <- GramRows                   of parts of a Gram, which has all values of few rows: for many solves;
-                                or of ClassValues (class_values): those of two classes at a time, for each thread
-  <- RowSlots (slots)           memory for rows
-     <- RowStore                holds Targets, RowCosts, Symmetry: rows that are kept if that pays
+                                or of ClassValues (sharedrows): those of two classes at a time, for each thread
+  <- RowSlots                   memory for rows
+     <- RowStore (rowstore)     holds Targets, RowCosts, Symmetry: rows that are kept if that pays
 Symmetry                        holds Targets: values that are copied from stored rows
-SharedRows                      holds Targets: rows that folds and pairs of classes share; makes SharedKernels
-DoubleRows                      holds Targets: rows in double, for paths
-DoubleGram (doublegram)         all values in double, for many paths; makes DoubleGramKernels
+SharedRows (sharedrows)         holds Targets: rows that folds and pairs of classes share; makes SharedKernels
+DoubleRows (gram)               holds Targets: rows in double, for paths
+DoubleGram (gram)               all values in double, for many paths; makes DoubleGramKernels
 RbfShapley (shapley)            Shapley values of a sum of RBF kernel values
 CrossKernel (cross)             test rows with support vectors: LIBSVM's values, or near them with a bound
-  <- CrossTable (cross_table)   of all pairs of rows, computed once
-  <- CrossRow (cross_row)       the same of one test row at a time, by Products
+  <- CrossTable                 of all pairs of rows, computed once
+  <- CrossRow                   the same of one test row at a time, by Products
 
 lowrank -> factors, pivoting, eigen -> block_kernel -> CrossKernel        K ~ F F'; approximation: its settings
 Pursuit, Rounding (pursuit)     sums of kernel functions by fewer vectors, and what that changes -> pivoting
-FeatureRows (featurerows) <- DenseRows -> dense_rows, SparseRows (sparserows)     rows of explicit features
+FeatureRows (featurerows) <- DenseRows -> feature_products <- SparseRows    rows of explicit features
 """

@@ -1,8 +1,9 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.test_panels cimport SVMX_TESTS, svmx_vectors
 from libsvmx._core.kernel_functions cimport svmx_kernel
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.test_panels cimport SVMX_TESTS, svmx_vectors
+from libsvmx._kernels.products cimport Products
 
 
 cdef class CrossKernel:
@@ -42,3 +43,42 @@ cdef class CrossKernel:
     cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil
     cdef void apply(self, Py_ssize_t n_vectors, double *values) noexcept nogil
     cdef double error_bound(self, double square, int64_t nonzeros) noexcept nogil
+
+
+cdef class CrossRow:
+    cdef CrossKernel kernel
+    cdef readonly bint exact        # of the row last loaded: K is LIBSVM's, bit for bit
+    cdef readonly double margin     # bound of |K - LIBSVM's K| for it
+    cdef Py_ssize_t tile
+    cdef double *room               # of two tiles; the values of the first
+    # the vectors
+    cdef CsrMatrix numbered         # features numbered 0, 1, …
+    cdef bint renumbered
+    cdef const int32_t[::1] feature     # what these are, if they are not the numbers themselves
+    cdef Products for_dots
+    cdef Products for_distances
+    cdef double[::1] memory
+    # the row
+    cdef Products products          # by which it is computed
+    cdef bint by_distances
+    cdef double square
+    cdef bint table                 # K by the table of integer distances
+    cdef int64_t n_met              # entries at features of the vectors
+    cdef int32_t[::1] met
+    cdef double[::1] met_value
+    cdef int64_t n
+    cdef int32_t[::1] place         # of every entry, see Products
+    cdef double[::1] value
+    cdef int choose(self, bint distances) except -1
+    cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1
+    cdef int fill(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
+
+
+cdef class CrossTable(CrossKernel):
+    cdef double[::1] entry          # (n_rows, n_rows)
+    cdef const double *of_row[SVMX_TESTS]      # of each row of the panel, with all
+    cdef int32_t[::1] everyone
+    cdef Py_ssize_t at              # the first row of the panel that is tabulated
+    cdef void share(self, double[::1] entry) noexcept
+    cdef bint begin(self, int64_t panel) noexcept nogil
+    cdef void tabulate_with(self, Py_ssize_t row, double *values) noexcept nogil

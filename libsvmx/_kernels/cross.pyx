@@ -17,16 +17,20 @@ overflows the bound is infinite or no number, and tells nothing.
 from libc.math cimport HUGE_VAL, floor, sqrt
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 from libc.stdlib cimport qsort
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
-from libsvmx._core.buffers import zeros
-from libsvmx._core.matrix import compacted
-from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances,
-                                        svmx_panel_products, svmx_panel_table)
-from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function,
-                                             svmx_kernel_function_of, svmx_kernel_value)
-from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.kernel_functions cimport (
+    SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_function, svmx_kernel_function_of, svmx_kernel_value)
+from libsvmx._core.matrix cimport CsrMatrix, first_at_least
+from libsvmx._core.test_panels cimport (
+    SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_panel_distances, svmx_panel_products, svmx_panel_table)
 from libsvmx._kernels.kernel cimport set_formula
+from libsvmx._kernels.products cimport Products
+
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import zeros
+from libsvmx._core.matrix import compacted, distinct_features
+from libsvmx._kernels.products import products_of
 
 # Largest squared distance with a table entry: 32 kB of exponentials.
 cdef double TABLE_END = 4095
@@ -277,3 +281,168 @@ cdef class CrossKernel:
                 asking.ask(work)
             begin = end
         return values, [self.margin[r] for r in range(chosen.shape[0])]
+
+
+# ---- A single test row -----------------------------------------------------------------------------
+#
+# Kernel values between a single test row and support vectors, the same numbers as of a panel.
+#
+# A panel of 32 rows costs the same with one row in it. Here lanes are vectors: their products with a row come from what
+# gives training its kernel rows (products.pyx), kept with the vectors. That takes the room of the vectors once more.
+
+cdef class CrossRow:
+    """CrossRow(kernel): of the vectors and the function of a CrossKernel.
+
+    ``load(tests, row)``, then ``fill(begin, end)`` puts K(row, vector) of the vectors [begin, end) at ``room``; ``begin``
+    is a multiple of ``tile``, ``end`` at most the next one.
+
+    Attributes
+    ----------
+    exact : bool           whether the values for the row last loaded are LIBSVM's own
+    margin : float         how far they may be from LIBSVM's
+    """
+
+    def __cinit__(self, CrossKernel kernel):
+        if kernel.given:
+            raise ValueError("values of a precomputed kernel are given")
+        self.kernel = kernel
+        self.numbered = compacted(kernel.vectors)[0]
+        self.renumbered = self.numbered is not kernel.vectors
+        self.feature = distinct_features(kernel.vectors) if self.renumbered else zeros("i", 0)
+        self.met, self.met_value, self.place, self.value = zeros("i", 1), zeros("d", 1), zeros("i", 1), zeros("d", 1)
+        self.memory = zeros("d", 0)
+
+    cdef int load(self, CsrMatrix tests, Py_ssize_t row) except -1:
+        """Get ready for a row of ``tests``."""
+        cdef CrossKernel kernel = self.kernel
+        cdef int64_t k, first = tests.ptr[row], p = 0
+        cdef Py_ssize_t width
+        cdef const int32_t *feature = tests.features(row)
+        cdef bint whole = kernel.whole, found
+        cdef double x
+        self.n, self.n_met, self.square = tests.ptr[row + 1] - first, 0, 0.0
+        if self.place.shape[0] < self.n:
+            self.met, self.met_value = zeros("i", self.n), zeros("d", self.n)
+            self.place, self.value = zeros("i", self.n), zeros("d", self.n)
+        width = 1 + <Py_ssize_t>self.numbered.max_index
+        for k in range(self.n):
+            x = self.value[k] = tests.at(first + k)
+            self.square += x * x
+            whole = whole and x == floor(x)
+            p = feature[k]
+            if self.renumbered:
+                p = first_at_least(self.feature, feature[k], 0)
+                found = p < width and self.feature[p] == feature[k]
+            else:
+                found = p < width
+                p = min(p, width)
+            self.place[k] = <int32_t>(p if found else ~p)
+            if found:
+                self.met[self.n_met], self.met_value[self.n_met] = <int32_t>p, x
+                self.n_met += 1
+        self.table = kernel.of_distance and whole and kernel.has_table(self.square)
+        self.exact = self.table or not kernel.approximate
+        self.margin = 0.0 if self.exact else kernel.error_bound(self.square, self.n)
+        if self.table:
+            kernel.tabulate(self.square)
+        return self.choose(kernel.of_distance and self.exact and not self.table)
+
+    cdef int choose(self, bint distances) except -1:
+        """Products that give distances, or dots; made when they are needed first."""
+        cdef Products chosen = self.for_distances if distances else self.for_dots
+        if chosen is None:
+            chosen = products_of(self.numbered, ramp(self.numbered.n_rows), distances)
+            if distances:
+                self.for_distances = chosen
+            else:
+                self.for_dots = chosen
+            if self.memory.shape[0] < 2 * chosen.tile:
+                self.memory = zeros("d", 2 * chosen.tile)
+                self.room = &self.memory[0]
+        self.products, self.tile, self.by_distances = chosen, chosen.tile, distances
+        return 0
+
+    cdef int fill(self, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+        cdef const svmx_kernel *formula = &self.kernel.formula
+        cdef double *t = self.room
+        cdef Py_ssize_t v, n = end - begin
+        if self.by_distances:
+            self.products.distances(self.n, &self.place[0], &self.value[0], begin, end, t)
+        else:
+            self.products.dots(self.n_met, &self.met[0], &self.met_value[0], begin, end, t)
+            if self.kernel.of_distance:
+                for v in range(n):
+                    t[v] = self.square + self.kernel.square_z[begin + v] - 2.0 * t[v]
+        if self.table:
+            for v in range(n):
+                t[v] = self.kernel.table[<int64_t>t[v]]
+        elif self.kernel.approximate:
+            formula.function.about(n, formula, t)
+        elif formula.function.values != NULL:
+            formula.function.values(n, formula, t)
+        return 0
+
+    def values(self, CsrMatrix tests, Py_ssize_t row):
+        """K(row of ``tests``, vector) of all vectors: buffer of float64, shape (n_vectors,)."""
+        cdef Py_ssize_t begin, end, n = self.numbered.n_rows
+        out_ = zeros("d", n)
+        cdef double[::1] out = out_
+        if not 0 <= row < tests.n_rows:
+            raise IndexError(f"row {row} of {tests.n_rows}")
+        self.load(tests, row)
+        for begin in range(0, n, self.tile):
+            end = min(begin + self.tile, n)
+            self.fill(begin, end)
+            memcpy(&out[begin], self.room, (end - begin) * sizeof(double))
+        return out_
+
+
+# ---- Rows that are predicted again and again -------------------------------------------------------
+#
+# All kernel values of some rows as predictions have them, for those that are predicted again and again.
+#
+# Folds of permuted labels predict every row by models of nearly all others, over and over. Values that have been computed once
+# are read from a table, the same bits.
+
+cdef class CrossTable(CrossKernel):
+    """CrossTable(vectors, kind, degree, gamma, coef0): a CrossKernel whose test rows are the ``vectors`` themselves.
+
+    After ``prepare``, panel by panel, and in any order: ``begin``, then ``tabulate_with`` each row. After all of them
+    ``load`` and ``fill``, which read the table.
+    """
+
+    def __cinit__(self, *_):
+        self.everyone = ramp(self.vectors.n_rows)
+
+    cdef void share(self, double[::1] entry) noexcept:
+        """The table, float64, shape (n_rows, n_rows), of all threads that fill it."""
+        self.entry = entry
+
+    cdef bint begin(self, int64_t panel) noexcept nogil:
+        """Rows of a panel of the table are next; False if there is none of this number."""
+        self.at = panel * SVMX_TESTS
+        if self.at >= self.everyone.shape[0]:
+            return False
+        CrossKernel.load(self, &self.everyone[self.at], min(<Py_ssize_t>SVMX_TESTS, self.everyone.shape[0] - self.at))
+        return True
+
+    cdef void tabulate_with(self, Py_ssize_t row, double *values) noexcept nogil:
+        """K of these with another one; ``values``: room for SVMX_TESTS."""
+        cdef Py_ssize_t r
+        CrossKernel.fill(self, row, row + 1, values)
+        for r in range(self.n):
+            self.entry[(self.at + r) * self.everyone.shape[0] + row] = values[r]
+
+    cdef int load(self, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+        cdef Py_ssize_t r
+        self.n = n
+        for r in range(n):
+            self.of_row[r] = &self.entry[rows[r] * self.everyone.shape[0]]
+        return 0
+
+    cdef int fill(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        cdef Py_ssize_t v, r
+        for v in range(begin, end):
+            for r in range(self.n):
+                out[(v - begin) * SVMX_TESTS + r] = self.of_row[r][v]
+        return 0

@@ -10,8 +10,7 @@ from scipy.linalg import blas
 from libsvmx._core.dense import MOST_MOVED
 from libsvmx._core.matrix import DENSE_SHARE, compacted, distinct_features
 from libsvmx._core.stopping import FLOPS, NOBODY, PIECE, TOUCHED, pieces
-from libsvmx._kernels.dense_rows import NARROW, dense_transposed, narrow_gram
-from libsvmx._kernels.sparserows import SparseRows, sparse_rows
+from libsvmx._kernels.feature_products import NARROW, SparseRows, dense_transposed, narrow_gram, sparse_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._core.process import ThreadPool
 from libsvmx._kernels.products import RbfPanels
 from libsvmx._typing import Buffer
 

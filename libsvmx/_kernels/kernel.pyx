@@ -9,16 +9,17 @@ from libc.float cimport DBL_MAX as DOUBLE_MAX, FLT_MAX as FLOAT_MAX
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from libsvmx._core.buffers import zeros
 from libsvmx._core.bits cimport SVMX_BIT_BLOCK, SVMX_PLANES, SVMX_TABLE, svmx_bit_row
 from libsvmx._core.dot_products cimport SVMX_PANEL, SVMX_SOURCES
-from libsvmx._core.kernel_functions cimport (SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles,
-                                             svmx_kernel_function_of, svmx_kernel_row, svmx_kernel_value)
-from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._core.kernel_functions cimport (
+    SVMX_DISTANCE, SVMX_GIVEN, svmx_kernel, svmx_kernel_doubles, svmx_kernel_function_of, svmx_kernel_row,
+    svmx_kernel_value)
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.process cimport ThreadPool
 from libsvmx._kernels.products cimport BLOCK_TILE, TILE, PanelProducts, Products, RbfPanels
 
 from libsvmx._core.arrays import ramp, take_float64, take_int32
+from libsvmx._core.buffers import zeros
 from libsvmx._kernels.products import GivenValues, products_of
 from libsvmx.exceptions import DataError
 

@@ -1,8 +1,96 @@
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._kernels.rows cimport RowCosts
-from libsvmx._kernels.slots cimport RowSlots
-from libsvmx._kernels.symmetry cimport Symmetry
+from libsvmx._core.process cimport ThreadPool
+from libsvmx._kernels.kernel cimport Kernel, Targets
+
+
+cdef inline Py_ssize_t padded(Py_ssize_t n) noexcept nogil:
+    """Floats of a row of n, so that the next one is aligned as this one is."""
+    return (n + 15) // 16 * 16
+
+
+cdef class KernelRows:
+    cdef readonly Kernel kernel
+    cdef ThreadPool pool
+    cdef Targets targets            # what rows are computed against
+    cdef readonly Py_ssize_t size
+    cdef readonly Py_ssize_t active
+    cdef readonly int64_t rows_computed
+    cdef readonly int64_t rows_found
+    cdef int32_t[::1] index         # kernel row of each position
+    cdef readonly bint whole        # row_of has the values of all positions
+    cdef const float *row(self, Py_ssize_t position) except NULL nogil
+    cdef const float *row_of(self, int32_t i) except NULL nogil
+    cdef bint to_compute(self, int32_t i) except -1 nogil
+    cdef int together(self, bint sure) noexcept nogil
+    cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil
+    cdef void let_go(self, int32_t i) noexcept nogil
+    cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil
+    cdef void resize(self, Py_ssize_t active) noexcept nogil
+
+
+cdef double FETCH_NS, EXPENSIVE_NS, SWAP_NS
+cdef int64_t FEW_ROWS
+
+
+cdef class RowCosts:
+    cdef double value_ns            # of a row taken, computed or shared
+    cdef double single_ns           # of a row computed alone
+    cdef double least_ns            # of the cheapest row alone: the first ones meet cold memory
+    cdef double block_ns            # of a whole block, for each place in its rows
+    cdef double regret_ns           # lost by computing rows again that a larger store would have kept
+    cdef double touching_ns         # spent on the first touch of memory
+    cdef double touched_bytes
+    cdef int64_t patience           # so many of them may wait to be used
+    cdef int64_t guesses            # rows computed on a guess of late
+    cdef int64_t guesses_used       # and asked for later
+    cdef void taken(self, int n, Py_ssize_t length, double took_ns, int64_t rows_before) noexcept nogil
+    cdef void computed(self, bint single, double n_rows, Py_ssize_t length, double took_ns,
+                       int64_t rows_before) noexcept nogil
+    cdef void regret(self, Py_ssize_t length) noexcept nogil
+    cdef void guessed(self, int n) noexcept nogil
+    cdef bint blocks_pay(self, bint sure) noexcept nogil
+    cdef void touched(self, double bytes, double took_ns) noexcept nogil
+    cdef bint worth_more_memory(self, Py_ssize_t used, Py_ssize_t stride, Py_ssize_t length) noexcept nogil
+
+
+cdef class RowSlots(KernelRows):
+    cdef readonly Py_ssize_t capacity
+    cdef double budget_bytes
+    cdef Py_ssize_t stride          # floats of a slot
+    cdef Py_ssize_t slab_bytes
+    cdef Py_ssize_t per_slab
+    cdef Py_ssize_t n_slabs
+    cdef Py_ssize_t used
+    cdef float **slabs
+    cdef int32_t[::1] slot_of       # a kernel row, -1 for none
+    cdef int32_t[::1] row_in        # a slot
+    cdef int32_t head
+    cdef int32_t[::1] newer         # newer[head] is the oldest slot
+    cdef int32_t[::1] older
+    cdef int lay_slabs(self, Py_ssize_t length) except -1
+    cdef void empty(self) noexcept nogil
+    cdef void cut(self, Py_ssize_t length) noexcept nogil
+    cdef Py_ssize_t fitting(self) noexcept nogil
+    cdef int32_t unused(self) noexcept nogil
+    cdef float *slot(self, Py_ssize_t s) noexcept nogil
+    cdef void unlink(self, int32_t s) noexcept nogil
+    cdef void make_newest(self, int32_t s) noexcept nogil
+
+
+cdef class Symmetry:
+    cdef Targets whole
+    cdef Targets left               # the targets whose rows are not stored
+    cdef const int32_t[::1] row     # kernel row of a target
+    cdef int32_t[::1] place         # target of a kernel row, -1 for none
+    cdef const float **row_at       # stored row of a target, or NULL
+    cdef int32_t[::1] order         # targets, those whose rows are stored first, and both in ascending order
+    cdef readonly Py_ssize_t n_stored
+    cdef float[::1] scratch
+    cdef void store(self, int32_t i, const float *values) noexcept nogil
+    cdef int divide(self) except -1
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out, ThreadPool pool,
+                           double expected_ns) noexcept nogil
 
 
 cdef class RowStore(RowSlots):

@@ -16,20 +16,355 @@ there yet.
 """
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcpy, memmove, memset
+
+from libsvmx._core.clock cimport svmx_nanoseconds
+from libsvmx._core.dot_products cimport SVMX_SOURCES
+from libsvmx._core.process cimport ThreadPool
+from libsvmx._core.slab cimport SVMX_SLAB, svmx_give_slab, svmx_take_slab
+from libsvmx._core.smo_steps cimport svmx_gather
+from libsvmx._kernels.kernel cimport DotTargets, Kernel, Targets
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
-from libsvmx._core.thread_pool cimport ThreadPool
-from libsvmx._core.dot_products cimport SVMX_SOURCES
-from libsvmx._core.clock cimport svmx_nanoseconds
-from libsvmx._core.smo_steps cimport svmx_gather
-from libsvmx._kernels.kernel cimport DotTargets, Kernel
-from libsvmx._kernels.rows cimport EXPENSIVE_NS, FETCH_NS, FEW_ROWS, SWAP_NS, RowCosts, padded
-from libsvmx._kernels.slots cimport RowSlots
-from libsvmx._kernels.symmetry cimport Symmetry
 
+
+# ---- Kernel rows as a solver asks for them ---------------------------------------------------------
+#
+# Kernel rows as a solver asks for them, wherever they come from, and what they cost, as measured.
+#
+#     KernelRows    the base of RowStore and GramRows
+#     RowCosts      what is worth keeping in a RowStore, and computing on a guess
+#
+# A row of cheap values is computed faster than it is fetched, or than memory for it is touched for the first time. Whatever
+# is decided by costs changes times only, never a value.
+
+# Memory that is used in any case: a few megabytes, or a part of L2 if rows are computed faster than fetched from further.
+cdef double LEAST_BYTES = 8 << 20
+cdef double LEAST_BYTES_CHEAP = 1 << 20
+# Costs of memory, to be weighed against measured times of rows; nanoseconds per byte. The first touch is measured, too,
+# since on a virtual machine it may cost anything from 0.1 to 2; this is what it is taken for before.
+cdef double FIRST_TOUCH_NS = 0.5
+FETCH_NS = 0.1
+# Values that cost more, in nanoseconds, are expensive.
+EXPENSIVE_NS = 2.0
+# From this cost of a value on, rows are worth computing on a guess.
+cdef double BLOCK_NS = 8.0
+# One in so many rows may have been computed on a guess before it counts how many were used: of thousands of rows, many are
+# asked for much later.
+cdef int64_t ROWS_PER_GUESS = 32
+# Rows computed alone before that is known.
+FEW_ROWS = 4
+# Catching up with one swap, in nanoseconds.
+SWAP_NS = 2.0
+
+
+cdef class KernelRows:
+    """Rows K(index[p], index[0..active)) over the active ones of ``size`` positions.
+
+    ``row(p)`` is valid until two other rows have been asked for, or the positions change.
+
+    Attributes
+    ----------
+    rows_computed, rows_found : int      rows that were asked for and had to be computed, or were there
+    """
+
+    cdef const float *row(self, Py_ssize_t position) except NULL nogil:
+        """K of ``position`` with the active positions: ``active`` floats."""
+        return self.row_of(self.index[position])
+
+    cdef const float *row_of(self, int32_t i) except NULL nogil:
+        """Row i of the kernel with the active positions, and with all of them if rows are ``whole``."""
+        return NULL
+
+    cdef bint to_compute(self, int32_t i) except -1 nogil:
+        """Whether row i of the kernel is neither here nor shared with other solves."""
+        return False
+
+    cdef int together(self, bint sure) noexcept nogil:
+        """How many rows to compute where one is missing, itself included; ``sure``: they will all be asked for."""
+        return 1
+
+    cdef int take(self, const int32_t *wanted, int count, bint sure) except -1 nogil:
+        """Take in rows of the kernel that are missing; the first was asked for, the others are a guess, or ``sure``."""
+        return 0
+
+    cdef void let_go(self, int32_t i) noexcept nogil:
+        """Row i of the kernel is the first to be replaced."""
+
+    cdef int swap(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
+        """Exchange the variables at two positions; ``resize`` must follow before the next row."""
+        return 0
+
+    cdef void resize(self, Py_ssize_t active) noexcept nogil:
+        """The active part is now [0, active), smaller or larger."""
+        self.active = active
+
+
+cdef class RowCosts:
+    """RowCosts(n): of one store, of up to n rows. Lengths of rows are in values."""
+
+    def __cinit__(self, Py_ssize_t n):
+        self.value_ns, self.patience = 1.0, max(4 * SVMX_SOURCES, n // ROWS_PER_GUESS)
+        self.touching_ns, self.touched_bytes = FIRST_TOUCH_NS * SVMX_SLAB, SVMX_SLAB
+
+    cdef void taken(self, int n, Py_ssize_t length, double took_ns, int64_t rows_before) noexcept nogil:
+        """n rows were computed or gathered from shared ones, after ``rows_before`` others."""
+        self.value_ns += (took_ns / (n * length + 1.0) - self.value_ns) / min(rows_before + 1, 10)
+
+    cdef void computed(self, bint single, double n_rows, Py_ssize_t length, double took_ns,
+                       int64_t rows_before) noexcept nogil:
+        """One row that was asked for alone was computed, which took as long as so many mean ones; or a block."""
+        cdef double value_ns = took_ns / (n_rows * length + 1.0)
+        if single:
+            self.single_ns += (value_ns - self.single_ns) / min(rows_before + 1, 8)
+            if rows_before == 0 or value_ns < self.least_ns:
+                self.least_ns = value_ns
+        elif self.block_ns == 0:
+            self.block_ns = value_ns * n_rows
+        else:
+            self.block_ns += 0.1 * (value_ns * n_rows - self.block_ns)
+
+    cdef void regret(self, Py_ssize_t length) noexcept nogil:
+        """A row was computed again that a store of the whole budget would have kept."""
+        self.regret_ns += max(0.0, (self.value_ns - FETCH_NS * 4) * length)
+
+    cdef void guessed(self, int n) noexcept nogil:
+        """n rows were computed on a guess."""
+        self.guesses += n
+        if self.guesses > 4 * self.patience:  # what was long ago counts less
+            self.guesses //= 2
+            self.guesses_used //= 2
+
+    cdef bint blocks_pay(self, bint sure) noexcept nogil:
+        """Whether to compute a block of rows where one is missing, the others on a guess if they are not ``sure``.
+
+        Blocks go on while they cost less than computing one by one the rows of them that were ever asked for.
+        """
+        cdef int64_t known = self.guesses - 2 * SVMX_SOURCES  # the latest have had no chance yet
+        cdef double used = 1.0
+        if not sure and known > self.patience:
+            used = min(1.0, self.guesses_used / <double>known)
+        return self.least_ns >= BLOCK_NS and self.block_ns <= self.single_ns * (1.0 + (SVMX_SOURCES - 1) * used)
+
+    cdef void touched(self, double bytes, double took_ns) noexcept nogil:
+        """Memory was touched for the first time."""
+        self.touching_ns += took_ns
+        self.touched_bytes += bytes
+
+    cdef bint worth_more_memory(self, Py_ssize_t used, Py_ssize_t stride, Py_ssize_t length) noexcept nogil:
+        """Whether another slot of ``stride`` floats will pay, beyond ``used`` ones.
+
+        A row is kept on trust if it is expensive; else memory is added as fast as time has been lost by computing
+        rows again that a larger store would have kept, so that at most twice the least time is spent.
+        """
+        cdef double touch = self.touching_ns / self.touched_bytes * 4 * stride
+        cdef double held = 4.0 * stride * used
+        if used < (3 * SVMX_SOURCES if self.least_ns >= BLOCK_NS else 3):
+            return True
+        if held < (LEAST_BYTES_CHEAP if self.value_ns < 4 * FETCH_NS else LEAST_BYTES):
+            return True
+        if max(self.value_ns, self.least_ns) * length > 2 * touch:
+            return True
+        if self.regret_ns < touch:
+            return False
+        self.regret_ns -= touch
+        return True
+
+
+# ---- Memory for kernel rows ------------------------------------------------------------------------
+#
+# Memory for kernel rows: slots in slabs, and a ring of them by age.
+
+cdef class RowSlots(KernelRows):
+    """Base: rows of a kernel in slots of ``stride`` floats, ``used`` of up to ``capacity`` of them so far.
+
+    ``lay_slabs(length)`` comes first, with ``kernel`` and ``budget_bytes`` set. At least three slots fit any budget.
+    """
+
+    def __dealloc__(self):
+        cdef Py_ssize_t s
+        if self.slabs != NULL:
+            for s in range(self.n_slabs):
+                svmx_give_slab(self.slabs[s], self.slab_bytes)
+            free(self.slabs)
+
+    cdef int lay_slabs(self, Py_ssize_t length) except -1:
+        """Room for rows of up to so many values.
+
+        No malloc per row, and memory is touched only as rows come in. Slabs are of SVMX_SLAB bytes or of one longer row, or
+        a smaller one holds all there will be.
+        """
+        self.stride = padded(length)
+        self.capacity = self.fitting()
+        self.per_slab = max(1, <Py_ssize_t>SVMX_SLAB // max(4 * self.stride, 1))
+        self.slab_bytes = max(<Py_ssize_t>SVMX_SLAB, 4 * self.stride)
+        if self.capacity < self.per_slab:
+            self.per_slab = self.capacity
+            self.slab_bytes = self.per_slab * 4 * self.stride
+        self.n_slabs = (self.capacity + self.per_slab - 1) // self.per_slab
+        self.slabs = <float **>calloc(self.n_slabs, sizeof(float *))
+        if self.slabs == NULL:
+            raise MemoryError("kernel row store")
+        self.slot_of = zeros("i", self.kernel.n)
+        self.row_in, self.newer, self.older = (zeros("i", self.kernel.n + 4) for _ in range(3))
+        self.head = <int32_t>self.kernel.n + 3
+        return 0
+
+    cdef void empty(self) noexcept nogil:
+        """No slot is used; the memory stays."""
+        cdef Py_ssize_t i
+        for i in range(self.kernel.n):
+            self.slot_of[i] = -1
+        self.newer[self.head] = self.older[self.head] = self.head
+        self.used = 0
+
+    cdef void cut(self, Py_ssize_t length) noexcept nogil:
+        """Slots of rows so long from now on."""
+        self.stride = max(padded(length), 16)
+        self.per_slab = self.slab_bytes // (4 * self.stride)
+        self.capacity = min(self.fitting(), self.n_slabs * self.per_slab)
+
+    cdef Py_ssize_t fitting(self) noexcept nogil:
+        """Slots that the budget allows."""
+        return max(3, <Py_ssize_t>min(self.budget_bytes / (4.0 * max(self.stride, 1)), <double>self.kernel.n))
+
+    cdef int32_t unused(self) noexcept nogil:
+        """One slot more; -1 if there is no memory for it."""
+        cdef Py_ssize_t slab = self.used // self.per_slab
+        if self.slabs[slab] == NULL:
+            self.slabs[slab] = <float *>svmx_take_slab(self.slab_bytes)
+        if self.slabs[slab] == NULL:
+            return -1
+        self.used += 1
+        return <int32_t>(self.used - 1)
+
+    cdef float *slot(self, Py_ssize_t s) noexcept nogil:
+        return self.slabs[s // self.per_slab] + (s % self.per_slab) * self.stride
+
+    cdef void let_go(self, int32_t i) noexcept nogil:
+        cdef int32_t s = self.slot_of[i]
+        if s >= 0:
+            self.unlink(s)
+            self.newer[s], self.older[s] = self.newer[self.head], self.head
+            self.older[self.newer[s]] = s
+            self.newer[self.head] = s
+
+    cdef void unlink(self, int32_t s) noexcept nogil:
+        self.newer[self.older[s]] = self.newer[s]
+        self.older[self.newer[s]] = self.older[s]
+
+    cdef void make_newest(self, int32_t s) noexcept nogil:
+        self.newer[s] = self.head
+        self.older[s] = self.older[self.head]
+        self.newer[self.older[s]] = s
+        self.older[self.head] = s
+
+
+# ---- Kernel rows by symmetry -----------------------------------------------------------------------
+#
+# Kernel rows by symmetry: K(i, t) is K(t, i), which is there if row t is stored.
+#
+# Of a new row, values with targets whose rows are stored are copied, and only the others are computed: who needs all n rows
+# computes little more than half of the n^2 values. The bits are the same, since those of LIBSVM's products and sums are.
+
+# From so many values on, threads share what is copied.
+cdef Py_ssize_t MANY = 1 << 14
+
+
+cdef class Symmetry:
+    """Symmetry(whole, rows): rows over the targets ``whole``. Target t is row rows[t] of the kernel; no two are the same.
+
+    ``store(i, values)`` tells that row i of the kernel, with all targets, stands at ``values``, and will stay there.
+    ``divide()`` comes after the last of them. From then on ``fill_rows`` is as that of ``whole``.
+    """
+
+    def __cinit__(self, Targets whole, rows):
+        cdef Py_ssize_t t
+        self.whole, self.row = whole, rows
+        self.place, self.order = zeros("i", whole.kernel.n), zeros("i", whole.n)
+        self.place[:] = -1
+        for t in range(whole.n):
+            self.place[self.row[t]] = <int32_t>t
+        self.row_at = <const float **>calloc(max(whole.n, 1), sizeof(float *))
+        if self.row_at == NULL:
+            raise MemoryError("kernel rows by symmetry")
+
+    def __dealloc__(self):
+        free(self.row_at)
+
+    cdef void store(self, int32_t i, const float *values) noexcept nogil:
+        if self.place[i] >= 0:
+            self.n_stored += self.row_at[self.place[i]] == NULL
+            self.row_at[self.place[i]] = values
+
+    cdef int divide(self) except -1:
+        cdef Py_ssize_t n = self.whole.n - self.n_stored, t, k = 0, q = 0
+        rows_ = zeros("i", n)
+        cdef int32_t[::1] rows = rows_
+        for t in range(self.whole.n):
+            if self.row_at[t] != NULL:
+                self.order[k] = <int32_t>t
+                k += 1
+            else:
+                self.order[self.n_stored + q], rows[q] = <int32_t>t, self.row[t]
+                q += 1
+        self.left = self.whole.kernel.targets(rows_)
+        self.scratch = zeros("f", max(n, 1) * SVMX_SOURCES)
+        return 0
+
+    cdef int64_t fill_rows(self, const int32_t *sources, int count, float **out, ThreadPool pool,
+                           double expected_ns) noexcept nogil:
+        cdef CopyJob job
+        cdef int64_t n_computed
+        cdef int s
+        for s in range(count):
+            job.place[s] = self.place[sources[s]]
+            if job.place[s] < 0:
+                return self.whole.fill_rows(sources, count, self.whole.n, out, pool, expected_ns)
+            job.computed[s] = &self.scratch[0] + s * self.left.n
+        n_computed = self.left.fill_rows(sources, count, self.left.n, job.computed, pool,
+                                         expected_ns * self.left.n / self.whole.n)
+        job.row_at, job.order, job.n_stored, job.n_left = self.row_at, &self.order[0], self.n_stored, self.left.n
+        job.count, job.out = count, out
+        job.n_parts = pool.n if count * self.whole.n >= MANY else 1
+        if job.n_parts == 1:
+            _copy_part(&job, 0)
+        else:
+            pool.run_short(_copy_part, &job, job.n_parts)
+        return n_computed
+
+
+cdef struct CopyJob:
+    const float **row_at
+    const int32_t *order
+    Py_ssize_t n_stored
+    Py_ssize_t n_left
+    int count
+    int32_t place[SVMX_SOURCES]     # of the rows among the targets
+    float *computed[SVMX_SOURCES]   # their values with the targets that are left
+    float **out
+    int64_t n_parts
+
+
+cdef void _copy_part(void *context, int64_t part) noexcept nogil:
+    """A share of what stored rows have, and of what was computed, to its places."""
+    cdef CopyJob *job = <CopyJob *>context
+    cdef const int32_t *others = job.order + job.n_stored
+    cdef const float *values
+    cdef Py_ssize_t k
+    cdef int s
+    for k in range(job.n_stored * part // job.n_parts, job.n_stored * (part + 1) // job.n_parts):
+        values = job.row_at[job.order[k]]
+        for s in range(job.count):
+            job.out[s][job.order[k]] = values[job.place[s]]
+    for s in range(job.count):
+        for k in range(job.n_left * part // job.n_parts, job.n_left * (part + 1) // job.n_parts):
+            job.out[s][others[k]] = job.computed[s][k]
+
+
+# ---- The row store ---------------------------------------------------------------------------------
 
 # A store that can hold one in so many rows computes expensive ones whole: what shrinking saves would be computed when a
 # gradient is reconstructed.

@@ -10,10 +10,11 @@ from libc.math cimport exp
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from libsvmx._core.buffers import table
 from libsvmx._core.matrix cimport CsrMatrix
+from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.shapley cimport SVMX_GAMES, svmx_shapley_of_products
-from libsvmx._core.thread_pool cimport ThreadPool
+
+from libsvmx._core.buffers import table
 
 # Groups of units, each with sums of its own that are added up in the order of the groups: the same whatever the number
 # of threads is. As many as their scratch fits so many bytes.

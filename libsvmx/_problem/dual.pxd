@@ -1,4 +1,5 @@
-from libc.stdint cimport int64_t
+from libc.math cimport HUGE_VAL
+from libc.stdint cimport int32_t, int64_t
 
 
 cdef class DualProblem:
@@ -28,3 +29,81 @@ cdef class DualSolution:
     cdef readonly double reach
     cdef readonly object status
     cdef readonly str chosen
+
+
+# The certificate for compiled loops: begin, add_variable for each one of a group, then gap_of and level_of.
+#
+#     cdef Certificate found
+#     begin(&found)
+#     for v in range(n):
+#         add_variable(&found, v, V[v], beta[v] < upper[v], beta[v] > lower[v], lower[v] < beta[v] < upper[v])
+#     gap_of(&found) <= eps, level_of(&found), found.max_violator, found.min_violator
+
+cdef struct Certificate:
+    double highest              # max V over what can grow; -inf: nothing can
+    double lowest               # min V over what can fall; inf: nothing can
+    Py_ssize_t max_violator     # where V is highest and lowest, the first of equals; -1: nowhere
+    Py_ssize_t min_violator
+    double total                # sum of V over free variables, in the order in which they came
+    Py_ssize_t n_free
+
+
+# Where a coefficient is in its box.
+cdef enum BoundState:
+    FIXED           # lower = upper: it takes no part
+    AT_LOWER
+    FREE
+    AT_UPPER
+
+
+cdef inline BoundState bound_state(double beta, double lower, double upper, double tolerance) noexcept nogil:
+    """What is within ``tolerance`` of a bound, or beyond it, is at the bound."""
+    if lower >= upper:
+        return FIXED
+    if beta <= lower + tolerance:
+        return AT_LOWER
+    return AT_UPPER if beta >= upper - tolerance else FREE
+
+
+cdef inline void begin(Certificate *found) noexcept nogil:
+    found.highest, found.lowest, found.max_violator, found.min_violator = -HUGE_VAL, HUGE_VAL, -1, -1
+    found.total, found.n_free = 0.0, 0
+
+
+cdef inline void add_variable(Certificate *found, Py_ssize_t v, double V, bint can_grow, bint can_fall, bint free) noexcept nogil:
+    if can_grow and V > found.highest:
+        found.highest, found.max_violator = V, v
+    if can_fall and V < found.lowest:
+        found.lowest, found.min_violator = V, v
+    if free:
+        found.total += V
+        found.n_free += 1
+
+
+cdef inline void certify(Certificate *found, Py_ssize_t n, const double *V, const float *up, const float *low) noexcept nogil:
+    """Begin, and add n variables of which those can grow whose ``up`` is 0, and those fall whose ``low`` is 0; else these
+    are infinite."""
+    cdef Py_ssize_t v
+    begin(found)
+    for v in range(n):
+        add_variable(found, v, V[v], up[v] == 0, low[v] == 0, up[v] == 0 and low[v] == 0)
+
+
+cdef inline double gap_of(const Certificate *found) noexcept nogil:
+    """The KKT gap: optimal to eps if it is <= eps; -inf if nothing can grow or nothing can fall."""
+    return found.highest - found.lowest
+
+
+cdef inline double level_of(const Certificate *found) noexcept nogil:
+    """Minus rho: the mean V of the free variables, else the middle of both sides, or the one side there is."""
+    if found.n_free:
+        return found.total / found.n_free
+    if found.max_violator < 0 and found.min_violator < 0:
+        return 0.0
+    if found.max_violator < 0 or found.min_violator < 0:
+        return found.highest if found.min_violator < 0 else found.lowest
+    return (found.highest + found.lowest) / 2
+
+
+cdef bint project_chosen(double *b, const double *low, const double *high, double missing, const int32_t *chosen,
+                         Py_ssize_t count) except -1 nogil

@@ -1,3 +1,8 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
 from libsvmx._typing import Buffer
 from libsvmx.enums import SolveStatus
 
@@ -65,3 +70,8 @@ class DualSolution:
         status: SolveStatus,
         chosen: str = "",
     ) -> None: ...
+
+def kkt_gap(beta: Any, scores: Any, lower: Any, upper: Any, group: Any = None) -> float: ...
+def extremes(V: NDArray[Any], can_grow: NDArray[np.bool_], can_fall: NDArray[np.bool_]) -> tuple[float, float]: ...
+def array_level(V: NDArray[Any], can_grow: NDArray[np.bool_], can_fall: NDArray[np.bool_]) -> float: ...
+def project(beta: Buffer, lower: Buffer, upper: Buffer, missing: float, movable: Buffer) -> bool: ...

@@ -10,7 +10,7 @@
     auto             which of them goes on where SMO is slow
     registry         all of them by name
 
-Arrows between chapters: auto ──> all solvers;  decomposition ──> smo, path;  path ──> smo/double_smo, which
+Arrows between chapters: auto ──> all solvers;  decomposition ──> smo, path;  path ──> smo/warm, which
 ──> path/path_state. Each ends in a DualSolution (libsvmx/_problem), whose status is a SolveStatus. The papers stand in
 the first lines of each chapter.
 

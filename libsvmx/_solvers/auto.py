@@ -143,7 +143,7 @@ def run(
 
     The looks change no step.
     """
-    from libsvmx._problem.certificate import kkt_gap
+    from libsvmx._problem.dual import kkt_gap
 
     first = inf  # of another start, that of the nu formulations or a seed, the first gap is not known
     if not any(dual.beta):

@@ -6,8 +6,8 @@
         kernel_provider   kernel rows of a problem, shared by pairs and folds; feature_map: features instead
         reports       solve: by Parameter.solver; recover: coefficients and the SolveReport (solve_report) of a solution
         limits        the Control of a solve; observer: Observer
-        probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes
-    parameter, problem, model     what goes in and what comes out; checks, rowchecks: what cannot be trained
+        probability   sigmoids of pairs, the noise of regressions; folds: LIBSVM's folds and classes, Rand
+    parameter, problem, model     what goes in and what comes out; checks: what cannot be trained
     option_words      a parameter as options of svmx-train; policy: which way is taken to its results
     prediction        decision values, labels and probabilities of a Model  ──by──>  decision (loops)
     many              trainings over the same rows with other targets

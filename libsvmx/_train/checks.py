@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import combinations, repeat
 from math import floor, isfinite
 
+from libsvmx._core.matrix import first_not_finite, largest_serial, precomputed_row_length
 from libsvmx._train.folds import check_labels
-from libsvmx._train.rowchecks import first_not_finite, largest_serial, precomputed_row_length
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import DataError, ParameterError

@@ -15,12 +15,12 @@ from libc.math cimport HUGE_VAL, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
-from libsvmx._core.buffers import zeros
-from libsvmx._core.test_panels cimport (SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_lines,
-                                        svmx_weighted_sum)
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._kernels.cross cimport CrossKernel
-from libsvmx._kernels.cross_row cimport CrossRow
+from libsvmx._core.test_panels cimport (
+    SVMX_LINE, SVMX_TESTS, SVMX_VECTORS, svmx_aligned, svmx_weighted_lines, svmx_weighted_sum)
+from libsvmx._kernels.cross cimport CrossKernel, CrossRow
+
+from libsvmx._core.buffers import zeros
 
 cdef double UNIT = 2.0 ** -53
 cdef double TINY = 1e-290

@@ -13,7 +13,7 @@ from libsvmx._typing import TYPE_CHECKING
 from libsvmx.exceptions import DataError, ParameterError
 
 if TYPE_CHECKING:
-    from libsvmx._core.rand import Rand
+    from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter

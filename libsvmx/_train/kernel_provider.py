@@ -6,7 +6,7 @@ from _thread import allocate_lock
 from math import inf
 
 from libsvmx._core.arrays import inverse, take_float64, take_int32
-from libsvmx._core.thread_pool import ThreadPool
+from libsvmx._core.process import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._train.limits import control_of
@@ -15,9 +15,8 @@ from libsvmx.enums import KernelType
 
 if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
-    from libsvmx._kernels.class_values import ClassValues
     from libsvmx._kernels.gram import Gram, KernelValues
-    from libsvmx._kernels.sharedrows import SharedRows
+    from libsvmx._kernels.sharedrows import ClassValues, SharedRows
     from libsvmx._solvers.control import Control
     from libsvmx._train.feature_map import FeatureMap
     from libsvmx._train.observer import Observer
@@ -187,7 +186,7 @@ class KernelProvider:
         if not groups or len(groups[0]) < 4 or problem.features.nnz > policy.cheap_row * problem.features.n_rows:
             return None
         from libsvmx._core.stopping import LetSignalsIn
-        from libsvmx._kernels.class_values import ClassValues, bytes_of_pair
+        from libsvmx._kernels.sharedrows import ClassValues, bytes_of_pair
 
         starts = groups[0]
         with self.lock:

@@ -28,7 +28,7 @@ from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from libsvmx._core.rand import Rand
+    from libsvmx._train.folds import Rand
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem

@@ -6,10 +6,9 @@ from _operator import index
 from itertools import accumulate, combinations, pairwise
 
 from libsvmx._core.arrays import take_int32
-from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.matrix import CsrMatrix, largest_serial, serials_only
 from libsvmx._core.records import fields, record
 from libsvmx._train.parameter import Parameter
-from libsvmx._train.rowchecks import largest_serial, serials_only
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SvmType

@@ -9,7 +9,7 @@ from math import isfinite
 
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.threads import thread_count
-from libsvmx._problem.certificate import kkt_gap
+from libsvmx._problem.dual import kkt_gap
 from libsvmx._train.formulation import recover_coefficients
 from libsvmx._train.observer import Remark
 from libsvmx._train.solve_report import SolveReport

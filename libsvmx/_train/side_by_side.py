@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from itertools import count, takewhile
 
+from libsvmx._core.process import HAS_THREADS
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.thread_pool import HAS_THREADS
 from libsvmx._solvers.control import End
 from libsvmx._train import limits
 from libsvmx._train.observer import Forwarding, Limits, Observer, hears

@@ -8,6 +8,7 @@ from itertools import chain, combinations, pairwise
 from libsvmx._core.arrays import take_float64, take_int32
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.machine import machine
+from libsvmx._core.matrix import first_asymmetry
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._problem.dual import DualSolution
@@ -29,7 +30,6 @@ from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
 from libsvmx._train.reports import Recovered, recover, solve
-from libsvmx._train.rowchecks import first_asymmetry
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import Stopped
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from libsvmx._core.rand import Rand
+    from libsvmx._train.folds import Rand
     from libsvmx._train.inner_folds import InnerFolds
     from libsvmx._train.observer import Observer
     from libsvmx._train.solve_report import SolveReport

@@ -14,10 +14,9 @@ import numpy as np
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import zeros
+from libsvmx._core.process import ThreadPool
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.thread_pool import ThreadPool
-from libsvmx._solvers.seeding.adjust import adjust
-from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from libsvmx._train.formulation import growth_factor
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ import numpy as np
 from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import zeros
 from libsvmx._core.interchange import in_shape
-from libsvmx._core.matrix import CsrMatrix
-from libsvmx._core.rand import Rand
-from libsvmx._core.tables import count_entries, count_stored, write_entries, write_stored
+from libsvmx._core.matrix import CsrMatrix, count_entries, count_stored, write_entries, write_stored
 from libsvmx._solvers.solver import converted
 from libsvmx._train import prediction
+from libsvmx._train.folds import Rand
 from libsvmx._train.model import Model, columns_of
 from libsvmx._train.parameter import Parameter, changed, check_threads
 from libsvmx._train.problem import Problem

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from libsvmx._core.dispatch import BUILT, CHOSEN, RUNNABLE
-from libsvmx._core.thread_pool import HAS_THREADS
+from libsvmx._core.process import HAS_THREADS
 from libsvmx._core.threads import thread_count
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx._version import COMPILER, VERSION

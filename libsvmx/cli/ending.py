@@ -108,7 +108,7 @@ class LastWords:
         """Have them said from now on; to be called again when a handler of Python's has been in their place."""
         said = self.erasing + (self.text if signum == signal.SIGINT else b"")
         if said:
-            from libsvmx._core.last_words import say_on
+            from libsvmx._core.process import say_on
 
             say_on(signum, said)
 

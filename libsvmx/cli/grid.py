@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
+from libsvmx._core.matrix import has_index_zero
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, flat_fields
 from libsvmx._train.problem import Problem
-from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.validation.grid import Outcome, Point
 from libsvmx._train.validation.grid_pool import Workers
 from libsvmx._train.validation.grid_search import Plan, Search

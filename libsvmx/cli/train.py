@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 
-from libsvmx._core.rand import Rand
+from libsvmx._core.matrix import has_index_zero
 from libsvmx._core.records import field, fields, record, replace
+from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.problem import Problem
-from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._train.training import default_gamma, train_problem
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end

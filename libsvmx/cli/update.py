@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from functools import partial
 
 from libsvmx._core.contexts import contextmanager
+from libsvmx._core.matrix import has_index_zero
 from libsvmx._core.memory import TooLittleMemory, load_numpy
 from libsvmx._core.records import fields, record
 from libsvmx._core.stopping import Stopped
@@ -16,7 +17,6 @@ from libsvmx._train.limits import ask, limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem
-from libsvmx._train.rowchecks import has_index_zero
 from libsvmx._typing import TYPE_CHECKING
 from libsvmx.cli.ending import tidy_end
 from libsvmx.cli.options import UsageError, count, parse

@@ -12,9 +12,10 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free, rand, realloc
 from libc.string cimport memcpy
 
-from libsvmx._core.buffers import zeros
 from libsvmx._core.matrix cimport CsrMatrix
-from libsvmx._core.rand cimport Rand
+from libsvmx._train.folds cimport Rand
+
+from libsvmx._core.buffers import zeros
 from libsvmx._train.checks import check_targets
 from libsvmx._train.model import Model
 from libsvmx._train.parameter import Parameter

@@ -10,11 +10,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.rand import Rand
 
 # What solves is loaded here, as LIBSVM's interface loads its library, not by the first training.
-from libsvmx._kernels import class_values as class_values
+from libsvmx._kernels import sharedrows as sharedrows
 from libsvmx._train.checks import check_problem
+from libsvmx._train.folds import Rand
 from libsvmx._train.prediction import predict, predict_probability
 from libsvmx._train.queue import folds_at_once as folds_at_once
 from libsvmx._train.queue import pairs_at_once as pairs_at_once

@@ -1,10 +1,10 @@
 """Files of LIBSVM and our own, in and out.
 
 files -> compressed             files read whole or in blocks; written whole or not at all, together, locked
-svmlight, batches               data files, at once or in parts          -> textparse -> textslices
+svmlight, batches               data files, at once or in parts          -> textparse
 modelfile                       models: header here, vectors             -> textparse, textwrite
 exporting -> cfile, jsonfile, onnxfile     models for programs without libsvmx
-rangefile, scaling              scaling factors, and rows that are scaled
+rangefile                       scaling factors; rows that are scaled     -> textwrite
 weightfile                      weights of rows
 statefile                       states that rows join and leave
 textwrite                       numbers as C's printf writes them

@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+
 # Room that the longest text of a number needs: sign, 17 digits, point, exponent (e-308), blank; or ten digits and a colon.
 cdef enum:
     NUMBER_ROOM = 32

@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
-from libsvmx._core.rand import Rand
 from libsvmx._solvers.solver import Solver
+from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Remark
 from libsvmx._train.parameter import MAX_THREADS, Parameter

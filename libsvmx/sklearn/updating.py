@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
+from libsvmx._train.folds import Rand
 from libsvmx._train.model import pair_place
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out

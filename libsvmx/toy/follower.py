@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core.machine import machine
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import State, train_state

@@ -13,14 +13,14 @@ from math import inf, nan, nextafter
 from pathlib import Path
 
 import pytest
+from libsvmx.io.textwrite import format_number
 
 from libsvmx._core import matrix
 from libsvmx._core.buffers import filled
 from libsvmx.cli.process import guarded
 from libsvmx.cli.scale import SHOWN_UNSEEN, USAGE, main
 from libsvmx.exceptions import DataError
-from libsvmx.io import scaling
-from libsvmx.io.textwrite import format_number
+from libsvmx.io import textwrite
 
 RECORDED = Path(__file__).with_name("expected_scale")
 CASES = [line.split() for line in (RECORDED / "commands.txt").read_text().splitlines()]
@@ -362,9 +362,9 @@ def test_core_refuses_what_is_not_finite():
     for bad in (nan, inf, -inf):
         data = matrix.CsrMatrix(filled("q", [0, 1, 2]), filled("i", [1, 4]), filled("d", [1.0, bad]))
         with pytest.raises(DataError, match=r"^row 1: the value of feature 4 is not finite"):
-            scaling.feature_ranges(data)
+            textwrite.feature_ranges(data)
         with pytest.raises(DataError, match=r"^row 2: the label is not finite"):
-            scaling.label_range(filled("d", [1.0, 2.0, bad]))
+            textwrite.label_range(filled("d", [1.0, 2.0, bad]))
 
 
 def test_overflow_while_scaling_is_refused(scale):

@@ -67,7 +67,7 @@ def test_an_update_of_few_rows_needs_no_lapack(tmp_path):
     (tmp_path / "rows").write_text(LINES)
     code = "from libsvmx.cli import train, update; train.main(['-q', 'rows', 'model'])"
     loaded = modules_after(f"{code}; update.main(['--add', 'rows', 'rows', 'model'])", tmp_path)
-    assert "libsvmx._solvers.path.margin" in loaded
+    assert "libsvmx._solvers.path.following" in loaded
     assert not loaded.intersection(("scipy.linalg", "libsvmx._core.dense"))
 
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from libsvmx._core.cholesky import Cholesky
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.cholesky import Cholesky
 
 ULP = 2.0**-52
 

@@ -9,8 +9,8 @@ import pytest
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._core.rand import Rand
 from libsvmx._train import prediction
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from libsvmx._core.rand import Rand
+from libsvmx._train.folds import Rand
 
 # srand(1) of glibc, first values; published in countless places, e.g. any "rand() example output"
 FIRST = [1804289383, 846930886, 1681692777, 1714636915, 1957747793]

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from libsvmx.io.textparse import parse_data
 from support.examples import examples
 
 from libsvmx.exceptions import FormatError
-from libsvmx.io.textparse import parse_data
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import powers_of_five

@@ -7,6 +7,8 @@ import struct
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from libsvmx.io.textparse import parse_data
+from libsvmx.io.textwrite import numbers_text, vectors_text
 from support.data import from_rows
 from support.examples import examples
 
@@ -18,8 +20,6 @@ from libsvmx.exceptions import DataError, FormatError
 from libsvmx.io.files import read_bytes
 from libsvmx.io.modelfile import load_model, model_text
 from libsvmx.io.svmlight import read_data, write_data
-from libsvmx.io.textparse import parse_data
-from libsvmx.io.textwrite import numbers_text, vectors_text
 
 
 @pytest.fixture(scope="module")

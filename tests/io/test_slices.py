@@ -6,11 +6,11 @@ import sys
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from libsvmx.io.textparse import parse_data, parse_vectors
 from support.examples import examples
 
 from libsvmx.exceptions import FormatError
 from libsvmx.io.svmlight import read_data
-from libsvmx.io.textparse import parse_data, parse_vectors
 
 
 def outcome(parse, *args, **options):

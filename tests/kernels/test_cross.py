@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from libsvmx._core.arrays import ramp
+from libsvmx._kernels.cross import CrossKernel
 from support import data
 
-from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.cross import CrossKernel
 from libsvmx.enums import KernelType
 
 LANES = 32

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from libsvmx._kernels.cross import CrossKernel, CrossRow
 from support import data
 
 from libsvmx._core.buffers import filled
-from libsvmx._kernels.cross import CrossKernel
-from libsvmx._kernels.cross_row import CrossRow
 from libsvmx.enums import KernelType
 
 KINDS = [KernelType.LINEAR, KernelType.POLY, KernelType.RBF, KernelType.SIGMOID]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from libsvmx._core.arrays import ramp
 from support import data
 from support.lowrank import (
     LINEAR,
@@ -20,7 +21,6 @@ from support.lowrank import (
 )
 from support.lowrank import fit as fitted
 
-from libsvmx._core.arrays import ramp
 from libsvmx._core.stopping import NOBODY
 from libsvmx._kernels import eigen, factors
 from libsvmx._kernels.approximation import FactorPolicy

@@ -5,13 +5,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from libsvmx._kernels.feature_products import NARROW, SparseRows, dense_transposed, narrow_gram, sparse_rows
 from support import data
 
 from libsvmx._core.buffers import filled
 from libsvmx._core.matrix import compacted
-from libsvmx._kernels.dense_rows import NARROW, dense_transposed, narrow_gram
 from libsvmx._kernels.featurerows import DenseRows, feature_rows, second_order_rows, second_order_size
-from libsvmx._kernels.sparserows import SparseRows, sparse_rows
 
 # rows, columns, share of nonzeros
 SHAPES = [(1, 1, 1.0), (1, 7, 0.5), (9, 1, 0.6), (40, 12, 0.2), (40, 12, 1.0), (23, 5, 0.0), (3, 50, 0.1)]

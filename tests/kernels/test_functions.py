@@ -1,9 +1,9 @@
 """The table of kernel functions (kernel_functions.c) and the one of their names and parameters (enums.py)."""
 
 import pytest
+from libsvmx._core.arrays import ramp
 from support import data
 
-from libsvmx._core.arrays import ramp
 from libsvmx._kernels.kernel import Kernel, function_names
 from libsvmx.enums import KernelType
 

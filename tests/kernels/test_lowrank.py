@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from libsvmx._core.arrays import ramp
 from support import data
 from support.lowrank import (
     CHOLESKY,
@@ -24,7 +25,6 @@ from support.lowrank import (
     problem,
 )
 
-from libsvmx._core.arrays import ramp
 from libsvmx._kernels import factors, pivoting
 from libsvmx._kernels.approximation import USUAL, FactorPolicy
 from libsvmx._kernels.block_kernel import KernelSpec, kernel_columns, kernel_diagonal, split

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from libsvmx._kernels.products import ColumnProducts, PanelProducts, PostingProducts, products_of
+from libsvmx._kernels.rowstore import RowStore
 from support import data
 from support.examples import examples
 
 from libsvmx._core.buffers import filled
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._kernels.products import ColumnProducts, PanelProducts, PostingProducts, products_of
-from libsvmx._kernels.rowstore import RowStore
 from libsvmx.exceptions import DataError
 
 LINEAR, POLY, RBF, SIGMOID, PRECOMPUTED = range(5)

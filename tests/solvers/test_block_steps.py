@@ -4,10 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
 
 from libsvmx._kernels.featurerows import DenseRows
 from libsvmx._solvers.interior_point import block_steps
-from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
 
 SIZES = [1, 7, 64, 1001]
 

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from libsvmx._train.formulation import build_dual
 from support import data
 from support.judge import FLOAT_ULP, Judge, kernel_values
 from support.labels import costs_of, labels_of
@@ -22,10 +23,8 @@ from libsvmx._solvers.auto import Auto
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
 from libsvmx._solvers.interior_point.settings import CRSVM
-from libsvmx._solvers.path.path import Path
-from libsvmx._solvers.path.removal import path_of, solution_without
+from libsvmx._solvers.path.path import Path, path_of, solution_without
 from libsvmx._solvers.smo import smo, warm
-from libsvmx._train.formulation import build_dual
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 

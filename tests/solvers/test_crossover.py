@@ -4,16 +4,15 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
+from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
 from support.crsvm import Case, clouds
 
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._problem.certificate import array_level
+from libsvmx._problem.dual import array_level
 from libsvmx._solvers.interior_point import block_steps, crossover, free_rows, vertex_steps
-from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
 from libsvmx._solvers.interior_point.crossover import cross_over
 from libsvmx._solvers.interior_point.dual_solver import feasible
-from libsvmx._solvers.interior_point.normal_equations import NormalEquations
-from libsvmx._solvers.interior_point.point import point_of
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks
 from libsvmx._solvers.interior_point.settings import CRSVM, InteriorPolicy

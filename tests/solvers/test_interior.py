@@ -6,14 +6,13 @@ s da + a ds = -r_sv     u dxi + xi du = -r_xiu                                un
 
 import numpy as np
 import pytest
+from libsvmx._kernels.feature_products import SparseRows
+from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
+from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
 
 from libsvmx._core.stopping import NOBODY, Relay
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.interior_point import block_steps
-from libsvmx._solvers.interior_point.block_steps import Iterate, RowBlock
-from libsvmx._solvers.interior_point.normal_equations import NormalEquations
-from libsvmx._solvers.interior_point.point import point_of
 from libsvmx._solvers.interior_point.predictor_corrector import PredictorCorrector, length_of, total
 from libsvmx._solvers.interior_point.settings import CRSVM
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from libsvmx._solvers.seeding.ato_path import AtoPath
+from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from support import data
 from support.commands import PATIENCE
 from support.examples import examples
@@ -14,9 +16,6 @@ from support.fold_changes import FORMULATIONS, Case, adjusted, box_of, equalised
 from support.labels import costs_of
 
 from libsvmx._core.buffers import filled
-from libsvmx._solvers.seeding.adjust import adjust
-from libsvmx._solvers.seeding.ato_path import AtoPath
-from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx.enums import SvmType
 

@@ -4,19 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from libsvmx._train.formulation import build_dual
 from support import data
 from support.examples import examples
 from support.judge import Judge
 from support.labels import alpha_of, costs_of, labels_of
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.rand import Rand
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._problem.certificate import kkt_gap
-from libsvmx._problem.dual import DualProblem
+from libsvmx._problem.dual import DualProblem, kkt_gap
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.smo import smo
-from libsvmx._train.formulation import build_dual
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem

@@ -8,19 +8,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from libsvmx._solvers.seeding.fold_change import adjust, moved_scores
 from support import data
 from support.examples import examples
 from support.fold_changes import FORMULATIONS, Case
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.rand import Rand
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.seeding.adjust import adjust
-from libsvmx._solvers.seeding.fold_change import moved_scores
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._solvers.smo import warm
-from libsvmx._train.folds import stratified_folds
+from libsvmx._train.folds import Rand, stratified_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.validation.dual_folds import DualFolds

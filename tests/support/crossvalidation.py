@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from libsvmx._core.rand import Rand
 from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from libsvmx._kernels.feature_products import SparseRows
 
 from libsvmx._kernels.featurerows import DenseRows
-from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.control import Control
 from libsvmx._solvers.interior_point.dual_solver import solve_dual
 from libsvmx._solvers.interior_point.settings import CRSVM

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+from libsvmx._core.process import ThreadPool
+from libsvmx._solvers.seeding.fold_change import FoldChange
+from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 
 from libsvmx._core.buffers import filled
-from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._kernels.kernel import Kernel
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.seeding.fold_change import FoldChange
 from libsvmx._solvers.smo import smo
-from libsvmx._train.formulation import build_dual, coefficient_sums, held_out
 from libsvmx._train.parameter import Parameter
 from libsvmx.enums import SvmType
 

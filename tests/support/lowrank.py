@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-
 from libsvmx._core.arrays import ramp
+
 from libsvmx._kernels.approximation import USUAL
 from libsvmx._kernels.lowrank import Approximation, factorize, features_of
 

@@ -7,6 +7,7 @@ K twice: in double from the rows themselves, and as the kernel rounds its rows t
 
 import numpy as np
 import pytest
+from libsvmx._train.formulation import build_dual
 
 from libsvmx import KernelType
 from libsvmx._core.buffers import filled
@@ -15,7 +16,6 @@ from libsvmx._solvers.control import Control
 from libsvmx._solvers.decomposition import chunked
 from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
 from libsvmx._solvers.smo import smo
-from libsvmx._train.formulation import build_dual
 
 from . import data
 from .judge import FLOAT_ULP, ULP, Judge, kernel_values

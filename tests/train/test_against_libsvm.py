@@ -5,7 +5,7 @@ import pytest
 from support import data
 from support.oracle import Oracle
 
-from libsvmx._core.rand import Rand
+from libsvmx._train.folds import Rand
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.prediction import predict, predict_labels, predict_probability
 from libsvmx._train.problem import Problem

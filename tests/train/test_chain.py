@@ -9,8 +9,8 @@ from support.data import filled
 from support.policies import BY_CLASSES, KernelPolicy
 
 import libsvmx
-from libsvmx._core.rand import Rand
 from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem

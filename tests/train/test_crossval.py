@@ -25,8 +25,7 @@ from support.policies import IN_TURN
 from support.recorder import Recorder
 
 import libsvmx
-from libsvmx._core.rand import Rand
-from libsvmx._train.folds import stratified_folds
+from libsvmx._train.folds import Rand, stratified_folds
 from libsvmx._train.observer import Observer
 from libsvmx._train.training import cross_validate_problem
 from libsvmx._train.validation.scheme import CHOICES, SCHEMES, Seeding

@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from libsvmx._core.process import HAS_THREADS
 from support import data, gridengine
 from support.data import filled
 from support.policies import KernelPolicy
@@ -12,7 +13,6 @@ from support.threads import started_by
 
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.thread_pool import HAS_THREADS
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem

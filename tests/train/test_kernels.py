@@ -12,8 +12,7 @@ import libsvmx
 from libsvmx import DataError
 from libsvmx._core.buffers import filled
 from libsvmx._core.memory import MEGABYTE
-from libsvmx._core.rand import Rand
-from libsvmx._train.folds import group_classes
+from libsvmx._train.folds import Rand, group_classes
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.problem import Problem
 from libsvmx._train.training import cross_validate_problem

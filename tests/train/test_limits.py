@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from libsvmx._core.arrays import ramp
 from support import data
 from support.machine import Clock, machine_with
 
 import libsvmx
-from libsvmx._core.arrays import ramp
 from libsvmx._core.stopping import Stopped
 from libsvmx._train.limits import ask, control_of, limited, look
 from libsvmx._train.observer import Forwarding

@@ -7,7 +7,7 @@ from support.crossvalidation import fold_by_fold, posed, table, validated
 from support.oracle import Oracle
 
 import libsvmx
-from libsvmx._core.rand import Rand
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.training import train_problem
 from libsvmx._train.validation.leave_one_out import ClassOrder, leave_one_out

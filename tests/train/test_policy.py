@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from libsvmx._core.process import HAS_THREADS
 from support import data
 from support.policies import IN_TURN, KernelPolicy, of_commands
 from support.threads import started_by
@@ -13,7 +14,6 @@ from support.threads import started_by
 import libsvmx
 from libsvmx import Parameter, ParameterError
 from libsvmx._core.records import replace
-from libsvmx._core.thread_pool import HAS_THREADS
 from libsvmx._train.parameter import changed, flat_fields
 
 with_threads = pytest.mark.skipif(not HAS_THREADS, reason="built without threads")

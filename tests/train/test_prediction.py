@@ -6,15 +6,15 @@ import threading
 
 import numpy as np
 import pytest
+from libsvmx._kernels.cross import CrossKernel
+from libsvmx._train.decision import LinearFunctions
 from support import data
 from support import oracle as libsvm
 from support.policies import KernelPolicy
 
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.rand import Rand
-from libsvmx._kernels.cross import CrossKernel
 from libsvmx._train import prediction
-from libsvmx._train.decision import LinearFunctions
+from libsvmx._train.folds import Rand
 from libsvmx._train.model import Model
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter

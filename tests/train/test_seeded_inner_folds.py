@@ -7,8 +7,8 @@ from support.injected import put_around
 from support.policies import BY_CLASSES, IN_TURN, KernelPolicy
 
 import libsvmx
-from libsvmx._core.rand import Rand
 from libsvmx._train import prediction
+from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.queue.solve_queue import SolveQueue

@@ -6,6 +6,7 @@ from math import inf
 
 import numpy as np
 import pytest
+from libsvmx._core.process import HAS_THREADS
 from support import data
 from support.ahead import let_go_ahead
 from support.data import filled
@@ -15,10 +16,9 @@ from support.threads import started_by
 
 import libsvmx
 from libsvmx import Chunked, Observer, Parameter, StoppedEarly
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
-from libsvmx._core.thread_pool import HAS_THREADS
 from libsvmx._train import side_by_side
+from libsvmx._train.folds import Rand
 from libsvmx._train.limits import ask
 from libsvmx._train.problem import Problem
 from libsvmx._train.side_by_side import param_of

@@ -13,11 +13,11 @@ from support.oracle import predict as libsvm_predicts
 from support.recorder import Recorder
 
 import libsvmx
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._solvers.decomposition.settings import IRWLS, Chunked
 from libsvmx._solvers.registry import solver_classes
 from libsvmx._solvers.smo.settings import SMO
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter, changed
 from libsvmx._train.training import train_problem

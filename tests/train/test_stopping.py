@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from libsvmx._core.arrays import ramp
 from support.asking import Asked
 from support.lowrank import BUDGET, RBF, check, from_dense, given, kernel_of, points
 from support.recorder import Recorder
 
 import libsvmx
-from libsvmx._core.arrays import ramp
 from libsvmx._core.stopping import Stopped
 from libsvmx._kernels.lowrank import Approximation, factorize
 

@@ -8,7 +8,7 @@ from support import data
 
 import libsvmx
 from libsvmx._core.buffers import filled
-from libsvmx._core.rand import Rand
+from libsvmx._train.folds import Rand
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.problem import Problem

@@ -4,7 +4,7 @@
  * (with AVX-512); three vectors by X take it two to three times as long as one pass over X, of 16 features as of 152. Each
  * sum is over the rows in their order: equal bits on every CPU.
  *
- * Who calls: _kernels/dense_rows.pyx.
+ * Who calls: _kernels/feature_products.pyx.
  */
 #ifndef SVMX_DENSE_ROWS_H
 #define SVMX_DENSE_ROWS_H

@@ -4,7 +4,7 @@
  * label-free scores). Arrays are IN and of length n, the active variables, but where smo_steps.c says so; V and scores are
  * IN and OUT, out and lanes are OUT.
  *
- * Who calls: _solvers/smo (positions.pyx the working set, deferred.pyx the replay); gather and axpy_row also
+ * Who calls: _solvers/smo (positions.pyx the working set, positions.pyx the replay); gather and axpy_row also
  * _kernels/rowstore.pyx, _kernels/sharedrows.pyx, _solvers/decomposition and _solvers/seeding.
  */
 #ifndef SVMX_SMO_STEPS_H

@@ -3,7 +3,7 @@
  * n is the length of each vector, IN but where vectors.c says so; y, z, out, column are IN and OUT. Orders of summation
  * are fixed: equal bits on every CPU.
  *
- * Who calls: cholesky.pyx, _solvers/path, _solvers/smo/double_smo.pyx, _solvers/decomposition/chunked.pyx,
+ * Who calls: cholesky.pyx, _solvers/path, _solvers/smo/warm.pyx, _solvers/decomposition/chunked.pyx,
  * _solvers/interior_point.
  */
 #ifndef SVMX_VECTORS_H

@@ -59,9 +59,9 @@ class Decomposition(Solver):
     def solve(
         self, dual: DualProblem, kernel: Kernel, budget_bytes: float, control: Control, threads: int
     ) -> DualSolution:
-        from libsvmx._solvers.decomposition import chunked
+        from libsvmx._solvers.decomposition.chunked import solve
 
-        return chunked.solve(dual, kernel, budget_bytes, control, threads, self)
+        return solve(dual, kernel, budget_bytes, control, threads, self)
 
 
 @record(frozen=True)

@@ -5,6 +5,11 @@ from libsvmx._core.stopping import Asking
 from libsvmx._solvers.control import Control
 from libsvmx._typing import Buffer
 
+class Selection:
+    rule: int
+    kept: float
+    def __init__(self, n: int, rule: str, kept: float, seed: int) -> None: ...
+
 class Subproblem:
     room: int
     size: int

@@ -10,7 +10,7 @@ Its symbols are kept but gamma, here rho, and tau, here upper. Open predictor_co
            ├─ PredictorCorrector     the iterations           holds  RowBlocks, Point
            │    ├─ thresholds        rows of the normal matrix, section 3.2   constraint_reduction
            │    ├─ NormalEquations   its Cholesky factor, dw and drho         normal_equations
-           │    └─ Point             w, rho, residuals and sums over all rows point
+           │    └─ Point             w, rho, residuals and sums over all rows normal_equations
            └─ cross_over             vertex: each alpha at 0, at upper or free   crossover
                 └─ solve_free_rows   values of the free rows                     free_rows
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from libsvmx._core.blas import one_blas_thread
 from libsvmx._kernels.featurerows import TwiceRows, times, transposed
-from libsvmx._problem.certificate import array_level, kkt_gap
-from libsvmx._problem.dual import DualSolution
+from libsvmx._problem.dual import DualSolution, array_level, kkt_gap
 from libsvmx._solvers.interior_point import predictor_corrector
 from libsvmx._solvers.interior_point.block_steps import net
 from libsvmx._solvers.interior_point.row_blocks import LocalRowBlocks

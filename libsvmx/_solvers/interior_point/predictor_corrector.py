@@ -30,15 +30,14 @@ from libsvmx._core.stopping import LetSignalsIn, Stopped, Within
 from libsvmx._solvers.interior_point import block_steps
 from libsvmx._solvers.interior_point.constraint_reduction import thresholds
 from libsvmx._solvers.interior_point.crossover import SHARP, VertexSolution, cross_over
-from libsvmx._solvers.interior_point.normal_equations import NormalEquations
-from libsvmx._solvers.interior_point.point import point_of
+from libsvmx._solvers.interior_point.normal_equations import NormalEquations, point_of
 from libsvmx._solvers.interior_point.replies import RatioTest, RightHandSide, add_data_sums
 from libsvmx.enums import SolveStatus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from libsvmx._solvers.interior_point.point import Point
+    from libsvmx._solvers.interior_point.normal_equations import Point
     from libsvmx._solvers.interior_point.row_blocks import RowBlocks
     from libsvmx._solvers.interior_point.settings import CRSVM
     from libsvmx._typing import FloatArray

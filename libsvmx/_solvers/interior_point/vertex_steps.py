@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from libsvmx._problem.certificate import extremes
+from libsvmx._problem.dual import extremes
 from libsvmx._solvers.interior_point.block_steps import net
 
 if TYPE_CHECKING:

@@ -8,18 +8,17 @@ of beta and one bias; here there is a sum and a level for each group, two in the
           ──holds──>  Motion         per unit of eta: what moves, how the margin answers (``direction``), ``advance``
                         ├─holds──>  PathState, the same one
                         └─holds──>  Trace, while somebody wants all lines of the way, or None
-    functions over a PathState:
-        margin_factor   border_margin, append_to_margin, remove_from_margin: the Cholesky factor of K_MM
-    functions over a Motion, each file using those above it:
-        margin          breakpoint_event, enter_margin, exchange along a null direction, gather_margin
-        next_breakpoint what ends a straight line, and where
-        empty_margin    the level of a group has an interval: fill_margin, centre_levels
-        shrinking       rows that a path goes on without: shrink_if_many, unshrink
-        following       follow: direction, next_breakpoint, advance, breakpoint_event, until eta = 1
-        refinement      from near the optimum to it: refine, repair after a path
-    path.pyx        Path: start, update (rows), rescale (C), check; near, from what a training has found; by_smo
-                    (smo/double_smo.pyx) where no path leads on
-    removal.pyx     folds of a cross-validation that leave the optimum over all rows
+    Each file uses those above it:
+    path_state.pyx  PathState; border_margin, append_to_margin, remove_from_margin: the Cholesky factor of K_MM
+    motion.pyx      Trace, Motion, next_breakpoint: a straight line, what ends it, and where
+    following.pyx   breakpoint_event, enter_margin, exchange along a null direction, gather_margin: who is in the margin
+                    fill_margin, centre_levels: the level of a group without margin has an interval
+                    shrink_if_many, unshrink: rows that a path goes on without
+                    follow: direction, next_breakpoint, advance, breakpoint_event, until eta = 1
+    path.pyx        refine, repair: from near the optimum to it
+                    Path: start, update (rows), rescale (C), check; near, from what a training has found; by_smo
+                    (smo/warm.pyx) where no path leads on
+                    path_of, solution_without: folds of a cross-validation that leave the optimum over all rows
 
-Open first: following.pyx, ``follow``; then motion.pyx, which states the equations, and path.pyx.
+Open first: the end of following.pyx, ``follow``; then motion.pyx, which states the equations, and path.pyx.
 """

@@ -1,3 +1,20 @@
 from libsvmx._solvers.path.motion cimport Motion
+from libsvmx._solvers.path.path_state cimport PathState
+
+
+cdef int breakpoint_event(Motion motion, PathState s, Py_ssize_t v) except -1 nogil
+cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) except -1 nogil
+cdef int gather_margin(Motion motion) except -1
+
+
+cdef bint fill_margin(Motion motion) except -1
+cdef int empty_margin_if_all_bound(Motion motion) except -1
+cdef void centre_levels(Motion motion) noexcept
+cdef int write_line(Motion motion, PathState s, double step) except -1 nogil
+
+
+cdef int shrink_if_many(Motion motion) except -1
+cdef int unshrink(Motion motion) except -1
+
 
 cdef int follow(Motion motion) except -1

@@ -6,16 +6,621 @@ A straight line ends at a breakpoint: a member of the margin M meets a bound, or
 its group. One of A that meets it has its optimal beta and joins M. The factor of K_MM follows M.
 """
 
-from libc.stdint cimport int64_t
+from libc.math cimport HUGE_VAL, fabs
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memset
 
-from libsvmx._solvers.path.empty_margin cimport fill_margin, write_line
-from libsvmx._solvers.path.margin cimport breakpoint_event
-from libsvmx._solvers.path.motion cimport Motion
-from libsvmx._solvers.path.next_breakpoint cimport AT_END, next_breakpoint
-from libsvmx._solvers.path.path_state cimport PathState
-from libsvmx._solvers.path.shrinking cimport shrink_if_many, unshrink
+from libsvmx._core.vectors cimport svmx_axpy
+from libsvmx._solvers.path.motion cimport AT_END, Motion, next_breakpoint
+from libsvmx._solvers.path.path_state cimport (
+    AT_LOWER, AT_UPPER, JOINING, LEAVING, MARGIN, PathState, add_margin_rows, append_to_margin, border_margin,
+    clear_margin, remove_from_margin, swap_values)
 
-from libsvmx._solvers.path.path_state import PathLong, PathLost
+from libsvmx._core.buffers import zeros
+from libsvmx._solvers.path.path_state import PathLong, PathLost, copied
+
+
+# ---- Who is in the margin --------------------------------------------------------------------------
+#
+# Who is in the margin: what happens at a breakpoint, and exchanges where columns depend on each other.
+#
+# Where the column of a variable whose V meets its level depends on those of M (duplicate rows, a linear kernel with more
+# members than it has rank), there is a null direction, K u = 0 and sum u = 0 in each group: beta moves along it at no cost,
+# V stays, until a member of M meets a bound and makes way, or the variable itself does (``exchange``). So no ridge is added
+# to K.
+
+cdef double ULP = 2.0 ** -52
+# A Schur complement below so many roundings of the kernel values that it is made of is none.
+cdef double SINGULAR = 8.0
+# Entries of a null direction that may be rounding.
+cdef double FAINT = 1e-8
+# Members from which on they are factored at once.
+cdef Py_ssize_t MANY_MEMBERS = 200
+# |K'^-1| is estimated, hardly ever more than 10 times too low (Higham 2002, section 15.3).
+cdef double SURELY = 100.0
+
+
+cdef int breakpoint_event(Motion motion, PathState s, Py_ssize_t v) except -1 nogil:
+    """A line ends at ``v``, which changes sets: a member of M goes to the bound it has met, another joins M."""
+    cdef bint upper
+    cdef double rate
+    motion.breakpoints += 1
+    if s.where[v] == MARGIN:
+        upper = s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v]
+        remove_from_margin(s, v)
+        return motion.fix_at_bound(v, upper)
+    rate = motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]]
+    if s.where[v] == JOINING:
+        motion.stop_moving(v)
+        if not s.is_inside(v):
+            # at once: its beta is optimal where it is
+            s.assign_bound(v)
+            return 0
+    return enter_margin(motion, s, v, rate)
+
+
+cdef int enter_margin(Motion motion, PathState s, Py_ssize_t v, double rate) except -1 nogil:
+    """A variable with V at its level, whose V would move away from there at ``rate``, joins the margin."""
+    cdef double schur = border_margin(s, v)
+    if motion.velocity[v] != 0.0:
+        motion.stop_moving(v)
+    if is_nonsingular(s, schur):
+        append_to_margin(s, v, schur)
+        return 0
+    with gil:
+        return exchange(motion, v, 1.0 if rate > 0 else -1.0)
+
+
+cdef bint is_nonsingular(PathState s, double schur) except -1 nogil:
+    """Whether the Schur complement of ``border_margin`` is more than rounding; ``null`` becomes K'_MM^-1 K'_Mv.
+
+    It is u'K'u with u = (1, -null), so rounding of K' is seen through (sum |u|)^2.
+    """
+    cdef Py_ssize_t k, m = s.factor.size
+    cdef double mass = 1.0
+    for k in range(m):
+        s.null[k] = s.column[k]
+    s.factor.backward(&s.null[0])
+    for k in range(m):
+        mass += fabs(s.null[k])
+    mass *= SINGULAR * ULP * (s.largest + s.shift) * mass
+    if schur < -mass:
+        with gil:
+            raise PathLost("the kernel matrix is not positive semidefinite")
+    return schur > mass
+
+
+cdef int exchange(Motion motion, Py_ssize_t v, double sign) except -1:
+    """Move along the null direction u_v = 1, u_M = -null, until ``v`` or a member meets a bound.
+
+    V cannot tell members and ``v`` apart by more than u, sum u_j V_j: after the exchange the member that makes
+    way moves to the side of the level that its bound asks for, as ``v`` would have.
+    """
+    cdef PathState s = motion.state
+    cdef Py_ssize_t w, blocking
+    cdef double u, length, schur
+    while True:
+        motion.exchanges += 1
+        motion.tick(s.factor.size * s.factor.size + s.n)
+        blocking = first_blocking(motion, v, sign, &length)
+        if length > 0.0:
+            move_along_null(motion, v, sign, length)
+        if blocking < 0:
+            return motion.fix_at_bound(v, sign > 0)
+        w, u = s.member[blocking], -sign * s.null[blocking]
+        remove_from_margin(s, w)
+        motion.fix_at_bound(w, u > 0)
+        schur = border_margin(s, v)
+        if is_nonsingular(s, schur):
+            append_to_margin(s, v, schur)
+            return 0
+
+
+cdef Py_ssize_t first_blocking(Motion motion, Py_ssize_t v, double sign, double *length) noexcept:
+    """The place of the member that meets a bound first along the null direction, -1 if ``v`` does, and how far it is.
+
+    Of those that meet one within ``near_bound`` of the first, the fastest (Harris' ratio test).
+    """
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, w, m = s.factor.size, blocking = -1
+    cdef double room, u, fastest = FAINT, nearest = room_of(s, v, sign)
+    for k in range(m):
+        w = s.member[k]
+        u = -sign * s.null[k]
+        if fabs(u) <= FAINT:
+            continue
+        room = room_of(s, w, u) + motion.near_bound(w)
+        if room < nearest * fabs(u):
+            nearest = room / fabs(u)
+            blocking = k
+    length[0] = nearest
+    if blocking >= 0:
+        for k in range(m):
+            u = -sign * s.null[k]
+            room = room_of(s, s.member[k], u)
+            if fabs(u) > fastest and room <= nearest * fabs(u):
+                blocking, fastest, length[0] = k, fabs(u), room / fabs(u)
+    return blocking
+
+
+cdef inline double room_of(PathState s, Py_ssize_t v, double u) noexcept nogil:
+    """How far a variable is from the bound that it nears in direction ``u``."""
+    return max(s.upper[v] - s.beta[v] if u > 0 else s.beta[v] - s.lower[v], 0.0)
+
+
+cdef int move_along_null(Motion motion, Py_ssize_t v, double sign, double length) except -1:
+    """beta of the margin and of ``v`` moves by ``length`` along the null direction; F follows what rounding makes of it."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, w, m = s.factor.size
+    cdef double beta
+    for k in range(m):
+        # those too faint to block may be at a bound, and stay there
+        w = s.member[k]
+        beta = min(max(s.beta[w] - sign * length * s.null[k], s.lower[w]), s.upper[w])
+        s.dbeta[k] = beta - s.beta[w]
+        s.beta[w] = beta
+    s.beta[v] += sign * length
+    add_margin_rows(s, &s.dbeta[0], s.active, &s.F[0])
+    svmx_axpy(s.active, sign * length, s.row(<int32_t>(v // s.per_row)), &s.F[0])
+    s.drift += ULP * s.largest * (length * (m + 1) + fabs(s.beta[v]))
+    return 0
+
+
+cdef int gather_margin(Motion motion) except -1:
+    """The margin anew: variables within their bounds, exchanged while their columns depend on each other."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v, n_members = 0, m = s.per_row * s.n
+    cdef double schur
+    clear_margin(s)
+    for v in range(m):
+        if s.where[v] == LEAVING:
+            continue
+        if motion.is_free(v):
+            s.assign(v, MARGIN)
+            n_members += 1
+        elif s.beta[v] <= s.lower[v] + motion.near_bound(v):
+            s.set_beta(v, s.lower[v])
+            s.assign(v, AT_LOWER)
+        else:
+            s.set_beta(v, s.upper[v])
+            s.assign(v, AT_UPPER)
+    if n_members >= MANY_MEMBERS:
+        factor_at_once(motion, n_members)
+    for v in range(m):
+        if s.where[v] == MARGIN and s.place[v] < 0:
+            schur = border_margin(s, v)
+            if is_nonsingular(s, schur):
+                append_to_margin(s, v, schur)
+            else:
+                exchange(motion, v, 1.0)
+            motion.tick(s.factor.size * s.factor.size)
+    return 0
+
+
+cdef int factor_at_once(Motion motion, Py_ssize_t n_wanted) except -1:
+    """Those that are to be members join by one call of LAPACK, but for those that nearly depend on others: these are left
+    to be joined one by one, and so are all, if the rest is too near to singular.
+
+    The null vector of each, as of ``is_nonsingular``, has sum |u| <= L_jj (|M| |K'^-1|)^1/2, so each Schur complement
+    L_jj^2 is more than rounding where SINGULAR ULP (largest + shift) |M| |K'^-1| < 1.
+    """
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, q, v
+    cdef const double *K
+    cdef double[::1, :] values
+    # most paths have small margins, and these take as long to load as many of them
+    import numpy as np
+
+    from libsvmx._core.blas import one_blas_thread
+    from libsvmx._core.dense import factor_and_inverse_norm, independent_rows, part
+    wanted_ = zeros("i", n_wanted)
+    cdef int32_t[::1] wanted = wanted_
+    matrix = np.empty((n_wanted, n_wanted), order="F")
+    values = matrix
+    k = 0
+    for v in range(s.per_row * s.n):
+        if s.where[v] == MARGIN:
+            wanted[k] = <int32_t>v
+            k += 1
+    for k in range(n_wanted):
+        K = s.row(<int32_t>(wanted[k] // s.per_row))
+        for q in range(n_wanted):
+            values[q, k] = K[wanted[q] // s.per_row] + (s.shift if s.group[wanted[q]] == s.group[wanted[k]] else 0.0)
+        motion.tick(n_wanted)
+    with one_blas_thread():
+        factor, inverse_norm = factor_and_inverse_norm(part(matrix, None, motion.control), motion.control)
+        if not are_members(motion, inverse_norm, n_wanted):
+            del factor
+            chosen = independent_rows(matrix, motion.control)
+            if len(chosen) in (0, n_wanted):
+                return 0
+            factor, inverse_norm = factor_and_inverse_norm(part(matrix, chosen, motion.control), motion.control)
+            if not are_members(motion, inverse_norm, len(chosen)):
+                return 0
+            wanted = np.asarray(wanted_)[chosen]
+    del matrix
+    values = None  # so that two are the most there are at a time
+    s.make_room_in_margin(wanted.shape[0])
+    s.factor.load(factor)
+    for k in range(wanted.shape[0]):
+        v = wanted[k]
+        s.member[k], s.place[v] = <int32_t>v, <int32_t>k
+        s.rows.pin(<int32_t>(v // s.per_row))
+    return 0
+
+
+cdef bint are_members(Motion motion, double inverse_norm, Py_ssize_t n) noexcept:
+    """Whether all Schur complements of the n rows of a K' with such an inverse are more than rounding."""
+    cdef PathState s = motion.state
+    return SURELY * SINGULAR * ULP * (s.largest + s.shift) * n * inverse_norm < 1.0
+
+
+# ---- The margin is empty ---------------------------------------------------------------------------
+#
+# The path while the margin is empty (Karasuyama & Takeuchi 2009, section 3.3), or of two groups that of one.
+#
+# The level of the group is free within an interval then,
+#
+#     max V_v over those that are to stay below  <=  level  <=  min V_v over those that are to stay above
+#
+# If its sum must change, the level moves to that end of it where a variable can answer; else eta grows until the ends meet,
+# or until the other group has a breakpoint.
+
+# What the sum needs is none within so many roundings of the |beta| that it is made of.
+cdef double SAME_SUM = 64 * ULP
+# The same of what is left to come where all of a group are on their bounds, each but for a rounding of its box.
+cdef double NO_SUM = 1e-11
+# Of a line: variables that come to an end of the interval of rho nearer to each other do so at once.
+cdef double SAME_PLACE = 64 * ULP
+
+
+cdef struct Ends:           # of the interval of -rho; an end that there is not is 0
+    Py_ssize_t below, above
+    double bottom, top
+    double bottom_speed, top_speed
+    double next_below, next_above       # where another variable is at that end
+
+
+cdef bint fill_margin(Motion motion) except -1:
+    """To the next event of a path on which a group has an empty margin; False if eta = 1 is reached without one."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v = -1, w = AT_END, below, above
+    cdef double sign, step = 1.0 - motion.eta
+    cdef int g
+    motion.tick(s.per_row * s.n)
+    for g in range(s.groups):
+        if not s.is_empty(g):
+            continue
+        if fabs(motion.sum_residual[g]) > SAME_SUM * (motion.mass + fabs(s.total[g])):
+            sign = 1.0 if motion.sum_residual[g] > 0 else -1.0
+            v = first_to_answer(motion, g, sign)
+            if v >= 0:
+                return set_level(motion, s, v, sign)
+            if fabs(motion.sum_residual[g]) * (1.0 - motion.eta) > NO_SUM * (motion.mass + fabs(s.total[g])):
+                raise PathLost("no variable can make up for the sum")
+        motion.sum_residual[g] = 0.0
+    if s.factor.size:
+        motion.direction()
+        w = next_breakpoint(motion, s, &step)
+        if w < 0 and w != AT_END:
+            raise PathLost("rounding hides the next breakpoint")
+    else:
+        motion.dF[:s.n] = motion.W[:s.n]
+        motion.dlevel[0] = motion.dlevel[1] = 0.0
+    for g in range(s.groups):
+        if s.is_empty(g) and ends_meet(motion, g, &step, &below, &above):
+            if below < 0 or above < 0:  # scores that are not numbers have no order
+                raise PathLost("scores overflow")
+            v = below if s.where[below] != JOINING else above
+            sign = 1.0 if v == below else -1.0
+    if motion.trace is not None and step > 0.0:
+        write_resting(motion, step)
+    motion.advance(step)
+    if v < 0 and w == AT_END:
+        centre_levels(motion)
+        return False
+    motion.steps += step > 0
+    if v < 0:
+        breakpoint_event(motion, s, w)
+        motion.tick(s.factor.size * (s.active + s.factor.size))
+        return True
+    return set_level(motion, s, v, sign)
+
+
+cdef bint set_level(Motion motion, PathState s, Py_ssize_t v, double sign) except -1:
+    """The level of an empty group comes to V of ``v``, which joins the margin; its beta would grow (sign 1) or shrink."""
+    s.level[s.group[v]] = s.score(v)
+    motion.breakpoints += 1
+    if s.where[v] == JOINING:
+        motion.stop_moving(v)
+        if not s.is_inside(v):
+            s.assign_bound(v)
+            return True
+    enter_margin(motion, s, v, sign)
+    return True
+
+
+cdef Py_ssize_t first_to_answer(Motion motion, int g, double sign) noexcept:
+    """The variable of a group that its level meets first of those whose beta can grow (sign 1) or shrink (-1); -1 without
+    one."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v, best = -1
+    cdef int where
+    for v in range(s.per_row * s.n):
+        where = s.where[v]
+        if where == LEAVING or s.group[v] != g:
+            continue
+        if where == JOINING:
+            if sign * motion.velocity[v] > 0:
+                continue
+        elif not (s.beta[v] < s.upper[v] if sign > 0 else s.beta[v] > s.lower[v]):
+            continue
+        if best < 0 or sign * (s.score(v) - s.score(best)) > 0:
+            best = v
+    return best
+
+
+cdef bint ends_meet(Motion motion, int g, double *step, Py_ssize_t *below, Py_ssize_t *above) noexcept:
+    """Whether the interval of the level of a group is empty after a line of length ``step``, which then becomes how far eta
+    can grow until it is, and the variables at its ends there."""
+    cdef double width, speed, meeting
+    cdef bint met = False
+    # the ends of the interval are convex and concave in eta: from the right, Newton finds where they meet
+    while True:
+        width = level_interval(motion, g, step[0], below, above)
+        # where scores overflow an end may be nowhere, and the width not a number
+        if width >= -motion.sharpness or width != width:
+            return met
+        met = True
+        if step[0] == 0.0 or below[0] < 0 or above[0] < 0:
+            return True
+        speed = (motion.dlinear[above[0]] - motion.dF[above[0] // motion.state.per_row]) - (
+            motion.dlinear[below[0]] - motion.dF[below[0] // motion.state.per_row])
+        meeting = step[0] - width / speed if speed < 0 else 0.0
+        step[0] = max(0.0, min(meeting, step[0] * (1.0 - ULP)))
+
+
+cdef double level_interval(Motion motion, int g, double step, Py_ssize_t *below, Py_ssize_t *above) noexcept:
+    """The width of the interval of the level of a group after a line of length ``step``, negative if it is empty, and the
+    variables at its ends (-1: none)."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v
+    cdef double V, bottom = -HUGE_VAL, top = HUGE_VAL
+    cdef int where
+    below[0] = above[0] = -1
+    for v in range(s.per_row * s.n):
+        where = s.where[v]
+        if where == LEAVING or s.group[v] != g:
+            continue
+        V = s.score(v) + step * (motion.dlinear[v] - motion.dF[v // s.per_row])
+        if (where == AT_LOWER and s.lower[v] < s.upper[v]) or (
+                where == JOINING and motion.velocity[v] < 0):
+            if V > bottom:
+                bottom, below[0] = V, v
+        elif where == AT_UPPER or where == JOINING:
+            if V < top and (where == JOINING or s.lower[v] < s.upper[v]):
+                top, above[0] = V, v
+    return top - bottom
+
+
+cdef int write_line(Motion motion, PathState s, double step) except -1 nogil:
+    """A straight line of the path for its trace."""
+    if rests(motion, s, step):
+        with gil:
+            return write_resting(motion, step)
+    return motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, 0.0, step, -s.level[0],
+                             -motion.dlevel[0], False)
+
+
+cdef int write_resting(Motion motion, double step) except -1:
+    """A line along which nothing is free: -rho is the middle of its interval, and the line is cut where another variable
+    comes to an end of that."""
+    cdef PathState s = motion.state
+    cdef Ends at
+    cdef double begin = 0.0, length
+    cdef int n_ends
+    while begin < step:
+        motion.tick(s.per_row * s.n)
+        find_ends(motion, begin, &at)
+        n_ends = (at.below >= 0) + (at.above >= 0)
+        if n_ends == 0:
+            raise PathLost("scores overflow")
+        length = max(min(at.next_below, at.next_above, step) - begin, min(SAME_PLACE * step, step - begin))
+        motion.trace.line(s, &motion.velocity[0], &motion.dF[0], motion.eta, begin, length,
+                          -(at.bottom + at.top) / n_ends, -(at.bottom_speed + at.top_speed) / n_ends, True)
+        begin += length
+    return 0
+
+
+cdef bint rests(Motion motion, PathState s, double step) noexcept nogil:
+    """Whether all members of the margin stay on bounds on a line of that length."""
+    cdef Py_ssize_t k, v
+    cdef double near, beta
+    for k in range(s.factor.size):
+        v = s.member[k]
+        near, beta = motion.near_bound(v), s.beta[v] + step * s.dbeta[k]
+        if not (s.beta[v] - s.lower[v] <= near and beta - s.lower[v] - step * motion.dlower[v] <= near
+                or s.upper[v] - s.beta[v] <= near and s.upper[v] + step * motion.dupper[v] - beta <= near):
+            return False
+    return True
+
+
+cdef int find_ends(Motion motion, double begin, Ends *at) except -1:
+    """The interval of -rho at ``begin`` and just after it."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t v
+    cdef double V, speed
+    cdef int again
+    at.below = at.above = -1
+    at.bottom = at.top = at.bottom_speed = at.top_speed = 0.0
+    at.next_below = at.next_above = HUGE_VAL
+    for again in range(2):
+        for v in range(s.per_row * s.n):
+            if s.lower[v] >= s.upper[v] or s.where[v] == LEAVING:
+                continue
+            speed = motion.dlinear[v] - motion.dF[v // s.per_row]
+            V = s.score(v) + begin * speed
+            if s.beta[v] - s.lower[v] < s.upper[v] - s.beta[v]:
+                if again == 0:
+                    if at.below < 0 or V > at.bottom or (V == at.bottom and speed > at.bottom_speed):
+                        at.below, at.bottom, at.bottom_speed = v, V, speed
+                elif speed > at.bottom_speed:
+                    at.next_below = min(at.next_below, begin + (at.bottom - V) / (speed - at.bottom_speed))
+            else:
+                if again == 0:
+                    if at.above < 0 or V < at.top or (V == at.top and speed < at.top_speed):
+                        at.above, at.top, at.top_speed = v, V, speed
+                elif speed < at.top_speed:
+                    at.next_above = min(at.next_above, begin + (V - at.top) / (at.top_speed - speed))
+    return 0
+
+
+cdef void centre_levels(Motion motion) noexcept:
+    """The level of a group with an empty margin is the middle of its interval, or its one end."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t below, above
+    cdef int g
+    for g in range(s.groups):
+        if not s.is_empty(g):
+            continue
+        level_interval(motion, g, 0.0, &below, &above)
+        if below >= 0 and above >= 0:
+            s.level[g] = 0.5 * (s.score(below) + s.score(above))
+        elif below >= 0:
+            s.level[g] = s.score(below)
+        elif above >= 0:
+            s.level[g] = s.score(above)
+
+
+cdef int empty_margin_if_all_bound(Motion motion) except -1:
+    """If all members of the margin of a group are on their bounds, it is empty, and the level is not theirs."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t k, v, n_left
+    cdef int g
+    cdef bint upper, free
+    for g in range(s.groups):
+        n_left, free = 0, False
+        for k in range(s.factor.size):
+            if s.group[s.member[k]] == g:
+                free = free or motion.is_free(s.member[k])
+            else:
+                n_left += 1
+        if free:
+            continue
+        for k in range(s.factor.size):
+            v = s.member[k]
+            if s.group[v] == g:
+                upper = s.upper[v] - s.beta[v] < s.beta[v] - s.lower[v]
+                s.set_beta(v, s.upper[v] if upper else s.lower[v])
+                s.assign(v, AT_UPPER if upper else AT_LOWER)
+        if n_left == 0:
+            clear_margin(s)
+            continue
+        for k in range(s.factor.size - 1, -1, -1):
+            if s.group[s.member[k]] == g:
+                motion.tick(s.factor.size * s.factor.size)
+                remove_from_margin(s, s.member[k])
+    centre_levels(motion)
+    return 0
+
+
+# ---- Rows that a path goes on without --------------------------------------------------------------
+#
+# Rows that a path goes on without.
+#
+# On large data V of most variables is far from the level, and stays there. Rows whose variables would not meet it at their
+# first speed within ``FAR`` times the path are shrunk: rows are permuted so that the others come first, all loops go over
+# these, and at the end F of the rest is brought up to date (``unshrink``). What was shrunk wrongly is found by the KKT
+# conditions over all rows, and repaired.
+
+# Values K_:M from which on shrinking is tried; how far is far; and the share of rows left that makes it worth while.
+cdef double MANY_VALUES = 4e5
+cdef double FAR = 5.0
+cdef double FEW = 0.8
+# Repairs after which rows that were shrunk wrongly, and would be again, are the likely cause of the next one.
+cdef int ENOUGH_REPAIRS = 1
+
+
+cdef int shrink_if_many(Motion motion) except -1:
+    """Go on with the rows whose variables are in the margin, move, or have their V not far from the level, if that pays."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t p, q, v, n_near = 0, n_pairs = 0
+    if motion.bounds_move or motion.repairs >= ENOUGH_REPAIRS or s.factor.size * <double>s.n <= MANY_VALUES:
+        return 0
+    if s.has_empty_group():  # whose level may be anywhere
+        return 0
+    motion.direction()
+    near_, pairs_ = bytearray(s.n), zeros("i", 2 * s.n)
+    cdef unsigned char[::1] near = near_
+    cdef int32_t[::1] pairs = pairs_
+    for v in range(s.per_row * s.n):
+        if is_near(motion, s, v):
+            near[v // s.per_row] = 1
+    for p in range(s.n):
+        n_near += near[p]
+    if n_near > FEW * s.n:
+        return 0
+    q = n_near
+    for p in range(n_near):
+        if not near[p]:
+            while not near[q]:
+                q += 1
+            pairs[2 * n_pairs], pairs[2 * n_pairs + 1] = <int32_t>p, <int32_t>q
+            n_pairs += 1
+            q += 1
+    for p in range(n_pairs):
+        q = pairs[2 * p + 1]
+        for v in range(s.per_row):
+            swap_motion(motion, s.per_row * pairs[2 * p] + v, s.per_row * q + v)
+        swap_values(motion.W, q, pairs[2 * p])
+    s.swap_rows(&pairs[0], n_pairs)
+    motion.start_beta = copied(s.beta, s.per_row * s.n)
+    s.active = n_near
+    return 0
+
+
+cdef inline bint is_near(Motion motion, PathState s, Py_ssize_t v) noexcept:
+    """Whether a variable is in the margin, moves, or might meet the level at its first speed."""
+    cdef double speed = s.side[v] * (motion.dlinear[v] - motion.dF[v // s.per_row] - motion.dlevel[s.group[v]])
+    cdef double distance = s.side[v] * (s.level[s.group[v]] - s.score(v))
+    return (s.side[v] == 0.0 or motion.velocity[v] != 0.0 or motion.dlinear[v] != 0.0
+            or FAR * speed > distance - motion.sharpness)
+
+
+cdef void swap_motion(Motion motion, Py_ssize_t v, Py_ssize_t w) noexcept:
+    """Two variables change places in the lists of the motion."""
+    swap_values(motion.velocity, v, w)
+    swap_values(motion.dlinear, v, w)
+    if motion.final_linear is not None:
+        swap_values(motion.final_linear, v, w)
+
+
+cdef int unshrink(Motion motion) except -1:
+    """F and W of the rows that were shrunk, from what beta has become meanwhile."""
+    cdef PathState s = motion.state
+    cdef Py_ssize_t p, v, begin = s.active, n = s.n - s.active
+    cdef double change, velocity
+    cdef const double *K
+    if n == 0:
+        return 0
+    memset(&motion.W[begin], 0, n * sizeof(double))
+    for p in range(begin):
+        change = velocity = 0.0
+        for v in range(s.per_row * p, s.per_row * (p + 1)):
+            change += s.beta[v] - motion.start_beta[v]
+            velocity += motion.velocity[v]
+        if change == 0.0 and velocity == 0.0:
+            continue
+        K = s.row(<int32_t>p) + begin
+        svmx_axpy(n, change, K, &s.F[begin])
+        if velocity != 0.0:
+            svmx_axpy(n, velocity, K, &motion.W[begin])
+        motion.tick(n)
+    s.active = s.n
+    return 0
+
+
+# ---- From breakpoint to breakpoint -----------------------------------------------------------------
 
 # Lines of length 0 in a row, for each member of M, after which the path turns in a circle.
 cdef int64_t MOST_STILL = 4

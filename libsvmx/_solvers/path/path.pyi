@@ -1,11 +1,13 @@
-from libsvmx._problem.dual import DualProblem
+from libsvmx._kernels.kernel import Kernel
+from libsvmx._problem.dual import DualProblem, DualSolution
 from libsvmx._solvers.control import Control
-from libsvmx._solvers.path.motion import Motion
+from libsvmx._solvers.path.motion import Motion, Trace
 from libsvmx._solvers.path.path_state import PathLong as PathLong
 from libsvmx._solvers.path.path_state import PathLost as PathLost
 from libsvmx._solvers.path.path_state import PathState
-from libsvmx._solvers.path.trace import Trace
 from libsvmx._typing import Buffer
+
+# functions for other Cython modules only
 
 def interleaved(values: Buffer, n: int) -> Buffer: ...
 
@@ -45,3 +47,8 @@ class Path:
     ) -> None: ...
     def check(self, control: Control) -> float: ...
     def copy(self, budget_bytes: float | None = None) -> Path: ...
+
+def path_of(problem: DualProblem, kernel: Kernel, budget_bytes: float, beta: Buffer, control: Control) -> Path: ...
+def solution_without(
+    path: Path, problem: DualProblem, rows: Buffer, totals: tuple[float, ...], control: Control
+) -> DualSolution: ...

@@ -1,8 +1,8 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.cholesky cimport Cholesky
-from libsvmx._kernels.doublerows cimport DoubleRows
-from libsvmx._problem.certificate cimport Certificate
+from libsvmx._kernels.gram cimport DoubleRows
+from libsvmx._problem.dual cimport Certificate
 from libsvmx._solvers.control cimport Control
 
 
@@ -73,3 +73,11 @@ cdef class PathState:
 
 
 cdef void swap_values(double[::1] values, Py_ssize_t v, Py_ssize_t w) noexcept nogil
+
+
+cdef double border_margin(PathState s, Py_ssize_t v) except? -1.0 nogil
+cdef void append_to_margin(PathState s, Py_ssize_t v, double schur) noexcept nogil
+cdef void remove_from_margin(PathState s, Py_ssize_t v) noexcept nogil
+cdef void clear_margin(PathState s) noexcept nogil
+cdef int add_margin_rows(PathState s, const double *coef, Py_ssize_t n, double *out) except -1 nogil
+cdef int rescale_shift(PathState s) except -1

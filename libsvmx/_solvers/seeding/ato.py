@@ -17,7 +17,7 @@ Departs from the paper:
 * The level (the paper's -b) moves, as in Karasuyama & Takeuchi's (7). The paper keeps f on the margin as it is (9), so
   its matrix (10) has one row more than columns, and in general only a pseudo-inverse.
 * The paper's path has no limits. Here M and its kernel values have limits, and the path may take less work than the
-  solver would without it (path_budget.pyx): the first fold that is seeded, and later ones while paths do not pay, start
+  solver would without it (ato_path.pyx): the first fold that is seeded, and later ones while paths do not pay, start
   as SIR has it. Where a path meets a limit, the rest of R goes at once, M answers as if no bound were in its way, and
   ``adjust`` repairs what is not feasible.
 * Rows far from their level take part in the first line and the last values alone. Those that a path has passed, and

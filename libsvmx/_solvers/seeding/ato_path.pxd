@@ -2,8 +2,20 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 from libsvmx._core.cholesky cimport Cholesky
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.seeding.seeded_start cimport FoldStart
-from libsvmx._solvers.seeding.start_rows cimport StartRows
+from libsvmx._solvers.seeding.fold_change cimport FoldStart, StartRows
+
+
+cpdef double most_in_star(double from_nothing) noexcept nogil
+cdef double most_of_auto(double from_nothing, double steps, double m, double margin, double leaving) noexcept nogil
+
+
+cdef class PathBudget:
+    cdef readonly double to_beat    # work of a fold from a start that costs next to nothing, negative: not known yet
+    cdef double scale
+    cdef int wait, next_wait
+    cdef void start(self, double n_folds) noexcept nogil
+    cdef double most(self, double from_nothing) noexcept nogil
+    cdef void note(self, bint along_path, bint whole, double path_work, double solve_work) noexcept nogil
 
 
 cdef class AtoPath:

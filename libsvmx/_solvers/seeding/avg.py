@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx._solvers.seeding.adjust import equalise
+from libsvmx._solvers.seeding.fold_change import equalise
 
 if TYPE_CHECKING:
     from libsvmx._solvers.seeding.fold_change import FoldChange

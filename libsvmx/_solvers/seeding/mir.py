@@ -17,7 +17,7 @@ Departs from the paper:
 * Rows i: the margin first, then T, then as many others of S, evenly spaced, as fit memory and the work that the fold
   would take from nothing; the paper takes all rows of the fold before, so R, too, and not T.
   Unknowns: up to 1000, those whose rows are farthest from their goal.
-* The normal equations are solved by Cholesky, which replacement.pyx does for a queue of folds, too. An unknown that
+* The normal equations are solved by Cholesky, which fold_change.pyx does for a queue of folds, too. An unknown that
   depends on others to float64 stays 0; the paper takes a pseudo-inverse.
 """
 
@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx._solvers.seeding.replacement import start_by_replacement
+from libsvmx._solvers.seeding.fold_change import start_by_replacement
 
 if TYPE_CHECKING:
     from libsvmx._solvers.seeding.fold_change import FoldChange

@@ -3,14 +3,14 @@
     for r in R:   t = argmax K(r, t) over free t of S,   y_t alpha_t += y_r alpha_r as far as 0 <= alpha_t <= C;   …
 
 The scores of free rows are all on the margin, so what is handed to them violates little; and as there are few, few
-kernel values tell which of them are near. In a queue of solves ``QueueStarts`` (_train/queue/starts.pyx) does the same.
+kernel values tell which of them are near. In a queue of solves ``QueueStarts`` (_train/queue/tasks.pyx) does the same.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx._solvers.seeding.hand_over import hand_over
+from libsvmx._solvers.seeding.fold_change import hand_over
 
 if TYPE_CHECKING:
     from libsvmx._solvers.seeding.fold_change import FoldChange

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from libsvmx._solvers.seeding.hand_over import hand_over
+from libsvmx._solvers.seeding.fold_change import hand_over
 
 if TYPE_CHECKING:
     from libsvmx._solvers.seeding.fold_change import FoldChange

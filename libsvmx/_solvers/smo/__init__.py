@@ -8,12 +8,12 @@ Chang & Lin, LIBSVM (ACM TIST 2, 2011), sections 4 and 5; the choice of pairs: F
         ──made from──>  AlphaForm          the dual problem in LIBSVM's alpha, y and C (there, too)
         ──holds──>  KernelRows             a RowStore, or GramRows where one Smo solves many (libsvmx/_kernels)
         ──holds──>  Scans                  the passes over all active variables, cut up for threads (there, too)
-        ──holds──>  GBar                   ──holds──>  DeferredUpdates, of shrunk variables (deferred.pyx)
+        ──holds──>  GBar                   ──holds──>  DeferredUpdates, of shrunk variables (positions.pyx)
     hard_margin.py                where C is infinite: whether there is an optimum
     WarmSmo (warm.pyx)  ──inherits──>  Smo    start, shrinking and reconstruction from known scores; no GBar
-    GrowingSmo (growing.pyx)  ──inherits──>  WarmSmo    one C after the other
+    GrowingSmo (there, too)  ──inherits──>  WarmSmo    one C after the other
     ChunkedSmo, in libsvmx/_solvers/decomposition  ──inherits──>  WarmSmo
-    double_smo.pyx                pair steps in double over the state of a path, where no path leads on
+    smo_in_double (there, too)    pair steps in double over the state of a path, where no path leads on
 
 Open first: smo.pyx. Its first lines name LIBSVM's words and ours.
 """

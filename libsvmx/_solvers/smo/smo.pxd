@@ -1,11 +1,9 @@
 from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._kernels.rows cimport KernelRows
-from libsvmx._problem.certificate cimport Certificate
-from libsvmx._problem.dual cimport DualProblem
+from libsvmx._kernels.rowstore cimport KernelRows
+from libsvmx._problem.dual cimport Certificate, DualProblem
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.smo.deferred cimport DeferredUpdates, GBar
-from libsvmx._solvers.smo.positions cimport PositionsWithRows, Scans
+from libsvmx._solvers.smo.positions cimport DeferredUpdates, GBar, PositionsWithRows, Scans
 
 
 cdef struct Optimum:

@@ -18,19 +18,16 @@ calculate_rho, update_status (update_alpha_status; its result are the tables ``u
 from libc.math cimport HUGE_VAL
 from libc.stdint cimport int32_t, int64_t
 
-from libsvmx._core.arrays import ramp
-from libsvmx._core.buffers import zeros
-from libsvmx._core.thread_pool cimport ThreadPool
+from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport SVMX_TAU, svmx_axpy_row, svmx_max_violator, svmx_pairing
 from libsvmx._kernels.kernel cimport Kernel
-from libsvmx._kernels.rows cimport KernelRows
-from libsvmx._kernels.rowstore cimport RowStore
-from libsvmx._problem.certificate cimport Certificate, certify, gap_of
-from libsvmx._problem.dual cimport DualProblem, DualSolution
+from libsvmx._kernels.rowstore cimport KernelRows, RowStore
+from libsvmx._problem.dual cimport Certificate, DualProblem, DualSolution, certify, gap_of
 from libsvmx._solvers.control cimport MARK_FEW_FREE, MARK_STEP, MARK_UNSHRINK, Control
-from libsvmx._solvers.smo.deferred cimport GBar, DeferredUpdates
-from libsvmx._solvers.smo.positions cimport AlphaForm, PositionsWithRows, Scans
+from libsvmx._solvers.smo.positions cimport AlphaForm, DeferredUpdates, GBar, PositionsWithRows, Scans
 
+from libsvmx._core.arrays import ramp
+from libsvmx._core.buffers import zeros
 from libsvmx.enums import SolveStatus
 
 cdef int64_t SHRINK_EVERY = 1000

@@ -1,3 +1,6 @@
+from libsvmx._kernels.kernel cimport Targets
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.path.path_state cimport PathState
 from libsvmx._solvers.smo.smo cimport Smo
 
 
@@ -5,3 +8,23 @@ cdef class WarmSmo(Smo):
     cdef const double[::1] start_beta       # by variable
     cdef const double[::1] start_scores
     cdef int make_current(self, Py_ssize_t begin, Py_ssize_t end) except -1
+
+
+cdef class GrowingSmo(WarmSmo):
+    cdef double[::1] kept_beta      # by variable: what start_beta and start_scores are, from the second C on
+    cdef double[::1] kept_scores
+    cdef Targets tests              # the rows to predict, where kernel rows are shared
+    cdef float[::1] test_values
+    cdef int follow_tests(self) except -1
+    cdef object row_of_tests(self)
+    cdef object optimum(self, began=*)
+    cdef int grow(self, double growth) except -1
+
+
+cdef void enlarge(Smo smo, double growth) noexcept nogil
+cdef double factor_of(Smo smo, double growth) noexcept nogil
+cdef double width_of(Smo smo) noexcept nogil
+
+
+cdef int smo_in_double(PathState state, double eps, Control control) except -1
+cdef bint restore_sums(PathState state) except -1

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from libsvmx._core.matrix import CsrMatrix
+from libsvmx._kernels.feature_products import SparseRows
 from libsvmx._kernels.featurerows import DenseRows, FeatureRows, as_suits
-from libsvmx._kernels.sparserows import SparseRows
 from libsvmx._solvers.interior_point.block_steps import RowBlock
 from libsvmx._train.cluster.problem import gathered
 from libsvmx._train.feature_map import check_size, model_on_pivots

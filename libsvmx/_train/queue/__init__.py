@@ -8,8 +8,8 @@
                                                   inner folds may from that of their pair
     SolveQueue (solve_queue.pyx)  runs the threads; tells of the solves in LIBSVM's order
         ──inherits──>  TaskList   rows and numbers of all solves, and what comes of them (tasks.pyx)
-        ──makes──>  Worker        of one thread: Smo over GramRows, decision values of rows held out (worker.pyx)
-            ──asks──>  QueueStarts    where it starts from an optimum: near, sir, mir, ato (starts.pyx)
+        ──makes──>  Worker        of one thread: Smo over GramRows, decision values of rows held out
+            ──asks──>  QueueStarts    where it starts from an optimum: near, sir, mir, ato (tasks.pyx)
 
 Open first: solve_queue.pyx. Whether there is a queue at all says ``KernelProvider.queue``.
 """

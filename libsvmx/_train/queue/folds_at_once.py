@@ -21,7 +21,7 @@ from libsvmx.enums import SolveStatus
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from libsvmx._core.rand import Rand
+    from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter

@@ -14,7 +14,7 @@ from libsvmx._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from libsvmx._core.rand import Rand
+    from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer

@@ -14,7 +14,7 @@ from libsvmx._typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from libsvmx._core.rand import Rand
+    from libsvmx._train.folds import Rand
     from libsvmx._train.queue.solve_queue import SolveQueue
     from libsvmx._typing import Buffer, LeftRows
 

@@ -1,8 +1,56 @@
-from libc.stdint cimport int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
-from libsvmx._core.thread_pool cimport ThreadPool, svmx_job
+from libsvmx._core.process cimport ThreadPool, svmx_job
+from libsvmx._core.test_panels cimport SVMX_TESTS
 from libsvmx._core.tickets cimport svmx_tickets
-from libsvmx._train.queue.tasks cimport TaskList
+from libsvmx._kernels.cross cimport CrossKernel
+from libsvmx._kernels.gram cimport GramRows
+from libsvmx._solvers.control cimport Control
+from libsvmx._solvers.smo.smo cimport Smo
+from libsvmx._train.formulation cimport Dual
+from libsvmx._train.queue.tasks cimport Fold, QueueStarts, Sigmoid, Task, TaskList
+
+
+cdef class QueueControl(Control):
+    cdef svmx_tickets *tickets
+    cdef Task *task
+
+
+cdef class Worker:
+    cdef TaskList todo
+    cdef svmx_tickets *tickets
+    cdef QueueControl control
+    cdef GramRows kernel_rows
+    cdef CrossKernel cross
+    cdef Smo smo
+    cdef Dual dual
+    cdef double[::1] targets, weights, linear, lower, upper, start, beta, scores, coefficients, labels, panel
+    cdef int8_t[::1] group
+    cdef const float *loaded[SVMX_TESTS]     # with all rows, by floats
+    cdef int64_t row_elements       # of a row in the mean, as decision values count their work
+    cdef int32_t[::1] row
+    cdef QueueStarts starts         # None if no task starts from an optimum
+    cdef int32_t[::1] column        # of rows held out, in the rows of kernel values
+    cdef double[::1] total          # of these, the sums of decision values
+    cdef void share(self, svmx_tickets *tickets) noexcept
+    cdef int tabulate(self) except -1 nogil
+    cdef int work(self) except -1 nogil
+    cdef int evaluate_solved(self) except -1 nogil
+    cdef int solve(self, Task *task) except -1 nogil
+    cdef void pose(self, Task *task, const int32_t *rows) noexcept nogil
+    cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil
+    cdef double gap(self) noexcept nogil
+    cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil
+    cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil
+    cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil
+    cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil
+    cdef void fit(self, Sigmoid *sigmoid) noexcept nogil
+    cdef int evaluate(self, Fold *fold) except -1 nogil
+    cdef bint goes_on(self, int64_t lanes) except -1 nogil
+    cdef void load(self, const int32_t *rows, Py_ssize_t lanes) noexcept nogil
+    cdef void fill(self, int32_t row, Py_ssize_t lanes, double *values) noexcept nogil
+    cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
+                     Py_ssize_t lanes, double *values, double *total) except -1 nogil
 
 
 cdef enum Phase:

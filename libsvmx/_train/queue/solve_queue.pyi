@@ -2,12 +2,18 @@ from collections.abc import Callable, Iterable
 
 from libsvmx._core.matrix import CsrMatrix
 from libsvmx._kernels.gram import KernelValues
+from libsvmx._solvers.control import Control
 from libsvmx._train.observer import Observer
 from libsvmx._train.parameter import Parameter
 from libsvmx._train.queue.tasks import TaskList
 from libsvmx._train.solve_report import SolveReport
 from libsvmx._typing import Buffer
 from libsvmx.enums import SolveStatus
+
+class QueueControl(Control): ...
+
+class Worker:
+    def __init__(self, todo: TaskList, should_stop: Callable[[], bool]) -> None: ...
 
 class SolveQueue(TaskList):
     stopped: SolveStatus | None

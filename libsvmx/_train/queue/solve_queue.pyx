@@ -19,17 +19,27 @@ from math import nan
 from cpython.exc cimport PyErr_CheckSignals
 from cython cimport critical_section
 from libc.math cimport HUGE_VAL
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, realloc
+from libc.string cimport memcpy, memset
 
-from libsvmx._core.arrays import empty
+from libsvmx._core.clock cimport svmx_nanoseconds
+from libsvmx._core.process cimport ThreadPool, svmx_job
+from libsvmx._core.smo_steps cimport svmx_axpy_at
+from libsvmx._core.test_panels cimport SVMX_LINE, SVMX_TESTS, svmx_aligned, svmx_weighted_sum
+from libsvmx._core.tickets cimport (
+    svmx_begin_tickets, svmx_counted_down, svmx_end_tickets, svmx_next_ticket, svmx_renew_tickets, svmx_tear_tickets,
+    svmx_tickets, svmx_tickets_over)
+from libsvmx._kernels.cross cimport CrossTable
+from libsvmx._problem.dual cimport Certificate, add_variable, begin, gap_of
+from libsvmx._solvers.smo.smo cimport Optimum, Smo
+from libsvmx._train.formulation cimport recover, write_dual
+from libsvmx._train.probability cimport fit
+from libsvmx._train.queue.tasks cimport QueueStarts, Task, TaskList, has_start, work_of_steps
+
+from libsvmx._core.arrays import empty, ramp
 from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.thread_pool cimport ThreadPool, svmx_job
-from libsvmx._core.tickets cimport svmx_begin_tickets, svmx_end_tickets, svmx_renew_tickets, svmx_tear_tickets
-from libsvmx._train.queue.tasks cimport Task, TaskList, has_start
-from libsvmx._train.queue.worker cimport Worker
-
 from libsvmx._solvers.control import MARKS
 from libsvmx._solvers.smo.settings import SMO
 from libsvmx._train import limits
@@ -37,6 +47,378 @@ from libsvmx._train.formulation import QUANTITIES
 from libsvmx._train.reports import announced
 from libsvmx._train.solve_report import SolveReport
 from libsvmx.enums import SolveStatus
+
+
+# ---- Workers ---------------------------------------------------------------------------------------
+#
+# What does the tasks of a queue: one worker a thread, with memory for the largest of them.
+
+# Elements worked on from one question whether to stop to the next: a fraction of a millisecond, over several solves.
+cdef int64_t ASK_WORK = 100000
+
+cdef extern from "pythread.h" nogil:
+    unsigned long PyThread_get_thread_ident()
+
+
+cdef class QueueControl(Control):
+    """The Control of one worker: marks are kept with the task, and the end of the call is that of all workers."""
+
+    cdef int mark(self, int kind) except -1 nogil:
+        cdef Task *task = self.task
+        cdef void *grown
+        if task.n_marks == task.room:
+            grown = realloc(task.marks, 2 * task.room + 16)
+            if grown == NULL:
+                with gil:
+                    raise MemoryError("marks of progress")
+            task.marks, task.room = <char *>grown, 2 * task.room + 16
+        task.marks[task.n_marks] = <char>kind
+        task.n_marks += 1
+        return 0
+
+    cdef int worked(self, int64_t amount) except -1 nogil:
+        self.work += amount
+        if self.work > ASK_WORK:
+            self.work = 0
+            self.poll()
+        return 0
+
+    cdef int poll(self) except -1 nogil:
+        """As a solve begins, too; a short one needs no question of its own."""
+        if self.work == 0 and PyThread_get_thread_ident() == self.owner:
+            with gil:
+                PyErr_CheckSignals()
+                self.should_stop()
+        if svmx_tickets_over(self.tickets):
+            self.expired = True
+        return 0
+
+
+cdef class Worker:
+    """Worker(todo, should_stop): memory for the largest solve of ``todo``, a TaskList, and what does its tasks one by one."""
+
+    def __init__(self, TaskList todo, should_stop):
+        cdef Py_ssize_t l = max(1, todo.most_rows), m = 2 * l if todo.doubled else l
+        param = todo.param
+        self.todo = todo
+        self.control = QueueControl(param.eps, param.shrinking, param.max_iter, should_stop=should_stop)
+        self.kernel_rows = GramRows(todo.kernel_values.of_thread(), l, m, ThreadPool(1))
+        self.smo = Smo.for_many(m, 2, self.control, self.kernel_rows)
+        self.targets, self.weights, self.coefficients = zeros("d", l), zeros("d", l), zeros("d", l)
+        self.linear, self.lower, self.upper, self.start = (zeros("d", m) for _ in range(4))
+        self.beta, self.scores, self.group, self.row = zeros("d", m), zeros("d", m), zeros("b", m), zeros("i", m)
+        self.column, self.total = zeros("i", todo.most_held), zeros("d", todo.most_held)
+        self.starts = QueueStarts(todo, self.kernel_rows, self.control, l) if todo.has_starts else None
+        self.dual = Dual(m, &self.linear[0], &self.lower[0], &self.upper[0], &self.start[0], &self.group[0], &self.row[0])
+        self.labels = zeros("d", 2 * todo.most_labels)
+        self.row_elements = 1
+        if todo.predicts:
+            self.panel = zeros("d", (1 + max(1, todo.most_functions)) * SVMX_TESTS + 2 * SVMX_LINE)
+        if todo.crosses():
+            self.row_elements = todo.matrix.nnz // max(1, todo.kernel_values.n) + 1
+            kind = CrossTable if todo.tabulates else CrossKernel
+            self.cross = kind(todo.matrix, param.kernel_type, param.degree, param.gamma, param.coef0)
+            if todo.tabulates:
+                (<CrossTable>self.cross).share(todo.table)
+            self.cross.prepare(todo.matrix, ramp(todo.kernel_values.n))
+
+    cdef void share(self, svmx_tickets *tickets) noexcept:
+        """Where it draws the numbers of its tasks, as the other workers do."""
+        self.tickets = self.control.tickets = tickets
+
+    cdef int tabulate(self) except -1 nogil:
+        """Panels of the table, as they come."""
+        cdef double *values = svmx_aligned(&self.panel[0])
+        cdef int64_t row, panel = svmx_next_ticket(self.tickets)
+        while (<CrossTable>self.cross).begin(panel):
+            for row in range(self.todo.kernel_values.n):
+                (<CrossTable>self.cross).tabulate_with(row, values)
+                if not self.goes_on(SVMX_TESTS):
+                    return 0
+            panel = svmx_next_ticket(self.tickets)
+        return 0
+
+    cdef int work(self) except -1 nogil:
+        cdef const int64_t *unit = &self.todo.unit[0]
+        cdef int64_t t, n_units = self.todo.unit.shape[0] - 1, u = svmx_next_ticket(self.tickets)
+        cdef Task *task
+        while u < n_units:
+            for t in range(unit[u], unit[u + 1]):
+                task = &self.todo.tasks[self.todo.order[t]]
+                if has_start(task) and svmx_tickets_over(self.tickets):
+                    return 0  # what it follows may not have come to its end
+                self.solve(task)
+            u = svmx_next_ticket(self.tickets)
+        return 0
+
+    cdef int evaluate_solved(self) except -1 nogil:
+        """Folds that are waiting, as they come."""
+        cdef int64_t f = svmx_next_ticket(self.tickets)
+        while f < self.todo.n_folds:
+            if self.todo.folds[f].solved and not self.todo.folds[f].done:
+                self.evaluate(&self.todo.folds[f])
+            f = svmx_next_ticket(self.tickets)
+        return 0
+
+    cdef int solve(self, Task *task) except -1 nogil:
+        cdef double began = svmx_nanoseconds()
+        cdef const int32_t *rows = self.todo.rows + task.first
+        cdef Optimum optimum
+        cdef bint seeded = has_start(task)
+        cdef double *coefficients = &self.coefficients[0] if task.out < 0 else &self.todo.coefficient[task.out]
+        self.control.task = task
+        self.pose(task, rows)
+        if seeded and self.starts.stands(task):
+            self.control.worked(task.n)
+            self.kernel_rows.values.begin(rows[0], rows[task.n - 1])
+            memcpy(&self.beta[0], &self.start[0], task.n * sizeof(double))
+            memcpy(&self.scores[0], &self.starts.V[0], task.n * sizeof(double))
+            task.converged, task.begun, task.reach = True, True, 1.0
+            optimum.rho, optimum.objective, optimum.r, task.gap = task.known_rho, task.known_objective, 0.0, task.known_gap
+        else:
+            self.lay_out(task, rows)
+            if task.n_left >= 0:
+                task.seeding_seconds = 1e-9 * (svmx_nanoseconds() - began)
+            task.converged = self.smo.optimize()
+            self.smo.write(&optimum, &self.beta[0], &self.scores[0])
+            task.iterations, task.reach = self.smo.iterations, 1.0 if seeded else self.smo.reach
+            task.begun = task.converged or task.iterations > 0
+            task.rows_computed = self.kernel_rows.rows_computed
+            task.values_computed = task.rows_computed * self.dual.size
+            task.gap = self.gap()
+        if task.out >= 0 and self.todo.keeps_scores:
+            memcpy(&self.todo.score[task.out], &self.scores[0], task.n * sizeof(double))
+        if task.chained:
+            self.starts.leave_to_next(task, rows, &self.dual, &self.beta[0], &self.scores[0])
+            if not seeded:
+                task.work_from_nothing = work_of_steps(task.n, task.iterations)
+        task.found.rho, task.found.objective = optimum.rho, optimum.objective
+        recover(&self.todo.of, task.n, &self.weights[0] if self.todo.weighted else NULL, &self.dual, &self.beta[0],
+                optimum.r, coefficients, &task.found)
+        task.seconds = 1e-9 * (svmx_nanoseconds() - began)
+        if task.converged or not svmx_tickets_over(self.tickets):
+            self.finish(task, coefficients)
+        return 0
+
+    cdef double gap(self) noexcept nogil:
+        """The KKT gap of a solve."""
+        cdef Certificate sides[2]
+        cdef Py_ssize_t v
+        begin(&sides[0])
+        begin(&sides[1])
+        for v in range(self.dual.size):
+            add_variable(&sides[self.group[v]], v, self.scores[v], self.beta[v] < self.upper[v],
+                         self.beta[v] > self.lower[v], False)
+        return max(gap_of(&sides[0]), gap_of(&sides[1]))
+
+    cdef int finish(self, const Task *task, const double *coefficients) except -1 nogil:
+        """Decision values of the rows held out; then the sigmoid or the fold of which this was the last solve.
+
+        Where folds are solved all at the very end, their evaluation is left to all threads together.
+        """
+        if task.out < 0 and not self.decide(task, coefficients, task.found.rho):
+            return 0
+        if task.sigmoid >= 0 and svmx_counted_down(&self.todo.sigmoids[task.sigmoid].left):
+            self.fit(&self.todo.sigmoids[task.sigmoid])
+        if task.fold >= 0 and svmx_counted_down(&self.todo.folds[task.fold].left):
+            self.todo.folds[task.fold].solved = True
+            if not self.todo.by_group:
+                self.evaluate(&self.todo.folds[task.fold])
+        return 0
+
+    cdef bint goes_on(self, int64_t lanes) except -1 nogil:
+        """Whether the call has not come to its end; after a row's kernel values with those of a panel."""
+        self.control.worked(lanes * self.row_elements)
+        return not svmx_tickets_over(self.tickets)
+
+    cdef void pose(self, Task *task, const int32_t *rows) noexcept nogil:
+        """The dual problem, and its start, from an optimum that is known if there is one."""
+        cdef const double *own = self.todo.targets + task.targets
+        cdef Py_ssize_t i, l = task.n
+        for i in range(l):
+            self.targets[i] = own[i] if task.n_positive < 0 else 1.0 if i < task.n_positive else -1.0
+            if self.todo.weighted:
+                self.weights[i] = self.todo.weights[rows[i]]
+        self.dual.size = 2 * l if self.todo.doubled else l
+        write_dual(&self.todo.of, l, &self.targets[0], task.Cp, task.Cn,
+                   &self.weights[0] if self.todo.weighted else NULL, &self.dual)
+        if has_start(task):
+            self.starts.begin_at_optimum(task, rows, &self.start[0])
+
+    cdef int lay_out(self, Task *task, const int32_t *rows) except -1 nogil:
+        """The same in LIBSVM's variables, from a start that a seeder makes, if there is one."""
+        cdef Py_ssize_t v
+        cdef int groups = 1, y
+        cdef bint negative, seeded = has_start(task)
+        for v in range(self.dual.size):
+            if self.group[v]:
+                groups = 2
+        self.kernel_rows.begin(rows, task.n, self.todo.doubled)
+        if seeded:
+            self.starts.make(task, rows, &self.dual, &self.scores[0])
+        self.smo.begin(self.dual.size, task.n, groups)
+        for v in range(self.dual.size):
+            negative = self.group[v] if groups == 2 else self.lower[v] < 0
+            y = -1 if negative else 1
+            self.smo.put(v, <int32_t>v, self.linear[v], y * self.start[v] + 0.0,
+                         y * (self.lower[v] if negative else self.upper[v]) + 0.0, y,
+                         self.todo.kernel_values.diagonal[rows[self.row[v]]])
+        if seeded:
+            memcpy(&self.smo.V[0], &self.scores[0], task.n * sizeof(double))
+            self.smo.scores_known = True
+        return 0
+
+    cdef bint decide(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
+        """Decision values of the rows held out: sum of coefficient K, in the order of the rows, minus rho.
+
+        False if the call has come to its end before.
+        """
+        cdef const int32_t *rows = self.todo.rows + task.first
+        cdef const int32_t *held = rows + task.n
+        cdef const int32_t *place = held + task.n_held
+        cdef double *out = &self.todo.value[task.values]
+        cdef double *total = svmx_aligned(&self.panel[0])
+        cdef double *values = total + SVMX_TESTS
+        cdef Py_ssize_t at = 0, lanes, i, r
+        if self.todo.held_by_floats:
+            return self.decide_by_floats(task, coefficients, rho)
+        while at < task.n_held:
+            lanes = min(<Py_ssize_t>SVMX_TESTS, task.n_held - at)
+            self.load(held + at, lanes)
+            memset(total, 0, SVMX_TESTS * sizeof(double))
+            for i in range(task.n):
+                if coefficients[i] != 0:
+                    self.fill(rows[i], lanes, values)
+                    svmx_weighted_sum(1, &coefficients[i], values, total)
+                    if not self.goes_on(lanes):
+                        return False
+            for r in range(lanes):
+                out[place[at + r]] = total[r] - rho
+            at += lanes
+        return True
+
+    cdef bint decide_by_floats(self, const Task *task, const double *coefficients, double rho) except -1 nogil:
+        """As ``decide``, of rows of kernel values, which the solve has asked for already.
+
+        Of a parent the sums over its rows are y - V, and only coefficients that are others have to be added up.
+        """
+        cdef const int32_t *rows = self.todo.rows + task.first
+        cdef const int32_t *held = rows + task.n
+        cdef const int32_t *place = held + task.n_held
+        cdef double *out = &self.todo.value[task.values]
+        cdef bint follows = task.parent >= 0
+        cdef Py_ssize_t i, k, r
+        for r in range(task.n_held):
+            self.column[r], self.total[r] = self.kernel_rows.values.place_of(held[r]), 0.0
+        if follows:
+            for r in range(task.n_held):
+                self.total[r] = 1.0 if place[r] < self.todo.tasks[task.parent].n_positive else -1.0
+                self.total[r] -= self.todo.score[self.todo.tasks[task.parent].out + place[r]]
+            for k in range(task.n_left):
+                self.add_to_totals(task.n_held, held[k], -self.starts.beta_left(task, k))
+        for i in range(task.n):
+            self.add_to_totals(task.n_held, rows[i], coefficients[i] - (self.starts.origin[i] if follows else 0.0))
+            if svmx_tickets_over(self.tickets):
+                return False
+        for r in range(task.n_held):
+            out[place[r]] = self.total[r] - rho
+        return True
+
+    cdef int add_to_totals(self, Py_ssize_t n_held, int32_t row, double coefficient) except -1 nogil:
+        """A row's part in the decision values of the rows held out."""
+        cdef const float *K
+        if coefficient == 0:
+            return 0
+        K = self.kernel_rows.values.at(self.kernel_rows.values.place_of(row))
+        svmx_axpy_at(n_held, coefficient, K, &self.column[0], &self.total[0])
+        return self.control.worked(2 * n_held)
+
+    cdef void fit(self, Sigmoid *sigmoid) noexcept nogil:
+        """The sigmoid of a pair of classes from its decision values."""
+        cdef double *y
+        cdef Py_ssize_t i
+        sigmoid.done = True
+        if sigmoid.n == 0:
+            return
+        y = &self.labels[0]
+        for i in range(sigmoid.n):
+            y[i] = 1.0 if i < sigmoid.n_positive else -1.0
+        sigmoid.trouble = fit(sigmoid.n, &self.todo.value[sigmoid.values], y, y + sigmoid.n, &sigmoid.A, &sigmoid.B)
+
+    cdef int evaluate(self, Fold *fold) except -1 nogil:
+        """Decision values of all functions, the sum of each pair over the rows of its first class, then of the other."""
+        cdef const int32_t *rows = self.todo.rows + fold.first
+        cdef const int32_t *held = rows + fold.n
+        cdef const int32_t *solves = held + fold.n_held
+        cdef const int32_t *start = solves + fold.n_functions
+        cdef double *values = svmx_aligned(&self.panel[0])
+        cdef double *total = values + SVMX_TESTS
+        cdef double *out
+        cdef Py_ssize_t at = 0, lanes, r, f
+        while at < fold.n_held:
+            lanes = min(<Py_ssize_t>SVMX_TESTS, fold.n_held - at)
+            self.load(held + at, lanes)
+            memset(total, 0, fold.n_functions * SVMX_TESTS * sizeof(double))
+            if not self.add_up(fold, rows, solves, start, lanes, values, total):
+                return 0
+            out = &self.todo.value[fold.values + at * fold.n_functions]
+            for f in range(fold.n_functions):
+                for r in range(lanes):
+                    out[r * fold.n_functions + f] = total[f * SVMX_TESTS + r] - self.todo.tasks[solves[f]].found.rho
+            at += lanes
+        fold.done = True
+        return 0
+
+    cdef void load(self, const int32_t *rows, Py_ssize_t lanes) noexcept nogil:
+        """Rows whose kernel values ``fill`` gives."""
+        cdef Py_ssize_t r
+        if not self.todo.by_floats:
+            self.cross.load(rows, lanes)
+            return
+        for r in range(lanes):
+            self.loaded[r] = self.kernel_rows.values.at(self.kernel_rows.values.place_of(rows[r]))
+
+    cdef void fill(self, int32_t row, Py_ssize_t lanes, double *values) noexcept nogil:
+        """K of the loaded rows with another: LIBSVM's, or, by floats, rounded as solves have them."""
+        cdef int32_t place
+        cdef Py_ssize_t r
+        if not self.todo.by_floats:
+            self.cross.fill(row, row + 1, values)
+            return
+        place = self.kernel_rows.values.place_of(row)
+        for r in range(lanes):
+            values[r] = self.loaded[r][place]
+
+    cdef bint add_up(self, const Fold *fold, const int32_t *rows, const int32_t *solves, const int32_t *start,
+                     Py_ssize_t lanes, double *values, double *total) except -1 nogil:
+        """The sums of a panel for ``evaluate``; False if the call has come to its end before."""
+        cdef const double *coefficient
+        cdef Py_ssize_t q, f
+        cdef int c, d
+        cdef bint filled
+        for c in range(fold.k):
+            for q in range(start[c], start[c + 1]):
+                filled = False
+                for d in range(fold.k if fold.k > 1 else 1):
+                    if d == c and fold.k > 1:
+                        continue
+                    f = 0
+                    if fold.k > 1:
+                        f = min(c, d) * (2 * fold.k - min(c, d) - 1) // 2 + max(c, d) - min(c, d) - 1
+                    coefficient = &self.todo.coefficient[self.todo.tasks[solves[f]].out] + q - start[c]
+                    if d < c:
+                        coefficient += start[d + 1] - start[d]
+                    if coefficient[0] != 0:
+                        if not filled:
+                            self.fill(rows[q], lanes, values)
+                            filled = True
+                        svmx_weighted_sum(1, coefficient, values, total + SVMX_TESTS * f)
+                if filled and not self.goes_on(lanes):
+                    return False
+        return True
+
+
+# ---- The queue -------------------------------------------------------------------------------------
 
 # Squares of the sizes of all solves together, from which on more threads pay: some milliseconds.
 cdef double WORK_FOR_THREADS = 2e6

@@ -2,7 +2,7 @@
 
 In a star each pair of classes is solved over all rows, once. A fold starts there; the solves of all folds are in the
 queue at once, as those from nothing are. In a chain a fold starts from the one before, and those of a pair of classes
-are solved in turn. What becomes of what the rows had that leave says the seeder (starts.pyx).
+are solved in turn. What becomes of what the rows had that leave says the seeder (tasks.pyx).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 from collections.abc import Callable
 
 from libsvmx._core.matrix import CsrMatrix
-from libsvmx._kernels.gram import KernelValues
+from libsvmx._kernels.gram import GramRows, KernelValues
+from libsvmx._solvers.control import Control
 from libsvmx._train.parameter import Parameter
 from libsvmx._typing import Buffer, LeftRows
 
@@ -61,3 +62,6 @@ class TaskList:
     def is_seeded(self, t: int) -> bool: ...
     def was_along_path(self, t: int) -> bool: ...
     def was_begun(self, t: int) -> bool: ...
+
+class QueueStarts:
+    def __init__(self, todo: TaskList, kernel_rows: GramRows, control: Control, most_rows: int) -> None: ...

@@ -17,13 +17,12 @@ import numpy as np
 
 from libsvmx._core.arrays import ramp
 from libsvmx._core.buffers import filled
+from libsvmx._core.process import ThreadPool
 from libsvmx._core.stopping import Stopped
-from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._solvers.path.path import PathLost
 from libsvmx._solvers.seeding import near
-from libsvmx._solvers.seeding.adjust import adjust
-from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
+from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from libsvmx._solvers.smo import warm
 from libsvmx.enums import SolveStatus
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from libsvmx._solvers.path.trace import LINE
+from libsvmx._solvers.path.motion import LINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ import numpy as np
 
 from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._solvers.path.trace import CROSSING, LINE, Trace
+from libsvmx._solvers.path.motion import CROSSING, LINE, Trace
 from libsvmx._train import folds
 from libsvmx._train.counting import nothing_counts, rows_of_state
 from libsvmx._train.limits import ask

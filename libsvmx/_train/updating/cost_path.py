@@ -18,9 +18,9 @@ import numpy as np
 from libsvmx._core import memory
 from libsvmx._core.buffers import filled
 from libsvmx._core.records import replace
-from libsvmx._kernels.doublegram import DoubleGram
+from libsvmx._kernels.gram import DoubleGram
 from libsvmx._kernels.kernel import Kernel
-from libsvmx._solvers.path.trace import LINE, MEMBER, SET, Trace
+from libsvmx._solvers.path.motion import LINE, MEMBER, SET, Trace
 from libsvmx._train.limits import ask, control_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.solve_report import SolveReport

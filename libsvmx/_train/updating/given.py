@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from libsvmx._core import memory
-from libsvmx._core.matrix import CsrMatrix
+from libsvmx._core.matrix import CsrMatrix, first_not_finite, precomputed_row_length
 from libsvmx._train.checks import PRECOMPUTED_HELP, check_values
 from libsvmx._train.checks import check_rows as check_features
 from libsvmx._train.limits import ask
 from libsvmx._train.problem import Problem
-from libsvmx._train.rowchecks import first_not_finite, precomputed_row_length
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 

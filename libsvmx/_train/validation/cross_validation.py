@@ -38,8 +38,8 @@ from libsvmx.exceptions import StoppedEarly
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from libsvmx._core.rand import Rand
     from libsvmx._train.counting import CountingPart
+    from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter

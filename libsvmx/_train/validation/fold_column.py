@@ -2,7 +2,7 @@
 
     Column(problem, param, costs)   one gamma, whose folds share kernel rows
         .solve(rest, tests, …) -> ColumnFold      each C of a dual from the next smaller one: by a GramColumn, where all
-                                                  kernel values fit, or for each dual growing.solve
+                                                  kernel values fit, or for each dual solve_growing
 
 Optima are LIBSVM's to eps, but its path is another: a row to predict that is within about eps of the border may fall on
 the other side.
@@ -16,12 +16,12 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING
 
 from libsvmx._core.arrays import ramp, take_int32
+from libsvmx._core.process import ThreadPool
 from libsvmx._core.records import replace
 from libsvmx._core.stopping import LetSignalsIn
-from libsvmx._core.thread_pool import ThreadPool
 from libsvmx._core.threads import thread_count
 from libsvmx._kernels.gram import Gram
-from libsvmx._solvers.smo import growing
+from libsvmx._solvers.smo.warm import solve_growing
 from libsvmx._train import folds
 from libsvmx._train.formulation import build_dual
 from libsvmx._train.kernel_provider import KernelProvider
@@ -150,7 +150,7 @@ class Column:
         kernel, budget_bytes = self.kernels.of_rows(memoryview(array("i", bytes(rows.rows) + bytes(test_rows))))
         dual = build_dual(param, rows.targets, cost * positive, cost * negative, rows.sample_weight)
         control = control_of(param if len(rows) > ROWS_TO_SHRINK else self.few_rows, self.observer)
-        found = growing.solve(
+        found = solve_growing(
             dual, len(test_rows), kernel, budget_bytes, control, self.growths, thread_count(param.threads)
         )
         if positive == negative and rows.sample_weight is None:  # steps between equal bounds end at bounds exactly

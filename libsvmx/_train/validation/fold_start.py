@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from libsvmx._core.arrays import ramp, take_float64
 from libsvmx._core.buffers import filled, zeros
-from libsvmx._core.thread_pool import ThreadPool
-from libsvmx._solvers.seeding.adjust import adjust
-from libsvmx._solvers.seeding.fold_change import FoldChange, moved_scores
-from libsvmx._solvers.seeding.path_budget import PathBudget, most_in_star
+from libsvmx._core.process import ThreadPool
+from libsvmx._solvers.seeding.ato_path import PathBudget, most_in_star
+from libsvmx._solvers.seeding.fold_change import FoldChange, adjust, moved_scores
 from libsvmx._solvers.seeding.registry import SEEDERS
 from libsvmx._train.formulation import build_dual, scaled_start
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from libsvmx._core.arrays import take_int32
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import NamedTuple, replace
 from libsvmx._core.stopping import Stopped
 from libsvmx._core.threads import thread_count
 from libsvmx._train import folds, limits
 from libsvmx._train.counting import counting_part
+from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.prediction import labels_of, predict_labels
 from libsvmx._train.queue.pairs_at_once import QueuedPairs

@@ -7,22 +7,22 @@ decision values are
     f(t) = sum_i beta_i K(i, t) - rho
 """
 
+from itertools import combinations
+
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memset
 
-from itertools import combinations
-
-from libsvmx._core.buffers import filled, zeros
 from libsvmx._core.clock cimport svmx_nanoseconds
+from libsvmx._core.process cimport ThreadPool
 from libsvmx._core.smo_steps cimport svmx_axpy_row, svmx_gather
-from libsvmx._core.stopping import Stopped
-from libsvmx._core.thread_pool cimport ThreadPool
 from libsvmx._kernels.gram cimport Gram, GramRows
 from libsvmx._solvers.control cimport Control
-from libsvmx._solvers.smo.growing cimport enlarge, width_of
 from libsvmx._solvers.smo.smo cimport Smo
+from libsvmx._solvers.smo.warm cimport enlarge, width_of
 from libsvmx._train.formulation cimport Dual, Formulation, formulation_of, write_dual
 
+from libsvmx._core.buffers import filled, zeros
+from libsvmx._core.stopping import Stopped
 
 cdef class QuietControl(Control):
     """Nobody is told of marks: to ask for the interpreter takes longer than a step."""

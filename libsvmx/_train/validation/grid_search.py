@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from libsvmx._core.machine import machine
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import replace
 from libsvmx._core.threads import thread_count
 from libsvmx._train.checks import check_problem
+from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
 from libsvmx._train.metrics import Scores
 from libsvmx._train.observer import Limits, Observer, Remark

@@ -34,8 +34,8 @@ from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from libsvmx._core.rand import Rand
     from libsvmx._train.counting import CountingPart
+    from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter

@@ -14,12 +14,12 @@ from itertools import chain, pairwise
 
 from libsvmx._core.arrays import take_float64
 from libsvmx._core.buffers import zeros
-from libsvmx._core.rand import Rand
 from libsvmx._core.records import NamedTuple
 from libsvmx._core.stopping import Stopped
 from libsvmx._train import folds, limits
 from libsvmx._train.checks import check_problem
 from libsvmx._train.drawn_folds import draw_folds
+from libsvmx._train.folds import Rand
 from libsvmx._train.kernel_provider import KernelProvider
 from libsvmx._train.queue.folds_at_once import Folds, queue_of_folds, solved_folds
 from libsvmx._train.training import class_costs

@@ -1,6 +1,6 @@
 """The exact path from the optimum over all rows to a fold's, along which the rows held out leave (``seeder="path"``).
 
-``libsvmx._solvers.path.removal`` is the path itself; here is when it is taken.
+``libsvmx._solvers.path.path`` is the path itself; here is when it is taken.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ class RemovalPath:
     @cached_property
     def path(self) -> Path | None:
         """The path that starts at the exact optimum over all rows; None if there is none. Raises Stopped."""
-        from libsvmx._solvers.path.path import PathLost
-        from libsvmx._solvers.path.removal import path_of
+        from libsvmx._solvers.path.path import PathLost, path_of
 
         if self.problem.groups == 2:
             return None
@@ -78,8 +77,7 @@ class RemovalPath:
         """
         if self.path is None:
             return None
-        from libsvmx._solvers.path.path import PathLost
-        from libsvmx._solvers.path.removal import solution_without
+        from libsvmx._solvers.path.path import PathLost, solution_without
 
         try:
             return solution_without(self.path, self.problem, left_out, totals, self.control())

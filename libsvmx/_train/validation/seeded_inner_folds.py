@@ -26,7 +26,7 @@ from libsvmx.enums import SvmType
 from libsvmx.exceptions import ParameterError
 
 if TYPE_CHECKING:
-    from libsvmx._core.rand import Rand
+    from libsvmx._train.folds import Rand
     from libsvmx._train.kernel_provider import KernelProvider
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter

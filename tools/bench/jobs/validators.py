@@ -85,8 +85,8 @@ def within_budget(job, parts):
 
 def folds_of(targets, n_folds):
     """(order, bounds) of LIBSVM's folds for labels ``targets``: fold f is order[bounds[f]:bounds[f+1]]."""
-    from libsvmx._core.rand import Rand
     from libsvmx._train import folds
+    from libsvmx._train.folds import Rand
 
     n = len(targets)
     stratified = n_folds < n

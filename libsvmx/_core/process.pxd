@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+
 cdef extern from "thread_pool.h" nogil:
     enum: SVMX_HAS_THREADS
     ctypedef void (*svmx_job)(void *context, int64_t part) noexcept

@@ -1,4 +1,9 @@
-"""Helper threads of one solve (see thread_pool.h)."""
+"""What a process asks of its system: helper threads of one solve, and last words when a signal ends it."""
+
+
+# ---- Helper threads of one solve (see thread_pool.h) -----------------------------------------------
+#
+# Helper threads of one solve (see thread_pool.h).
 
 # Whether this was built with threads. Without them, what threads would share is not safe for those of Python, either.
 HAS_THREADS = SVMX_HAS_THREADS == 1
@@ -46,3 +51,23 @@ cdef class ThreadPool:
 
 cdef void _count_part(void *context, int64_t part) noexcept nogil:
     (<int64_t *>context)[part] += 1
+
+
+# ---- Last words ------------------------------------------------------------------------------------
+#
+# What a process says on standard error when a signal ends it, while whatever it does goes on until then.
+#
+# A handler in Python runs only when the interpreter comes to it, which can take as long as a solver's step. This one is
+# C: the signal ends the process as at once as it would without it, and by the signal, so that a shell sees it.
+
+cdef extern from "last_words.h" nogil:
+    int svmx_set_last_words(int signum, const char *text, size_t length)
+
+
+def say_on(int signum, bytes text not None):
+    """From now on ``signum`` prints ``text``, at most 1024 bytes of it, and ends the process.
+
+    ``signal.getsignal`` knows nothing of it, and ``signal.signal`` takes its place.
+    """
+    if svmx_set_last_words(signum, text, len(text)) != 0:
+        raise OSError(f"no handler for signal {signum}")

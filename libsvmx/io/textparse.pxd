@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+
 cdef extern from "scan.h":
     bint is_blank "svmx_is_blank"(char c) noexcept nogil
     bint is_digit "svmx_is_digit"(char c) noexcept nogil

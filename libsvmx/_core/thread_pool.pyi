@@ -1,6 +1,0 @@
-HAS_THREADS: bool
-
-class ThreadPool:
-    n: int
-    def __init__(self, n_threads: int) -> None: ...
-    def count(self, n_parts: int, times: int) -> list[int]: ...

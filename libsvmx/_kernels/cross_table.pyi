@@ -1,3 +1,0 @@
-from libsvmx._kernels.cross import CrossKernel
-
-class CrossTable(CrossKernel): ...

@@ -1,6 +1,0 @@
-from libsvmx._typing import Buffer, FloatArray
-
-NARROW: int
-
-def narrow_gram(X: FloatArray, members: Buffer | None, weights: FloatArray) -> tuple[FloatArray, FloatArray]: ...
-def dense_transposed(vectors: FloatArray, X: FloatArray) -> FloatArray: ...

@@ -1,4 +1,0 @@
-from libsvmx._kernels.rows import KernelRows
-
-class RowSlots(KernelRows):
-    capacity: int

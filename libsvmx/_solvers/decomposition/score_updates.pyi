@@ -1,2 +1,0 @@
-class ScoreUpdates:
-    in_double: bool

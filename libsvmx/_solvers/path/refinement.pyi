@@ -1,1 +1,0 @@
-# functions for other Cython modules only

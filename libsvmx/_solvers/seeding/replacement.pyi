@@ -1,6 +1,0 @@
-from libsvmx._solvers.seeding.fold_change import FoldChange
-from libsvmx._typing import Buffer
-
-class Replacement: ...
-
-def start_by_replacement(change: FoldChange) -> Buffer: ...

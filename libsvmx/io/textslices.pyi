@@ -1,4 +1,0 @@
-CAUSES: dict[int, str]
-
-class TextSlice:
-    def count(self) -> None: ...
