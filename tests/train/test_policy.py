@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from libsvmx._core.process import HAS_THREADS
 from support import data
-from support.policies import IN_TURN, KernelPolicy, of_commands
+from support.policies import ALWAYS_SHARED, IN_TURN, NEVER_SHARED, KernelPolicy, of_commands
 from support.threads import started_by
 
 import libsvmx
@@ -133,3 +133,14 @@ def test_that_of_commands_stays_in_its_process(monkeypatch):
     monkeypatch.undo()
     assert pickle.loads(given).policy == IN_TURN
     assert Parameter().policy == KernelPolicy()
+
+
+@pytest.mark.parametrize("cache_size", [0.02, 100.0])
+@pytest.mark.parametrize("policy", [NEVER_SHARED, ALWAYS_SHARED], ids=["never shared", "always shared"])
+def test_where_a_fold_starts_does_not_depend_on_the_rows_that_are_kept(policy, cache_size):
+    """How many kernel values a row store computes depends on what rows cost when measured: no path of ATO may."""
+    X, targets = data.load("pyrim")
+    options = {"svm_type": "epsilon_svr", "C": 10.0, "gamma": 1 / 27, "seeder": "ato"}
+    expected = libsvmx.cross_validate(X, targets, 5, policy=IN_TURN, **options)
+    found = libsvmx.cross_validate(X, targets, 5, policy=policy, cache_size=cache_size, **options)
+    assert list(found.predictions) == list(expected.predictions)
