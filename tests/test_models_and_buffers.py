@@ -230,7 +230,7 @@ def test_no_id_is_left():
     from libsvmx._train.updating.state import MOST_ID
 
     state = libsvmx.train(X, Y, keep_state=True)
-    state._next_id = MOST_ID - 1
+    state._version.next_id = MOST_ID - 1
     with pytest.raises(DataError, match="no 2 ids left"):
         state.add(X[:2], Y[:2])
     assert list(state.add(X[:1], Y[:1])) == [MOST_ID - 1]

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.updating.version import Version
     from libsvmx._typing import FilePath, FloatArray, Ids
 
 
@@ -131,20 +132,20 @@ class State(state.State):
         """
         if add is not None and not (isinstance(add, tuple | list) and len(add) == 2):
             raise DataError("add must be a pair (X, y)")
-        with early_stops_warned(observer) as told, self._at_rest():  # nobody else takes the next ids
-            matrix = self._joining(add[0]) if add is not None else as_matrix(np.zeros((0, 0)))
+        with early_stops_warned(observer) as told, self._lock:  # nobody else takes the next ids
+            matrix = self._joining(self._at_rest(), add[0]) if add is not None else as_matrix(np.zeros((0, 0)))
             y = add[1] if add is not None else np.zeros(0)
             targets, row_weights = targets_of(y, matrix.n_rows), weights_of(sample_weight, matrix.n_rows)
             return self.change(matrix, targets, remove, told, row_weights)
 
-    def _joining(self, X: Any) -> CsrMatrix:
+    def _joining(self, version: Version, X: Any) -> CsrMatrix:
         """Rows that join; of a precomputed kernel an array has a column for each row that ever was there, and for each
         that joins. Raises DataError."""
-        if self._table is None or isinstance(X, CsrMatrix):
+        if version.table is None or isinstance(X, CsrMatrix):
             return as_matrix(X)
-        rows = precomputed(X, self._next_id + 1)
-        ever, m = self._next_id, rows.n_rows
-        given, known = (columns_of(matrix, self.param) for matrix in (rows, self.problem.matrix))
+        rows = precomputed(X, version.next_id + 1)
+        ever, m = version.next_id, rows.n_rows
+        given, known = (columns_of(matrix, version.param) for matrix in (rows, version.problem.matrix))
         if m and given not in (ever + m, max(known, ever + m)):
             raise DataError(
                 f"rows that join need {ever + m} kernel values each, not {given}: with the {ever} rows that ever were "

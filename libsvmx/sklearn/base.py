@@ -27,6 +27,7 @@ from libsvmx._train.warm_start import WarmStart
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
+from libsvmx.sklearn.apart import at_once, built_apart
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel
@@ -151,7 +152,12 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         return self._fit(X, y, sample_weight, keep=self.keep_rows, exact=self.refine)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, *, keep: bool, exact: bool) -> Any:
-        """Train; ``keep`` the rows; go on to the ``exact`` optimum."""
+        """Train; ``keep`` the rows; go on to the ``exact`` optimum. After an error all is as it was."""
+        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight, keep, exact))
+        return self
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any, keep: bool, exact: bool) -> None:
+        """``_fit``, of an estimator that nobody uses yet."""
         self._forget()
         try:
             # drawn in any case: a shared RandomState is then moved on as scikit-learn moves it
@@ -172,11 +178,9 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
                 self._show_training(model, data, keep)
                 if keep and exact and not self.fit_status_:
                     self._refine_kept(self._kept, observer)
-        except BaseException as error:  # Ctrl-C, too, leaves nothing of this fit, nor of the one before
+        except BaseException as error:
             name_classes(error, self.__dict__.get("classes_"))
-            self._forget()
             raise
-        return self
 
     def _show_training(self, model: Model, data: TrainingData, keep: bool) -> None:
         """Be fitted: the attributes of a training, and its model."""
@@ -204,12 +208,19 @@ class BaseSVM(Updating, LibsvmFiles, Pickled, BaseEstimator):
         -------
         array of shape (n_samples,)
         """
+        return at_once(self)._predictions(X)
+
+    def _predictions(self, X: Any) -> Any:
+        """``predict``, of an estimator that no other thread changes."""
         tests = self._tests(X)
         return self._fitted.predictions(tests, self._threads)
 
     @property
     def coef_(self) -> Any:
         """Weights of the features, shape (number of functions, n_features), of a linear kernel only."""
+        return at_once(self)._coef()
+
+    def _coef(self) -> Any:
         if self.kernel != "linear" or ("_fitted" in vars(self) and not self._fitted.is_linear):
             raise AttributeError("coef_ is only available when using a linear kernel")
         beta = self._coefficients_by_function()

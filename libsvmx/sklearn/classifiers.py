@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from libsvmx._train.assembly import solves_of
 from libsvmx._train.model import by_function
 from libsvmx.enums import SvmType
+from libsvmx.sklearn.apart import at_once
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 from libsvmx.sklearn.validation import are_whole
@@ -63,6 +64,10 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
             ``decision_function_shape="ovr"`` shape (n_samples, k): votes, and confidences that break ties; with
             "ovo" shape (n_samples, k (k - 1) / 2), of the pairs (0, 1), (0, 2), …, positive for the first of a pair.
         """
+        return at_once(self)._decision_values(X)
+
+    def _decision_values(self, X: Any) -> Any:
+        """``decision_function``, of an estimator that no other thread changes."""
         tests = self._tests(X)
         return self._shaped(self._fitted.values(tests, self._threads))
 
@@ -113,6 +118,9 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         -------
         array of shape (n_samples,), of ``classes_``
         """
+        return at_once(self)._predictions(X)
+
+    def _predictions(self, X: Any) -> Any:
         if "_fitted" not in self.__dict__:
             check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
@@ -120,7 +128,7 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         if self.break_ties and len(self.classes_) > 2:
             codes = np.argmax(self.decision_function(X), axis=1)
         else:
-            codes = super().predict(X)
+            codes = super()._predictions(X)
         return self.classes_.take(codes.astype(np.intp))
 
     @available_if(gives_probabilities)
@@ -138,12 +146,13 @@ class BaseClassifier(ClassifierMixin, BaseSVM):
         -------
         array of float64, shape (n_samples, n_classes), columns as ``classes_``
         """
-        tests = self._tests(X)
-        if not self._fitted.model.has_probability:
+        now = at_once(self)
+        tests = now._tests(X)
+        if not now._fitted.model.has_probability:
             raise NotFittedError(
                 "predict_proba is not available when fitted with probability=False, nor when the fit was ended early"
             )
-        return self._fitted.probabilities(tests, self._threads)
+        return now._fitted.probabilities(tests, now._threads)
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X: Any) -> Any:

@@ -13,6 +13,7 @@ from libsvmx._core.records import replace
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.modelfile import load_model, save_model
+from libsvmx.sklearn.apart import at_once
 from libsvmx.sklearn.class_order import with_sorted_classes
 from libsvmx.sklearn.fitted import FittedModel
 
@@ -79,10 +80,11 @@ class LibsvmFiles:
         NotFittedError, OSError
         ValueError            classes that are not whole numbers of 32 bits
         """
-        check_is_fitted(self)
-        model = self._fitted.model
+        now = at_once(self)
+        check_is_fitted(now)
+        model = now._fitted.model
         if model.class_labels is not None and not codes:
-            labels = whole_numbers(self.classes_)
+            labels = whole_numbers(now.classes_)
             model = replace(model, class_labels=tuple(labels[code] for code in model.class_labels))
         save_model(os.fspath(path), model)
 

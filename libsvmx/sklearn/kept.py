@@ -7,6 +7,7 @@ Codes are given in the order in which classes come, and stay what they are; ``la
 
 from __future__ import annotations
 
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
+    from libsvmx._train.updating.version import Version
     from libsvmx._typing import FloatArray, Ids, IntArray
     from libsvmx.sklearn.training import TrainingData
 
@@ -34,14 +36,17 @@ FIXED = ("kernel", "degree", "gamma", "coef0", "epsilon", "class_weight")
 class KeptRows:
     """KeptRows(problem, labels, sparse, given): pickles as plain arrays, its state as the bytes of a state file.
 
+    An estimator takes another one by one assignment, when rows have joined or left (``at``). They share the state.
+
     Attributes
     ----------
     labels : ndarray or None       the class of each code; None without classes
     sparse : bool                  whether the first rows were, and attributes are
     given : dict                   parameters of the estimator that may not change
+    lock : RLock                   of whoever makes such a change
     """
 
-    __slots__ = ("given", "kept", "labels", "saved", "sparse", "standing")
+    __slots__ = ("given", "kept", "labels", "lock", "saved", "sparse", "standing")
 
     kept: Problem | None
     labels: Any
@@ -50,8 +55,9 @@ class KeptRows:
 
     def __init__(self, problem: Problem | None, labels: Any, sparse: bool, given: dict[str, Any]) -> None:
         self.kept, self.labels, self.sparse, self.given = problem, labels, sparse, given
-        self.standing: State | None = None
+        self.standing: tuple[State, Version] | None = None
         self.saved: bytes | None = None  # a state that has not been needed since it was unpickled
+        self.lock = RLock()
 
     @classmethod
     def of_training(cls, data: TrainingData, labels: Any, sparse: bool, given: dict[str, Any]) -> KeptRows:
@@ -65,8 +71,15 @@ class KeptRows:
         weighted = None if (weights == 1).all() else weights.data
         return cls(Problem(matrix, targets.data, sample_weight=weighted), labels, sparse, given)
 
+    def at(self, version: Version, labels: Any) -> KeptRows:
+        """Of another version of the state, and the labels that are known of by then."""
+        assert self.standing is not None
+        other = KeptRows(None, labels, self.sparse, self.given)
+        other.standing, other.lock = (self.standing[0], version), self.lock
+        return other
+
     def __reduce__(self) -> tuple[Any, ...]:
-        saved = self.saved if self.standing is None else state_bytes(self.standing)
+        saved = self.saved if self.standing is None else state_bytes(self.standing[0])
         rows = None
         if self.kept is not None:
             weights = self.kept.sample_weight
@@ -77,34 +90,48 @@ class KeptRows:
     def state(self) -> State | None:
         """The state, once one was made."""
         if self.standing is None and self.saved is not None:
-            self.standing = state_of_bytes(self.saved, "the pickled state", State)
-            self.saved = None
-        return self.standing
+            with self.lock:
+                if self.standing is None:
+                    state = state_of_bytes(self.saved, "the pickled state", State)
+                    self.standing = state, state._version
+                    self.saved = None
+        return None if self.standing is None else self.standing[0]
+
+    @property
+    def version(self) -> Version | None:
+        """That of the state, once one was made, which these rows are."""
+        return None if self.state is None or self.standing is None else self.standing[1]
 
     @property
     def problem(self) -> Problem:
         """All rows, with codes of classes or targets, and weights."""
-        found = self.state.problem if self.state is not None else self.kept
+        found = self.kept if self.version is None else self.version.problem
         assert found is not None
         return found
 
     @property
     def tests(self) -> CsrMatrix:
         """The rows of the state, as a model predicts rows."""
-        assert self.state is not None
-        return self.state.problem.matrix if self.next_id is None else tests_of(self.state.problem)
+        return self.problem.matrix if self.next_id is None else tests_of(self.problem)
 
     @property
     def next_id(self) -> int | None:
         """How many rows were ever given, where they are of kernel values; else None."""
-        if self.state is not None:
-            return self.state._next_id if self.state._table is not None else None
+        version = self.version
+        if version is not None:
+            return version.next_id if version.table is not None else None
         return len(self.problem) if self.given["kernel"] == "precomputed" else None
 
     @property
     def ids(self) -> Ids:
         """The number of each row, ascending: ndarray of int64."""
-        return np.arange(len(self.problem)) if self.state is None else self.state.ids
+        return np.arange(len(self.problem)) if self.version is None else self.version.ids.copy()
+
+    @property
+    def model(self) -> Model:
+        """The model of the state, with classes in sorted order, called 0, 1, …."""
+        assert self.version is not None
+        return self.version.model if self.labels is None else self.version.model_by_class(self.classes()[1])
 
     def make_state(self, model: Model, weights: tuple[tuple[int, float], ...], observer: Observer) -> State:
         """The state of all rows, from a model trained on those that count, in the order of their classes.
@@ -118,7 +145,8 @@ class KeptRows:
         rows = counting_order(problem, self.labels is not None)
         assert model.row_numbers is not None
         made = state_at(problem, param, model, rows[np.asarray(model.row_numbers) - 1], observer, State)
-        self.standing, self.kept = made, None
+        self.standing = made, made._version
+        self.kept = None
         return made
 
     def add_labels(self, labels: list[Any]) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples
 
 from libsvmx.enums import SvmType
+from libsvmx.sklearn.apart import at_once
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 
@@ -104,12 +105,14 @@ class OneClassSVM(OutlierMixin, BaseSVM):
 
     def decision_function(self, X: Any) -> Any:
         """Signed distances to the boundary, positive for an inlier: array of shape (n_samples,)."""
-        tests = self._tests(X)
-        return self._fitted.values(tests, self._threads).ravel()
+        now = at_once(self)
+        tests = now._tests(X)
+        return now._fitted.values(tests, now._threads).ravel()
 
     def score_samples(self, X: Any) -> Any:
         """The decision function before its offset: array of shape (n_samples,)."""
-        return self.decision_function(X) + self.offset_
+        now = at_once(self)
+        return now.decision_function(X) + now.offset_
 
     def predict(self, X: Any) -> Any:
         """+1 for an inlier, -1 for an outlier: array of int, shape (n_samples,)."""

@@ -20,6 +20,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.machine import machine
+from libsvmx.sklearn.apart import at_once, built_apart
 from libsvmx.sklearn.base import KERNELS, BaseSVM
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
 from libsvmx.sklearn.regressors import SVR
@@ -108,8 +109,13 @@ class BaseSearch(BaseEstimator):
         ------
         ValueError      data or parameters that cannot be trained on, also in a single fold
         """
+        built_apart(self, lambda made: made._be_fitted(X, y, sample_weight, groups))
+        return self
+
+    def _be_fitted(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
+        """``fit``, of a search that nobody uses yet."""
         for name in [name for name in vars(self) if name.endswith("_") and not name.startswith("_")]:
-            delattr(self, name)  # what is interrupted leaves no old model behind
+            delattr(self, name)
         if callable(self.kernel):
             rows, y = X, column_or_1d(y, warn=True)
         else:
@@ -140,7 +146,6 @@ class BaseSearch(BaseEstimator):
         points = [dict(zip(names, values, strict=False)) for values in product(costs, gammas)]
         self.n_splits_, self.scorer_ = len(splits), scorer or check_scoring(estimator)
         self._take(estimator, points, results_of(points, search.scores), rows, y, sample_weight)
-        return self
 
     def _take(
         self, estimator: Any, points: list[dict[str, Any]], results: dict[str, Any], X: Any, y: Any, sample_weight: Any
@@ -167,7 +172,7 @@ class BaseSearch(BaseEstimator):
         if self.refit:
             if hasattr(estimator, "classes_"):
                 self.classes_ = estimator.classes_
-            self.best_estimator_ = estimator  # last: with it the search is fitted
+            self.best_estimator_ = estimator
 
     def _estimator(self) -> Any:
         """An unfitted one of ``_kind`` with all parameters that it knows."""
@@ -194,13 +199,14 @@ class BaseSearch(BaseEstimator):
 
     def _best(self, X: Any) -> tuple[Any, Any]:
         """The best estimator, and rows as it takes them. Raises NotFittedError, ValueError."""
-        if "cv_results_" in vars(self) and "best_estimator_" not in vars(self):
+        now = at_once(self)
+        if "cv_results_" in vars(now) and "best_estimator_" not in vars(now):
             raise NotFittedError(
-                f"This {type(self).__name__} is not fitted to predict: with refit=False no model is trained. Train one "
+                f"This {type(now).__name__} is not fitted to predict: with refit=False no model is trained. Train one "
                 "with best_params_"
             )
-        check_is_fitted(self)
-        return self.best_estimator_, X if callable(self.kernel) else test_data(self, X)
+        check_is_fitted(now)
+        return now.best_estimator_, X if callable(now.kernel) else test_data(now, X)
 
     def predict(self, X: Any) -> Any:
         """Predict the targets of rows by the best model.
@@ -229,9 +235,10 @@ class BaseSearch(BaseEstimator):
         -------
         float
         """
-        best, X = self._best(X)
+        now = at_once(self)
+        best, X = now._best(X)
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self.scorer_(best, X, y, **weights))
+        return float(now.scorer_(best, X, y, **weights))
 
 
 def _axis(name: str, given: Any, first: int) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import update_wrapper
 from types import MethodType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
+from libsvmx._train.limits import limited
 from libsvmx._train.model import pair_place
 from libsvmx._train.updating.left_out import values_left_out
 from libsvmx._train.validation.leave_one_out import leave_one_out
@@ -21,6 +22,7 @@ from libsvmx.api.arrays import as_matrix, precomputed
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
+from libsvmx.sklearn.apart import at_once, built_apart
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order
@@ -37,8 +39,11 @@ if TYPE_CHECKING:
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.updating.version import Version
     from libsvmx._typing import FloatArray, IntArray
     from libsvmx.api.state import State
+
+Found = TypeVar("Found")
 
 NO_ROWS = "the training rows are not kept: fit with keep_rows=True, or begin with partial_fit"
 
@@ -163,13 +168,18 @@ class Updating:
         ValueError          an id that is unknown or given twice; no row, or one class only, would be left, or in NuSVC
             too few rows of a class for nu; rows that were not kept; ``max_time`` is over. The estimator is as it was
         """
-        kept = self._kept_rows("unlearn")
         leaving = np.asarray(ids)
         if leaving.dtype == bool:
             raise ValueError("ids must be numbers of rows, not a mask: give row_ids_[mask]")
-        if kept.labels is not None and len(kept.classes(~np.isin(kept.ids, leaving))[0]) < 2:
-            raise ValueError("fewer than two classes would be left")
-        return self._change(kept, as_matrix(np.zeros((0, 0))), np.zeros(0), kept.labels, leaving.ravel().tolist())
+
+        def unlearnt(now: Any, kept: KeptRows) -> None:
+            if kept.labels is not None and len(kept.classes(~np.isin(kept.ids, leaving))[0]) < 2:
+                raise ValueError("fewer than two classes would be left")
+            nothing = as_matrix(np.zeros((0, 0)))
+            self._change(kept, nothing, np.zeros(0), kept.labels, leaving.ravel().tolist())
+
+        self._in_turn("unlearn", unlearnt)
+        return self
 
     def loo_decision_function(self) -> Any:
         """Decision values of the training rows, each by a model that was trained on all others.
@@ -188,17 +198,19 @@ class Updating:
         ------
         ValueError      rows that were not kept; ``max_time`` is over
         """
-        kept = self._kept_rows("")
-        with self._watched("leave-one-out") as observer:
-            return self._shaped(self._values_left_out(kept, observer))
+
+        def left_out(now: Any, kept: KeptRows) -> Any:
+            with now._watched("leave-one-out") as observer:
+                return now._shaped(now._values_left_out(kept, limited(observer, now.max_time or 0.0)))
+
+        return self._in_turn("", left_out)
 
     def _values_left_out(self, kept: KeptRows, observer: Observer) -> FloatArray:
         """Decision values of ``loo_decision_function``, shape (n, number of functions)."""
         param = self._fitted.model.param
         if kept.state is not None or _is_exact(param):
             state = kept.state or self._make_state(kept, observer)
-            state.param = replace(state.param, time_limit=self.max_time or 0.0)
-            values = np.array(FittedModel(self._model_of(kept)).values(kept.tests, self._threads))
+            values = np.array(FittedModel(kept.model).values(kept.tests, self._threads))
             codes = kept.classes()[1] if kept.labels is not None else []
             for pair, (ids, own) in values_left_out(state, observer).items():
                 at, sign = pair_place(pair, codes) if pair else (0, 1.0)
@@ -221,15 +233,19 @@ class Updating:
         check_follows(self, "partial_fit")
         if "_fitted" not in self.__dict__:
             return self._fit(X, y, sample_weight, keep=True, exact=True)
-        kept = self._kept_rows("partial_fit")
-        first = kept.next_id
-        rows, y = more_data(self, X, y) if first is None else more_values(self, X, y, first)
-        if kept.labels is not None:
-            check_classification_targets(y)
-        weights = joining_weights(sample_weight, rows)
-        targets, labels = (np.array(y, dtype=np.float64), None) if kept.labels is None else kept.codes(y)
-        matrix = matrix_of(rows, False) if first is None else precomputed(rows, first + 1)
-        return self._change(kept, matrix, targets, labels, [], weights)
+
+        def joined(now: Any, kept: KeptRows) -> None:
+            first = kept.next_id
+            rows, given = more_data(now, X, y) if first is None else more_values(now, X, y, first)
+            if kept.labels is not None:
+                check_classification_targets(given)
+            weights = joining_weights(sample_weight, rows)
+            targets, labels = (np.array(given, dtype=np.float64), None) if kept.labels is None else kept.codes(given)
+            matrix = matrix_of(rows, False) if first is None else precomputed(rows, first + 1)
+            self._change(kept, matrix, targets, labels, [], weights)
+
+        self._in_turn("partial_fit", joined)
+        return self
 
     def _change(
         self,
@@ -239,34 +255,46 @@ class Updating:
         labels: Any,
         leaving: list[int],
         weights: Any = None,
-    ) -> Any:
-        """Rows join and leave, all or none; ``labels`` of codes are then known. Returns self.
+    ) -> None:
+        """Rows join and leave, all or none; ``labels`` of codes are then known. In turn.
 
         Raises
         ------
-        DataError, ParameterError, StoppedEarly      the estimator is as it was
+        DataError, ParameterError, StoppedEarly      the estimator is as it was, but for another C or nu, which were
+            followed first
         """
         try:
-            with watched(False, self.callback, "", 1) as observer:
-                state = self._state(kept, observer)
-                state.change(matrix, targets.data, leaving, observer, None if weights is None else weights.data)
-            kept.labels = labels
+            with watched(False, self.callback, "", 1) as told:
+                observer = limited(told, self.max_time or 0.0)
+                state, shown = kept.state or self._make_state(kept, observer), Shown(self, kept.labels)
+                C, nu = (getattr(self, name, getattr(state.param, name)) for name in ("C", "nu"))
+                if C != state.param.C:
+                    state._set_cost(C, observer, shown)
+                if nu != state.param.nu:
+                    state._set_nu(nu, observer, shown)
+                row_weights = None if weights is None else weights.data
+                state.change(matrix, targets.data, leaving, observer, row_weights, Shown(self, labels))
             if self.verbose:
                 print(f"+{len(targets)} -{len(leaving)}: {len(state)} rows, {update(state.report)}")
-            return self._show(kept)
         except BaseException as error:
             name_classes(error, labels)
-            # Ctrl-C, after the rows have joined or left: what is shown of others must not stay
-            if not self._shows(kept):
-                self._forget()
             raise
 
-    def _shows(self, kept: KeptRows) -> bool:
-        """Whether attributes and model are those of the rows as they are, and of their C and nu."""
-        if kept.standing is None or "_fitted" not in self.__dict__:
-            return kept.standing is None
-        now, shown = kept.standing.param, self._fitted.model.param
-        return (now.C, now.nu) == (shown.C, shown.nu) and np.array_equal(kept.ids, self.__dict__.get("row_ids_", []))
+    def _in_turn(self, what: str, work: Callable[[Any, KeptRows], Found]) -> Found:
+        """``work(now, kept)`` while no other thread changes the rows: ``now`` is the estimator as it is, to read from.
+
+        ``what`` as of ``_kept_rows``, whose errors are raised.
+        """
+        while True:
+            lock = self._kept_rows(what).lock
+            with lock:
+                now = at_once(self)
+                kept = now._kept_rows(what)
+                if kept.lock is not lock:  # another fit has come first
+                    continue
+                if kept.state is not None:
+                    kept.state.come_to_rest()
+                return work(now, kept)
 
     def _kept_rows(self, what: str) -> KeptRows:
         """Rows of a fitted estimator. ``what`` changes them. Raises NotFittedError, ValueError."""
@@ -280,19 +308,6 @@ class Updating:
             if not _same(getattr(self, name), value):
                 raise ValueError(f"{name} was {value!r} in the training, and is {getattr(self, name)!r} now: fit again")
         return kept
-
-    def _state(self, kept: KeptRows, observer: Observer) -> State:
-        """The state of the rows at the present C and nu. Raises ParameterError, StoppedEarly."""
-        state = kept.state or self._make_state(kept, observer)
-        C, nu = (getattr(self, name, getattr(state.param, name)) for name in ("C", "nu"))
-        state.param = replace(state.param, time_limit=self.max_time or 0.0)
-        if C != state.param.C:
-            state.set_cost(C, observer)
-            self._show(kept)
-        if nu != state.param.nu:
-            state.set_nu(nu, observer)
-            self._show(kept)
-        return state
 
     def _make_state(self, kept: KeptRows, observer: Observer) -> State:
         """The state of the rows, from the model. Raises ParameterError, StoppedEarly."""
@@ -327,37 +342,51 @@ class Updating:
             return
         self._show(kept, self._fitted.model)
 
-    def _model_of(self, kept: KeptRows) -> Model:
-        """The model of the state, with classes in sorted order, called 0, 1, …."""
-        assert kept.state is not None
-        return kept.state.model if kept.labels is None else kept.state.model_by_class(kept.classes()[1])
-
-    def _show(self, kept: KeptRows, trained: Model | None = None) -> Any:
+    def _show(self, kept: KeptRows, trained: Model | None = None) -> None:
         """Attributes and model of the state as it is; ``trained``: the model that it was made from just now."""
-        try:
-            model = self._model_of(kept)
-            if trained is not None:
-                model = as_trained(model, trained)
-            elif kept.labels is not None:
-                self.classes_ = kept.classes()[0]
-                given = self.class_weight or {}
-                self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
-            vectors = np.empty((0, 0))
-            if kept.next_id is None:
-                vectors = model.support_vectors if kept.sparse else model.support_vectors.toarray()
-            elif self.n_features_in_ != kept.next_id:  # columns are of rows, which have joined
-                self.n_features_in_ = kept.next_id
-                vars(self).pop("feature_names_in_", None)
-            self.row_ids_ = kept.ids
-            self.support_ = self.row_ids_[np.asarray(model.row_numbers) - 1]
-            self._read_off(model, vectors)
-            self.shape_fit_ = (len(self.row_ids_), self.n_features_in_)
-            self._tell_end(model)
-            self._fitted = FittedModel(model)
-        except BaseException:  # the rows have joined or left: what is shown of others must not stay
-            self._forget()
-            raise
-        return self
+        model = kept.model
+        if trained is not None:
+            model = as_trained(model, trained)
+        elif kept.labels is not None:
+            self.classes_ = kept.classes()[0]
+            given = self.class_weight or {}
+            self.class_weight_ = np.array([float(given.get(label, 1.0)) for label in self.classes_.tolist()])
+        vectors = np.empty((0, 0))
+        if kept.next_id is None:
+            vectors = model.support_vectors if kept.sparse else model.support_vectors.toarray()
+        elif self.n_features_in_ != kept.next_id:  # columns are of rows, which have joined
+            self.n_features_in_ = kept.next_id
+            vars(self).pop("feature_names_in_", None)
+        self.row_ids_ = kept.ids
+        self.support_ = self.row_ids_[np.asarray(model.row_numbers) - 1]
+        self._read_off(model, vectors)
+        self.shape_fit_ = (len(self.row_ids_), self.n_features_in_)
+        self._tell_end(model)
+        self._fitted = FittedModel(model)
+
+
+class Shown:
+    """Shown(estimator, labels): the Keeper of the state of an estimator, with the attributes that it has of a version.
+
+    ``labels``: of the codes that are known of by then.
+    """
+
+    def __init__(self, estimator: Any, labels: Any) -> None:
+        self.estimator, self.labels = estimator, labels
+
+    def version(self) -> Version | None:
+        """That of the rows which the estimator shows."""
+        kept: KeptRows | None = vars(self.estimator).get("_kept")
+        return None if kept is None else kept.version
+
+    def keep(self, version: Version) -> None:
+        """Attributes, model and rows of the version, all by one assignment."""
+
+        def show(made: Any) -> None:
+            made._kept = made._kept.at(version, self.labels)
+            made._show(made._kept)
+
+        built_apart(self.estimator, show)
 
 
 def check_follows(estimator: Any, what: str) -> None:

@@ -225,17 +225,20 @@ def test_every_end_before_the_tolerance_is_told(status, message, monkeypatch):
     assert found.fit_status_ == 1
 
 
-def test_an_interrupted_fit_leaves_no_old_model():
-    found = libsvmx.SVC(kernel=lambda a, b: a @ b.T).fit(DENSE, Y)
+def test_an_interrupted_fit_leaves_the_model_before(monkeypatch):
+    found = libsvmx.SVC().fit(DENSE, Y)
+    before, attributes = found.decision_function(DENSE), dict(vars(found))
 
-    def kernel(a, b):
+    def interrupted(*args):
         raise KeyboardInterrupt
 
-    found.kernel = kernel
-    with pytest.raises(KeyboardInterrupt):
-        found.fit(DENSE, Y)
-    with pytest.raises(exceptions.NotFittedError):
-        found.predict(DENSE)
+    for name in ("_training_data", "_train", "_read_off", "_tell_end"):
+        with monkeypatch.context() as patch:
+            patch.setattr(libsvmx.SVC, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                found.fit(DENSE[:, :3], -Y)
+        assert vars(found) == attributes
+        np.testing.assert_array_equal(found.decision_function(DENSE), before)
 
 
 def test_verbose_prints_the_transcript(capsys):

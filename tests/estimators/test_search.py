@@ -243,11 +243,14 @@ def test_what_cannot_be_searched_is_refused(parameters, message):
     assert not hasattr(search, "C_")
 
 
-def test_a_search_that_fails_leaves_no_old_model():
+def test_a_search_that_fails_leaves_the_one_before():
     search = libsvmx.SVCCV(Cs=[1.0], gammas=[1.0]).fit(*HEART)
+    before = dict(vars(search))
     with pytest.raises(ValueError, match="inconsistent"):
         search.fit(HEART[0], HEART[1][:-1])
-    assert not hasattr(search, "best_estimator_")
+    with pytest.raises(ValueError, match="refit must return"):
+        search.set_params(refit=lambda results: -1).fit(*HEART)
+    assert vars(search.set_params(refit=True)) == before
 
 
 def test_a_class_that_some_folds_do_not_train_on():

@@ -338,24 +338,20 @@ def test_the_first_rows_are_of_two_classes():
         libsvmx.SVC().partial_fit(X[:3], np.ones(3), classes=[0, 1])
 
 
-def test_ctrl_c_leaves_the_model_before_or_none(monkeypatch):
-    found = libsvmx.SVC(gamma=0.1).partial_fit(X[:100], Y[:100])
-    before = snapshot(found)
-
+def test_ctrl_c_leaves_the_model_before_or_the_one_after(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch:
-        patch.setattr(State, "change", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            found.partial_fit(X[100:], Y[100:])
-    assert_unchanged(found, before)
-    with monkeypatch.context() as patch:
-        patch.setattr(libsvmx.SVC, "_tell_end", interrupted)  # the rows have joined
-        with pytest.raises(KeyboardInterrupt):
-            found.partial_fit(X[100:], Y[100:])
-    with pytest.raises(exceptions.NotFittedError):
-        found.predict(X)
+    expected = libsvmx.SVC(gamma=0.1, refine=True).fit(X, Y)
+    for owner, name in ((State, "change"), (libsvmx.SVC, "_tell_end")):  # before a row has joined, and afterwards
+        found = libsvmx.SVC(gamma=0.1).partial_fit(X[:100], Y[:100])
+        before = snapshot(found)
+        with monkeypatch.context() as patch:
+            patch.setattr(owner, name, interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                found.partial_fit(X[100:], Y[100:])
+        assert_unchanged(found, before)
+        assert_same(found.partial_fit(X[100:], Y[100:]), expected, X)
     change = State.change
 
     def interrupted_at_the_end(*args):
@@ -367,8 +363,8 @@ def test_ctrl_c_leaves_the_model_before_or_none(monkeypatch):
         patch.setattr(State, "change", interrupted_at_the_end)
         with pytest.raises(KeyboardInterrupt):
             found.partial_fit(X[100:], Y[100:])
-    with pytest.raises(exceptions.NotFittedError):
-        found.predict(X)
+    assert_same(found, expected, X)
+    found = libsvmx.SVC(gamma=0.1)
     with monkeypatch.context() as patch:
         patch.setattr("libsvmx.sklearn.kept.state_at", interrupted)
         with pytest.raises(KeyboardInterrupt):

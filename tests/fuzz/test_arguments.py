@@ -163,7 +163,7 @@ def test_states_of_all_scales(cases):
             end = r.choice([1, 3, 8])
             C = r.choice([0.5, 3, 1e10, 1e-10, 1e15, 2.0**70, state.param.C * 2, state.param.C / 2])
             gone, observer = r.sample(state.ids.tolist(), min(len(state) // 3, end)), Impatient(300)
-            new = slice(state._next_id, state._next_id + end)
+            new = slice(state.next_id, state.next_id + end)
             changes = [
                 lambda: state.add(X[new], y[new], sample_weight=weights[new], observer=observer),  # noqa: B023
                 lambda: state.remove(gone, observer=observer),  # noqa: B023

@@ -207,7 +207,7 @@ def unchanged(state, error, call, match=None):
     before = fingerprint(state)
     with pytest.raises(error, match=match) as caught:
         call()
-    state._model = None
+    state._version.known_model = None
     assert fingerprint(state) == before
     return caught.value
 

@@ -129,10 +129,10 @@ def test_a_window_takes_the_memory_of_its_rows():
     tables = set()
     for begin in range(4, 360, 4):
         pair.update(4, range(begin, begin + 4))
-        tables.add(id(pair.given._table))
+        tables.add(id(pair.given._version.table))
     pair.check()
     assert len(tables) == 1
-    assert len(pair.given._table.values) <= 64
+    assert len(pair.given._version.table.values) <= 64
 
 
 def test_a_table_follows_the_number_of_rows():
@@ -141,13 +141,13 @@ def test_a_table_follows_the_number_of_rows():
     sizes = []
     for _ in range(59):
         pair.update(10)
-        sizes.append(len(pair.given._table.values))
+        sizes.append(len(pair.given._version.table.values))
     assert len(set(sizes)) < 30
     assert sizes[-1] <= 600 + 600 // 16 + 16
     pair.update(0, range(500))
     pair.update(0, [500])
     pair.check()
-    assert len(pair.given._table.values) < 200
+    assert len(pair.given._version.table.values) < 200
 
 
 def test_a_matrix_is_not_copied_for_a_state():
@@ -155,11 +155,11 @@ def test_a_matrix_is_not_copied_for_a_state():
     X, y = blobs(8, 50)
     K = rows_of(rbf(X, X), range(1, 51))
     state = libsvmx.train(K, y, kernel_type=GIVEN, keep_state=True)
-    assert np.shares_memory(state._table.values, np.asarray(K.values))
+    assert np.shares_memory(state._version.table.values, np.asarray(K.values))
     before = bytes(K.values)
     state.remove(range(10))
     state.add(np.hstack([rbf(X[:2], X), rbf(X[:2], X[:2])]), y[:2])
-    assert not np.shares_memory(state._table.values, np.asarray(K.values))
+    assert not np.shares_memory(state._version.table.values, np.asarray(K.values))
     assert bytes(K.values) == before
 
 
@@ -172,8 +172,8 @@ def test_a_table_that_is_left_behind_is_freed():
     K, y = rbf(X[order], X[order]), y[order]
     state = libsvmx.train(K[:54], y[:54], kernel_type=GIVEN, keep_state=True)
     for begin in (54, 56, 58):  # of one class each, which two of three pairs have
-        before = weakref.ref(state._table.values)
-        state._table.shared = True  # so that it moves
+        before = weakref.ref(state._version.table.values)
+        state._version.table.shared = True  # so that it moves
         state.add(K[begin : begin + 2], y[begin : begin + 2])
         gc.collect()
         assert before() is None
@@ -223,7 +223,7 @@ def test_a_matrix_that_is_symmetric_but_for_rounding():
     K = rbf(X, X) * (1 + 1e-9 * np.random.default_rng(2).normal(size=(700, 700)))
     state = libsvmx.train(K, y, kernel_type=GIVEN, keep_state=True)
     lower = np.tril(K) + np.tril(K, -1).T
-    assert (state._table.values[:, 1:] == lower).all()
+    assert (state._version.table.values[:, 1:] == lower).all()
     assert state.decision_values(lower) == pytest.approx(
         libsvmx.train(lower, y, kernel_type=GIVEN, keep_state=True).decision_values(lower), abs=1e-12
     )
@@ -315,9 +315,9 @@ def test_copies_are_independent():
     pair = Pair(X, y, 40, C=2.0)
     pair.update(5, range(8))
     other = pair.given.copy()
-    assert other._table is pair.given._table
+    assert other._version.table is pair.given._version.table
     other.add(K[50:55][:, [*range(45), *range(50, 55)]], y[50:55])  # under the ids that others get below
-    assert other._table is not pair.given._table
+    assert other._version.table is not pair.given._version.table
     pair.update(5)
     pair.check()
     other.remove([9])

@@ -1,11 +1,13 @@
 """Trained states that rows join and leave: what a change does to the dual problems that a state is made of.
 
-    State  ──holds──>  BinaryProblem, one of each pair of classes (one in all for regression and one-class)
-                         └─holds──>  Path of libsvmx._solvers.path: the optimum of its rows, tagged with ids
+    State  ──holds──>  Version, the state between two changes: a change makes another, which is taken by one assignment
+             └─holds──>  BinaryProblem, one of each pair of classes (one in all for regression and one-class)
+                           └─holds──>  Path of libsvmx._solvers.path: the optimum of its rows, tagged with ids
     Transaction        one change of all binary problems: done whole, then ``commit``, or, with an error, ``rollback``
            ──holds──>  PairIndex: which rows and which C the binary problems have after the change
 
     state.py              State: change (rows), set_cost, set_nu, check, model; train_state
+    version.py            Version: a state between two changes; Opened: a change that has begun, however it ends
     transaction.py        Transaction, UpdateReport
     by_training.py        a change by SMO, where its path would be longer
     binary_problem.py     BinaryProblem, PairIndex, train_binary: SMO, then the path to the optimum in double
@@ -20,5 +22,6 @@
     cost_curve.py         Curve: the error as a function of C, and where it is least
     from_model.py         a State from a model of LIBSVM and its training data
 
-Open first: State.change in state.py, then Transaction.update. The method is Karasuyama & Takeuchi's (NIPS 2009).
+Open first: State.change in state.py, then Transaction.update, then version.py. The method is Karasuyama & Takeuchi's
+(NIPS 2009).
 """

@@ -42,14 +42,23 @@ def model_of(param: Parameter, problem: Problem, ids: Ids, binaries: Mapping[Pai
     return replace(model, row_numbers=(rows + 1)[np.asarray(model.row_numbers) - 1].data)
 
 
-def assembled(param: Parameter, problem: Problem, ids: Ids, binaries: Mapping[Pair, Solved]) -> Model:
-    """The model of the rows ``problem`` with their ``ids``, which all count."""
+def assembled(
+    param: Parameter,
+    problem: Problem,
+    ids: Ids,
+    binaries: Mapping[Pair, Solved],
+    classes: tuple[list[int], list[int], Buffer] | None = None,
+) -> Model:
+    """The model of the rows ``problem`` with their ``ids``, which all count.
+
+    ``classes``: as of ``folds.group_classes``, in the order that they are to have; None: in that of LIBSVM.
+    """
     if not param.svm_type.is_classification:
         binary = binaries[None]
         beta, report = coefficients_of(binary, ids), binary.report(param.eps)
         model: Model = assemble_single(problem, param, beta, report)
         return model
-    labels, start, order = folds.group_classes(problem.targets)
+    labels, start, order = classes or folds.group_classes(problem.targets)
     betas, reports = [], []
     for i in range(len(labels)):
         for j in range(i + 1, len(labels)):

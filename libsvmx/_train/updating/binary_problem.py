@@ -48,20 +48,23 @@ Pair = tuple[int, int] | None  # labels of the positive and the negative class; 
 class BinaryProblem:
     """BinaryProblem(param): one dual problem of no rows; rows of its path are tagged with ids.
 
+    A change works on another one with the same path (``again``), so that this one tells of the last change still.
+
     Attributes
     ----------
     path : Path
+    steps : int           straight lines of its last change
     retrained : bool      solved by SMO since the last report: from nothing, or where no path led on, or a long one
     iterations : int      of SMO that its last training took, at least
     seconds : float       wall time of its training or of its last change; 0 of a state that was loaded
     over_r : bool         of nu-SVC: what the model has is divided by r
     """
 
-    __slots__ = ("iterations", "over_r", "path", "retrained", "seconds")
+    __slots__ = ("iterations", "over_r", "path", "retrained", "seconds", "steps")
 
     def __init__(self, param: Parameter) -> None:
         self.path = Path(2 if param.svm_type.is_regression else 1, param.cache_bytes, param.svm_type.groups)
-        self.retrained, self.seconds, self.iterations = False, 0.0, 0
+        self.retrained, self.seconds, self.iterations, self.steps = False, 0.0, 0, 0
         self.over_r = param.svm_type == SvmType.NU_SVC
 
     @property
@@ -108,7 +111,7 @@ class BinaryProblem:
         """Its optimum, and what the last path took. ``eps``: a gap above it means an iteration limit."""
         gap, (n_sv, n_bsv) = self.state.gap(), self.state.support_counts()
         return SolveReport(
-            iterations=self.path.motion.steps,
+            iterations=self.steps,
             objective=self.state.objective() * self.scale**2,
             rho=self.rho + 0.0,  # not -0.0
             n_sv=n_sv,
@@ -120,15 +123,22 @@ class BinaryProblem:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """``seconds`` become those of the work inside."""
+        """``seconds`` and ``steps`` become those of the work inside."""
         began = machine.monotonic()
         yield
-        self.seconds = machine.monotonic() - began
+        self.seconds, self.steps = machine.monotonic() - began, self.path.motion.steps
+
+    def again(self) -> BinaryProblem:
+        """Another one with the same path."""
+        other = object.__new__(BinaryProblem)
+        other.path, other.retrained, other.seconds = self.path, False, self.seconds
+        other.iterations, other.over_r, other.steps = self.iterations, self.over_r, self.steps
+        return other
 
     def copy(self) -> BinaryProblem:
-        other = object.__new__(BinaryProblem)
-        other.path, other.retrained, other.seconds = self.path.copy(), False, self.seconds
-        other.iterations, other.over_r = self.iterations, self.over_r
+        """One with a path of its own."""
+        other = self.again()
+        other.path = self.path.copy()
         return other
 
 

@@ -33,6 +33,7 @@ from libsvmx._train.updating.given import check_rows, kept_rows
 from libsvmx._train.updating.restore import BEYOND, UNBALANCED, feasible
 from libsvmx._train.updating.state import AnyState, check_feasible, check_kept
 from libsvmx._train.updating.transaction import report_of
+from libsvmx._train.updating.version import Version
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from libsvmx._core.matrix import CsrMatrix
     from libsvmx._train.model import Model
     from libsvmx._train.observer import Observer
-    from libsvmx._train.updating.binary_problem import Pair
+    from libsvmx._train.updating.binary_problem import BinaryProblem, Pair
     from libsvmx._typing import FloatArray
 
 DIGITS = ".8g"  # of support vectors in a model file
@@ -128,7 +129,6 @@ def state_at(
     with errors_of_a_path(NO_STATE):
         problem, table = kept_rows(problem, param, observer)
     ids = np.arange(len(problem), dtype=np.int64)
-    state = kind(param, problem, ids, len(problem), table)
     index = PairIndex(param, problem, observer)
     betas = coefficients_of(index, model, row_of)
     if believed and param.svm_type == SvmType.NU_SVR and not has_sum_of_nu(index, betas[None]):
@@ -136,12 +136,12 @@ def state_at(
     check_costs(index, betas)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
+    binaries: dict[Pair, BinaryProblem] = {}
     for pair in index.members:
         beta = betas[pair].data if pair in betas else None
-        state.binaries[pair] = train_binary(param, index, pair, ids, observer, beta)
-        state.binaries[pair].retrained = False
-    state.report = report_of(state.binaries.values(), state.binaries)
-    return state
+        binaries[pair] = train_binary(param, index, pair, ids, observer, beta)
+        binaries[pair].retrained = False
+    return kind(Version(param, problem, ids, len(problem), table, binaries, report_of(binaries.values(), binaries)))
 
 
 def check_classes(problem: Problem, model: Model) -> None:

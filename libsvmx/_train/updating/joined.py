@@ -62,7 +62,7 @@ class Joiner:
             )
         self.param = replace(state.param, threads=1)
         both = stacked_rows(state.problem, Problem(tests, np.zeros(tests.n_rows).data))
-        self.fresh = state._next_id + np.arange(tests.n_rows)
+        self.fresh = state.next_id + np.arange(tests.n_rows)
         self.transaction = Transaction(self.param, both, np.concatenate([state.ids, self.fresh]), observer)
         self.index = PairIndex(state.param, state.problem, Observer())
         self.binaries = {pair: binary.copy() for pair, binary in state.binaries.items()}

@@ -45,27 +45,36 @@ def values_left_out(state: State, observer: Observer) -> dict[Pair, tuple[Ids, F
     ParameterError      an optimum that cannot be followed
     StoppedEarly
     """
-    with state._change():
-        observer = limited(observer, state.param.time_limit)
-        transaction = Transaction(state.param, state.problem, state._ids, observer)
-        done, total = 0, sum(len(binary.ids) for binary in state.binaries.values())
-        found: dict[Pair, tuple[Ids, FloatArray]] = {}
+    with state._lock:
+        version = state._at_rest()
+        observer = limited(observer, version.param.time_limit)
+        transaction = Transaction(version.param, version.problem, version.ids, observer)
         with errors_of_a_path("leave-one-out has no result; the state is as it was"):
-            for pair, binary in state.binaries.items():
-                prepare(transaction, binary)
-                ids, own = binary.ids, np.asarray(binary.values)
-                lonely = alone(transaction, pair, ids)
-                stands = stand_without(state.param, binary)
-                for at, row in enumerate(ids.tolist()):
-                    ask(observer)
-                    if lonely[at]:
-                        own[at] = nan
-                    elif not stands[at]:
-                        own[at] = without(transaction, binary, row, partial(value_of, binary, row))
-                    done += 1
-                    observer.counted("row", done, total)
-                found[pair] = ids, own
-        return found
+            return state._look(transaction, partial(values_without_each, transaction, version.binaries))
+
+
+def values_without_each(
+    transaction: Transaction, binaries: dict[Pair, BinaryProblem]
+) -> dict[Pair, tuple[Ids, FloatArray]]:
+    """As ``values_left_out``, of the binary problems of ``transaction``. Raises PathLost, Stopped."""
+    observer, found = transaction.observer, {}
+    done, total = 0, sum(len(binary.ids) for binary in binaries.values())
+    for pair, binary in binaries.items():
+        transaction.moving.append(binary.state)
+        prepare(transaction, binary)
+        ids, own = binary.ids, np.asarray(binary.values)
+        lonely = alone(transaction, pair, ids)
+        stands = stand_without(transaction.param, binary)
+        for at, row in enumerate(ids.tolist()):
+            ask(observer)
+            if lonely[at]:
+                own[at] = nan
+            elif not stands[at]:
+                own[at] = without(transaction, binary, row, partial(value_of, binary, row))
+            done += 1
+            observer.counted("row", done, total)
+        found[pair] = ids, own
+    return found
 
 
 def stand_without(param: Parameter, binary: BinaryProblem) -> Any:

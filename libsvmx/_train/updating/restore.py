@@ -17,6 +17,7 @@ from libsvmx._train.updating.binary_problem import NO_STATE, BinaryProblem, Pair
 from libsvmx._train.updating.given import check_rows, kept_rows, rows_of_file
 from libsvmx._train.updating.state import AnyState, State, check_feasible, check_kept
 from libsvmx._train.updating.transaction import Transaction, report_of
+from libsvmx._train.updating.version import Version
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import DataError
 
@@ -71,16 +72,16 @@ class StateRecord:
 
 def record_of(state: State) -> StateRecord:
     """The state as it is between two changes."""
-    with state._at_rest():
-        binaries = []
-        for pair, binary in state.binaries.items():
+    with state._lock:
+        version, binaries = state._at_rest(), []
+        for pair, binary in version.binaries.items():
             at = binary.state
             beta, K_beta = np.asarray(at.coefficients), np.asarray(at.K_beta)
             binaries.append(BinaryRecord(pair, binary.ids.copy(), beta, K_beta, at.totals))
-        problem = state.problem
-        if state._table is not None:
+        problem = version.problem
+        if version.table is not None:
             problem = Problem(rows_of_file(problem), problem.targets, sample_weight=problem.sample_weight)
-        return StateRecord(state.param, problem, state.ids, state._next_id, binaries)
+        return StateRecord(version.param, problem, version.ids.copy(), version.next_id, binaries)
 
 
 def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> AnyState:
@@ -104,20 +105,20 @@ def restored(record: StateRecord, observer: Observer, kind: type[AnyState]) -> A
     if param.kernel_type == KernelType.PRECOMPUTED:
         with errors_of_a_path(NO_STATE):
             problem, table = kept_rows(problem, param, observer, contiguous=False)
-    state = kind(param, problem, ids, record.next_id, table)
     index = PairIndex(param, problem, observer)
     transaction = Transaction(param, problem, ids, observer)
+    binaries: dict[Pair, BinaryProblem] = {}
     met: set[Pair] = set()
     for binary in record.binaries:
         listed = index.as_listed(binary.pair)
         if listed not in index.members or listed in met:
             raise DataError(f"there is no dual problem of {called(binary.pair)}, or another one")
         met.add(listed)
-        state.binaries[binary.pair] = restored_binary(transaction, index, binary)
-    if len(state.binaries) != len(index.members):
-        raise DataError(f"{len(index.members)} dual problems are needed, {len(state.binaries)} given")
-    state.report = report_of(state.binaries.values(), state.binaries)
-    return state
+        binaries[binary.pair] = restored_binary(transaction, index, binary)
+    if len(binaries) != len(index.members):
+        raise DataError(f"{len(index.members)} dual problems are needed, {len(binaries)} given")
+    report = report_of(binaries.values(), binaries)
+    return kind(Version(param, problem, ids, record.next_id, table, binaries, report))
 
 
 def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRecord) -> BinaryProblem:
@@ -157,6 +158,7 @@ def restored_binary(transaction: Transaction, index: PairIndex, record: BinaryRe
             if not path.accept(beta.data, totals, param.eps, transaction.control()):
                 binary.retrained = True
                 path.by_smo(filled("i", []), totals, param.eps, transaction.control())
+    binary.steps = path.motion.steps
     binary.check_scale()
     path.state.release()
     return binary

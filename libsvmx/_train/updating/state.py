@@ -6,8 +6,8 @@ change does to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from functools import partial
 from operator import index as whole_number
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -21,7 +21,6 @@ from libsvmx._train.counting import rows_of_state, tell_dropped
 from libsvmx._train.limits import limited
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.problem import Problem
-from libsvmx._train.updating.assembled import assembled, model_of
 from libsvmx._train.updating.binary_problem import (
     NO_STATE,
     BinaryProblem,
@@ -32,14 +31,20 @@ from libsvmx._train.updating.binary_problem import (
 )
 from libsvmx._train.updating.certificate import certificate_of
 from libsvmx._train.updating.given import Table, check_rows, joined, kept_rows
-from libsvmx._train.updating.transaction import UNCHANGED, Transaction, UpdateReport, largest_gap, report_of
+from libsvmx._train.updating.transaction import UNCHANGED, Transaction, UpdateReport, report_of
+from libsvmx._train.updating.version import Opened, Version
 from libsvmx.enums import SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.updating.version import Keeper
     from libsvmx._typing import Buffer, FloatArray, Ids
+
+Found = TypeVar("Found")
 
 MOST_ID = 2**62  # of a row; ids are int64
 
@@ -50,91 +55,103 @@ class State:
     Made by ``libsvmx.train(..., keep_state=True)``, ``State.load`` or ``State.from_model``. Rows have ids: those of
     the training are 0, 1, … in their order, rows that join get the next ones, and ids are never given twice. Of a
     precomputed kernel column j of an array is the row with id j, and models have the serial numbers ids + 1. Every
-    change is made whole or, if it raises an error, not at all. States can be used from several threads: changes
-    follow one another.
-
-    Attributes
-    ----------
-    param : Parameter
-    report : UpdateReport      of the last change
+    change is made whole or, if it raises an error or is interrupted, not at all. States can be used from several
+    threads: changes follow one another.
     """
 
-    param: Parameter
-    report: UpdateReport
-    problem: Problem
-
-    def __init__(self, param: Parameter, problem: Problem, ids: Ids, next_id: int, table: Table | None = None) -> None:
-        self.param, self.problem, self._ids, self._next_id = param, problem, ids, next_id
-        self._table = table  # of a precomputed kernel
-        self.binaries: dict[Pair, BinaryProblem] = {}
-        self.report = UpdateReport()
-        self._model: Model | None = None
+    def __init__(self, version: Version) -> None:
+        self._version = version
+        self._opened: Opened | None = None  # a change that has begun
         self._lock = RLock()
-        self._changing = False
 
     # ---- rows, model, certificate --------------------------------------------------------------
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._version.ids)
 
     def __repr__(self) -> str:
         return f"<State of {len(self)} rows, {self.param.svm_type.name}, {self.param.kernel_type.name} kernel>"
 
     @property
+    def param(self) -> Parameter:
+        """What the state was trained with, C and nu as they are now."""
+        return self._version.param
+
+    @param.setter
+    def param(self, param: Parameter) -> None:
+        with self._lock:
+            self._version = replace(self._at_rest(), param=param)
+
+    @property
+    def report(self) -> UpdateReport:
+        """What the last change took."""
+        return self._version.report
+
+    @property
     def ids(self) -> Ids:
         """The id of each row, ascending: ndarray of int64, a copy."""
-        return self._ids.copy()
+        return self._version.ids.copy()
 
     @property
     def targets(self) -> FloatArray:
         """Label or target of each row, in the order of ``ids``."""
-        return np.array(self.problem.targets)
+        return np.array(self._version.problem.targets)
 
     @property
     def sample_weight(self) -> FloatArray:
         """Weight of each row, in the order of ``ids``; those of weight 0 are kept, but do not count."""
-        return np.array(weights_of(self.problem))
+        return np.array(weights_of(self._version.problem))
 
     @property
     def model(self) -> Model:
         """The model of the rows as they are, as a training on them in the order of ``ids`` would give it."""
-        with self._at_rest():
-            if self._model is None:
-                self._model = self._assemble()
-            return self._model
+        with self._lock:
+            return self._at_rest().model
 
     def model_by_class(self, labels: Sequence[int]) -> Model:
         """The model as a training on the rows sorted by class would give it, with its classes called 0, 1, ….
 
         ``labels``: all classes of rows that count, in the order that they are to have.
         """
-        with self._at_rest():
-            rows = rows_of_state(self.problem, self.param)
-            rank = {label: at for at, label in enumerate(labels)}
-            targets = np.asarray(self.problem.targets)[rows].astype(np.int64).tolist()
-            order = rows[np.argsort([rank[label] for label in targets], kind="stable")]
-            model = assembled(self.param, self.problem.take(order.data), self._ids[order], self.binaries)
-            assert model.row_numbers is not None
-            numbers = (order + 1)[np.asarray(model.row_numbers) - 1].astype(np.int32)
-            return replace(model, class_labels=tuple(range(len(labels))), row_numbers=numbers.data)
+        with self._lock:
+            return self._at_rest().model_by_class(labels)
 
     @property
     def gap(self) -> float:
         """Largest KKT gap of any dual problem over all its rows, from the scores that the paths have kept."""
-        with self._at_rest():
-            return largest_gap(self.binaries)
+        with self._lock:
+            return self._at_rest().gap
 
     @property
     def objective(self) -> float:
         """Sum of the objectives, 1/2 beta'K beta - linear'beta, of all dual problems."""
-        with self._at_rest():
-            return sum(binary.state.objective() for binary in self.binaries.values())
+        with self._lock:
+            return self._at_rest().objective
 
     def certificate(self) -> dict[str, Any]:
         """What the last change has led to, as ``json`` can write it: the fields of ``report`` (None for a gap that is
         not finite), the number of ``rows``, and their ``sha256`` (libsvmx._train.updating.certificate.digest_of)."""
-        with self._at_rest():
-            return certificate_of(self.problem, self._ids, self.report, self._table is not None)
+        with self._lock:
+            version = self._at_rest()
+            return certificate_of(version.problem, version.ids, version.report, version.table is not None)
+
+    # ---- of the version that holds, for this package ---------------------------------------------
+
+    @property
+    def problem(self) -> Problem:
+        """The rows."""
+        return self._version.problem
+
+    @property
+    def next_id(self) -> int:
+        """What the next row that joins is called."""
+        return self._version.next_id
+
+    @property
+    def binaries(self) -> dict[Pair, BinaryProblem]:
+        """The dual problems, not to be changed; they are those of the state until its next change."""
+        with self._lock:
+            return self._at_rest().binaries
 
     # ---- changes -------------------------------------------------------------------------------
 
@@ -145,6 +162,7 @@ class State:
         remove: Iterable[int],
         observer: Observer,
         sample_weight: Buffer | None = None,
+        keeper: Keeper | None = None,
     ) -> Ids:
         """Rows join and others leave along one path.
 
@@ -154,6 +172,7 @@ class State:
             1:K(row, 1) …
         remove : iterable of int      ids of rows that are there
         sample_weight : buffer of float64, shape (new rows,), or None       their weights; None: 1 each
+        keeper : Keeper or None     keeps the version after the change, where that is not the state alone
 
         Returns
         -------
@@ -165,39 +184,40 @@ class State:
                                                   is counted among the new ones; nu-SVC: its nu may be too much for
                                                   the rows that would be left
         """
-        with self._change():
-            gone = self._rows_of(remove)
-            if self._next_id > MOST_ID - len(targets):
+        with self._lock:
+            version = self._at_rest()
+            gone = rows_of_ids(version.ids, remove)
+            if version.next_id > MOST_ID - len(targets):
                 raise DataError(f"there are no {len(targets)} ids left: they end at {MOST_ID}")
             joining = Problem(matrix, targets, sample_weight=sample_weight)
-            fresh = np.arange(self._next_id, self._next_id + len(targets), dtype=np.int64)
-            ids = np.concatenate([self._ids, fresh])
+            fresh = np.arange(version.next_id, version.next_id + len(targets), dtype=np.int64)
+            ids = np.concatenate([version.ids, fresh])
             stays = np.ones(len(ids), dtype=bool)
             stays[gone] = False
             kept = np.flatnonzero(stays).astype(np.int32)
             if not len(kept):
                 raise DataError("no row would be left")
             if len(targets):
-                check_rows(joining, self.param)
-            observer = limited(observer, self.param.time_limit)
-            both, table = self._with(joining, observer)
+                check_rows(joining, version.param)
+            observer = limited(observer, version.param.time_limit)
+            both, table = with_rows(version, joining, observer)
             rest = both.take(kept.data)
             if table is None:
                 rest = Problem(both.matrix.take(kept.data), rest.targets, sample_weight=rest.sample_weight)
-            check_feasible(rest, self.param)
-            transaction = Transaction(self.param, both, ids, observer, stays, len(targets))
-            after, next_id = ids[kept], self._next_id + len(targets)
-            try:
-                binaries, report = transaction.update(self.binaries, PairIndex(self.param, rest, observer))
-            except DataError as error:
-                if error.row is None or error.row < len(self.problem):
-                    raise
-                raise DataError(error.cause, error.row - len(self.problem)) from error
-            # nothing from here on can fail
-            self._model = None
-            transaction.commit()
-            self.binaries, self.problem, self._ids, self._next_id, self.report = binaries, rest, after, next_id, report
-            self._table = table
+            check_feasible(rest, version.param)
+            transaction = Transaction(version.param, both, ids, observer, stays, len(targets))
+
+            def changed() -> Version:
+                try:
+                    binaries, report = transaction.update(version.binaries, PairIndex(version.param, rest, observer))
+                except DataError as error:
+                    if error.row is None or error.row < len(version.problem):
+                        raise
+                    raise DataError(error.cause, error.row - len(version.problem)) from error
+                next_id = version.next_id + len(targets)
+                return Version(version.param, rest, ids[kept], next_id, table, binaries, report)
+
+            self._make(transaction, changed, keeper)
             return fresh
 
     def set_cost(self, C: float, observer: Observer | None = None) -> None:
@@ -209,18 +229,22 @@ class State:
             was, as with any other error
         StoppedEarly
         """
-        with self._change():
-            if not self.param.svm_type.has_cost:
-                kind = "one-class" if self.param.svm_type == SvmType.ONE_CLASS else "nu-SVC"
+        self._set_cost(C, observer or Observer())
+
+    def _set_cost(self, C: float, observer: Observer, keeper: Keeper | None = None) -> None:
+        """``set_cost``; ``keeper`` as of ``change``."""
+        with self._lock:
+            version = self._at_rest()
+            if not version.param.svm_type.has_cost:
+                kind = "one-class" if version.param.svm_type == SvmType.ONE_CLASS else "nu-SVC"
                 raise ParameterError(f"{kind} has no C")
-            param, observer = replace(self.param, C=C), limited(observer or Observer(), self.param.time_limit)
+            param = replace(version.param, C=C)
+            observer = limited(observer, param.time_limit)
             param.require_finite_cost("a state")
-            transaction = Transaction(param, self.problem, self._ids, observer)
-            index = PairIndex(param, self.problem, observer)
-            report = transaction.rescale(self.binaries, index, param.C / self.param.C)
-            self._model = None
-            transaction.commit()
-            self.param, self.report = param, report
+            transaction = Transaction(param, version.problem, version.ids, observer)
+            index = PairIndex(param, version.problem, observer)
+            followed = partial(transaction.rescale, version.binaries, index, param.C / version.param.C)
+            self._make(transaction, partial(moved, version, param, followed), keeper)
 
     def set_nu(self, nu: float, observer: Observer | None = None) -> None:
         """Follow the optimum to another nu: of one-class, nu-SVC and nu-SVR.
@@ -231,41 +255,52 @@ class State:
             as it was, as with any other error
         StoppedEarly
         """
-        with self._change():
-            if not self.param.svm_type.has_nu:
-                kind = "C-SVC" if self.param.svm_type == SvmType.C_SVC else "epsilon-SVR"
+        self._set_nu(nu, observer or Observer())
+
+    def _set_nu(self, nu: float, observer: Observer, keeper: Keeper | None = None) -> None:
+        """``set_nu``; ``keeper`` as of ``change``."""
+        with self._lock:
+            version = self._at_rest()
+            if not version.param.svm_type.has_nu:
+                kind = "C-SVC" if version.param.svm_type == SvmType.C_SVC else "epsilon-SVR"
                 raise ParameterError(f"{kind} has no nu")
-            param, observer = replace(self.param, nu=nu), limited(observer or Observer(), self.param.time_limit)
-            check_feasible(self.problem, param)
-            transaction = Transaction(param, self.problem, self._ids, observer)
-            report = transaction.set_sums(self.binaries)
-            self._model = None
-            transaction.commit()
-            self.param, self.report = param, report
+            param = replace(version.param, nu=nu)
+            observer = limited(observer, param.time_limit)
+            check_feasible(version.problem, param)
+            transaction = Transaction(param, version.problem, version.ids, observer)
+            followed = partial(transaction.set_sums, version.binaries)
+            self._make(transaction, partial(moved, version, param, followed), keeper)
 
     def check(self, observer: Observer | None = None) -> float:
         """Compute all scores from nothing, and repair what rounding has done to them; the gap before the repair."""
-        with self._change():
-            observer = limited(observer or Observer(), self.param.time_limit)
-            transaction = Transaction(self.param, self.problem, self._ids, observer)
+        with self._lock:
+            version = self._at_rest()
+            observer = limited(observer or Observer(), version.param.time_limit)
+            transaction = Transaction(version.param, version.problem, version.ids, observer)
             gaps: list[float] = []
-            report = transaction.for_each(
-                self.binaries, lambda pair, binary: gaps.append(binary.path.check(transaction.control()))
-            )
-            self._model = None
-            transaction.commit()
-            self.report = report
+
+            def check(pair: Pair, binary: BinaryProblem) -> None:
+                gaps.append(binary.path.check(transaction.control()))
+
+            followed = partial(transaction.for_each, version.binaries, check)
+            self._make(transaction, partial(moved, version, version.param, followed))
             return max(gaps, default=float("-inf"))
+
+    def come_to_rest(self) -> None:
+        """Bring paths back that an interrupted change has moved, or end a change that was made. Any other method of the
+        state does so, too. Raises SvmxError from within a change."""
+        with self._lock:
+            self._at_rest()
 
     def copy(self) -> Self:
         """A state of its own. The data are shared; cached kernel rows are not copied."""
-        with self._at_rest():
-            if self._table is not None:
-                self._table.shared = True
-            other = type(self)(self.param, self.problem, self._ids, self._next_id, self._table)
-            other.binaries = {pair: binary.copy() for pair, binary in self.binaries.items()}
-            other.report, other._model = self.report, self._model
-            return other
+        with self._lock:
+            version = self._at_rest()
+            if version.table is not None:
+                version.table.shared = True
+            own = replace(version, binaries={pair: binary.copy() for pair, binary in version.binaries.items()})
+            own.known_model = version.known_model
+            return type(self)(own)
 
     __copy__ = copy
 
@@ -277,49 +312,101 @@ class State:
 
     # ---- internals -----------------------------------------------------------------------------
 
-    @contextmanager
-    def _at_rest(self) -> Iterator[None]:
-        """The lock, and not from within a change: an observer or a signal handler would see it half done."""
-        with self._lock:
-            if self._changing:
+    def _at_rest(self) -> Version:
+        """The version that holds, its paths where they are to be. Under ``_lock``.
+
+        Raises
+        ------
+        SvmxError      from within a change: an observer or a signal handler would see it half done
+        """
+        if self._opened is not None:
+            if self._opened.is_under_way:
                 raise SvmxError("the state is being changed: an observer cannot use it")
-            yield
+            self._settle()
+        return self._version
 
-    @contextmanager
-    def _change(self) -> Iterator[None]:
-        """As ``_at_rest``, for a change: nobody else comes in before it is made or taken back."""
-        with self._at_rest():
-            self._changing = True
-            try:
-                yield
-            finally:
-                self._changing = False
+    def _make(self, transaction: Transaction, work: Callable[[], Version], keeper: Keeper | None = None) -> None:
+        """One change: ``work`` moves the paths of ``transaction``, and returns the version after it. Under ``_lock``.
 
-    def _rows_of(self, ids: Iterable[int]) -> Ids:
-        """Positions of ids among the rows. Raises DataError for those that are unknown or come twice."""
+        ``keeper``: keeps it, where that is not the state alone.
+        """
+        opened = self._opened = Opened(transaction, keeper or Own(self))
         try:
-            wanted = np.array([whole_number(i) for i in ids], dtype=np.int64)
-        except (TypeError, OverflowError) as error:
-            raise DataError(f"ids must be whole numbers, in a sequence: {error}") from None
-        rows = np.searchsorted(self._ids, wanted)
-        unknown = [i for i, row in zip(wanted, rows, strict=True) if row == len(self._ids) or self._ids[row] != i]
-        if unknown:
-            raise DataError(f"there is no row with id {unknown[0]}")
-        values, counts = np.unique(wanted, return_counts=True)
-        if (counts > 1).any():
-            raise DataError(f"the id {values[counts > 1][0]} is given twice")
-        return rows
+            opened.after = work()
+            opened.keeper.keep(opened.after)
+        finally:
+            self._settle()
 
-    def _with(self, joining: Problem, observer: Observer) -> tuple[Problem, Table | None]:
-        """The rows, then those that join, and the table of a precomputed kernel. Raises as ``change``."""
-        if self._table is None:
-            return stacked_rows(self.problem, joining), None
-        like = targets_and_weights(self.problem, joining)
-        with errors_of_a_path(UNCHANGED):
-            return joined(self.problem, self._table, joining, *like, observer)
+    def _look(self, transaction: Transaction, work: Callable[[], Found]) -> Found:
+        """What ``work`` finds by moving paths of ``transaction``, which come back. Under ``_lock``."""
+        self._opened = Opened(transaction, Own(self))
+        try:
+            return work()
+        finally:
+            self._settle()
 
-    def _assemble(self) -> Model:
-        return model_of(self.param, self.problem, self._ids, self.binaries)
+    def _settle(self) -> None:
+        """The end of a change that has begun; of one that was interrupted, when the state is used next.
+
+        Where this is interrupted, too, the next one does it again.
+        """
+        opened = self._opened
+        if opened is None:
+            return
+        opened.comes_from_here()
+        if opened.is_made:
+            assert opened.after is not None
+            self._version = opened.after
+            opened.transaction.commit()
+        else:
+            opened.transaction.rollback()
+        self._opened = opened.frame = None
+
+
+class Own:
+    """Own(state): a state is its own Keeper."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def version(self) -> Version:
+        return self.state._version
+
+    def keep(self, version: Version) -> None:
+        self.state._version = version
+
+
+def moved(
+    version: Version, param: Parameter, followed: Callable[[], tuple[dict[Pair, BinaryProblem], UpdateReport]]
+) -> Version:
+    """The version with the same rows and ``param`` after what ``followed`` does to the paths."""
+    binaries, report = followed()
+    return replace(version, param=param, binaries=binaries, report=report)
+
+
+def rows_of_ids(known: Ids, ids: Iterable[int]) -> Ids:
+    """Positions of ids among those of the rows. Raises DataError for those that are unknown or come twice."""
+    try:
+        wanted = np.array([whole_number(i) for i in ids], dtype=np.int64)
+    except (TypeError, OverflowError) as error:
+        raise DataError(f"ids must be whole numbers, in a sequence: {error}") from None
+    rows = np.searchsorted(known, wanted)
+    unknown = [i for i, row in zip(wanted, rows, strict=True) if row == len(known) or known[row] != i]
+    if unknown:
+        raise DataError(f"there is no row with id {unknown[0]}")
+    values, counts = np.unique(wanted, return_counts=True)
+    if (counts > 1).any():
+        raise DataError(f"the id {values[counts > 1][0]} is given twice")
+    return rows
+
+
+def with_rows(version: Version, joining: Problem, observer: Observer) -> tuple[Problem, Table | None]:
+    """The rows, then those that join, and the table of a precomputed kernel. Raises as ``State.change``."""
+    if version.table is None:
+        return stacked_rows(version.problem, joining), None
+    like = targets_and_weights(version.problem, joining)
+    with errors_of_a_path(UNCHANGED):
+        return joined(version.problem, version.table, joining, *like, observer)
 
 
 # ---- training ----------------------------------------------------------------------------------
@@ -343,17 +430,16 @@ def train_state(problem: Problem, param: Parameter, observer: Observer, kind: ty
     with errors_of_a_path(NO_STATE):
         problem, table = kept_rows(problem, param, observer)
     ids = np.arange(len(problem), dtype=np.int64)
-    state = kind(param, problem, ids, len(problem), table)
     index = PairIndex(param, problem, observer)
     if param.svm_type.is_classification:
         tell_dropped(problem, problem.take(rows_of_state(problem, param).data), observer)
     if not index.members:
         observer.remark(Remark.ONE_CLASS)
-    state.binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
-    state.report = report_of(state.binaries.values(), state.binaries)
-    for binary in state.binaries.values():
+    binaries = {pair: train_binary(param, index, pair, ids, observer) for pair in index.members}
+    report = report_of(binaries.values(), binaries)
+    for binary in binaries.values():
         binary.retrained = False
-    return state
+    return kind(Version(param, problem, ids, len(problem), table, binaries, report))
 
 
 def check_kept(param: Parameter) -> None:

@@ -1,7 +1,8 @@
 """One change of a trained state: what it does to the binary problems that the state is made of.
 
 Each follows its path (libsvmx._solvers.path) over its rows; where no path leads on, SMO in double takes over.
-All are moved before ``commit``; until then ``rollback`` brings each of them back.
+All are moved before ``commit``; until then ``rollback`` brings each of them back. Of a change that is interrupted one
+of the two is called later (version.py).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from libsvmx.exceptions import DataError, ParameterError, StoppedEarly
 
 if TYPE_CHECKING:
     from libsvmx._solvers.control import Control
+    from libsvmx._solvers.path.path_state import PathState
     from libsvmx._train.observer import Observer
     from libsvmx._train.parameter import Parameter
     from libsvmx._train.problem import Problem
@@ -103,7 +105,7 @@ class Transaction:
         self.last_known = ids[-n_fresh] - 1 if n_fresh else ids[-1]
         self.kernel: Kernel | None = None
         self.touched: list[BinaryProblem] = []
-        self.marked: list[tuple[BinaryProblem, int]] = []  # and the iterations of its last training
+        self.moving: list[PathState] = []
 
     def control(self) -> Control:
         """What the next path asks."""
@@ -125,23 +127,23 @@ class Transaction:
 
     # ---- all or nothing ------------------------------------------------------------------------
 
-    def mark(self, binary: BinaryProblem) -> None:
-        """The binary problem will change."""
-        self.marked.append((binary, binary.iterations))
+    def mark(self, binary: BinaryProblem) -> BinaryProblem:
+        """The binary problem as it is to become: another one with its path, which will move."""
+        self.moving.append(binary.state)
         binary.state.mark()
+        return binary.again()
 
     def rollback(self) -> None:
-        """All binary problems as they were."""
-        for binary, iterations in self.marked:
-            binary.state.rollback()
-            binary.iterations = iterations
+        """All paths as they were; an interrupted call is made again."""
+        for state in self.moving:
+            state.rollback()
 
     def commit(self) -> None:
-        """No way back: rows that have left are gone. Cannot fail."""
-        for binary, _ in self.marked:
-            binary.state.discard()
-            binary.state.forget()
-            binary.state.release()
+        """No way back: rows that have left are gone. Cannot fail; an interrupted call is made again."""
+        for state in self.moving:
+            state.discard()
+            state.forget()
+            state.release()
 
     # ---- rows join and leave -------------------------------------------------------------------
 
@@ -157,33 +159,29 @@ class Transaction:
     def update(
         self, binaries: dict[Pair, BinaryProblem], index: PairIndex
     ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
-        """The binary problems after the change, and what it took; ``commit`` must follow.
+        """The binary problems after the change, and what it took. ``commit`` must follow; with an error, ``rollback``.
 
         Parameters
         ----------
-        binaries : dict       is not changed, its members are: all of them, or, with an error, none
+        binaries : dict       stays as it is; those of which rows join or leave have their paths moved
         index : PairIndex     of the rows after the change
         """
         after: dict[Pair, BinaryProblem] = {}
         remaining, gap_before = self.ids[self.stays], largest_gap(binaries)
-        try:
-            for listed, members in index.members.items():
-                pair = listed if listed in binaries else listed and (listed[1], listed[0])
-                if pair not in binaries:
-                    after[listed] = self.trained(index, listed, remaining)
-                    self.touched.append(after[listed])
-                    continue
-                binary = after[pair] = binaries[pair]
-                gone = np.flatnonzero(~self.stays[np.searchsorted(self.ids, binary.ids)]).astype(np.int32)
-                wanted = remaining[np.asarray(members)]
-                fresh = wanted[wanted > self.last_known]
-                if len(gone) or len(fresh):
-                    self.mark(binary)
-                    self.update_binary(binary, pair, index, fresh, gone)
-            return after, report_of(self.touched, after, gap_before)
-        except BaseException:
-            self.rollback()
-            raise
+        for listed, members in index.members.items():
+            pair = listed if listed in binaries else listed and (listed[1], listed[0])
+            if pair not in binaries:
+                after[listed] = self.trained(index, listed, remaining)
+                self.touched.append(after[listed])
+                continue
+            binary = after[pair] = binaries[pair]
+            gone = np.flatnonzero(~self.stays[np.searchsorted(self.ids, binary.ids)]).astype(np.int32)
+            wanted = remaining[np.asarray(members)]
+            fresh = wanted[wanted > self.last_known]
+            if len(gone) or len(fresh):
+                binary = after[pair] = self.mark(binary)
+                self.update_binary(binary, pair, index, fresh, gone)
+        return after, report_of(self.touched, after, gap_before)
 
     def update_binary(self, binary: BinaryProblem, pair: Pair, index: PairIndex, fresh: Ids, gone: IntArray) -> None:
         """One path: rows with ids ``fresh`` join, those at the positions ``gone`` leave."""
@@ -195,7 +193,6 @@ class Transaction:
         kernel = self.kernel_of(ids)
         bounds = index.bounded(pair, self.rows_of(fresh))
         self.touched.append(binary)
-        binary.retrained = False
         with errors_of_a_path(UNCHANGED), binary.timed():
             ask(self.observer)
             self.change(binary, kernel, (fresh.data, *bounds), gone.data, totals)
@@ -247,15 +244,14 @@ class Transaction:
         binaries: dict[Pair, BinaryProblem],
         action: Callable[[Pair, BinaryProblem], object],
         otherwise: Callable[[Pair, BinaryProblem], object] | None = None,
-    ) -> UpdateReport:
-        """Do something to the paths of all binary problems, or, if there is an error, to none; ``otherwise`` where a
-        path is lost. ``commit`` must follow."""
+    ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
+        """Do something to the paths of all binary problems; ``otherwise`` where a path is lost. As ``update``."""
         gap_before = largest_gap(binaries)
+        after: dict[Pair, BinaryProblem] = {}
         try:
-            for pair, binary in binaries.items():
-                self.mark(binary)
+            for pair, before in binaries.items():
+                binary = after[pair] = self.mark(before)
                 self.touched.append(binary)
-                binary.retrained = False
                 self.bind(binary)
                 with binary.timed():
                     try:
@@ -269,21 +265,20 @@ class Transaction:
                         binary.retrained = True
                         otherwise(pair, binary)
                 binary.check_scale()
-            return report_of(self.touched, binaries, gap_before)
-        except BaseException as error:
-            self.rollback()
-            if isinstance(error, PathLost):
-                raise ParameterError(f"the optimum cannot be followed ({error}): train again") from None
-            if isinstance(error, Stopped):
-                raise StoppedEarly(error.status, UNCHANGED) from None
-            raise
+        except PathLost as error:
+            raise ParameterError(f"the optimum cannot be followed ({error}): train again") from None
+        except Stopped as stop:
+            raise StoppedEarly(stop.status, UNCHANGED) from None
+        return after, report_of(self.touched, after, gap_before)
 
     def bind(self, binary: BinaryProblem) -> None:
         """A kernel for its rows, of which none joins."""
         binary.state.append(self.kernel_of(binary.ids), filled("q", []), *no_bounds(), self.control())
 
-    def rescale(self, binaries: dict[Pair, BinaryProblem], index: PairIndex, ratio: float) -> UpdateReport:
-        """Bounds become those of ``index``, ``ratio`` times what they were, and so do sums; ``commit`` must follow."""
+    def rescale(
+        self, binaries: dict[Pair, BinaryProblem], index: PairIndex, ratio: float
+    ) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
+        """Bounds become those of ``index``, ``ratio`` times what they were, and so do sums. As ``update``."""
         bounds = {pair: index.bounded(pair, self.rows_of(b.ids))[1:] for pair, b in binaries.items()}
         nobody = filled("i", [])
         return self.for_each(
@@ -292,8 +287,8 @@ class Transaction:
             lambda pair, b: b.path.by_smo(nobody, self.totals_of(b), self.param.eps, self.control(), *bounds[pair]),
         )
 
-    def set_sums(self, binaries: dict[Pair, BinaryProblem]) -> UpdateReport:
-        """All sums become those of ``param``, whose nu is another; ``commit`` must follow."""
+    def set_sums(self, binaries: dict[Pair, BinaryProblem]) -> tuple[dict[Pair, BinaryProblem], UpdateReport]:
+        """All sums become those of ``param``, whose nu is another. As ``update``."""
         nobody = filled("i", [])
         return self.for_each(
             binaries,
