@@ -9,6 +9,7 @@
     ThreadPool (process)            helper threads of one solve          threads: how many to use
     machine                         free memory, the time, processors: all that the machine is asked
     memory                          work that would not find enough is refused before it begins
+    apart                           objects that a call changes by one assignment
     packages                        an error where one is missing that only an extra installs
     records, enumerations, contexts  dataclasses, enums and context managers whose import costs next to nothing
     dense  symmetric_eigen          BLAS and LAPACK in pieces, for those who have NumPy

@@ -4,7 +4,6 @@
     regressors.py     SVR, NuSVR
     outliers.py       OneClassSVM
       base.py         what they share: training, attributes, predictions; open it first
-      apart.py        a fit is built apart, and taken by one assignment
       validation.py   scikit-learn's validation, cut short where it has nothing to find
       rows.py         rows, weights and kernels of scikit-learn's kinds, as the lower layers take them
       updating.py     rows that join and leave a fitted estimator, leave-one-out; kept.py: the rows it keeps

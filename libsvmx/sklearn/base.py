@@ -16,6 +16,7 @@ from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _num_samples, check_consistent_length, check_is_fitted
 
+from libsvmx._core.apart import at_once, built_apart
 from libsvmx._solvers.solver import Solver
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
@@ -27,7 +28,6 @@ from libsvmx._train.warm_start import WarmStart
 from libsvmx.enums import KernelType, SolveStatus, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.transcript import REMARKS
-from libsvmx.sklearn.apart import at_once, built_apart
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.files import KERNEL_NAMES, LibsvmFiles
 from libsvmx.sklearn.fitted import FittedModel

@@ -15,10 +15,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function, check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._core.apart import at_once
 from libsvmx._train.assembly import solves_of
 from libsvmx._train.model import by_function
 from libsvmx.enums import SvmType
-from libsvmx.sklearn.apart import at_once
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 from libsvmx.sklearn.validation import are_whole

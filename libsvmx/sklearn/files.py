@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._core.apart import at_once
 from libsvmx._core.records import replace
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import warn_caller
 from libsvmx.io.modelfile import load_model, save_model
-from libsvmx.sklearn.apart import at_once
 from libsvmx.sklearn.class_order import with_sorted_classes
 from libsvmx.sklearn.fitted import FittedModel
 

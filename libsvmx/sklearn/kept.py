@@ -93,7 +93,7 @@ class KeptRows:
             with self.lock:
                 if self.standing is None:
                     state = state_of_bytes(self.saved, "the pickled state", State)
-                    self.standing = state, state._version
+                    self.standing = state, state.version
                     self.saved = None
         return None if self.standing is None else self.standing[0]
 
@@ -145,7 +145,7 @@ class KeptRows:
         rows = counting_order(problem, self.labels is not None)
         assert model.row_numbers is not None
         made = state_at(problem, param, model, rows[np.asarray(model.row_numbers) - 1], observer, State)
-        self.standing = made, made._version
+        self.standing = made, made.version
         self.kept = None
         return made
 

@@ -10,8 +10,8 @@ from sklearn.base import OutlierMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _num_samples
 
+from libsvmx._core.apart import at_once
 from libsvmx.enums import SvmType
-from libsvmx.sklearn.apart import at_once
 from libsvmx.sklearn.base import BaseSVM
 from libsvmx.sklearn.updating import OfferedIf, may_go_on
 

@@ -19,8 +19,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._core.apart import at_once, built_apart
 from libsvmx._core.machine import machine
-from libsvmx.sklearn.apart import at_once, built_apart
 from libsvmx.sklearn.base import KERNELS, BaseSVM
 from libsvmx.sklearn.classifiers import SVC, gives_probabilities
 from libsvmx.sklearn.regressors import SVR

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from libsvmx._core.apart import at_once, built_apart
 from libsvmx._core.records import replace
 from libsvmx._train.folds import Rand
 from libsvmx._train.limits import limited
@@ -22,7 +23,6 @@ from libsvmx.api.arrays import as_matrix, precomputed
 from libsvmx.enums import KernelType
 from libsvmx.exceptions import StoppedEarly, warn_caller
 from libsvmx.io.transcript import update
-from libsvmx.sklearn.apart import at_once, built_apart
 from libsvmx.sklearn.class_order import name_classes
 from libsvmx.sklearn.fitted import FittedModel
 from libsvmx.sklearn.kept import FIXED, KeptRows, counting_order

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from libsvmx._core.apart import at_once
+from libsvmx._core.buffers import filled
 from libsvmx._core.machine import machine
 from libsvmx._core.records import replace
-from libsvmx._train.folds import Rand
+from libsvmx._train.folds import Rand, group_classes
 from libsvmx._train.observer import Observer, Remark
 from libsvmx._train.training import train_problem
 from libsvmx._train.updating.state import State, train_state
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from libsvmx._train.model import Model
     from libsvmx._train.parameter import Parameter
+    from libsvmx._train.updating.version import Version
     from libsvmx.toy.rows import Row
 
 # Remarks that a reader of the page can do something about.
@@ -48,13 +51,13 @@ class Heard(Observer):
 
 
 class Follower:
-    """The model of the rows that ``follow`` was last given.
+    """The model of the rows that ``following`` was last given. Nothing of it changes: each change makes another one.
 
     Attributes
     ----------
     model : Model or None        None without rows, and where they cannot be trained
     order : list of int          keys of the rows, in the order in which ``model.row_numbers`` counts them
-    state : State or None        what the model is of, where there is a path
+    state : State or None        what the model is of, where there is a path; it moves on with the next follower
     way : str                    how the model was found: 'path', 'training', 'file', or '' where there is none
     breakpoints : int            that the last path has met
     seconds : float              that the last change took
@@ -63,32 +66,35 @@ class Follower:
 
     def __init__(self) -> None:
         self.state: State | None = None
+        self._version: Version | None = None  # of the state; an interrupted change may have left another one there
         self._known: dict[int, Row] = {}  # rows of the state
         self._ids: dict[int, int] = {}  # and the id of each there
         self._put(None, [], "")
 
-    def follow(self, rows: Mapping[int, Row], param: Parameter) -> None:
-        """The model of these rows: along the path from what was before, else by a training."""
-        begin, error = machine.perf_counter(), ""
-        self._put(None, [], "")
+    def following(self, rows: Mapping[int, Row], param: Parameter) -> Follower:
+        """With the model of these rows: along the path from what was before, else by a training."""
+        other, begin, error = at_once(self), machine.perf_counter(), ""
+        other._put(None, [], "")
         if not rows:
-            self.state = None
-        for way in (self._follow_path, self._train_state, self._train) if rows else ():
+            other.state = None
+        for way in (other._follow_path, other._train_state, other._train) if rows else ():
             heard = Heard()
             try:
                 if way(rows, param, heard):
-                    self.note = "; ".join([*heard.remarks, *([MAY_BE_LOCAL] if may_be_local(param) else [])])
+                    other.note = "; ".join([*heard.remarks, *([MAY_BE_LOCAL] if may_be_local(param) else [])])
                     break
             except SvmxError as problem:
                 error = str(problem)
-        if self.model is None:
-            self.error = error
-        self.seconds = machine.perf_counter() - begin
+        if other.model is None:
+            other.error = error
+        other.seconds = machine.perf_counter() - begin
+        return other
 
-    def show(self, model: Model) -> None:
-        """A model of which the rows are not known."""
-        self.state = None
-        self._put(model, [], "file")
+    def showing(self, model: Model) -> Follower:
+        """With a model of which the rows are not known."""
+        other = Follower()
+        other._put(model, [], "file")
+        return other
 
     def _put(self, model: Model | None, order: list[int], way: str, breakpoints: int = 0) -> None:
         self.model, self.order, self.way, self.breakpoints = model, order, way, breakpoints
@@ -99,7 +105,7 @@ class Follower:
     def _follow_path(self, rows: Mapping[int, Row], param: Parameter, heard: Heard) -> bool:
         """Rows join and leave, and C changes. A row that has moved leaves, and joins where it is now."""
         state = self.state
-        if state is None or replace(state.param, C=param.C) != param:
+        if state is None or state.version is not self._version or replace(state.param, C=param.C) != param:
             return False
         joining = [key for key, row in rows.items() if self._known.get(key) != row]
         leaving = [key for key, row in self._known.items() if rows.get(key) != row]
@@ -107,13 +113,13 @@ class Follower:
         if joining or leaving:
             fresh = problem_of([rows[key] for key in joining], param.svm_type.is_regression)
             ids = state.change(fresh.matrix, fresh.targets, [self._ids[key] for key in leaving], heard)
-            for key in leaving:
-                del self._ids[key]
-            self._ids.update(zip(joining, ids.tolist(), strict=True))
-            self._known = dict(rows)
+            staying = {key: row for key, row in self._ids.items() if key not in leaving}
+            self._ids = {**staying, **dict(zip(joining, ids.tolist(), strict=True))}
+            self._known, self._version = dict(rows), state.version
             breakpoints = state.report.breakpoints
         if state.param.C != param.C:
             state.set_cost(param.C, heard)
+            self._version = state.version
             breakpoints += state.report.breakpoints
         way = "training" if state.report.retrained else "path"
         self._put(model_of(state, rows), sorted(self._ids, key=self._ids.__getitem__), way, breakpoints)
@@ -124,7 +130,7 @@ class Follower:
         if param.svm_type.groups > 1:  # most drags would make nu infeasible
             return False
         state = train_state(problem_of(rows.values(), param.svm_type.is_regression), param, heard, State)
-        self.state, self._known = state, dict(rows)
+        self.state, self._version, self._known = state, state.version, dict(rows)
         self._ids = {key: place for place, key in enumerate(rows)}
         self._put(model_of(state, rows), list(rows), "training")
         return True
@@ -136,7 +142,7 @@ class Follower:
     @property
     def objective(self) -> float:
         """Of all dual problems together; not a number without a model, or of one from a file."""
-        if self.state is not None:
+        if self.state is not None and self.state.version is self._version:
             return self.state.objective
         reports = self.model.reports if self.model is not None else ()
         return float(np.sum([report.objective for report in reports])) if reports else float("nan")
@@ -149,14 +155,14 @@ def may_be_local(param: Parameter) -> bool:
 
 
 def model_of(state: State, rows: Mapping[int, Row]) -> Model:
-    """The model of a state, its classes in the order in which ``rows`` have them, as a training's are.
+    """The model of a state, its classes in the order that a training on ``rows`` gives them.
 
     A row that has moved is the last one of the state, so that its own order may be another.
     """
     if not state.param.svm_type.is_classification:
         return state.model
-    labels = tuple(dict.fromkeys(row.label for row in rows.values()))
-    return replace(state.model_by_class(labels), class_labels=labels)
+    labels, _, _ = group_classes(filled("d", (row.label for row in rows.values())))
+    return replace(state.model_by_class(labels), class_labels=tuple(labels))
 
 
 def trained(rows: Mapping[int, Row], param: Parameter, observer: Observer) -> Model:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from libsvmx._core.apart import built_apart
 from libsvmx._train.model import tube_of
 from libsvmx._train.observer import Observer
 from libsvmx._train.option_words import option_words
@@ -66,7 +67,7 @@ class Scene:
 
 
 class Session:
-    """Rows with keys 0, 1, …, parameters, and the model of both.
+    """Rows with keys 0, 1, …, parameters, and the model of both. Each call that changes it does so by one assignment.
 
     Attributes
     ----------
@@ -80,8 +81,8 @@ class Session:
         self._next_key = 0
         self._seed = 0  # of the next example
         self._continuable = NOTHING  # what the last step has changed, as of ``subjects_of``
-        self._past: list[Scene] = []
-        self._future: list[Scene] = []
+        self._past: tuple[Scene, ...] = ()
+        self._future: tuple[Scene, ...] = ()
 
     # ---- changes -------------------------------------------------------------------------------
 
@@ -95,18 +96,17 @@ class Session:
         ------
         DataError, ParameterError      the session stays as it was
         """
+        return built_apart(self, lambda made: made._change(changes, continued))
+
+    def _change(self, changes: Sequence[Mapping[str, Any]], continued: bool) -> list[int]:
         before, fresh = self._next_key, self.scene
-        try:
-            for each in changes:
-                action = ACTIONS.get(str(each.get("do")))
-                if action is None:
-                    raise DataError(f"there is no change {each.get('do')!r}; there are {', '.join(ACTIONS)}")
-                with_fields = {name: value for name, value in each.items() if name != "do"}
-                with naming(str(each["do"])):
-                    fresh = action(self, fresh, **with_fields)
-        except BaseException:
-            self._next_key = before
-            raise
+        for each in changes:
+            action = ACTIONS.get(str(each.get("do")))
+            if action is None:
+                raise DataError(f"there is no change {each.get('do')!r}; there are {', '.join(ACTIONS)}")
+            with_fields = {name: value for name, value in each.items() if name != "do"}
+            with naming(str(each["do"])):
+                fresh = action(self, fresh, **with_fields)
         if fresh is not self.scene:
             subjects = subjects_of(changes)
             if not (continued and subjects <= self._continuable):
@@ -117,29 +117,32 @@ class Session:
 
     def undo(self) -> None:
         """Back to before the last step; nothing where there is none."""
-        self._turn(self._past, self._future)
+        built_apart(self, lambda made: made._turn("_past", "_future"))
 
     def redo(self) -> None:
         """Forth again to what was undone."""
-        self._turn(self._future, self._past)
+        built_apart(self, lambda made: made._turn("_future", "_past"))
 
-    def _turn(self, source: list[Scene], target: list[Scene]) -> None:
-        if source:
-            target.append(self.scene)
+    def _turn(self, source: str, target: str) -> None:
+        """The last scene of one list comes, and the one there is goes to the end of the other."""
+        scenes = getattr(self, source)
+        if scenes:
+            setattr(self, target, (*getattr(self, target), self.scene))
+            setattr(self, source, scenes[:-1])
             self._continuable = NOTHING
-            self._show(source.pop())
+            self._show(scenes[-1])
 
     def _remember(self) -> None:
         """The scene as it is begins a step, which nothing continues yet."""
-        self._past, self._future = [*self._past[1 - MOST_UNDONE :], self.scene], []
+        self._past, self._future = (*self._past[1 - MOST_UNDONE :], self.scene), ()
         self._continuable = NOTHING
 
     def _show(self, scene: Scene) -> None:
         self.scene = scene
         if scene.model is None:
-            self.follower.follow(scene.rows, scene.param)
+            self.follower = self.follower.following(scene.rows, scene.param)
         else:
-            self.follower.show(scene.model)
+            self.follower = self.follower.showing(scene.model)
 
     # ---- one change each: the scene after it ---------------------------------------------------
 
@@ -200,9 +203,14 @@ class Session:
         if len(labels) > CLASSES:
             raise DataError(f"{name} has {len(labels)} classes: the page has colours for {CLASSES}")
         labels += [label for label in LABELS if label not in labels][: CLASSES - len(labels)]
-        scene = self._of_rows(self.scene, rows, regression, tuple(labels), box_of(x, y))
-        self._remember()
-        self._show(scene)
+        box = box_of(x, y)
+
+        def shown(made: Session) -> None:
+            scene = made._of_rows(made.scene, rows, regression, tuple(labels), box)
+            made._remember()
+            made._show(scene)
+
+        built_apart(self, shown)
 
     def open_model(self, text: bytes, name: str) -> None:
         """Show the model of a file over the rows that are there. Kernel and formulation become its own.
@@ -233,8 +241,12 @@ class Session:
             scene = replace(scene, labels=tuple(labels))
         if not scene.rows and not regression and model.n_sv:
             scene = replace(scene, box=box_of(*plane.T))
-        self._remember()
-        self._show(replace(scene, model=model))
+
+        def shown(made: Session) -> None:
+            made._remember()
+            made._show(replace(scene, model=model))
+
+        built_apart(self, shown)
 
     def data_text(self) -> bytes:
         """The rows as a LIBSVM data file. Raises DataError without rows."""

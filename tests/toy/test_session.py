@@ -10,11 +10,12 @@ from support.toy import VIEW, begun
 import libsvmx
 from libsvmx.enums import KernelType, SvmType
 from libsvmx.exceptions import DataError, ParameterError, SvmxError
+from libsvmx.io.modelfile import parse_model
 from libsvmx.toy import session as session_module
 from libsvmx.toy.examples import EXAMPLES, ROWS
 from libsvmx.toy.picture import View, grid_values, marks_of
 from libsvmx.toy.rows import MOST_ROWS, rows_of
-from libsvmx.toy.session import SETTINGS, saved_model
+from libsvmx.toy.session import SETTINGS, Session, saved_model
 
 POINTS = np.stack(np.meshgrid(VIEW.x, VIEW.y), axis=-1).reshape(-1, 2)
 
@@ -106,6 +107,40 @@ def test_the_path_leads_to_libsvms_optimum(formulation):
     assert session.follower.way == "path"
     expected = values_at_points(fresh(session, eps=1e-8))
     np.testing.assert_allclose(session.picture(VIEW)[1], expected, rtol=0, atol=1e-4 * abs(expected).max())
+
+
+def told_accuracy(session):
+    """What the page says, and what svmx-predict says of the model that it saves."""
+    X, y = arrays_of(session)
+    predicted = libsvmx.predict(parse_model(saved_model(session.scene), "saved", lambda remark: None), X)
+    return session.picture(VIEW)[0]["model"]["score"]["value"], 100.0 * (predicted == y).mean()
+
+
+@pytest.mark.parametrize("pair", [(-1, 1), (0, 1), (1, 2), (-1, 0), (-2, -1), (1, 3)], ids=str)
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("first", [0, 1])
+def test_classes_are_the_right_way_round(pair, turned, first):
+    """Whichever label and whichever row comes first; LIBSVM has an order of its own for -1 and +1."""
+    r = np.random.default_rng(4)
+    labels = np.concatenate([[first], 1 - first, r.permutation(np.arange(38) % 2)], axis=None)
+    places = r.normal(size=(40, 2), scale=0.3) + np.where(labels, 0.4, -0.4)[:, None]
+    names = np.array(pair[::-1] if turned else pair)[labels]
+    text = "".join(f"{name} 1:{x:.6g} 2:{y:.6g}\n" for name, (x, y) in zip(names, places, strict=True))
+    session = Session()
+    session.open_data(text.encode(), "rows.txt")
+    session.change([{"do": "set", "kernel_type": "linear", "C": 1.0}])
+    keys = list(session.scene.rows)
+    for change in (
+        [],
+        [{"do": "move", "row": keys[0], "x": 0.3, "y": 0.1}],
+        [{"do": "set", "C": 3.0}],
+        [{"do": "label", "row": keys[0], "label": int(names[1])}, {"do": "remove", "row": keys[1]}],
+    ):
+        session.change(change)
+        page, command = told_accuracy(session)
+        assert 80 < command < 100
+        assert page == command
+    assert session.follower.way == "path"
 
 
 def test_a_kernel_that_is_not_positive_semidefinite_is_followed_all_the_same():

@@ -138,6 +138,11 @@ class State:
     # ---- of the version that holds, for this package ---------------------------------------------
 
     @property
+    def version(self) -> Version:
+        """The one that holds; another one after each change."""
+        return self._version
+
+    @property
     def problem(self) -> Problem:
         """The rows."""
         return self._version.problem
