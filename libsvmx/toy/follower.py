@@ -73,7 +73,8 @@ class Follower:
 
     def following(self, rows: Mapping[int, Row], param: Parameter) -> Follower:
         """With the model of these rows: along the path from what was before, else by a training."""
-        other, begin, error = at_once(self), machine.perf_counter(), ""
+        other: Follower = at_once(self)
+        begin, error = machine.perf_counter(), ""
         other._put(None, [], "")
         if not rows:
             other.state = None

@@ -2,7 +2,8 @@
 
 Who may ask: the address is 127.0.0.1, and every path begins with a token of 192 random bits, which nobody else on this
 machine or in a page of another site knows. ``Host`` must name the loopback address, so that a foreign name that is made
-to lead here (DNS rebinding) is refused, and ``Origin``, where there is one, this server.
+to lead here (DNS rebinding) is refused, and ``Origin``, where there is one, this server; once each. A connection that
+has not shown the token makes way for the next ones, so that nobody else can take all threads.
 
     GET  /TOKEN/                 the page; its other files beside it
     GET  /TOKEN/rows.txt, /TOKEN/rows.txt.model      data and model, LIBSVM's formats
@@ -25,6 +26,7 @@ import sys
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import SHUT_RDWR, socket
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -43,6 +45,7 @@ HTTP_PORT = 80  # which browsers leave out
 TOKEN_BYTES = 24
 MOST_BYTES = 4 << 20  # of a request
 MOST_CHANGES = 1000  # in one request
+MOST_STRANGERS = 16  # connections that have not shown the token
 PATIENCE = 30.0  # seconds for the rest of a request, and for the next one of a connection
 BETWEEN_LOOKS = 0.5  # seconds, at whether to end
 FILES = {
@@ -90,6 +93,8 @@ class ToyServer(ThreadingHTTPServer):
         self.last_request = machine.monotonic()
         self.timeout = BETWEEN_LOOKS
         self.ended = False
+        self._strangers: dict[socket, None] = {}  # connections that have not shown the token, the oldest one first
+        self._guard = Lock()  # of them
         self.when_asked: Callable[[], object] = lambda: None  # called when somebody has asked for the page
 
     @property
@@ -101,6 +106,28 @@ class ToyServer(ThreadingHTTPServer):
         """Answer until nobody has asked for so long, 0 is for ever, or ``ended`` is set."""
         while not self.ended and (not idle_seconds or machine.monotonic() - self.last_request < idle_seconds):
             self.handle_request()
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """A thread for the connection, which is a stranger's; of many strangers' the oldest one is closed."""
+        with self._guard:
+            self._strangers[request] = None
+            oldest = next(iter(self._strangers)) if len(self._strangers) > MOST_STRANGERS else None
+            if oldest is not None:
+                del self._strangers[oldest]
+                with suppress(OSError):  # it may have ended by itself
+                    oldest.shutdown(SHUT_RDWR)  # its thread reads an end, and closes it
+        super().process_request(request, client_address)
+
+    def has_shown_the_token(self, request: socket) -> None:
+        """The connection may stay."""
+        with self._guard:
+            self._strangers.pop(request, None)
+
+    def shutdown_request(self, request: Any) -> None:
+        """The end of a connection."""
+        with self._guard:
+            self._strangers.pop(request, None)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A line on standard error, unless the browser has just gone."""
@@ -145,9 +172,10 @@ class Handler(BaseHTTPRequestHandler):
         hosts = [f"{name}:{port}" for name in NAMES]
         if port == HTTP_PORT:
             hosts += NAMES
-        if self.headers.get("Host", "") not in hosts:
+        named, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        if len(named) != 1 or named[0] not in hosts:
             raise Refused(HTTPStatus.FORBIDDEN, "this server answers to the loopback address only")
-        if self.headers.get("Origin", f"http://{hosts[0]}") not in [f"http://{host}" for host in hosts]:
+        if len(origins) > 1 or not set(origins) <= {f"http://{host}" for host in hosts}:
             raise Refused(HTTPStatus.FORBIDDEN, "this server answers to its own page only")
         try:
             token, _, path = urlsplit(self.path).path.removeprefix("/").partition("/")
@@ -155,6 +183,7 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(HTTPStatus.BAD_REQUEST, "the address is not one of HTTP") from None
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             raise Refused(HTTPStatus.FORBIDDEN, "the address is not complete: open the one that svmx-toy has printed")
+        self.server.has_shown_the_token(self.connection)
         return path
 
     # ---- GET -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from support.commands import PATIENCE, arguments, process
 
 import libsvmx
 from libsvmx.toy import server as server_module
-from libsvmx.toy.server import FILES, MOST_BYTES, MOST_CHANGES, ToyServer
+from libsvmx.toy.server import FILES, MOST_BYTES, MOST_CHANGES, MOST_STRANGERS, ToyServer
 from libsvmx.toy.session import Session
 
 VIEW = {"x0": -1.0, "x1": 1, "y0": -1.0, "y1": 1.0, "nx": 5, "ny": 4}
@@ -251,6 +251,49 @@ def test_it_ends_when_nobody_has_asked_for_so_long(monkeypatch):
         monkeypatch.setattr(server, "handle_request", handle_request)
         server.serve(25)
         assert len(looks) == 4 + 3  # the last three without a request
+
+
+def status_of(client, *lines):
+    """The status of what is answered to a request with these lines of its head."""
+    with socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE) as connection:
+        connection.sendall("\r\n".join([f"GET /{client.server.token}/ HTTP/1.1", *lines, "", ""]).encode())
+        return int(connection.makefile().readline().split()[1])
+
+
+def test_headers_that_say_who_asks_come_once(client):
+    """Of two a proxy or a browser may believe the other one."""
+    host, foreign = f"Host: 127.0.0.1:{client.port}", "Host: example.org"
+    assert status_of(client, host) == 200
+    for lines in ((host, foreign), (foreign, host), (host, host), ()):
+        assert status_of(client, *lines) == 403
+    origin = f"Origin: http://127.0.0.1:{client.port}"
+    assert status_of(client, host, origin) == 200
+    for lines in ((origin, "Origin: http://example.org"), ("Origin: http://example.org", origin)):
+        assert status_of(client, host, *lines) == 403
+
+
+def test_strangers_make_way(client):
+    """Connections that do not show the token are few, and each has a thread; the page is answered all the same."""
+    kept = http.client.HTTPConnection("127.0.0.1", client.port, timeout=PATIENCE)
+
+    def ask():
+        kept.request("POST", f"/{client.server.token}/change", json.dumps({"view": VIEW}))
+        assert kept.getresponse().read()
+        return kept.sock
+
+    first, strangers = ask(), []
+    before = threading.active_count()
+    for _ in range(5 * MOST_STRANGERS):
+        strangers.append(socket.create_connection(("127.0.0.1", client.port), timeout=PATIENCE))
+    client.change(*ROWS)  # the last one to connect, so all of them have been accepted
+    for stranger in strangers[: 4 * MOST_STRANGERS - 1]:
+        assert stranger.recv(1) == b"", "closed by the server"
+    while threading.active_count() > before + MOST_STRANGERS:  # whose threads come to their ends
+        time.sleep(0.01)
+    assert ask() is first, "the connection of the page is kept"
+    for stranger in strangers:
+        stranger.close()
+    kept.close()
 
 
 def test_connections_are_kept(client):
