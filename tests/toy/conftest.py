@@ -1,11 +1,11 @@
 """Sessions whose models do not depend on how fast this machine is."""
 
 import pytest
-
-from libsvmx.toy import session
+from support.machine import machine_with
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No way to a model has a time limit."""
-    monkeypatch.setattr(session, "START", session.changed(session.START, {"time_limit": 0.0}))
+def patient():
+    """The clock stands still: no way to a model meets its time limit."""
+    with machine_with(monotonic=0.0):
+        yield

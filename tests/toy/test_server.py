@@ -8,18 +8,18 @@ import socket
 import stat
 import struct
 import subprocess
+import sys
 import threading
 import time
-import webbrowser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
 from support.commands import PATIENCE, arguments, process
+from support.machine import Clock, machine_with
 
 import libsvmx
-from libsvmx.toy import server as server_module
 from libsvmx.toy.server import FILES, MOST_BYTES, MOST_CHANGES, MOST_STRANGERS, ToyServer
 from libsvmx.toy.session import Session
 
@@ -220,9 +220,7 @@ def test_an_address_that_cannot_be_read(client):
     assert raw(client, "GET", "http://[") == (400, "the address is not one of HTTP")
 
 
-def test_signs_of_life_are_requests_with_the_token(client, monkeypatch):
-    now = [0.0]
-    monkeypatch.setattr(server_module, "monotonic", lambda: now[0])
+def test_signs_of_life_are_requests_with_the_token(client):
     client.server.last_request = 0.0
     for at, path, token, counts in (
         (10.0, "alive", None, True),
@@ -230,27 +228,31 @@ def test_signs_of_life_are_requests_with_the_token(client, monkeypatch):
         (30.0, "change", "x", False),
         (40.0, "change", None, True),
     ):
-        before, now[0] = client.server.last_request, at
-        assert client.ask("POST", path, json.dumps({"view": VIEW}), token)[0] == (200 if counts else 403)
+        before = client.server.last_request
+        with machine_with(monotonic=at):
+            assert client.ask("POST", path, json.dumps({"view": VIEW}), token)[0] == (200 if counts else 403)
         assert client.server.last_request == (at if counts else before)
 
 
-def test_it_ends_when_nobody_has_asked_for_so_long(monkeypatch):
-    """By a clock that each look at it, and each request, moves on."""
-    with ToyServer(Session()) as server:
-        now = [server.last_request]
-        looks = []
+class Visited(ToyServer):
+    """Each look at whether there is a request takes 10 seconds of ``clock``; the first four find one."""
 
-        def handle_request():
-            looks.append(now[0])
-            now[0] += 10
-            if len(looks) < 5:
-                server.last_request = now[0]
+    def __init__(self, clock):
+        super().__init__(Session())
+        self.clock, self.looks = clock, 0
 
-        monkeypatch.setattr(server_module, "monotonic", lambda: now[0])
-        monkeypatch.setattr(server, "handle_request", handle_request)
+    def handle_request(self):
+        self.looks += 1
+        self.clock.now += 10
+        if self.looks < 5:
+            self.last_request = self.clock.now
+
+
+def test_it_ends_when_nobody_has_asked_for_so_long():
+    clock = Clock(step=0.0)
+    with machine_with(monotonic=clock), Visited(clock) as server:
         server.serve(25)
-        assert len(looks) == 4 + 3  # the last three without a request
+        assert server.looks == 4 + 3  # the last three without a request
 
 
 def status_of(client, *lines):
@@ -349,25 +351,34 @@ def test_the_command_ends_when_nobody_is_there():
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_browser_that_returns_only_when_it_is_left_is_answered(folder, monkeypatch):
+# Reads the file that it is given, and then the page that the file leads to.
+BROWSER = """
+import re, sys
+from pathlib import Path
+from urllib.request import ProxyHandler, build_opener, url2pathname
+text = Path(url2pathname(sys.argv[1].removeprefix("file://"))).read_text()
+address = re.search('href="([^"]*)"', text)[1]
+page = build_opener(ProxyHandler({})).open(address).read()
+found = Path(sys.argv[0]).with_name("found")
+found.with_suffix(".new").write_text(f"{address} {text.count(address)} {len(page)}")
+found.with_suffix(".new").rename(found)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_a_browser_that_returns_only_when_it_is_left_is_answered(tmp_path):
     """As those in a terminal: the page is answered while it is open."""
-    served, left = threading.Event(), threading.Event()
-    found = []
-
-    def browse(address):
-        found.append((served.wait(PATIENCE), file_of(address).read_text()))
-        left.set()
-
-    def serve(self, idle):
-        served.set()
-        assert left.wait(PATIENCE)
-
-    monkeypatch.setattr(webbrowser, "open", browse)
-    monkeypatch.setattr(ToyServer, "serve", serve)
-    code, out, err = folder.call("svmx-toy")
-    assert (code, err) == (0, "")
-    ((answered, text),) = found
-    assert answered and text.count(f'{out.strip()}"') == 2
+    (tmp_path / "browser.py").write_text(BROWSER)
+    browser = os.environ | {"BROWSER": f"{sys.executable} {tmp_path}/browser.py %s", "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(arguments("svmx-toy"), stdout=subprocess.PIPE, text=True, env=browser) as child:
+        try:
+            address = child.stdout.readline().strip()
+            wait_for((tmp_path / "found").exists)  # it has left
+        finally:
+            child.send_signal(signal.SIGINT)
+            child.wait(timeout=PATIENCE)
+    page = Path(libsvmx.__file__).with_name("toy") / "page.html"
+    assert (tmp_path / "found").read_text() == f"{address} 2 {page.stat().st_size}"
 
 
 def file_of(address):
@@ -439,7 +450,8 @@ def test_a_browser_that_goes_before_its_answer_ends_nothing():
 
 def test_its_report_tells_how_long_it_has_read(folder):
     folder.put("d", "1 1:1 2:1\n2 1:0.5 2:-1\n")
-    folder.accepts("svmx-toy", "--no-browser", "--idle", "0.0001", "--report", "r", "d")
+    with machine_with(monotonic=Clock()):  # else it stands still
+        folder.accepts("svmx-toy", "--no-browser", "--idle", "0.0001", "--report", "r", "d")
     assert {"reading", "serving"} <= set(json.loads(folder.get("r"))["seconds"])
 
 
