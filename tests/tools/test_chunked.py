@@ -115,10 +115,9 @@ def test_what_is_not_optimal_is_told(tmp_path):
     assert not JOB.wrong(found)
 
 
-def test_one_class_has_no_support_vectors(tmp_path, monkeypatch):
-    one = (np.eye(3), np.ones(3))
-    monkeypatch.setattr(generated, "drawn", lambda name, n: one)
-    found = ran(replace(HEART, data="banana", rows=3), tmp_path)
+def test_one_class_has_no_support_vectors(tmp_path):
+    (tmp_path / "one").write_text("1 1:1\n1 2:1\n1 3:1\n")
+    found = ran(replace(HEART, data="one", rows=3), tmp_path, data=tmp_path)
     assert [told["n_sv"] for told in found.told["judged"].values()] == [0, 0, 0]
 
 

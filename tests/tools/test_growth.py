@@ -68,15 +68,25 @@ def test_the_faster_form_of_rows_is_drawn(asked):
     assert series([found]) == {"heart": {"sklearnex": {"rows": [50], "seconds": [2.0]}}}
 
 
-def test_what_was_saved_is_drawn_again_and_nothing_is_measured(tmp_path, capsys, monkeypatch):
+class Only(Growth):
+    """Of one case."""
+
+    def __init__(self, case):
+        super().__init__()
+        self.case = case
+
+    def every_case(self, options):
+        return [self.case]
+
+
+def test_what_was_saved_is_drawn_again_and_nothing_is_measured(tmp_path, capsys):
     raw, folders = tmp_path / "raw.json", ["--cache", str(tmp_path)]
     case = Part("a9a-1000", "heart_scale", "-c 1", rows=1000, part="a9a", ways=WAYS)
-    monkeypatch.setattr(Growth, "every_case", lambda self, options: [case])
     drawn = ["--figures", str(tmp_path / "first")]
-    assert main(["growth", "--quick", "--repeat", "1", "--json", str(raw), *drawn, *folders]) == 0
+    assert main(["growth", "--quick", "--repeat", "1", "--json", str(raw), *drawn, *folders], Only(case)) == 0
     first = capsys.readouterr().out
-    monkeypatch.setattr("tools.bench.jobs.growth.trained", None)
-    assert main(["growth", "--saved", str(raw), "--figures", str(tmp_path / "again"), *folders]) == 0
+    gone = Only(replace(case, data="nowhere"))  # of what is not there, nothing can be measured
+    assert main(["growth", "--saved", str(raw), "--figures", str(tmp_path / "again"), *folders], gone) == 0
     assert capsys.readouterr().out.partition("Seconds")[2].split()[:6] == first.partition("Seconds")[2].split()[:6]
     for name in ("growth.json", "growth.svg"):
         assert (tmp_path / "again" / name).read_bytes() == (tmp_path / "first" / name).read_bytes()

@@ -12,7 +12,7 @@ from tools.bench import datasets
 from tools.bench.__main__ import job_of, main
 from tools.bench.cases import Case
 from tools.bench.jobs import streams, updating, ways_to_update
-from tools.bench.measure import SIGALRM, measure
+from tools.bench.measure import SIGALRM
 
 JOB = job_of("updating")
 ADD = updating.Update("small", "artificial", "rows join", (1, 3), 60, scenario="add")
@@ -113,18 +113,13 @@ def test_window(tmp_path):
 
 
 @pytest.mark.skipif(not SIGALRM, reason="no limits of CPU time here")
-def test_what_is_stopped_is_marked(tmp_path, monkeypatch):
-    def endless(job, *more):
-        long = {"max_seconds_once": 100, "repeat": 10**6} if job["limit"] else {}
-        return measure({**job, **long}, *more)
-
-    monkeypatch.setattr(updating, "measure", endless)
-    found = JOB.run(HEART, options(tmp_path, limit=0.5, tight=False))
+def test_what_is_stopped_is_marked(tmp_path):
+    found = JOB.run(HEART, options(tmp_path, limit=1e-6, tight=False))
     (point,) = updating.points_of(found)
     assert point.stopped == {"LIBSVM 1e-3", "seeded 1e-6"}
     told = JOB.table(found).text()
     assert "stopped" in told
-    assert "LIBSVM 1e-3, gamma=0.1, C=1: NOT RUN: not done after 0.5 s" in told
+    assert "LIBSVM 1e-3, gamma=0.1, C=1: NOT RUN: not done after 1e-06 s" in told
 
 
 def test_stream(tmp_path):
@@ -160,12 +155,18 @@ def test_quick_cases_are_smaller():
         assert case.quick() != case
 
 
-def test_command(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(updating, "CASES", (ADD, *updating.CASES[3:]))
+class Small(updating.Updating):
+    """With a case of few rows among its own."""
+
+    def every_case(self, options):
+        return [ADD, *super().every_case(options)]
+
+
+def test_command(tmp_path, capsys):
     files = {name: Path(tmp_path, name) for name in ("raw.json", "table.md")}
     folders = ["--data", str(tmp_path), "--cache", str(tmp_path / "cache")]
     output = ["--json", str(files["raw.json"]), "--markdown", str(files["table.md"]), "--figures", str(tmp_path)]
-    assert main(["updating", "--case", "small", "fisher", "--repeat", "1", *folders, *output]) == 0
+    assert main(["updating", "--case", "small", "fisher", "--repeat", "1", *folders, *output], Small()) == 0
     assert "NOT RUN: fisher is not in" in capsys.readouterr().out
     raw = json.loads(files["raw.json"].read_text())["results"]
     assert [found["case"]["name"] for found in raw] == ["small", "fisher"]

@@ -24,13 +24,13 @@ from tools.bench.protocol import Found
 HEART = Case("heart_scale", "heart_scale")
 
 
-def validated(validator, folder, **job):
-    """(result, lines) of a validator in this process, on heart_scale, or its first rows."""
+def validated(validator, folder, *call, **job):
+    """(result, lines) of a validator in this process, on heart_scale or its first rows; ``call`` may replace its own."""
     records, rows = Path(folder, "records"), job.pop("rows", 0)
     records.write_text("")
     npz = datasets.prepare(Case("heart", "heart_scale", rows=rows), DATA, folder)
     job = {"records": str(records), "predictions": str(Path(folder, "predictions.npy")), "seconds": 1e9, **job}
-    result = getattr(validators, validator)({"npz": str(npz), **job})
+    result = getattr(validators, validator)({"npz": str(npz), **job}, *call)
     return result, [json.loads(line) for line in records.read_text().splitlines()]
 
 
@@ -62,21 +62,19 @@ def test_without_time_one_part_stands_for_all(tmp_path):
     assert turns.mark(turns.sampled({**job, "seconds": 1e9}, 5, 100)) == ""
 
 
-def test_what_was_measured_outlives_a_stopped_child(monkeypatch):
+def test_what_was_measured_outlives_a_stopped_child():
     def stopped(job, threads, timeout):
         lines = [{"seconds": 2.0, "iterations": 10}, {"seconds": 4.0, "iterations": 20}]
         Path(job["records"]).write_text("\n".join(map(json.dumps, lines)) + '\n{"seconds": 5.')
         return {"cannot": "not done after 7 s"}
 
-    monkeypatch.setattr(turns, "measure", stopped)
-    found = turns.sampled({"seconds": 6}, 10, 1)
+    found = turns.sampled({"seconds": 6}, 10, 1, stopped)
     assert (found["seconds"], found["iterations"], found["measured"]) == (30, 150, 2)
     run = turns.Run("LIBSVM", lambda: found, [found])
     assert turns.extrapolation([run], "folds") == [
         "LIBSVM: 2 of 10 folds measured (not done after 7 s), ~ is extrapolated"
     ]
-    monkeypatch.setattr(turns, "measure", lambda *arguments: {"cannot": "broken"})
-    assert turns.sampled({"seconds": 6}, 10, 1) == {"cannot": "broken"}
+    assert turns.sampled({"seconds": 6}, 10, 1, lambda *arguments: {"cannot": "broken"}) == {"cannot": "broken"}
 
 
 def test_points_are_those_of_the_oracle(tmp_path):
@@ -96,7 +94,7 @@ def fold(**values):
     return SimpleNamespace(**record | values)
 
 
-def test_seeders_are_called_and_their_folds_summed(tmp_path, monkeypatch):
+def test_seeders_are_called_and_their_folds_summed(tmp_path):
     """What the benchmark makes of the call's result, which is made up here."""
     dataset, asked = prepared("heart_scale", tmp_path), []
 
@@ -106,25 +104,25 @@ def test_seeders_are_called_and_their_folds_summed(tmp_path, monkeypatch):
         whole = fold(iterations=100, solving_seconds=7) if scheme == "star" else None
         return SimpleNamespace(predictions=-y, folds=folds, seeder=seeder, scheme=scheme, whole=whole)
 
-    monkeypatch.setattr(libsvmx, "cross_validate", cross_validate)
     job = {"options": "-c 3", "folds": 4}
-    star, _ = validated("svmx_folds", tmp_path, seeder="sir", scheme="star", **job)
+    star, _ = validated("svmx_folds", tmp_path, cross_validate, seeder="sir", scheme="star", **job)
     assert (star["iterations"], star["whole_seconds"]) == (142, 8)
     assert star["seeders"] == {"sir": 1, "none": 1}
     assert json.loads(json.dumps(star))["folds"][1]["rho"] == [97, 98]
     np.testing.assert_array_equal(np.load(tmp_path / "predictions.npy"), -dataset.targets)
-    exact, _ = validated("svmx_folds", tmp_path, seeder="none", scheme="", **job)
+    exact, _ = validated("svmx_folds", tmp_path, cross_validate, seeder="none", scheme="", **job)
     assert (exact["iterations"], exact["whole_seconds"]) == (42, None)
     assert asked == [(270, 4, 3, 1, "sir", "star"), (270, 4, 3, 1, "none", "")]
 
 
-def test_leave_one_out_is_called(tmp_path, monkeypatch):
-    def leave_one_out(X, y, **more):
-        return SimpleNamespace(predictions=y, folds=[fold()] * 101, retrained=np.arange(101))
-
-    monkeypatch.setattr(libsvmx, "leave_one_out", leave_one_out, raising=False)
-    result, _ = validated("svmx_leave_one_out", tmp_path, options="")
-    assert (result["retrained"], result["iterations"], result["folds"]) == (101, 101, [])
+def test_leave_one_out_is_called(tmp_path):
+    result, _ = validated("svmx_leave_one_out", tmp_path, rows=200, options="-g 0.1")
+    dataset = prepared("heart_scale", tmp_path, rows=200)
+    expected = libsvmx.leave_one_out(datasets.csr_matrix(dataset), dataset.targets, gamma=0.1, threads=1)
+    assert result["iterations"] == sum(fold.iterations for fold in expected.folds) > 0
+    assert len(expected.folds) > validators.MAX_FOLDS_TOLD
+    assert (result["retrained"], result["folds"]) == (len(expected.retrained), [])
+    np.testing.assert_array_equal(np.load(tmp_path / "predictions.npy"), expected.predictions)
 
 
 def test_predictions_are_compared_row_by_row(tmp_path):

@@ -52,9 +52,9 @@ def job_of(name):
     return import_module(f"tools.bench.jobs.{'seeding' if name == 'loo' else name}").JOBS[name]
 
 
-def arguments(argv):
-    """The job, and its options."""
-    job = job_of(argv[0] if argv and argv[0] in JOBS else JOBS[0])
+def arguments(argv, job=None):
+    """The job, by default the one of that name, and its options."""
+    job = job or job_of(argv[0] if argv and argv[0] in JOBS else JOBS[0])
     parser = ArgumentParser("python -m tools.bench", description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("job", nargs="?", choices=JOBS, default=JOBS[0], metavar="JOB", help=f"({JOBS[0]})")
@@ -130,8 +130,8 @@ def markdown(job, results):
     return "\n".join(lines)
 
 
-def main(argv):
-    job, options = arguments(argv)
+def main(argv, job=None):
+    job, options = arguments(argv, job)
     if not options.list:
         return run(job, options)
     for part, cases in groupby(job.every_case(options), key=lambda case: case.part):

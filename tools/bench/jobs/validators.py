@@ -96,12 +96,12 @@ def folds_of(targets, n_folds):
     return np.asarray(order), bounds
 
 
-def svmx_folds(job):
+def svmx_folds(job, cross_validate=libsvmx.cross_validate):
     """{npz, options, folds, seeder, scheme, predictions}: predictions of all rows go into the .npy file of that name.
 
     ``seeder`` is "none" for LIBSVM's path; ``scheme`` is "chain", "star", or "" for the library's own choice.
     """
-    return called(job, libsvmx.cross_validate, job["folds"], seeder=job["seeder"], scheme=job["scheme"])
+    return called(job, cross_validate, job["folds"], seeder=job["seeder"], scheme=job["scheme"])
 
 
 def svmx_leave_one_out(job):
