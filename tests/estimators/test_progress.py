@@ -3,6 +3,7 @@
 import io
 import signal
 import sys
+from contextlib import nullcontext, redirect_stderr
 from itertools import pairwise
 
 import numpy as np
@@ -134,26 +135,27 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_bar_on_a_terminal(monkeypatch, capsys):
+def test_a_bar_on_a_terminal(capsys):
     pytest.importorskip("tqdm")
     terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    found = libsvmx.SVC(verbose=True).fit(IRIS, SPECIES)
+    with redirect_stderr(terminal):
+        found = libsvmx.SVC(verbose=True).fit(IRIS, SPECIES)
     assert "SVC fit: 100%" in terminal.getvalue()
     assert "3/3" in terminal.getvalue()
     assert f"{found.n_iter_.sum()} iterations" in terminal.getvalue()
     assert capsys.readouterr().out == ""
     terminal.truncate(0)
-    libsvmx.SVC(verbose=True, keep_rows=True).fit(IRIS, SPECIES).loo_decision_function()
+    with redirect_stderr(terminal):
+        libsvmx.SVC(verbose=True, keep_rows=True).fit(IRIS, SPECIES).loo_decision_function()
     assert "SVC leave-one-out: 100%" in terminal.getvalue()
 
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_the_transcript_without_a_terminal_or_tqdm(terminal, monkeypatch, capsys):
     if terminal:
-        monkeypatch.setattr(sys, "stderr", Terminal())
         monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    libsvmx.SVC(verbose=True).fit(IRIS, SPECIES)
+    with redirect_stderr(Terminal()) if terminal else nullcontext():
+        libsvmx.SVC(verbose=True).fit(IRIS, SPECIES)
     printed = capsys.readouterr().out
     assert printed.startswith("[LibSVM]")
     assert printed.count("optimization finished, #iter = ") == 3
@@ -167,23 +169,18 @@ def test_updates_print_a_line(capsys):
     assert all(" breakpoints, " in line for line in lines)
 
 
-def test_a_bar_is_closed_by_an_error(monkeypatch):
-    tqdm = pytest.importorskip("tqdm.auto")
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    closed, close = [], tqdm.tqdm.close
-
-    def spy(self):
-        closed.append(True)
-        close(self)
-
-    monkeypatch.setattr(tqdm.tqdm, "close", spy)
+def test_a_bar_is_closed_by_an_error():
+    """It begins another line, and is none of those that tqdm still draws."""
+    tqdm = pytest.importorskip("tqdm.auto").tqdm
+    terminal, known = Terminal(), set(getattr(tqdm, "_instances", ()))
 
     def callback(progress):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with redirect_stderr(terminal), pytest.raises(KeyboardInterrupt) as kept:
         libsvmx.SVC(verbose=True, callback=callback).fit(X, Y)
-    assert closed
+    assert terminal.getvalue().count("\n") == 1 and kept.tb  # which still holds the bar
+    assert set(tqdm._instances) == known
 
 
 # ---- time limits and Ctrl-C -----------------------------------------------------------------------

@@ -25,7 +25,7 @@ HEART = Case("heart_scale", "heart_scale")
 
 
 def validated(validator, folder, *call, **job):
-    """(result, lines) of a validator in this process, on heart_scale or its first rows; ``call`` may replace its own."""
+    """(result, lines) of a validator in this process, on heart_scale or its first rows; ``call`` replaces its own."""
     records, rows = Path(folder, "records"), job.pop("rows", 0)
     records.write_text("")
     npz = datasets.prepare(Case("heart", "heart_scale", rows=rows), DATA, folder)
